@@ -1,5 +1,5 @@
 // Who may do what: the one table behind the ClusterRoles, the rights that endpoints declare, and the field policies (policies.ts).
-import { ClusterRole } from "../kube/api/builtin.ts";
+import { ClusterRole, Event } from "../kube/api/builtin.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { App } from "./app/app.ts";
@@ -52,7 +52,7 @@ const appOperators = [developer, supporter];
 
 /** One line of the table: these ClusterRoles may do these verbs on this resource, or on a (virtual) subresource of it. */
 export interface RolePermission {
-  on: readonly ResourceDefinition[];
+  on: readonly Pick<ResourceDefinition, "group" | "plural" | "kind">[];
   subresource?: string;
   verbs: readonly string[];
   roles: readonly string[];
@@ -66,6 +66,8 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Process, Package, Build, Droplet, Revision], verbs: READ, roles: readers },
   { on: [Route], verbs: READ, roles: [...readers, ORG_AUDITOR_IN_SPACE] },
   { on: [LRP, RouteBinding, Staging], verbs: READ, roles: readers },
+  // kubectl describe shows what befell an object.
+  { on: [Event], verbs: READ, roles: [...readers, orgManager, orgAuditor] },
   { on: [App, Process, Package, Build, Droplet], verbs: WRITE, roles: [developer] },
   { on: [Route], verbs: WRITE, roles: appOperators },
   // A droplet that is set brings process types of its own.
@@ -181,11 +183,15 @@ export function listClusterRoles(): KubeObject[] {
     verbs: ["bind"],
     resourceNames: Object.values(CF_ROLES).map((role) => role.clusterRole),
   };
+  const readEvents = { apiGroups: [Event.group], resources: [Event.plural], verbs: [...READ] };
   const readRoles = { apiGroups: rbac, resources: ["rolebindings"], verbs: [...READ] };
   const ours = { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"] };
   const own: [string, ClusterRoleRule[]][] = [
-    [ADMIN_CLUSTER_ROLE, [{ ...ours, verbs: ["*"] }, { ...readRoles, verbs: [...READ, ...WRITE] }, bindAll]],
-    [ADMIN_READ_ONLY_CLUSTER_ROLE, [{ ...ours, verbs: [...READ] }, readRoles]],
+    [
+      ADMIN_CLUSTER_ROLE,
+      [{ ...ours, verbs: ["*"] }, { ...readRoles, verbs: [...READ, ...WRITE] }, readEvents, bindAll],
+    ],
+    [ADMIN_READ_ONLY_CLUSTER_ROLE, [{ ...ours, verbs: [...READ] }, readRoles, readEvents]],
     [GLOBAL_AUDITOR_CLUSTER_ROLE, [readRoles]],
   ];
   // A role that gives nothing by itself is still a role: its holders are members of the org.

@@ -1,6 +1,7 @@
 // Holds an App's name, makes its missing processes, and a Revision at each start and restart.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { Build } from "../../crds/build/build.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { appName, claimObjectName } from "../../crds/claim/rules.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
@@ -27,6 +28,7 @@ import {
   resolveGUID,
 } from "../shared/identity.ts";
 import { planMissingProcesses, planOldRevisions, planAppStatus } from "./plan.ts";
+import { planAppReady } from "./ready.ts";
 import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
 
 const DROPLET_INDEX = "app/droplet";
@@ -44,6 +46,7 @@ export const appController = defineController({
     watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
     watch(Process, (process) => [mapToApp(process)]),
     watch(Revision, (revision) => [mapToApp(revision)]),
+    watch(Build, (build) => [mapToApp(build)]),
     watch(Droplet, (droplet) => ({ [DROPLET_INDEX]: appKey(droplet.metadata.namespace, droplet.metadata.name) })),
     watch(Route, (route) =>
       route.spec.destinations.map((destination) => ({ namespace: route.metadata.namespace, name: destination.app })),
@@ -71,7 +74,6 @@ export const appController = defineController({
     const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
 
     const isDue = isComplete && isSnapshotDue(app, revisions);
-    const problem = isDue ? findStartProblem(app, droplet) : undefined;
     const snapshot =
       isDue && droplet ? await takeSnapshot({ app, guid, droplet, processes, revisions }, context) : undefined;
     const outcome = planAppStatus(app, guid, {
@@ -84,8 +86,17 @@ export const appController = defineController({
       ...(isGUIDLabelDue(app) && { labels }),
       createOnce: [...missing.drafts, ...(outcome.revision ? [outcome.revision] : [])],
       status: outcome.status,
-      ...(problem && { ready: problem }),
-      ...planRequeue(missing),
+      ...(isComplete
+        ? {
+            ready: planAppReady(app, {
+              processes,
+              builds: withoutDeleting(read.byIndex(Build, OWNING_APP_INDEX, key, app.metadata.namespace)),
+              droplet,
+              revision: outcome.status.revision,
+              isStartDue: isDue,
+            }),
+          }
+        : planRequeue(missing)),
     };
   },
 });
@@ -101,7 +112,7 @@ function isGUIDLabelDue(app: App): boolean {
   return hasGUIDLabel(app) || isAppObserved(app);
 }
 
-function mapToApp(part: Process | Revision): { namespace?: string; name: string } {
+function mapToApp(part: Process | Revision | Build): { namespace?: string; name: string } {
   return { namespace: part.metadata.namespace, name: part.spec.appRef.name };
 }
 
@@ -112,20 +123,6 @@ function isWaitingForRevision(app: App): boolean {
 
 function withoutDeleting<T extends { metadata: { deletionTimestamp?: string } }>(objects: readonly T[]): T[] {
   return objects.filter((object) => !object.metadata.deletionTimestamp);
-}
-
-/** Why no snapshot can be taken now; what runs goes on running. */
-function findStartProblem(app: App, droplet: Droplet | undefined): ReconcileResult["ready"] {
-  const named = app.spec.droplet?.name;
-  if (named === undefined)
-    return {
-      status: "False",
-      reason: "NoDroplet",
-      message: "the app is to run but has no droplet: push it, or set spec.droplet",
-    };
-  return droplet
-    ? undefined
-    : { status: "False", reason: "DropletMissing", message: `droplet ${named} does not exist in this namespace` };
 }
 
 interface SnapshotSources {

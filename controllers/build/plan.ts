@@ -56,7 +56,7 @@ export function findBuildError(
 export function planFailure(error: BuildError): ReconcileResult {
   return {
     status: { state: "Failed", error },
-    ready: { status: "False", reason: "StagingFailed", message: `${error.code}: ${error.message}` },
+    ready: { status: "False", reason: "StagingFailed", message: `${error.code}: ${error.message}`, isFailure: true },
   };
 }
 

@@ -47,7 +47,7 @@ async function requireContent(droplet: Droplet, hasContent: HasContent, { read }
     throw new NotReady(
       "ContentMissing",
       `this space has no content ${digest}; build it here, or copy the droplet through the API`,
-      { requeueAfterMs: 10_000 },
+      { isFailure: true, requeueAfterMs: 10_000 },
     );
   }
 }

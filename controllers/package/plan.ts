@@ -14,7 +14,7 @@ export function planPackage(
     if (pkg.spec.image) return { status: { state: "Ready", error: undefined } };
     return {
       status: { state: "Failed", error: "a docker package needs spec.image" },
-      ready: { status: "False", reason: "ImageMissing", message: "a docker package needs spec.image" },
+      ready: { status: "False", reason: "ImageMissing", message: "a docker package needs spec.image", isFailure: true },
     };
   }
   if (hasContent === undefined)
@@ -26,7 +26,7 @@ export function planPackage(
   const message = `this space has no content ${pkg.spec.content?.digest ?? ""}; upload it again`;
   return {
     status: { state: "ProcessingUpload" },
-    ready: { status: "False", reason: "ContentMissing", message },
+    ready: { status: "False", reason: "ContentMissing", message, isFailure: true },
     requeueAfterMs: 10_000,
   };
 }

@@ -109,7 +109,12 @@ describe("versions", () => {
   const current = (running: number, more: object = {}): LRP =>
     anLRP(planLRP(second, 2), { runningInstances: running, ...more });
   const plan = (existing: LRP[]): { names: (string | undefined)[]; ready: unknown; status: unknown } => {
-    const result = planLRPs(process, { name, existing, makeLRP: (instances) => planLRP(second, instances) });
+    const result = planLRPs(process, {
+      name,
+      revision: "shop-2",
+      existing,
+      makeLRP: (instances) => planLRP(second, instances),
+    });
     return {
       names: (result.children ?? []).map((child) => child.metadata.name),
       ready: result.ready,
@@ -133,7 +138,7 @@ describe("versions", () => {
   test("a process whose earlier instances are stopping is not ready and runs nothing", () =>
     expect(plan([deleting(old(2))])).toMatchObject({
       ready: { status: "False", reason: "Stopping", message: expect.stringContaining("revision 1") as string },
-      status: { runningInstances: 0, lrp: undefined },
+      status: { runningInstances: 0, lrp: undefined, revision: "shop-2" },
     }));
 
   test.each<[string, LRP, object]>([
@@ -146,23 +151,38 @@ describe("versions", () => {
           { index: 1, state: "Crashed", ready: false, details: "exit status 7" },
         ],
       }),
-      { status: "False", reason: "Crashed", message: "1 of 2 instances run; instance 1: exit status 7" },
+      {
+        status: "False",
+        reason: "Crashed",
+        message: "1 of 2 instances run; instance 1: exit status 7",
+        isFailure: true,
+      },
     ],
     ["running", current(2), { status: "True", reason: "Running", message: "2 of 2 instances run" }],
   ])("Ready says %s", (_what, lrp, ready) => expect(plan([lrp]).ready).toEqual(ready));
 
   test("of an LRP that is only being made nothing is said yet", () =>
-    expect(planLRPs(process, { name, existing: [], makeLRP: (instances) => planLRP(second, instances) })).toEqual({
+    expect(
+      planLRPs(process, { name, revision: "shop-2", existing: [], makeLRP: (instances) => planLRP(second, instances) }),
+    ).toEqual({
       children: [expect.anything()],
       keepStatus: true,
     }));
   test("the status names the current LRP", () =>
-    expect(plan([current(2)]).status).toEqual({ runningInstances: 2, lrp: name }));
+    expect(plan([current(2)]).status).toEqual({ runningInstances: 2, lrp: name, revision: "shop-2" }));
   test("a second run plans what the first made", () => {
-    const made = planLRPs(process, { name, existing: [], makeLRP: (instances) => planLRP(second, instances) })
-      .children?.[0];
-    const kept = planLRPs(process, { name, existing: [anLRP(made ?? {})], makeLRP: () => ({ metadata: {} }) })
-      .children?.[0];
+    const made = planLRPs(process, {
+      name,
+      revision: "shop-2",
+      existing: [],
+      makeLRP: (instances) => planLRP(second, instances),
+    }).children?.[0];
+    const kept = planLRPs(process, {
+      name,
+      revision: "shop-2",
+      existing: [anLRP(made ?? {})],
+      makeLRP: () => ({ metadata: {} }),
+    }).children?.[0];
     expect(kept).toEqual(made);
   });
   test("a stopped app has none", () =>

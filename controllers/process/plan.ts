@@ -11,15 +11,19 @@ export function desiredInstances(process: Process): number {
   return process.spec.instances ?? defaultInstances(process.spec.type);
 }
 
+const NOTHING_RUNS = { runningInstances: 0, lrp: undefined, revision: undefined };
+
 /** The process of an app that is stopped, or wants no instance: nothing runs. */
 export function planNoInstances(reason: "Stopped" | "NoInstances"): ReconcileResult {
   const message = reason === "Stopped" ? "the app is stopped" : "no instances are wanted";
-  return { children: [], status: { runningInstances: 0, lrp: undefined }, ready: { status: "True", reason, message } };
+  return { children: [], status: NOTHING_RUNS, ready: { status: "True", reason, message } };
 }
 
 export interface LRPVersions {
   /** Name of the LRP at the revision in force. */
   name: string;
+  /** Name of that Revision. */
+  revision: string;
   /** LRPs of this process that exist, those being deleted included. */
   existing: readonly LRP[];
   /** Makes the LRP at the revision in force, when it does not exist. */
@@ -30,34 +34,35 @@ export interface LRPVersions {
  * The LRP at the revision in force. It is made when every LRP of an earlier start is gone: its runner removes an LRP that is being
  * deleted once its instances have ended, so two versions never run at the same time.
  */
-export function planLRPs(process: Process, { name, existing, makeLRP }: LRPVersions): ReconcileResult {
+export function planLRPs(process: Process, { name, revision, existing, makeLRP }: LRPVersions): ReconcileResult {
   const desired = desiredInstances(process);
   const current = existing.find((lrp) => lrp.metadata.name === name && !lrp.metadata.deletionTimestamp);
-  if (current) return planCurrentLRP(process, current, desired);
-  if (existing.length > 0) return planStopping(existing);
+  if (current) return planCurrentLRP(process, current, revision);
+  if (existing.length > 0) return planStopping(existing, revision);
   // The new LRP enqueues its process as soon as the cache has it, so the status is written once.
   return { children: [makeLRP(desired)], keepStatus: true };
 }
 
-function planCurrentLRP(process: Process, current: LRP, desired: number): ReconcileResult {
+function planCurrentLRP(process: Process, current: LRP, revision: string): ReconcileResult {
+  const desired = desiredInstances(process);
   const running = current.status?.runningInstances ?? 0;
   return {
     children: [planLRPUpdate(current, { instances: desired, restartInstances: process.spec.restartInstances })],
-    status: { runningInstances: running, lrp: current.metadata.name },
+    status: { runningInstances: running, lrp: current.metadata.name, revision },
     ready: toProcessReady(current, running, desired),
   };
 }
 
 /** Deletes the LRPs of earlier starts. Their deletion enqueues the process again. */
-function planStopping(previous: readonly LRP[]): ReconcileResult {
-  const revisions = previous.map((lrp) => lrp.spec.revision).join(", ");
+function planStopping(previous: readonly LRP[], revision: string): ReconcileResult {
+  const versions = previous.map((lrp) => lrp.spec.revision).join(", ");
   return {
     children: [],
-    status: { runningInstances: 0, lrp: undefined },
+    status: { runningInstances: 0, lrp: undefined, revision },
     ready: {
       status: "False",
       reason: "Stopping",
-      message: `the instances of revision ${revisions} are stopping; the new ones start when they have ended`,
+      message: `the instances of revision ${versions} are stopping; the new ones start when they have ended`,
     },
   };
 }
@@ -78,11 +83,26 @@ function toProcessReady(current: LRP, running: number, desired: number): Reconci
 function findInstanceProblem(status: LRP["status"], running: number, desired: number): ReconcileResult["ready"] {
   const instances = status?.instances ?? [];
   const failed = instances.find((instance) => instance.state === "Crashed" || instance.state === "Down");
-  if (failed) return { status: "False", reason: failed.state, message: describeFailure(failed, running, desired) };
+  if (failed)
+    return {
+      status: "False",
+      reason: failed.state,
+      message: describeFailure(failed, running, desired),
+      isFailure: true,
+    };
   const rejection = status?.conditions?.find((condition) => condition.type === "Ready" && condition.status === "False");
   return rejection && instances.length === 0
-    ? { status: "False", reason: rejection.reason, message: rejection.message }
+    ? {
+        status: "False",
+        reason: rejection.reason,
+        message: rejection.message,
+        ...(!isProgress(rejection) && { isFailure: true }),
+      }
     : undefined;
+}
+
+function isProgress({ reason }: { reason: string }): boolean {
+  return reason === "Starting" || reason === "Stopping";
 }
 
 function describeFailure(instance: LrpInstance, running: number, desired: number): string {

@@ -90,6 +90,7 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
   if (!revision) return { keepStatus: true };
   return planLRPs(process, {
     name: lrpName(process, revision),
+    revision: revisionName,
     existing: listOwnedLRPs(process, context.read),
     makeLRP: (instances) => makeLRP(process, app, { ...context, revision, instances }),
   });
@@ -98,12 +99,10 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
 /** No LRP is touched. While the app's controller has not looked at its start yet there is nothing new to say. */
 function planWithoutRevision(app: App): ReconcileResult {
   if (!isAppObserved(app)) return { keepStatus: true };
+  const ready = app.status?.conditions?.find(({ type, status }) => type === "Ready" && status === "False");
+  const why = ready ? `${ready.reason}: ${ready.message}` : "it has no Revision";
   return {
-    ready: {
-      status: "False",
-      reason: "NoRevision",
-      message: `app ${app.metadata.name} has not started yet: its Ready condition says why`,
-    },
+    ready: { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started: ${why}` },
   };
 }
 
@@ -126,12 +125,14 @@ function makeLRP(
     throw new NotReady(
       "NotInRevision",
       `revision ${revision.spec.version} has no process ${process.spec.type}; it starts with the app's next restart`,
+      { isFailure: true },
     );
   const droplet = read.find(Droplet, { namespace, name: revision.spec.dropletRef.name });
   if (!droplet)
     throw new NotReady(
       "DropletMissing",
-      `droplet ${revision.spec.dropletRef.name} of revision ${revision.spec.version} does not exist`,
+      `droplet ${revision.spec.dropletRef.name} of revision ${revision.spec.version} does not exist; push the app, or restart it with another droplet`,
+      { isFailure: true },
     );
   const tenancy = getTenancy(read, namespace ?? "");
   const rendering = read.find(BackendClass, { name: snapshot.runner })?.status?.capabilities?.["rendering"] ?? "1";

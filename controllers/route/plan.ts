@@ -46,7 +46,7 @@ export function routeBindingName(route: Route): string {
 
 /** A Route that is not in force: nothing is served at its address, and the condition says why. */
 export function planRejected(reason: string, message: string): ReconcileResult {
-  return { children: [], status: { url: undefined }, ready: { status: "False", reason, message } };
+  return { children: [], status: { url: undefined }, ready: { status: "False", reason, message, isFailure: true } };
 }
 
 /**
@@ -59,7 +59,10 @@ export function planDomainMissing({ spec, status }: Route, { org }: Tenancy): Re
     status?.url === undefined
       ? ""
       : `, or not the one that this Route was of (${status.url}); make it anew to have it in another`;
-  return { children: [], ready: { status: "False", reason: "DomainMissing", message: `${message}${previousURL}` } };
+  return {
+    children: [],
+    ready: { status: "False", reason: "DomainMissing", message: `${message}${previousURL}`, isFailure: true },
+  };
 }
 
 /** The Domain that the Route names has lost its own name to another. */
@@ -99,7 +102,12 @@ export function planRoute(input: RouteInput): ReconcileResult {
     status: { url: routeURL(input.route.spec, input.domain.spec.name) },
     ready:
       missing.length > 0
-        ? { status: "False", reason: "AppMissing", message: `no app of this namespace is named ${missing.join(", ")}` }
+        ? {
+            status: "False",
+            reason: "AppMissing",
+            message: `no app of this namespace is named ${missing.join(", ")}`,
+            isFailure: true,
+          }
         : toRouterReady(input.binding),
   };
 }
@@ -126,7 +134,7 @@ function toRouterReady(binding: RouteBinding | undefined): ReconcileResult["read
   const rejection = binding?.status?.conditions?.find(
     (condition) => condition.type === "Ready" && condition.status === "False",
   );
-  return rejection && { status: "False", reason: rejection.reason, message: rejection.message };
+  return rejection && { status: "False", reason: rejection.reason, message: rejection.message, isFailure: true };
 }
 
 function planBinding(input: RouteInput): Draft {

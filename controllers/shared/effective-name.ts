@@ -30,7 +30,7 @@ export async function ensureEffectiveName(
     return {
       name: object.status?.name,
       nameTaken: {
-        ready: { status: "False", reason, message },
+        ready: { status: "False", reason, message, isFailure: true },
         ...(requeueAfterMs !== undefined && { requeueAfterMs }),
       },
     };

@@ -98,6 +98,7 @@ async function readSecretValues(app: App, guid: string, client: KubeClient): Pro
     const value = Object.hasOwn(secret.data ?? {}, ref.key) ? secret.data?.[ref.key] : undefined;
     if (value === undefined)
       throw new NotReady("SecretMissing", `Secret ${ref.name} has no key ${ref.key}, which variable ${name} names`, {
+        isFailure: true,
         requeueAfterMs: RECHECK_MS,
       });
     values.set(name, value);
@@ -110,7 +111,7 @@ async function getAllowedSecret(app: App, guid: string, name: string, client: Ku
   if (secret && isSecretAllowed(secret, app.metadata.name, guid)) return secret;
   // One answer for "absent" and "not yours", so that nobody learns the names of Secrets.
   const message = `Secret ${name} is not this app's own, nor labelled ${INTERNAL_LABELS.envAllowed}=allowed`;
-  throw new NotReady("SecretNotAllowed", message, { requeueAfterMs: RECHECK_MS });
+  throw new NotReady("SecretNotAllowed", message, { isFailure: true, requeueAfterMs: RECHECK_MS });
 }
 
 function checkEnvSize(env: readonly EnvVar[], secretValues: ReadonlyMap<string, string>): void {

@@ -107,6 +107,7 @@ async function takeOverClaim(live: Claim, desired: Claim, context: ReconcileCont
   } catch (error) {
     if (isConflict(error))
       throw new NotReady("NameTaken", `another object takes ${live.spec.claimed} over`, {
+        isFailure: true,
         requeueAfterMs: 1000,
         cause: error,
       });
@@ -118,7 +119,10 @@ function toNameTaken(claim: Claim, now: Date): NotReady {
   const remainingMs = Date.parse(claim.spec.since) + CLAIM_GRACE_MS - now.getTime();
   const message = `the name ${claim.spec.claimed} is taken by ${describeClaimant(claim.spec.claimant)}; choose another spec.name, or delete that one`;
   // Within its grace the claim may still lapse without any event; after it, a change of claim or claimant wakes us.
-  return new NotReady("NameTaken", message, remainingMs > 0 ? { requeueAfterMs: remainingMs + 100 } : {});
+  return new NotReady("NameTaken", message, {
+    isFailure: true,
+    ...(remainingMs > 0 && { requeueAfterMs: remainingMs + 100 }),
+  });
 }
 
 function describeClaimant(claimant: Claimant): string {

@@ -216,6 +216,7 @@ async function createWithSuffix(
   const made = name.endsWith(suffixedName.slice(-6)) ? undefined : await createNamespace(suffixedName, meta, context);
   if (made === undefined)
     throw new NotReady("NamespaceTaken", `namespaces ${name} and ${suffixedName} belong to somebody else`, {
+      isFailure: true,
       requeueAfterMs: 30_000,
     });
   return made;

@@ -172,7 +172,9 @@ async function adoptSpecNamespace(
   const name = space.spec.namespace ?? "";
   const namespace = context.read.find(Namespace, { name });
   if (!namespace)
-    throw new NotReady("NamespaceMissing", `namespace ${name} does not exist; it is adopted when it appears`);
+    throw new NotReady("NamespaceMissing", `namespace ${name} does not exist; it is adopted when it appears`, {
+      isFailure: true,
+    });
   checkAdoptionConsent(space, org, namespace);
   return await adoptNamespace(
     { ref: Space, object: space },

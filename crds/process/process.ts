@@ -57,6 +57,7 @@ export const Process = defineResource({
   status: readyStatus({
     runningInstances: z.int().min(0).optional().describe("How many instances run and are healthy."),
     lrp: z.string().max(253).optional().describe("The LRP that runs this process."),
+    revision: z.string().max(253).optional().describe("The Revision that the LRP is made from, or is about to be."),
   }),
 });
 export type Process = Resource<typeof Process>;

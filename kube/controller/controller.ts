@@ -13,11 +13,18 @@ import type { Permission } from "../rbac/resource-rules.ts";
 export class NotReady extends Error {
   readonly reason: string;
   readonly requeueAfterMs: number | undefined;
-  constructor(reason: string, message: string, options: { requeueAfterMs?: number; cause?: unknown } = {}) {
+  /** As ReadyDraft.isFailure. */
+  readonly isFailure: boolean;
+  constructor(
+    reason: string,
+    message: string,
+    options: { requeueAfterMs?: number; isFailure?: boolean; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.name = "NotReady";
     this.reason = reason;
     this.requeueAfterMs = options.requeueAfterMs;
+    this.isFailure = options.isFailure ?? false;
   }
 }
 
@@ -34,6 +41,9 @@ export class Stalled extends Error {
 /** A condition as a reconcile states it; times and generation are the runtime's. */
 export type ConditionDraft = Pick<Condition, "type" | "status" | "reason" | "message">;
 
+/** The Ready condition. `isFailure` tells a failure, a crash or a refusal from work under way: it is recorded as a Warning Event, and its end as a Normal one. */
+export type ReadyDraft = Omit<ConditionDraft, "type"> & { isFailure?: true };
+
 /** What the object should look like around it. Everything is optional; what is left out is left alone, but for children. */
 export interface ReconcileResult {
   /**
@@ -48,7 +58,7 @@ export interface ReconcileResult {
   /** Further conditions beside Ready. A type once written stays until it is stated again. */
   conditions?: readonly ConditionDraft[];
   /** The Ready condition when it is not simply True/Reconciled. */
-  ready?: Omit<ConditionDraft, "type">;
+  ready?: ReadyDraft;
   /** There is nothing new to say yet, and what this waits for wakes it: its status stays as it is, instead of being written twice. */
   keepStatus?: true;
   /** Labels and annotations this object must carry; undefined removes one. Merged into metadata, only on a difference. */

@@ -22,6 +22,7 @@ test("a controller needs what its definition implies, and what it declares besid
   });
   expect(toResourceRules(permissionsOf(controller))).toEqual([
     { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
+    { apiGroups: [""], resources: ["events"], verbs: ["get", "create", "patch"] },
     { apiGroups: [""], resources: ["namespaces", "services"], verbs: ["get", "list", "watch"] },
     { apiGroups: [""], resources: ["secrets"], resourceNames: ["key"], verbs: ["get"] },
     { apiGroups: ["machinery.example"], resources: ["gadgets"], verbs: ["get", "list", "watch", "patch", "delete"] },

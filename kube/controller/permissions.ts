@@ -1,5 +1,7 @@
 // The permissions that the runtime needs for a controller.
 import type { Controller } from "./controller.ts";
+import { Event } from "../api/builtin.ts";
+import type { ResourceRef } from "../api/resource-ref.ts";
 import type { Permission, Verb } from "../rbac/resource-rules.ts";
 
 export const LIST_WATCH_VERBS: readonly Verb[] = ["get", "list", "watch"];
@@ -10,7 +12,7 @@ export function permissionsOf(controller: Controller): Permission[] {
   return [
     // Labels, finalizers and published fields are patched.
     { resource: own, verbs: [...LIST_WATCH_VERBS, "patch"] },
-    ...(writesStatus ? [{ resource: own, subresource: "status", verbs: ["patch"] } satisfies Permission] : []),
+    ...(writesStatus ? statusPermissions(own) : []),
     // An apply that makes the object needs both.
     ...owns.map((on): Permission => ({ resource: on, verbs: [...LIST_WATCH_VERBS, "create", "patch", "delete"] })),
     ...[...reads, ...watches.map(({ ref }) => ref)].map((on): Permission => ({
@@ -18,5 +20,13 @@ export function permissionsOf(controller: Controller): Permission[] {
       verbs: LIST_WATCH_VERBS,
     })),
     ...permissions,
+  ];
+}
+
+/** Failures that a status states are recorded as Events. */
+function statusPermissions(own: ResourceRef): Permission[] {
+  return [
+    { resource: own, subresource: "status", verbs: ["patch"] },
+    { resource: Event, verbs: ["get", "create", "patch"] },
   ];
 }

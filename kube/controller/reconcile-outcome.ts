@@ -1,6 +1,6 @@
 // How a reconcile ended: what the Ready condition says of it, and when the key is looked at again.
 import { isConflict, isUnreachable, KubeError } from "../client/errors.ts";
-import { type ConditionDraft, NotReady, type ReconcileResult, Stalled } from "./controller.ts";
+import { NotReady, type ReadyDraft, type ReconcileResult, Stalled } from "./controller.ts";
 import { flattenErrors } from "./aggregate-errors.ts";
 import type { RequeueAction } from "./workqueue.ts";
 import { NotPermitted, NotSynced } from "../cache/errors.ts";
@@ -8,7 +8,7 @@ import { NotPermitted, NotSynced } from "../cache/errors.ts";
 /** The summary for the Ready condition, and what to do with the key. */
 export interface ReconcileOutcome {
   result: ReconcileResult;
-  ready: Omit<ConditionDraft, "type">;
+  ready: ReadyDraft;
   requeue: RequeueAction;
   /** To be thrown after the status is written. */
   fault?: Error;
@@ -39,25 +39,31 @@ export function toReconcileOutcome(error: unknown): ReconcileOutcome {
 }
 
 function toSingleOutcome(error: unknown): ReconcileOutcome {
-  const failed = (reason: string, message: string, then: RequeueAction = DONE, fault?: Error): ReconcileOutcome => ({
+  const failed = (reason: string, message: string, fault?: Error): ReconcileOutcome => ({
     result: {},
-    ready: { status: "False", reason, message },
-    requeue: then,
+    ready: { status: "False", reason, message, isFailure: true },
+    requeue: DONE,
     ...(fault !== undefined && { fault }),
   });
-  if (error instanceof NotReady) return failed(error.reason, error.message, toRequeue(error.requeueAfterMs));
+  if (error instanceof NotReady) return toWaitingOutcome(error);
   if (error instanceof Stalled) return failed(error.reason, error.message);
   // The watch that resumes wakes everybody who waits for it.
   if (error instanceof NotPermitted) return failed("PermissionMissing", error.message);
-  if (error instanceof KubeError && error.code !== 0)
-    return failed(error.reason || "Refused", error.message, DONE, error);
+  if (error instanceof KubeError && error.code !== 0) return failed(error.reason || "Refused", error.message, error);
   // Only the log knows more: the text of an unforeseen error may hold anything.
   return failed(
     "InternalError",
     "an unexpected fault; it is tried again, and the platform's log tells more",
-    DONE,
     toError(error),
   );
+}
+
+function toWaitingOutcome({ reason, message, requeueAfterMs, isFailure }: NotReady): ReconcileOutcome {
+  return {
+    result: {},
+    ready: { status: "False", reason, message, ...(isFailure && { isFailure }) },
+    requeue: toRequeue(requeueAfterMs),
+  };
 }
 
 function toAggregateOutcome(error: AggregateError): ReconcileOutcome {

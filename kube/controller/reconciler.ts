@@ -1,5 +1,6 @@
 // What happens to one key: read, finalize or reconcile, and then every write that follows from the result. The only place that writes for controllers.
 import type { Logger } from "pino";
+import type { EventRecorder } from "./event-recorder.ts";
 import type { OwnedObjects } from "./owned-objects.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/errors.ts";
@@ -15,8 +16,9 @@ import {
 } from "./reconcile-outcome.ts";
 import { type ReadSet, createReadSet } from "./read-set.ts";
 import { flattenErrors } from "./aggregate-errors.ts";
+import { createReadyEvents } from "./ready-events.ts";
 import { mergeDiffNamed } from "../api/merge-diff.ts";
-import { keyOf, type KubeObject, type ObjectKey, type OwnerReference } from "../api/object.ts";
+import { type Condition, keyOf, type KubeObject, type ObjectKey, type OwnerReference } from "../api/object.ts";
 import { planStatus } from "./plan-status.ts";
 import type { RequeueAction } from "./workqueue.ts";
 import type { Store } from "../cache/reader.ts";
@@ -37,6 +39,8 @@ export interface ReconcilerOptions {
   hasOptimisticLock?: boolean;
   /** Is told which keys do not get on. */
   staleCaches?: StaleCacheMonitor;
+  /** Gets the failures and recoveries that Ready conditions state. */
+  events?: EventRecorder;
 }
 
 export interface Reconciler {
@@ -62,6 +66,7 @@ class KeyReconciler implements Reconciler {
   readonly #deletedOwners = new Map<string, Set<string>>();
   /** Versions at which the server has refused our patch, since it has a newer one; by key. */
   readonly #refusedVersions = new Map<string, { version: string; at: number }>();
+  readonly #readyEvents = createReadyEvents();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -190,7 +195,12 @@ class KeyReconciler implements Reconciler {
       writesObservedGeneration: type === "Ready",
       now: context.now(),
     });
-    if (body) await this.#patch(object, body, "status");
+    const uid = object.metadata.uid ?? "";
+    this.#readyEvents.observe(uid, ready);
+    if (!body) return;
+    await this.#patch(object, body, "status");
+    const event = this.#readyEvents.planEvent(uid, findCondition(object, type), ready);
+    if (event) this.#options.events?.record(object, this.#options.fieldManager, event);
   }
 
   /** An object under deletion: clean up, then let it go. Without our finalizer it is none of our business. */
@@ -312,6 +322,11 @@ class KeyReconciler implements Reconciler {
     this.#lastWrites.delete(uid);
     return cached;
   }
+}
+
+function findCondition(object: KubeObject, type: string): Condition | undefined {
+  const status = object["status"] as { conditions?: Condition[] } | undefined;
+  return status?.conditions?.find((condition) => condition.type === type);
 }
 
 /** The list is replaced whole, so it carries the version it was read at. */

@@ -11,6 +11,8 @@ import { untilAborted } from "../client/until-aborted.ts";
 import type { Term } from "../lease/leader-election.ts";
 import type { Controller, OwnershipMarkers } from "./controller.ts";
 import { type MappedWatch, type RunningHandlers, startEventHandlers } from "./event-handlers.ts";
+import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
+import { createFaultLog } from "./fault-log.ts";
 import { createOwnedObjects } from "./owned-objects.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 import { createStaleCacheMonitor, type StaleCacheMonitor } from "./stale-cache-monitor.ts";
@@ -41,7 +43,7 @@ export interface ControllerRun {
   unsyncedControllers(): readonly UnsyncedController[];
   /** Resources whose cache lags behind the API server while reconciles wait for it, sorted. See StaleCacheMonitor. */
   staleKinds(): readonly string[];
-  /** Resolves when no controller has a ready or processed key; delayed keys do not count. For tests and readiness. */
+  /** Resolves when no controller has a ready or processed key; delayed keys do not count, and no Event is being written. For tests and readiness. */
   idle(): Promise<void>;
 }
 
@@ -50,7 +52,10 @@ export function runControllers(options: RunControllersOptions): ControllerRun {
   const names = new Set(options.controllers.map(({ name }) => name));
   if (names.size !== options.controllers.length) throw new Error("two controllers have the same name");
   const fullyWatched = fullyWatchedKinds(options.controllers);
-  const running = options.controllers.map((controller) => startController(controller, options, fullyWatched));
+  const events = createEventRecorder(options);
+  const running = options.controllers.map((controller) =>
+    startController(controller, options, { fullyWatched, events }),
+  );
   const unsynced = cacheUntilStateChange(
     running.flatMap(({ stores }) => stores),
     () => running.flatMap(unsyncedControllerOf),
@@ -67,6 +72,7 @@ export function runControllers(options: RunControllersOptions): ControllerRun {
     async idle() {
       do await Promise.all(running.map(({ queue }) => queue.idle()));
       while (running.some(({ queue }) => !queue.isIdle));
+      await events.flush();
     },
   };
 }
@@ -99,16 +105,16 @@ interface RunningController {
 function startController(
   controller: Controller,
   options: RunControllersOptions,
-  fullyWatched: Set<string>,
+  { fullyWatched, events }: { fullyWatched: Set<string>; events: EventRecorder },
 ): RunningController {
   const log = options.log.child({ controller: controller.name });
   const caches = ensureCaches(controller, options, fullyWatched);
   const staleCaches = createStaleCacheMonitor({ log, reopen: (resource) => options.informers.reopen(resource) });
-  const reconciler = createControllerReconciler(controller, options, { caches, staleCaches, log });
+  const reconciler = createControllerReconciler(controller, options, { caches, staleCaches, events, log });
   const queue = createWorkqueue({
     workers: controller.workers ?? DEFAULT_WORKERS,
     process: (id) => reconciler.reconcile(parseKey(id)),
-    onFault: (key, err) => log.warn({ key, err }, "reconcile failed; it is retried"),
+    onFault: createFaultLog(log),
   });
   const { ownership, signal } = options;
   const running: RunningHandlers = {
@@ -170,7 +176,12 @@ function ensureCaches(controller: Controller, options: RunControllersOptions, fu
 function createControllerReconciler(
   controller: Controller,
   { client, informers, ownership, signal, term, now = () => new Date() }: RunControllersOptions,
-  { caches, staleCaches, log }: { caches: Caches; staleCaches: StaleCacheMonitor; log: Logger },
+  {
+    caches,
+    staleCaches,
+    events,
+    log,
+  }: { caches: Caches; staleCaches: StaleCacheMonitor; events: EventRecorder; log: Logger },
 ): Reconciler {
   const ownedObjects = createOwnedObjects({
     client,
@@ -190,6 +201,7 @@ function createControllerReconciler(
     log,
     hasOptimisticLock: term !== undefined,
     staleCaches,
+    events,
   });
 }
 

@@ -67,6 +67,7 @@ describe("presentStatus", () => {
           status: "False",
           reason: "Crashed",
           message: "1 of 2 instances are running; instance 1: Exited with status 1",
+          isFailure: true,
         },
       },
     ],

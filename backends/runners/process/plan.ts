@@ -1,5 +1,6 @@
 // Which instances of an LRP to start, stop and start afresh, and what its status says. Pure.
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
+import type { ReadyDraft } from "../../../kube/controller/controller.ts";
 
 /** What is there: indexes with the restart value that each instance answers. */
 export type OpenSlots = readonly { index: number; restart: string | undefined }[];
@@ -37,7 +38,7 @@ export function restartValue(spec: Pick<LRP["spec"], "restartInstances">, index:
 /** Status and Ready condition of an LRP. */
 export interface LrpStatus {
   status: { runningInstances: number; instances: LrpInstance[] };
-  ready: { status: "True" | "False"; reason: string; message: string };
+  ready: ReadyDraft;
 }
 
 /** Sums the instances up. */
@@ -59,6 +60,7 @@ export function presentStatus(instances: readonly LrpInstance[], wanted: number)
       status: "False",
       reason: broken.state,
       message: `${message}; instance ${broken.index}: ${broken.details ?? broken.state}`,
+      isFailure: true,
     },
   };
 }

@@ -1,0 +1,153 @@
+// Ready of an App: its processes and its last build, summed up. Pure.
+import type { App } from "../../crds/app/app.ts";
+import type { Build } from "../../crds/build/build.ts";
+import type { Droplet } from "../../crds/droplet/droplet.ts";
+import { creationSortKey } from "../../crds/guid.ts";
+import { defaultInstances } from "../../crds/process/defaults.ts";
+import type { Process } from "../../crds/process/process.ts";
+import type { ReadyDraft } from "../../kube/controller/controller.ts";
+
+export interface AppParts {
+  processes: readonly Process[];
+  builds: readonly Build[];
+  /** The droplet that spec.droplet names, when it exists. */
+  droplet: Droplet | undefined;
+  /** Name of the Revision in force. */
+  revision: string | undefined;
+  /** Whether the app has to start or restart, for which it needs a droplet. */
+  isStartDue: boolean;
+}
+
+/** A fault of an instance counts first, then a failed build, then what is missing for a start, then work under way. */
+export function planAppReady(app: App, parts: AppParts): ReadyDraft {
+  const failedBuild = findFailedBuild(parts);
+  if (app.spec.state === "Stopped") return failedBuild ?? toStoppedReady(parts.processes);
+  return (
+    findProcessFailure(parts) ??
+    failedBuild ??
+    findStartProblem(app, parts) ??
+    findProgress(parts) ??
+    toRunningReady(parts.processes)
+  );
+}
+
+/** The newest build, when it failed and the app has no newer droplet. */
+function findFailedBuild({ builds, droplet }: AppParts): ReadyDraft | undefined {
+  const build = findLastBuild(builds);
+  if (build?.status?.state !== "Failed" || isNewer(droplet, build)) return undefined;
+  const { code = "StagingError", message = "no reason given" } = build.status.error ?? {};
+  return {
+    status: "False",
+    reason: "BuildFailed",
+    message: `build ${build.metadata.name} failed: ${code}: ${message}; push again, or delete the Build to dismiss this`,
+    isFailure: true,
+  };
+}
+
+function findLastBuild(builds: readonly Build[]): Build | undefined {
+  return builds.toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? 1 : -1))[0];
+}
+
+function isNewer(droplet: Droplet | undefined, build: Build): boolean {
+  return (droplet?.metadata.creationTimestamp ?? "") > (build.metadata.creationTimestamp ?? "");
+}
+
+function toStoppedReady(processes: readonly Process[]): ReadyDraft {
+  const stopping = processes.filter(({ status }) => status?.lrp !== undefined || (status?.runningInstances ?? 0) > 0);
+  if (stopping.length === 0) return { status: "True", reason: "Stopped", message: "the app is stopped" };
+  return { status: "False", reason: "Stopping", message: `instances of ${listTypes(stopping)} are stopping` };
+}
+
+/** Why the app cannot start; what runs goes on running. */
+function findStartProblem(app: App, { builds, droplet, isStartDue }: AppParts): ReadyDraft | undefined {
+  if (droplet || !isStartDue) return undefined;
+  const named = app.spec.droplet?.name;
+  if (named !== undefined)
+    return {
+      status: "False",
+      reason: "DropletMissing",
+      message: `droplet ${named} does not exist in this namespace; push the app, or name another in spec.droplet`,
+      isFailure: true,
+    };
+  const build = findLastBuild(builds);
+  if (build && build.status?.state !== "Staged")
+    return { status: "False", reason: "Staging", message: `build ${build.metadata.name} is under way` };
+  return {
+    status: "False",
+    reason: "NoDroplet",
+    message: "the app should run but has no droplet: push it, or set spec.droplet",
+    isFailure: true,
+  };
+}
+
+/** Reasons of a process that is on its way. */
+const PROGRESS: ReadonlySet<string> = new Set(["Starting", "Stopping", "NoRevision"]);
+
+function findProcessFailure({ processes, revision }: AppParts): ReadyDraft | undefined {
+  for (const process of processes.filter(wantsInstances)) {
+    const ready = readyOf(process);
+    if (!ready || ready.status !== "False" || PROGRESS.has(ready.reason) || isOutdated(process, revision)) continue;
+    return {
+      status: "False",
+      reason: ready.reason,
+      message: `process ${process.spec.type}: ${ready.message}${nextStep(ready.reason)}`,
+      isFailure: true,
+    };
+  }
+  return undefined;
+}
+
+function nextStep(reason: string): string {
+  return reason === "Crashed" || reason === "Down" ? "; cf logs --recent shows its output" : "";
+}
+
+/** Processes that do not run the Revision in force yet. */
+function findProgress({ processes, revision }: AppParts): ReadyDraft | undefined {
+  const waiting = processes.filter(
+    (process) => wantsInstances(process) && (!isUpToDate(process, revision) || readyOf(process)?.status !== "True"),
+  );
+  if (waiting.length === 0) return undefined;
+  return {
+    status: "False",
+    reason: "Starting",
+    message: `${listTypes(waiting)} starting: ${countInstances(processes)}`,
+  };
+}
+
+function toRunningReady(processes: readonly Process[]): ReadyDraft {
+  return { status: "True", reason: "Running", message: countInstances(processes) };
+}
+
+/** Its status speaks of its spec and of this Revision. */
+function isUpToDate({ metadata, status }: Process, revision: string | undefined): boolean {
+  return status?.observedGeneration === metadata.generation && status?.revision === revision;
+}
+
+/** Its status speaks of an earlier Revision. */
+function isOutdated({ status }: Process, revision: string | undefined): boolean {
+  return status?.revision !== undefined && status.revision !== revision;
+}
+
+function wantsInstances(process: Process): boolean {
+  return countWanted(process) > 0;
+}
+
+function countWanted({ spec }: Process): number {
+  return spec.instances ?? defaultInstances(spec.type);
+}
+
+function countInstances(processes: readonly Process[]): string {
+  const running = processes.reduce((sum, { status }) => sum + (status?.runningInstances ?? 0), 0);
+  return `${running} of ${processes.reduce((sum, process) => sum + countWanted(process), 0)} instances run`;
+}
+
+function listTypes(processes: readonly Process[]): string {
+  return processes
+    .map(({ spec }) => spec.type)
+    .toSorted()
+    .join(", ");
+}
+
+function readyOf({ status }: Process): { status: string; reason: string; message: string } | undefined {
+  return status?.conditions?.find(({ type }) => type === "Ready");
+}

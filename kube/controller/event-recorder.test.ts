@@ -1,0 +1,103 @@
+// Events as they are written: one per object and reason, counted, never in a hurry.
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { KubeObject } from "../api/object.ts";
+import type { KubeClient } from "../client/client.ts";
+import { KubeError } from "../client/errors.ts";
+import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
+
+const object: KubeObject = {
+  apiVersion: "example.com/v1",
+  kind: "Gadget",
+  metadata: { name: "one", namespace: "team", uid: "uid-1", resourceVersion: "7" },
+};
+const crashed = { type: "Warning", reason: "Crashed", message: "exit status 7" } as const;
+
+let stored: Map<string, KubeObject & { count?: number }>;
+let requests: string[];
+let halt: AbortController;
+let recorder: EventRecorder;
+let fault: Error | undefined;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  stored = new Map();
+  requests = [];
+  fault = undefined;
+  halt = new AbortController();
+  const now = (): Date => new Date("2026-01-01T00:00:00Z");
+  recorder = createEventRecorder({ client: fakeClient(), log: pino({ level: "silent" }), signal: halt.signal, now });
+});
+afterEach(() => {
+  halt.abort();
+  vi.useRealTimers();
+});
+
+function fakeClient(): KubeClient {
+  const answer = <T>(request: string, act: () => T): Promise<T> => {
+    requests.push(request);
+    return fault ? Promise.reject(fault) : Promise.resolve(act());
+  };
+  const client = {
+    find: (_ref: object, key: { name: string }) => answer("find", () => stored.get(key.name)),
+    create: (_ref: object, event: KubeObject) => answer("create", () => void stored.set(event.metadata.name, event)),
+    patch: (_ref: object, key: { name: string }, { body }: { body: object }) =>
+      answer("patch", () => void stored.set(key.name, { ...stored.get(key.name), ...body } as KubeObject)),
+  };
+  return client as unknown as KubeClient;
+}
+
+const events = (): unknown[] => [...stored.values()];
+
+test("an Event names its object, its reason and who reports it", async () => {
+  recorder.record(object, "gadgets", crashed);
+  await recorder.flush();
+  expect(events()).toMatchObject([
+    {
+      metadata: { namespace: "team", name: expect.stringMatching(/^one\.[0-9a-f]{16}$/) as string },
+      involvedObject: { apiVersion: "example.com/v1", kind: "Gadget", name: "one", namespace: "team", uid: "uid-1" },
+      ...crashed,
+      count: 1,
+      firstTimestamp: "2026-01-01T00:00:00Z",
+      lastTimestamp: "2026-01-01T00:00:00Z",
+      source: { component: "gadgets" },
+    },
+  ]);
+});
+
+test("repetitions are counted, and written together after the interval", async () => {
+  for (let at = 0; at < 5; at++) recorder.record(object, "gadgets", { ...crashed, message: `exit status ${at}` });
+  await recorder.flush();
+  expect(events()).toMatchObject([{ count: 1 }]);
+  await vi.advanceTimersByTimeAsync(10_000);
+  await recorder.flush();
+  expect(events()).toMatchObject([{ count: 5, message: "exit status 4" }]);
+  expect(requests).toEqual(["find", "create", "find", "patch"]);
+});
+
+test("reasons and objects have Events of their own, cluster-scoped objects in default", async () => {
+  recorder.record(object, "gadgets", crashed);
+  recorder.record(object, "gadgets", { ...crashed, reason: "Recovered", type: "Normal" });
+  recorder.record({ ...object, metadata: { name: "wide", uid: "uid-2" } }, "gadgets", crashed);
+  await recorder.flush();
+  expect([...stored.values()].map(({ metadata }) => metadata.namespace)).toEqual(["team", "team", "default"]);
+});
+
+test("an Event that cannot be written is dropped", async () => {
+  fault = new KubeError({ status: "Failure", code: 403, reason: "Forbidden" });
+  recorder.record(object, "gadgets", crashed);
+  await recorder.flush();
+  fault = undefined;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([events(), requests]).toEqual([[], ["find"]]);
+});
+
+test("nothing is written after the end", async () => {
+  recorder.record(object, "gadgets", crashed);
+  recorder.record(object, "gadgets", crashed);
+  await recorder.flush();
+  halt.abort();
+  recorder.record(object, "gadgets", crashed);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(requests).toEqual(["find", "create"]);
+});

@@ -1,0 +1,160 @@
+// Writes Kubernetes Events about objects, as `kubectl describe` shows them: one per (object, reason), with a count.
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { Logger } from "pino";
+import { Event } from "../api/builtin.ts";
+import type { KubeObject, ObjectKey } from "../api/object.ts";
+import type { ObjectOf } from "../api/resource-ref.ts";
+import { toTime } from "../api/times.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isAlreadyExists, isNotFound } from "../client/errors.ts";
+
+export interface EventDraft {
+  type: "Normal" | "Warning";
+  /** CamelCase; Events of one object and reason are one. */
+  reason: string;
+  message: string;
+}
+
+export interface EventRecorder {
+  /** Never waits and never throws: an Event that cannot be written is dropped. */
+  record(object: KubeObject, component: string, event: EventDraft): void;
+  /** Resolves when no write is in flight. Counts that wait for their interval are left out. */
+  flush(): Promise<void>;
+}
+
+export interface EventRecorderOptions {
+  client: KubeClient;
+  log: Logger;
+  /** Nothing is written after it. */
+  signal: AbortSignal;
+  now?: () => Date;
+  /** Between two writes of one Event; what happens meanwhile is counted. Milliseconds, 10 s unless said. */
+  intervalMs?: number;
+}
+
+/** What is known of one Event. */
+interface Series {
+  key: ObjectKey;
+  object: KubeObject;
+  component: string;
+  event: EventDraft;
+  /** Not written yet. */
+  pending: number;
+  first: Date;
+  writtenAt: number;
+  timer?: NodeJS.Timeout;
+}
+
+const MAX_SERIES = 2_000;
+const MAX_MESSAGE = 1024;
+const DEADLINE_MS = 10_000;
+
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { signal, log, now = () => new Date(), intervalMs = 10_000 } = options;
+  const series = new LRUCache<string, Series>({ max: MAX_SERIES, dispose: ({ timer }) => clearTimeout(timer) });
+  const inFlight = new Set<Promise<void>>();
+  signal.addEventListener("abort", () => series.clear(), { once: true });
+
+  const write = (entry: Series): void => {
+    const count = entry.pending;
+    entry.pending = 0;
+    entry.writtenAt = performance.now();
+    const done = writeSeries(options.client, entry, { count, now: now() })
+      .catch((err: unknown) => log.debug({ err, event: entry.key.name }, "an Event was not written"))
+      .finally(() => inFlight.delete(done));
+    inFlight.add(done);
+  };
+  const schedule = (entry: Series): void => {
+    if (entry.timer) return;
+    const waitMs = entry.writtenAt + intervalMs - performance.now();
+    if (waitMs <= 0) return write(entry);
+    entry.timer = setTimeout(() => {
+      delete entry.timer;
+      write(entry);
+    }, waitMs).unref();
+  };
+
+  return {
+    record(object, component, event) {
+      if (signal.aborted) return;
+      const key = eventKey(object, event.reason);
+      const id = `${key.namespace}/${key.name}`;
+      const entry = series.get(id) ?? { key, object, component, event, pending: 0, first: now(), writtenAt: -Infinity };
+      Object.assign(entry, { object, event, pending: entry.pending + 1 });
+      series.set(id, entry);
+      schedule(entry);
+    },
+    async flush() {
+      while (inFlight.size > 0) await Promise.all(inFlight);
+    },
+  };
+}
+
+/** The same for all replicas, so that they count in one Event. Events of cluster-scoped objects live in `default`, as client-go's do. */
+function eventKey({ metadata }: KubeObject, reason: string): Required<ObjectKey> {
+  const digest = createHash("sha256")
+    .update(`${metadata.uid ?? ""}/${reason}`)
+    .digest("hex")
+    .slice(0, 16);
+  return { namespace: metadata.namespace ?? "default", name: `${metadata.name.slice(0, 200)}.${digest}` };
+}
+
+async function writeSeries(client: KubeClient, entry: Series, at: { count: number; now: Date }): Promise<void> {
+  const call = { deadlineMs: DEADLINE_MS };
+  const live = await client.find(Event, entry.key, call);
+  if (!live) {
+    try {
+      await client.create(Event, toEvent(entry, at), call);
+      return;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+  const known = live ?? (await client.get(Event, entry.key, call));
+  const body = {
+    count: (known.count ?? 0) + at.count,
+    message: toMessage(entry.event),
+    lastTimestamp: toTime(at.now),
+  };
+  try {
+    await client.patch(Event, entry.key, { type: "merge", body }, call);
+  } catch (error) {
+    // It expired in between: the next one makes it anew.
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+function toEvent(
+  { key, object, component, event, first }: Series,
+  { count, now }: { count: number; now: Date },
+): ObjectOf<typeof Event> {
+  const { apiVersion, kind, metadata } = object;
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: key,
+    involvedObject: {
+      apiVersion,
+      kind,
+      name,
+      ...(namespace && { namespace }),
+      ...(uid && { uid }),
+      ...(resourceVersion && { resourceVersion }),
+    },
+    type: event.type,
+    reason: event.reason,
+    message: toMessage(event),
+    count,
+    firstTimestamp: toTime(first),
+    lastTimestamp: toTime(now),
+    source: { component },
+    reportingComponent: component,
+    reportingInstance: "",
+  };
+}
+
+function toMessage({ message }: EventDraft): string {
+  return message.slice(0, MAX_MESSAGE);
+}
