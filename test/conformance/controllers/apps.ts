@@ -12,12 +12,20 @@ import { Process } from "../../../crds/process/process.ts";
 import { Revision } from "../../../crds/revision/revision.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
-import { Secret } from "../../../kube/api/builtin.ts";
+import { Event, Secret } from "../../../kube/api/builtin.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { applyApp, currentLRP, eventually, setRunning, untilReady, type ControllerFixtures } from "./test-env.ts";
 
 const apply = { fieldManager: "kubectl" };
+
+/** What kubectl describe lists: type and reason of the Events on the object of that name, in order. */
+async function listEvents(client: KubeClient, { namespace, name }: ObjectKey): Promise<string[]> {
+  const fieldSelector = `involvedObject.kind=App,involvedObject.name=${name}`;
+  const { items } = await client.list(Event, { namespace, fieldSelector });
+  return items.map((event) => `${event.type} ${event.reason}`).toSorted();
+}
 
 export function appTests(given: () => ControllerFixtures): void {
   test("App, Process and Route applied together run with the sizes applied, and a restart ends the old LRP before it makes a new one", async () => {
@@ -198,6 +206,9 @@ export function appTests(given: () => ControllerFixtures): void {
     await untilReady(client, App, { namespace, name: "two" }, { status: "False", reason: "NameTaken" });
     await client.delete(App, { namespace, name: "one" });
     await untilReady(client, App, { namespace, name: "two" });
+    await eventually(async () =>
+      expect(await listEvents(client, { namespace, name: "two" })).toEqual(["Normal Recovered", "Warning NameTaken"]),
+    );
   });
 
   test("a copied manifest does not steal a GUID", async () => {
