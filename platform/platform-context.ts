@@ -8,8 +8,8 @@ import type { Informers } from "../kube/cache/informers.ts";
 import type { Api } from "../api/server.ts";
 import type { Backend } from "./operations/backends.ts";
 import type { PeerServer } from "./peers/peer-server.ts";
-import type { PlatformOptions } from "./platform.ts";
-import type { LocalTelemetry } from "./telemetry/telemetry.ts";
+import type { PlatformOptions } from "./platform-options.ts";
+import type { LocalTelemetry } from "./telemetry/telemetry-server.ts";
 
 /** What becomes of the instances when this process ends: said at the stop. */
 export interface ShutdownMode {

@@ -1,62 +1,33 @@
 // Starts the operations of one process: its client and watches, its membership, controllers, backends, API and the port they share.
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Logger } from "pino";
 import { createDirectoryStore } from "../blobs/directory/directory-store.ts";
-import { createClient, type ClusterAccess } from "../kube/client/create-client.ts";
-import type { RequestRecord } from "../kube/client/client.ts";
+import { createClient } from "../kube/client/create-client.ts";
+import type { KubeClient } from "../kube/client/client.ts";
 import { omitUndefined } from "../kube/api/omit-undefined.ts";
 import { createReadiness, type ReadinessReport } from "../kube/server/readiness.ts";
-import type { ReflectorTiming } from "../kube/cache/reflector.ts";
-import { createInformers } from "../kube/cache/informers.ts";
+import { createInformers, type Informers } from "../kube/cache/informers.ts";
 import { API_FIELD_MANAGER } from "../crds/groups.ts";
 import { recordLastWrite } from "../api/cache/object-times.ts";
-import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
-import type { AuthorizationMode } from "../api/access/access-reviewer.ts";
 import { presentHealth, startPlatformServer } from "./http/platform-server.ts";
-import type { HttpServer, TLSKeyPair } from "./http/http-server.ts";
+import type { HttpServer } from "./http/http-server.ts";
 import { checkDiskSpace } from "./disk-space.ts";
 import { joinPeers, needsPeerServers, startPeerServers } from "./peers/start-peers.ts";
 import { PLATFORM_NAMESPACES } from "./watch-namespaces.ts";
-import type { Operation } from "./operations/operations.ts";
-import type { RequestHandlers, ShutdownMode, PlatformContext } from "./platform-context.ts";
+import type {
+  PeerServers,
+  PlatformContext,
+  RequestHandlers,
+  ShutdownMode,
+  StartupContext,
+} from "./platform-context.ts";
+import type { PlatformOptions } from "./platform-options.ts";
 import { reportReplica } from "./leases/replica-reporter.ts";
-import { startLogsOperation, startWebhookOperation, startApiOperation } from "./operations/start-services.ts";
-import { waitUntilReady } from "./readiness.ts";
-import type { WebhookListenOptions } from "./operations/name-webhook.ts";
+import { startApiOperation } from "./http/start-api.ts";
+import { startWebhookOperation } from "./operations/start-webhook.ts";
+import { waitUntilReady } from "./startup.ts";
+import { startLogsOperation } from "./telemetry/start-logs.ts";
 import { startBackends, startControllers, startSingletons } from "./operations/start-controllers.ts";
-
-export interface PlatformOptions {
-  /** The Kubernetes API, with the platform's own identity. */
-  access: ClusterAccess;
-  operations: readonly Operation[];
-  /** Folder for blobs and what backends keep. */
-  data: string;
-  listen: { host: string; port: number; tls?: TLSKeyPair };
-  /** The CF API's address as the world sees it. The one it listens at unless said. Several replicas must be given the same. */
-  publicURL?: string;
-  /** Where the rights of the CF API's callers come from; `rbac` unless said. */
-  authorization?: AuthorizationMode;
-  /** An issuer of tokens that kube-apiserver does not trust. */
-  tokenIssuer?: TokenIssuerSettings;
-  /** Where other replicas reach this one; loopback unless said. */
-  peerAddress?: string;
-  /** Where the operation `webhook` listens; any port of loopback unless said. */
-  webhook?: WebhookListenOptions;
-  log: Logger;
-  /** Gives up a start that is not through yet. */
-  signal?: AbortSignal;
-  /** Told of every request to the API server; for counting. */
-  onRequest?: (record: RequestRecord) => void;
-  /** Other times than the usual ones, in code only: for tests that cannot wait for minutes. */
-  watchTiming?: Partial<ReflectorTiming>;
-  /** A replica that was killed is taken for a living one so long; 15 unless said. */
-  leaseSeconds?: number;
-  /** Name under which this process leads. One that stays the same over restarts takes its own Leases back at once; for a process that surely is the only one of its name. */
-  leaderIdentity?: string;
-  /** At the stop, in milliseconds: how long it serves on, not ready any more, so that no new request is sent here (0); then how long requests may take to end (5000). */
-  shutdown?: { graceMs?: number; drainMs?: number };
-}
 
 export interface RunningPlatform {
   url: string;
@@ -88,7 +59,46 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
 }
 
 async function start(options: PlatformOptions, disposables: AsyncDisposableStack): Promise<RunningPlatform> {
-  const { access, operations, log, onRequest, signal = new AbortController().signal } = options;
+  const { operations, signal = new AbortController().signal } = options;
+  const { client, informers } = connect(options, disposables);
+  const blobs = await createDirectoryStore(join(options.data, "blobs"));
+  const progress = { started: false };
+  const readiness = createReadiness();
+  readiness.addCheck("disk", () => checkDiskSpace(options.data));
+  readiness.addCheck("start", () => progress.started || "not all parts have been started");
+  const handlers: RequestHandlers = { backends: [] };
+  const server = await startPlatformServer(options, readiness, handlers);
+  disposables.defer(() => server.close());
+  const startupContext: StartupContext = {
+    options,
+    log: options.log,
+    client,
+    informers,
+    blobs,
+    readiness,
+    disposables,
+    signal,
+    shutdownMode: { instances: "keep" },
+    apiURL: options.publicURL ?? server.url,
+  };
+  const peerServers = needsPeerServers(operations) ? await startPeerServers(startupContext) : undefined;
+  const context = { ...startupContext, membership: await joinPeers(startupContext, peerServers, handlers) };
+  const work = await startOperations(context, peerServers, handlers);
+  progress.started = true;
+  await waitUntilReady(readiness, signal, options.log);
+  return {
+    url: server.url,
+    ready: () => presentHealth(readiness, handlers).ready,
+    health: () => presentHealth(readiness, handlers),
+    ...work,
+    stop: ({ instances }) => stop(context, server, instances),
+  };
+}
+
+function connect(
+  { access, log, onRequest, watchTiming }: PlatformOptions,
+  disposables: AsyncDisposableStack,
+): { client: KubeClient; informers: Informers } {
   const client = createClient({
     ...access,
     fieldManager: API_FIELD_MANAGER,
@@ -101,36 +111,19 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
     log,
     transform: recordLastWrite,
     namespaceScope: PLATFORM_NAMESPACES,
-    ...omitUndefined({ timing: options.watchTiming }),
+    ...omitUndefined({ timing: watchTiming }),
   });
   disposables.defer(() => informers.close());
-  const blobs = await createDirectoryStore(join(options.data, "blobs"));
-  const readiness = createReadiness();
-  const progress = { started: false };
-  readiness.addCheck("disk", () => checkDiskSpace(options.data));
-  readiness.addCheck("start", () => progress.started || "not all parts have been started");
-  const handlers: RequestHandlers = { backends: [] };
-  const server = await startPlatformServer(options, readiness, handlers);
-  disposables.defer(() => server.close());
+  return { client, informers };
+}
 
-  const shutdownMode: ShutdownMode = { instances: "keep" };
-  const startupContext = {
-    options,
-    log,
-    client,
-    informers,
-    blobs,
-    readiness,
-    disposables,
-    signal,
-    shutdownMode,
-    apiURL: options.publicURL ?? server.url,
-  };
-  const peerServers = needsPeerServers(operations) ? await startPeerServers(startupContext) : undefined;
-  const context: PlatformContext = {
-    ...startupContext,
-    membership: await joinPeers(startupContext, peerServers, handlers),
-  };
+/** Everything that this process was asked to do; what it serves goes to `handlers`. */
+async function startOperations(
+  context: PlatformContext,
+  peerServers: PeerServers | undefined,
+  handlers: RequestHandlers,
+): Promise<Pick<RunningPlatform, "idle" | "leads">> {
+  const { operations } = context.options;
   handlers.backends = await startBackends(context, peerServers);
   if (operations.includes("logs")) startLogsOperation(context, peerServers);
   if (operations.includes("webhook")) await startWebhookOperation(context);
@@ -139,18 +132,9 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
   const singletons = startSingletons(context, peerServers, handlers.backends);
   const leads = (): string[] => singletons.filter((each) => each.isLeading()).map(({ name }) => name);
   startReplicaReporter(context, handlers, leads);
-  progress.started = true;
-  await waitUntilReady(readiness, signal, log);
   return {
-    url: server.url,
-    ready: () => presentHealth(readiness, handlers).ready,
-    health: () => presentHealth(readiness, handlers),
     idle: async () => void (await Promise.all([controllers?.idle(), ...singletons.map((each) => each.idle())])),
     leads,
-    stop({ instances }) {
-      handlers.api?.releaseHeld();
-      return stop(context, server, instances);
-    },
   };
 }
 

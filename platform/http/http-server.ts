@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { createListener, type Listener } from "../../kube/server/listener.ts";
+import { isLoopback } from "../../kube/server/loopback.ts";
 import { startListening } from "../../kube/server/start-listening.ts";
 import type { ReadinessReport } from "../../kube/server/readiness.ts";
 
@@ -43,13 +44,12 @@ export interface HttpServer {
 
 /** Of the process's descriptors. A request for an app opens a second connection, so this counts twice. */
 const CONNECTION_SHARE = 0.25;
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 const API_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Listens. @throws Error that names the port and the next step when it is taken. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host, tls, apps } = options;
-  if (!tls && !LOOPBACK.test(host))
+  if (!tls && !isLoopback(host))
     throw new Error(`--host ${host}: off loopback the API serves TLS only; give --tls-cert and --tls-key`);
   const state = { closing: false, upgraded: new Set<Duplex>() };
   const listener: RequestListener = (request, response) => {
@@ -76,7 +76,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { port } = server.address() as AddressInfo;
   const startDraining = (): void => void (state.closing = true);
   return {
-    url: `${tls ? "https" : "http"}://${LOOPBACK.test(host) ? "localhost" : host}:${port}`,
+    url: `${tls ? "https" : "http"}://${isLoopback(host) ? "localhost" : host}:${port}`,
     startDraining,
     close: (drainMs = 0) => (startDraining(), close(server, state.upgraded, drainMs)),
   };

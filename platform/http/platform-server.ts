@@ -5,7 +5,7 @@ import type { Readiness, ReadinessReport } from "../../kube/server/readiness.ts"
 import type { Backend } from "../operations/backends.ts";
 import { startHttpServer, type HttpServer } from "./http-server.ts";
 import type { RequestHandlers } from "../platform-context.ts";
-import type { PlatformOptions } from "../platform.ts";
+import type { PlatformOptions } from "../platform-options.ts";
 
 /** A replica that must not answer since it lacks what the others have written is not ready, other than one that lacks a right. */
 export function presentHealth(readiness: Readiness, { api }: RequestHandlers): ReadinessReport {

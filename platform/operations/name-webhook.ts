@@ -14,7 +14,7 @@ import { DEFAULT_CERTIFICATE_LIFETIMES, type CertificateLifetimes } from "../../
 import type { WebhookAddress, WebhookScope } from "../../kube/admission/webhook-configuration.ts";
 import { startWebhookRegistration, type WebhookRegistration } from "../../kube/admission/webhook-registration.ts";
 import { ALLOWED, type AdmissionRequest, type AdmissionDecision } from "../../kube/admission/admission-review.ts";
-import { startAdmissionServer } from "../../kube/admission/admission-server.ts";
+import { startAdmissionServer, type AdmissionServer } from "../../kube/admission/admission-server.ts";
 import { Secret, ValidatingWebhookConfiguration } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -99,18 +99,16 @@ export interface NameWebhook {
   stop(): Promise<void>;
 }
 
-/** Listens, then keeps certificate and configuration. The configuration stays when it stops. @throws Error when the port is taken */
-export async function startNameWebhook({
-  client,
-  informers,
-  listen,
-  log,
-}: {
+interface NameWebhookOptions {
   client: KubeClient;
   informers: Informers;
   listen: WebhookListenOptions;
   log: Logger;
-}): Promise<NameWebhook> {
+}
+
+/** Listens, then keeps certificate and configuration. The configuration stays when it stops. @throws Error when the port is taken */
+export async function startNameWebhook(options: NameWebhookOptions): Promise<NameWebhook> {
+  const { informers, listen, log } = options;
   const handles = [
     ...READ_KINDS.map((ref) => informers.ensure(ref)),
     informers.ensure(Domain, { indexes: DOMAIN_INDEXES }),
@@ -123,11 +121,28 @@ export async function startNameWebhook({
     deadlineMs: DEADLINE_MS,
     log,
   });
+  const abort = new AbortController();
+  const registration = register(options, server, abort.signal);
+  return {
+    checkReadiness: () => registration.check(),
+    async stop() {
+      abort.abort();
+      await registration.stopped;
+      await server.close();
+      for (const handle of handles) handle.release();
+    },
+  };
+}
+
+function register(
+  { client, informers, listen, log }: NameWebhookOptions,
+  server: AdmissionServer,
+  signal: AbortSignal,
+): WebhookRegistration {
   const address: WebhookAddress = listen.service
     ? { service: { ...WEBHOOK_SERVICE, path: WEBHOOK_PATH, port: 443 } }
     : { url: `https://${server.authority}${WEBHOOK_PATH}` };
-  const abort = new AbortController();
-  const keeper = startWebhookRegistration({
+  return startWebhookRegistration({
     client,
     informers,
     log,
@@ -139,17 +154,8 @@ export async function startNameWebhook({
     lifetimes: listen.lifetimes ?? DEFAULT_CERTIFICATE_LIFETIMES,
     fieldManager: `${CONTROLLER_FIELD_MANAGER_PREFIX}webhook`,
     setCertificate: (pair) => server.setCertificate(pair),
-    signal: abort.signal,
+    signal,
   });
-  return {
-    checkReadiness: () => keeper.check(),
-    async stop() {
-      abort.abort();
-      await keeper.stopped;
-      await server.close();
-      for (const handle of handles) handle.release();
-    },
-  };
 }
 
 /**

@@ -12,7 +12,7 @@ import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
 import { BLOB_REFERRERS } from "./blob-removal.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
-import { TELEMETRY_SECRET } from "../telemetry/telemetry.ts";
+import { TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
 import { WEBHOOK_PERMISSIONS, WEBHOOK_SYSTEM_PERMISSIONS } from "./name-webhook.ts";
 
 const RBAC = "rbac.authorization.k8s.io";

@@ -5,7 +5,8 @@ import { openPeerConnection } from "../../api/peers/peer-protocol.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
 import { NotPermitted, NotSynced } from "../../kube/cache/errors.ts";
 import { deriveAddressToken } from "./address-token.ts";
-import { createPeerDirectory, startPeerListener, type PeerServer } from "./peer-server.ts";
+import { createPeerDirectory } from "./peer-directory.ts";
+import { startPeerListener, type PeerServer } from "./peer-server.ts";
 
 const outside = Object.values(networkInterfaces())
   .flatMap((all) => all ?? [])

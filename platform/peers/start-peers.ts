@@ -6,10 +6,12 @@ import { deriveAddressToken } from "./address-token.ts";
 import { hasTelemetry } from "../operations/backends.ts";
 import type { Operation } from "../operations/operations.ts";
 import type { RequestHandlers, StartupContext, PeerServers } from "../platform-context.ts";
-import { toPeerAnnotations, startPeerListener } from "./peer-server.ts";
+import { toPeerAnnotations } from "./peer-directory.ts";
+import { startPeerListener } from "./peer-server.ts";
 import { joinReplicas, leaseTiming, newReplicaIdentity } from "../leases/replica-membership.ts";
-import { ensureTelemetrySecret, startTelemetry, toTelemetryAnnotations } from "../telemetry/telemetry.ts";
-import { retryUntilSuccess } from "../readiness.ts";
+import { retryUntilSuccess } from "../startup.ts";
+import { ensureTelemetrySecret } from "../telemetry/telemetry-secret.ts";
+import { startTelemetry, toTelemetryAnnotations } from "../telemetry/telemetry-server.ts";
 
 /** Whether other processes read from one with these operations. */
 export function needsPeerServers(operations: readonly Operation[]): boolean {

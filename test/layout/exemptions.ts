@@ -33,12 +33,4 @@ export const remainingCircles: readonly (readonly string[])[] = [
   ],
   ["api/manifest/plan.ts", "api/manifest/schema.ts"],
   ["kube/server/listener.ts", "kube/server/stalled-peers.ts"],
-  [
-    "platform/http/platform-server.ts",
-    "platform/operations/start-controllers.ts",
-    "platform/operations/start-services.ts",
-    "platform/peers/start-peers.ts",
-    "platform/platform-context.ts",
-    "platform/platform.ts",
-  ],
 ];

@@ -8,7 +8,9 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { deriveAddressToken } from "../peers/address-token.ts";
 import { startPeerListener } from "../peers/peer-server.ts";
-import { createTelemetryClient, startTelemetry, TELEMETRY_SECRET } from "./telemetry.ts";
+import { createTelemetryClient } from "./telemetry-client.ts";
+import { TELEMETRY_SECRET } from "./telemetry-secret.ts";
+import { startTelemetry } from "./telemetry-server.ts";
 
 const log = pino({ level: "silent" });
 const secret = "the-secret-of-the-platform";

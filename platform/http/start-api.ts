@@ -1,0 +1,70 @@
+// Starts the CF API of this process and introduces it to the other replicas.
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
+import type { Member } from "../../kube/lease/member.ts";
+import { createApi, type Api } from "../../api/server.ts";
+import { findLiveMembers } from "../leases/replica-membership.ts";
+import { createPeerDirectory } from "../peers/peer-directory.ts";
+import type { PlatformContext, PeerServers } from "../platform-context.ts";
+import { formatWatchGaps } from "../readiness.ts";
+import { listTelemetryAddresses } from "../telemetry/replica-logs.ts";
+import { createTelemetryClient } from "../telemetry/telemetry-client.ts";
+
+/** Answers at once with 503 until all it reads is listed and the other replicas are met. */
+export function startApiOperation(context: PlatformContext, peerServers: PeerServers): Api {
+  const { informers, readiness, disposables } = context;
+  const api = createApiOf(context, peerServers);
+  const abort = new AbortController();
+  disposables.defer(() => {
+    abort.abort();
+    return api.peers.close();
+  });
+  peerServers.peers?.setHandler(api.peers.handler);
+  void connectPeersWhenSynced(api, abort.signal);
+  readiness.addCheck(
+    "api",
+    () =>
+      api.isReady() ||
+      formatWatchGaps(informers.status().filter(({ synced }) => !synced)) ||
+      "the other replicas have not been met yet",
+  );
+  return api;
+}
+
+function createApiOf(
+  { client, informers, blobs, log, options, membership }: PlatformContext,
+  peerServers: PeerServers,
+): Api {
+  const members = (): Member[] => findLiveMembers(membership) ?? [];
+  const telemetry = createTelemetryClient({
+    informers,
+    log,
+    addresses: (source) => listTelemetryAddresses(members(), source),
+    members,
+  });
+  const peers = peerServers.peers && {
+    directory: createPeerDirectory(membership, peerServers.peers),
+    tokenFor: peerServers.peers.tokenFor,
+  };
+  return createApi({
+    client,
+    informers,
+    blobs,
+    log,
+    telemetry,
+    ...omitUndefined({
+      url: options.publicURL,
+      authorization: options.authorization,
+      tokenIssuer: options.tokenIssuer,
+      peers,
+    }),
+  });
+}
+
+const SYNC_POLL_MS = 1_000;
+
+/** What the others have written counts from what is held here, so that is listed first. */
+async function connectPeersWhenSynced(api: Api, signal: AbortSignal): Promise<void> {
+  let synced = false;
+  while (!synced && !signal.aborted) synced = await api.waitUntilReady(SYNC_POLL_MS);
+  if (!signal.aborted) await api.peers.syncWithPeers();
+}

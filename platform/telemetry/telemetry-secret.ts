@@ -1,0 +1,33 @@
+// The secret behind the tokens with which the processes of the platform know each other.
+import { randomBytes } from "node:crypto";
+import { Secret } from "../../kube/api/builtin.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isAlreadyExists } from "../../kube/client/errors.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+
+/** The Secret from whose key `token` the token of every address is derived: platform/peers/address-token.ts. It is never sent itself. */
+export const TELEMETRY_SECRET = "cupola-telemetry";
+
+/** Makes the secret once, whoever comes first. */
+export async function ensureTelemetrySecret(
+  client: KubeClient,
+): Promise<{ secret: string; secretRef: { name: string } }> {
+  const key = { namespace: SYSTEM_NAMESPACE, name: TELEMETRY_SECRET };
+  const found = await client.find(Secret, key);
+  if (!found) {
+    const draft = {
+      metadata: key,
+      type: "Opaque",
+      data: { token: Buffer.from(randomBytes(24).toString("base64url")).toString("base64") },
+    };
+    await client.create(Secret, draft).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+  }
+  const { data } = found ?? (await client.get(Secret, key));
+  return { secret: decodeBase64(data?.["token"]), secretRef: { name: TELEMETRY_SECRET } };
+}
+
+export function decodeBase64(value: string | undefined): string {
+  return Buffer.from(value ?? "", "base64").toString("utf8");
+}
