@@ -1,4 +1,4 @@
-// Builder `host`: Stagings as builds on this machine. Wires the parts together; platform/ starts and stops it.
+// Builder `host`: builds Stagings on this machine. It wires the parts together; platform/ starts and stops it.
 import { join } from "node:path";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
@@ -30,7 +30,7 @@ import { newWorkDirectoryName } from "./work-directory.ts";
 /** The name of this class. */
 export const hostClass = "host";
 
-/** What the class can do, as its record says. */
+/** `status.capabilities` of the class. */
 export const hostCapabilities: Readonly<Record<string, string>> = {
   lifecycles: "buildpack,cnb",
   dropletKinds: "host",
@@ -40,33 +40,33 @@ export const hostCapabilities: Readonly<Record<string, string>> = {
 };
 
 export interface HostBuilderOptions {
-  /** Belongs to this builder: builds under way (`staging/`) and caches by app (`cache/`). */
+  /** Folder of this builder alone: running builds (`staging/`) and build caches (`cache/`). */
   home: string;
-  /** Where droplets are built and stay unpacked; the same as the runner's. */
+  /** Folder where droplets are built and stay unpacked; the runner uses the same. */
   dropletsDir: string;
   client: KubeClient;
   informers: Informers;
   blobs: BlobStore;
   telemetry: Telemetry;
   endpoint?: ClassPublication["endpoint"];
-  /** Faults that no status shows; `what` says where. */
+  /** Gets errors that no status shows; `what` names the operation. */
   onError: (error: unknown, what: string) => void;
-  /** Whether this process still is the one that builds. Asked before anything on the machine is started or changed. */
+  /** Whether this process still leads; asked before anything on the machine is started or changed. */
   isLeader: () => boolean;
-  /** Builds at once; 2 unless said. */
+  /** Concurrent builds; 2 when left out. */
   concurrency?: number;
   now?: () => Date;
 }
 
 export interface HostBuilder {
   controllers: readonly Controller[];
-  /** Ends and removes what an earlier run left. Await it before the controllers run. */
+  /** Ends and removes builds that an earlier run left. Await it before the controllers run. */
   start(): Promise<void>;
-  /** Kills all builds; resolves when none is left. They start again with the next run. */
+  /** Kills all builds and resolves when none is left. The next run builds them again. */
   stop(): Promise<void>;
 }
 
-/** A build below this cannot even unpack its package. */
+/** With less memory a build cannot even unpack its package. */
 const minMemoryMB = 512;
 
 /** Makes the builder; nothing happens before `start` and its controllers. */
@@ -79,7 +79,7 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
     onError: (error, staging) => options.onError(error, nameOf(staging)),
     now: options.now ?? (() => new Date()),
   });
-  const cleanUp: (() => void)[] = [];
+  const disposers: (() => void)[] = [];
   return {
     controllers: [
       stagingController(queue, (given) => (enqueue = given)),
@@ -93,23 +93,31 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
     ],
     async start() {
       await removeOrphanedBuilds({ ...options, stagingDir: stagingDir(options) });
-      const watch = options.informers.ensure(Staging);
-      cleanUp.push(
-        () => watch.release(),
-        watch.store.onChange((change) => {
-          // A relist may show another object of the same name.
-          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid)
-            queue.cancel(change.old.metadata.uid ?? "");
-          if (change.type === "deleted" || change.object.metadata.deletionTimestamp)
-            queue.cancel(change.object.metadata.uid ?? "");
-        }),
+      disposers.push(
+        cancelDeletedStagings(options.informers, queue),
         startGarbageCollection({ ...options, cacheDir: cacheDir(options) }),
       );
     },
     async stop() {
-      for (const dispose of cleanUp.splice(0)) dispose();
+      for (const dispose of disposers.splice(0)) dispose();
       await queue.close();
     },
+  };
+}
+
+/** Cancels the builds of Stagings that are deleted, until the returned function is called. */
+function cancelDeletedStagings(informers: Informers, queue: BuildQueue): () => void {
+  const watch = informers.ensure(Staging);
+  const unsubscribe = watch.store.onChange((change) => {
+    // A relist may show another object of the same name.
+    if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid)
+      queue.cancel(change.old.metadata.uid ?? "");
+    if (change.type === "deleted" || change.object.metadata.deletionTimestamp)
+      queue.cancel(change.object.metadata.uid ?? "");
+  });
+  return () => {
+    unsubscribe();
+    watch.release();
   };
 }
 
@@ -117,7 +125,7 @@ function stagingController(queue: BuildQueue, onEnqueue: (enqueue: (key: ObjectK
   return defineController({
     name: "staging-host",
     for: Staging,
-    // Values of variables lie in Secrets.
+    // Secrets hold values of environment variables.
     permissions: [{ resource: Secret, verbs: ["get"] }],
     selects: (staging) => staging.spec.class === hostClass,
     sources: [onEnqueue],
@@ -125,7 +133,7 @@ function stagingController(queue: BuildQueue, onEnqueue: (enqueue: (key: ObjectK
   });
 }
 
-/** An ended Staging stays as it is. One that runs without a build of ours was cut off with an earlier process, and is built again while its time lasts. */
+/** A Staging that has ended is left alone. One that is Running without a build here was interrupted with an earlier process; it is built again within its time. */
 function reconcile(queue: BuildQueue, staging: Staging): ReconcileResult {
   const { state, startedAt, droplet, error } = staging.status ?? {};
   const ended = state === "Succeeded" || state === "Failed";
@@ -146,7 +154,7 @@ async function runBuild(options: HostBuilderOptions, staging: Staging, build: Bu
     return toOutcome(staging, { staged, root: rootOf(options, staging), names: chosen });
   } catch (error) {
     build.signal.throwIfAborted();
-    // How it ended here is nothing to tell: another process builds it now.
+    // Another process builds it now, so this result does not count.
     if (!options.isLeader()) throw error;
     if (!(error instanceof StagingFailure)) options.onError(error, nameOf(staging));
     const failure =

@@ -373,7 +373,7 @@ describe("a builder that leads no more", () => {
 
   test("begins no build", async () => {
     overtake();
-    await expect(stage({ a: "x" }, { work: mine(), isLeader: () => false })).rejects.toThrow("does not lead");
+    await expect(stage({ a: "x" }, { work: mine(), isLeader: () => false })).rejects.toThrow("no longer the leader");
     expect([await exists(mine()), await exists(join(root(), "next"))]).toEqual([false, true]);
   });
 

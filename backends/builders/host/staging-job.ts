@@ -1,4 +1,4 @@
-// One build from this side: starts its process, feeds it the package, follows its log, holds it to its limits, keeps the droplet, cleans up.
+// One build, seen from the platform: starts its process, sends it the package, follows its log, enforces its limits, stores the droplet, cleans up.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createReadStream } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ import type { LineSink } from "./lifecycle/run-executable.ts";
 import { type BuildLimits, watchLimits } from "./build-limits.ts";
 import { createWorkDirectory, removeRoot, toTmpDir } from "./work-directory.ts";
 
-/** What one build needs. Directories are absolute; `work` is this try's own and is removed at the end, `root` too unless a droplet came of it. */
+/** Input of one build. Directories are absolute. `workDir` belongs to this try and is removed at the end; so is `root`, unless the build succeeds. */
 export interface StagingJob {
   store: BlobStore;
   space: string;
@@ -34,7 +34,7 @@ export interface StagingJob {
   log: LineSink;
   onError: (error: unknown) => void;
   signal: AbortSignal;
-  /** Whether this process still is the one that builds: another may have taken over while it stood still. */
+  /** Whether this process still leads: another may have taken over during a pause. */
   isLeader: () => boolean;
 }
 
@@ -42,14 +42,14 @@ export interface StagedDroplet extends Blob {
   metadata: DropletMetadata;
 }
 
-/** The file in `work` by which a later start finds a process that was left behind. */
+/** File in `workDir` that leads a later start to a process that was left behind. */
 export const groupLeaderFile = "leader.json";
 
 const program = join(import.meta.dirname, `build-process${extname(import.meta.filename)}`);
 const mebibyte = 2 ** 20;
-const notLeader = "this process does not lead any more, so it does not build";
+const notLeader = "this process is no longer the leader, so it does not build";
 
-/** Runs the build. Aborting the signal kills all of its processes. @throws StagingFailure; whatever else it throws is no fault of the app */
+/** Runs the build. Aborting the signal kills all of its processes. @throws StagingFailure; any other error is the platform's, not the app's */
 export async function runStaging(job: StagingJob): Promise<StagedDroplet> {
   const droplet = join(job.workDir, "droplet.tar.gz");
   let staged = false;
@@ -76,19 +76,19 @@ function toClaim({ root, space, uid }: StagingJob): { root: string; space: strin
   return { root, space, staging: uid };
 }
 
-/** From here on no droplet is unpacked in the root, whatever Droplets name it. */
+/** After this no runner unpacks a droplet in the root, whatever Droplets name it. */
 async function claimBuildRoot(job: StagingJob): Promise<void> {
   const claim = toClaim(job);
   await mkdir(dirname(job.root), { recursive: true });
   try {
-    // Without a record, a whole droplet is from before there were records.
+    // A complete droplet without a record is older than records.
     if (!(await isOurs(claim)) && (await restoredDigest(job.root)) !== undefined)
       throw new RootRefused(refusal(job.root));
     await claimRoot(claim);
   } catch (error) {
     throw error instanceof RootRefused ? new StagingFailure("StagingError", error.message) : error;
   }
-  // A droplet of an earlier try of this Staging never left the builder.
+  // An earlier try of this Staging may be recorded with a digest that was never published.
   await writeOwner(claim);
 }
 
@@ -97,61 +97,85 @@ function checkIsLeader({ signal, isLeader }: StagingJob): void {
   if (!isLeader()) throw new Error(notLeader);
 }
 
-/** Who takes over removes every `work` that it finds before it builds in the same `root`: while ours is there, so is what we made. */
+/** The next leader removes every `workDir` before it builds in the same `root`: while our `workDir` exists, the `root` is ours. */
 async function cleanUp(job: StagingJob, staged: boolean): Promise<void> {
   if (!staged) await removeOwnRoot(job);
   await rm(job.workDir, { recursive: true, force: true });
 }
 
 async function removeOwnRoot({ workDir, root, isLeader }: StagingJob): Promise<void> {
-  // A build may have removed its own `work`, which is its HOME.
+  // A build can remove its own `workDir`, which is its HOME.
   if (isLeader()) await createWorkDirectory(workDir, isLeader);
   await removeRoot(root, workDir);
   if (isLeader()) await releaseRoot(root);
 }
 
-async function runProcess(job: StagingJob, droplet: string): Promise<DropletMetadata> {
-  const bits = await openPackage(job);
+interface BuildChild {
+  child: ChildProcess;
+  /** Exit code or signal, or the error of the spawn. */
+  exited: Promise<number | NodeJS.Signals | Error>;
+  /** pid of the child, which leads its process group. */
+  pgid: number;
+  /** SIGKILL to the group. */
+  kill: () => void;
+}
+
+async function spawnBuild({ workDir }: StagingJob): Promise<BuildChild> {
   const child = spawn(process.execPath, [program], {
-    cwd: job.workDir,
+    cwd: workDir,
     detached: true,
-    env: childEnvironment(job.workDir),
+    env: childEnvironment(workDir),
     stdio: ["pipe", "pipe", "pipe", "ipc"],
   });
   const exited = new Promise<number | NodeJS.Signals | Error>((resolve) => {
     child.once("error", resolve);
     child.once("exit", (code, signal) => resolve(code ?? signal ?? "SIGKILL"));
   });
-  if (child.pid === undefined) throw new Error("the process of the build did not start", { cause: await exited });
   const pgid = child.pid;
-  let leader: GroupLeader | undefined;
-  const problems: StagingFailure[] = [];
-  const kill = (): void => trySignal(-pgid, "SIGKILL");
-  job.signal.addEventListener("abort", kill, { once: true });
-  const unwatch = watchLimits(
+  if (pgid === undefined) throw new Error("the build's process did not start", { cause: await exited });
+  return { child, exited, pgid, kill: () => trySignal(-pgid, "SIGKILL") };
+}
+
+/** Kills the build at its first exceeded limit; `failure` returns that limit. */
+function enforceLimits(
+  job: StagingJob,
+  { pgid, kill }: BuildChild,
+): { stop: () => void; failure: () => Error | undefined } {
+  let failure: Error | undefined;
+  const stop = watchLimits(
     pgid,
     { ...job.limits, directories: [job.root, job.workDir] },
     {
       exceeded: ({ code, message }) => {
-        problems.push(new StagingFailure(code, message));
+        failure = new StagingFailure(code, message);
         kill();
       },
       error: job.onError,
     },
   );
+  return { stop, failure: () => failure };
+}
+
+async function runProcess(job: StagingJob, droplet: string): Promise<DropletMetadata> {
+  const bits = await openPackage(job);
+  const build = await spawnBuild(job);
+  job.signal.addEventListener("abort", build.kill, { once: true });
+  const limits = enforceLimits(job, build);
+  let leader: GroupLeader | undefined;
   try {
-    leader = await writeGroupLeader(job.workDir, pgid);
-    const answer = await exchangeBuild(job, child, { bits, droplet, exited, kill });
+    leader = await writeGroupLeader(job.workDir, build.pgid);
+    const response = await exchangeBuild(job, build, { bits, droplet });
     job.signal.throwIfAborted();
-    if (problems[0]) throw problems[0];
-    if (!answer)
-      throw new StagingFailure("StagingError", `the build ended without an answer (${String(await exited)})`);
-    if ("failure" in answer) throw new StagingFailure(answer.failure.code, answer.failure.message);
-    return answer.metadata;
+    const exceeded = limits.failure();
+    if (exceeded) throw exceeded;
+    if (!response)
+      throw new StagingFailure("StagingError", `the build's process ended early (${String(await build.exited)})`);
+    if ("failure" in response) throw new StagingFailure(response.failure.code, response.failure.message);
+    return response.metadata;
   } finally {
-    unwatch();
-    job.signal.removeEventListener("abort", kill);
-    kill();
+    limits.stop();
+    job.signal.removeEventListener("abort", build.kill);
+    build.kill();
     await killInstance({ leader, tmp: toTmpDir(job.workDir) });
   }
 }
@@ -169,35 +193,28 @@ async function openPackage(job: StagingJob): Promise<Readable> {
   return bits;
 }
 
-interface BuildExchange {
-  bits: Readable;
-  droplet: string;
-  exited: Promise<unknown>;
-  kill: () => void;
-}
-
 async function exchangeBuild(
   job: StagingJob,
-  child: ChildProcess,
-  exchange: BuildExchange,
+  { child, exited, kill }: BuildChild,
+  { bits, droplet }: { bits: Readable; droplet: string },
 ): Promise<BuildResponse | undefined> {
   const { stdin, stdout, stderr } = child;
-  if (!stdin || !stdout || !stderr) throw new Error("the process of the build has no pipes");
-  const answered = new Promise<BuildResponse | undefined>((resolve) => {
-    child.once("message", (answer) => resolve(answer as BuildResponse));
-    void exchange.exited.then(() => resolve(undefined));
+  if (!stdin || !stdout || !stderr) throw new Error("the build's process has no pipes");
+  const responded = new Promise<BuildResponse | undefined>((resolve) => {
+    child.once("message", (response) => resolve(response as BuildResponse));
+    void exited.then(() => resolve(undefined));
   });
   const request: BuildRequest = {
     ...job.request,
     root: job.root,
     work: job.workDir,
-    droplet: exchange.droplet,
+    droplet,
     maxBytes: job.limits.diskMB * mebibyte,
   };
-  // A channel that breaks is seen by its exit.
+  // The exit of the child shows a broken channel.
   child.send(request, () => undefined);
-  const bitsWritten = pipeline(exchange.bits, stdin).catch((error: unknown) => {
-    // A build that fails before it has read all of its package closes its end.
+  const bitsWritten = pipeline(bits, stdin).catch((error: unknown) => {
+    // A build that fails before it has read the whole package closes its stdin.
     if (!(
       error instanceof Error &&
       "code" in error &&
@@ -206,11 +223,11 @@ async function exchangeBuild(
       job.onError(error);
   });
   const logged = Promise.all([follow(stdout, "OUT", job.log), follow(stderr, "ERR", job.log)]);
-  const answer = await answered;
-  // What the build has started and left running ends here, and with it the log.
-  exchange.kill();
-  await Promise.all([exchange.exited, logged, bitsWritten]);
-  return answer;
+  const response = await responded;
+  // Whatever the build left running ends here, and the log with it.
+  kill();
+  await Promise.all([exited, logged, bitsWritten]);
+  return response;
 }
 
 async function follow(source: Readable, stream: "OUT" | "ERR", log: LineSink): Promise<void> {

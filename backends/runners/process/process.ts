@@ -1,4 +1,4 @@
-// Runner `process`: LRPs as processes of this machine. Wires the parts together; platform/ starts and stops it.
+// Runner `process`: runs LRPs as processes of this machine. It wires the parts together; platform/ starts and stops it.
 import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import { type Controller, defineController, NotReady } from "../../../kube/controller/controller.ts";
@@ -23,7 +23,7 @@ import { createPortPool } from "./port-pool.ts";
 /** The name of this class. */
 export const processClass = "process";
 
-/** What the class can do, as its record says. */
+/** `status.capabilities` of the class. */
 export const processCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "host",
   rendering: "1",
@@ -35,18 +35,18 @@ export const processCapabilities: Readonly<Record<string, string>> = {
 };
 
 export interface ProcessRunnerOptions {
-  /** Where instances keep records, output and TMPDIR; belongs to this runner. */
+  /** Folder of this runner alone: records, output and TMPDIR of instances. */
   home: string;
   client: KubeClient;
   informers: Informers;
   telemetry: Telemetry;
   launcher: DropletLauncher;
   endpoint?: ClassPublication["endpoint"];
-  /** Faults that no condition shows; `what` says where. */
+  /** Gets errors that no condition shows; `what` names the operation. */
   onError: (error: unknown, what: string) => void;
   timings?: Partial<RunnerTimings>;
   now?: () => Date;
-  /** Whether this process still is the one that runs instances: asked right before each start. True unless said. */
+  /** Whether this process still leads; asked right before each start. True when left out. */
   isLeader?: () => boolean;
 }
 
@@ -54,7 +54,7 @@ export interface ProcessRunner {
   controllers: readonly Controller[];
   /** Finds the instances of an earlier run. Await it before the controllers run. */
   start(): Promise<void>;
-  /** `leave`: instances run on and the next start finds them. `stop`: SIGTERM, 10 s, SIGKILL for all; resolves when none is left. */
+  /** `leave`: instances run on, and the next start adopts them. `stop`: SIGTERM, 10 s, SIGKILL for all; resolves when none is left. */
   stop(instances: "leave" | "stop"): Promise<void>;
 }
 
@@ -67,6 +67,8 @@ interface Runner {
   leftovers: LeftoverInstances | undefined;
   enqueue: (key: ObjectKey) => void;
   closed: boolean;
+  /** Called once, when the runner stops. */
+  disposers: (() => void)[];
 }
 
 /** Makes the runner; nothing happens before `start` and its controllers. */
@@ -79,8 +81,8 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     leftovers: undefined,
     enqueue: () => undefined,
     closed: false,
+    disposers: [],
   };
-  const cleanUp: (() => void)[] = [];
   return {
     controllers: [
       lrpController(runner),
@@ -91,34 +93,38 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
         ...(options.endpoint && { endpoint: options.endpoint }),
       }),
     ],
-    async start() {
-      runner.leftovers = await readLeftoverInstances(runner.context.instancesDir, runner.context.timings.grace);
-      runner.context.ports.reserve(runner.leftovers.ports());
-      const watch = options.informers.ensure(LRP);
-      cleanUp.push(
-        () => watch.release(),
-        watch.store.onChange((change) => {
-          // A relist may show another object of the same name.
-          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid)
-            closeInstances(runner, change.old);
-          if (change.type === "deleted" || change.object.metadata.deletionTimestamp)
-            closeInstances(runner, change.object);
-        }),
-        options.telemetry.registerStats((query) => stats(runner, query)),
-      );
-      void terminateUnwanted(runner, watch.store);
-    },
-    async stop(instances) {
-      runner.closed = true;
-      for (const dispose of cleanUp.splice(0)) dispose();
-      await Promise.all([
-        ...[...runner.instancesByUid.values()].map((entry) => entry[instances]()),
-        ...runner.terminating.values(),
-      ]);
-      if (instances === "stop") await runner.leftovers?.terminateUnwanted(() => false);
-      runner.context.meter.close();
-    },
+    start: () => startRunner(runner),
+    stop: (instances) => stopRunner(runner, instances),
   };
+}
+
+async function startRunner(runner: Runner): Promise<void> {
+  const { options, context } = runner;
+  runner.leftovers = await readLeftoverInstances(context.instancesDir, context.timings.grace);
+  context.ports.reserve(runner.leftovers.ports());
+  const watch = options.informers.ensure(LRP);
+  runner.disposers.push(
+    () => watch.release(),
+    watch.store.onChange((change) => {
+      // A relist may show another object of the same name.
+      if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid)
+        closeInstances(runner, change.old);
+      if (change.type === "deleted" || change.object.metadata.deletionTimestamp) closeInstances(runner, change.object);
+    }),
+    options.telemetry.registerStats((query) => stats(runner, query)),
+  );
+  void terminateUnwanted(runner, watch.store);
+}
+
+async function stopRunner(runner: Runner, instances: "leave" | "stop"): Promise<void> {
+  runner.closed = true;
+  for (const dispose of runner.disposers.splice(0)) dispose();
+  await Promise.all([
+    ...[...runner.instancesByUid.values()].map((entry) => entry[instances]()),
+    ...runner.terminating.values(),
+  ]);
+  if (instances === "stop") await runner.leftovers?.terminateUnwanted(() => false);
+  runner.context.meter.close();
 }
 
 function toContext(options: ProcessRunnerOptions): RunnerContext {
@@ -140,7 +146,7 @@ function toContext(options: ProcessRunnerOptions): RunnerContext {
   };
 }
 
-/** Probes the system at the first start. Instances run without cgroups, too. */
+/** Probes the system at the first start of an instance. An instance also runs without a cgroup. */
 function cgroupFactory(onError: ProcessRunnerOptions["onError"]): RunnerContext["createCgroup"] {
   let parent: Promise<string | undefined> | undefined;
   return async (guid) => {
@@ -159,10 +165,10 @@ function lrpController(runner: Runner): Controller {
   return defineController({
     name: "runner-process",
     for: LRP,
-    // Values of variables lie in Secrets.
+    // Secrets hold values of environment variables.
     permissions: [{ resource: Secret, verbs: ["get"] }],
     selects: (lrp) => lrp.spec.class === processClass,
-    // Processes change without anything in the cluster changing.
+    // Processes change without a change in the cluster.
     sources: [(enqueue) => (runner.enqueue = enqueue)],
     reconcile(lrp) {
       if (runner.closed) return {};
@@ -171,7 +177,7 @@ function lrpController(runner: Runner): Controller {
       if (instances.lrp() !== lrp) instances.setDesired(lrp);
       return instances.status();
     },
-    // An LRP is gone when its instances are: whoever starts the next version waits for that.
+    // An LRP exists until its instances have ended: the next version's LRP is made after that.
     finalizer: "cupola.dev/runner-process",
     finalize(lrp) {
       if (runner.closed || closeInstances(runner, lrp)) throw new NotReady("Stopping", "its instances are ending");
@@ -192,11 +198,11 @@ function openInstances(runner: Runner, lrp: LRP, uid: string): LrpInstances {
   runner.instancesByUid.set(uid, instances);
   leftovers
     .terminateUnadopted(uid)
-    .catch((error: unknown) => context.onError(error, `old instances of ${namespace}/${name}`));
+    .catch((error: unknown) => context.onError(error, `ending unadopted instances of ${namespace}/${name}`));
   return instances;
 }
 
-/** Several changes in a moment are one call, and so one write. */
+/** Several changes within `withinMs` cause one call, and so one write. */
 function coalesce(call: () => void, withinMs = 15): () => void {
   let isPending = false;
   return () => {
@@ -227,10 +233,10 @@ function closeInstances(runner: Runner, { metadata: { uid = "", namespace, name 
   return true;
 }
 
-/** Between looks whether namespaces that are out of sight are back. */
+/** Interval between checks whether unreadable namespaces are readable again. */
 const RECHECK_MS = 60_000;
 
-/** Once every LRP is known, what an earlier run left for none of them goes. While they cannot be seen, nothing does. */
+/** Ends instances of an earlier run that no LRP wants, once every LRP is known. While a namespace cannot be read, nothing ends. */
 async function terminateUnwanted(runner: Runner, store: Store<LRP>): Promise<void> {
   while (!(await store.waitSynced(RECHECK_MS)) || store.parkedNamespaces.length > 0) {
     if (runner.closed) return;
@@ -245,7 +251,7 @@ async function terminateUnwanted(runner: Runner, store: Store<LRP>): Promise<voi
   );
   await runner.leftovers
     ?.terminateUnwanted((uid) => uids.has(uid))
-    .catch((error: unknown) => runner.context.onError(error, "instances that nobody wants"));
+    .catch((error: unknown) => runner.context.onError(error, "ending instances that no LRP wants"));
 }
 
 function stats(runner: Runner, query: StatsQuery): ReturnType<LrpInstances["stats"]> {

@@ -1,4 +1,4 @@
-// One start of an instance, from its port to its last log line. What happens between two starts is slot.ts.
+// One run of an instance, from its port to its last log line. Restarts between runs are instance-slot.ts.
 import { setTimeout as delay } from "node:timers/promises";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { dropletPaths } from "../../host/droplet-metadata.ts";
@@ -16,9 +16,10 @@ import {
   removeInstanceFiles,
   writeRecord,
 } from "./instance-record.ts";
-import { joinCommand } from "../../host/cgroup.ts";
+import { joinCommand, killCgroup } from "../../host/cgroup.ts";
 import { LaunchRefused } from "../../host/launch-refused.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
+import { watchInstanceLimits } from "./instance-limits.ts";
 import { watchHealth } from "./watch-health.ts";
 
 /** How a run ended. `ranMs` is how long it was up. `refused`: no retry can help. `left`: the process runs on, unwatched. */
@@ -27,10 +28,10 @@ export type RunOutcome =
   | { kind: "stopped" }
   | { kind: "left" };
 
-/** Why a run is told to end. */
+/** Why a run must end. */
 export type RunSignal = "stop" | "leave";
 
-/** What the slot hears while the run goes on. */
+/** Callbacks to the slot during the run. */
 export interface RunEvents {
   onRecord: (record: InstanceRecord) => void;
   onReady: (ready: boolean) => void;
@@ -40,7 +41,7 @@ export interface RunEvents {
 export interface InstanceRun {
   context: RunnerContext;
   lrp: LRP;
-  /** State of the run; without `process` it has not been started yet. */
+  /** State of the run; without `process` it has not started yet. */
   record: InstanceRecord;
   /** Aborted with a `RunSignal` as reason. */
   signal: AbortSignal;
@@ -50,11 +51,11 @@ export interface InstanceRun {
 interface RunSession extends InstanceRun {
   files: InstanceFiles;
   log: InstanceLog;
-  /** Hands out what the instance has written so far and ends reading: what is logged after it comes after it. */
+  /** Logs the rest of the instance's output and stops reading, so that later log lines come after it. */
   closeOutput: () => void;
 }
 
-/** Starts the instance, or goes on with the one that the record names, and resolves when it is over. Never rejects but for a fault of ours. */
+/** Starts the instance, or adopts the one that the record names, and resolves when it has ended. Rejects only for errors of the platform. */
 export async function runInstance(run: InstanceRun): Promise<RunOutcome> {
   const files = instanceFiles(run.context.instancesDir, run.record.guid);
   const session: RunSession = {
@@ -65,6 +66,8 @@ export async function runInstance(run: InstanceRun): Promise<RunOutcome> {
   };
   const end = await attempt(session);
   if (end.kind === "left") return end;
+  // A start that was cancelled leaves an empty cgroup.
+  if (run.record.cgroup !== undefined) await killCgroup(run.record.cgroup);
   run.context.ports.release(run.record.ports.map((port) => port.hostPort));
   await removeInstanceFiles(run.context.instancesDir, run.record.guid);
   return end;
@@ -83,7 +86,7 @@ async function attempt(session: RunSession): Promise<RunOutcome> {
     return { kind, details: live.message.slice(0, 1000), ranMs: 0 };
   }
   if (!live) {
-    // It ended while the platform was away; its children may not have. No crash of its own: the machine may have been off.
+    // It ended while the platform was down, but its children may run on. That is no crash: the machine may have been off.
     await killInstance(processTree(context.instancesDir, record));
     return { kind: "stopped" };
   }
@@ -99,7 +102,7 @@ async function attempt(session: RunSession): Promise<RunOutcome> {
 type Failure = { exit: Exit } | { unhealthy: string } | { exceeded: string };
 type StopCause = Failure | { signal: RunSignal };
 
-/** Everything up to the running process. Gives the reason when there is none. */
+/** Everything up to the running process. Returns the error when there is none. */
 async function start(session: RunSession): Promise<LiveProcess | "stopped" | Error> {
   const { context, lrp, record, files, log, signal } = session;
   try {
@@ -107,23 +110,23 @@ async function start(session: RunSession): Promise<LiveProcess | "stopped" | Err
     log("CELL", `Starting instance ${record.guid}`);
     await createInstanceFiles(files);
     record.cgroup = await context.createCgroup(record.guid);
-    // Before the process exists: a platform that dies in between leaves a directory by which the process is found.
+    // Written before the process exists: if the platform dies in between, the directory leads to the process.
     await writeRecord(context.instancesDir, record);
     const launch = await prepare(session);
-    // Whoever stood still for longer than a lease must not start what another process has started meanwhile.
+    // After a pause longer than the Lease another process may have started this instance.
     if (signal.aborted || !context.isLeader()) return "stopped";
     const command = record.cgroup === undefined ? launch.command : joinCommand(record.cgroup, launch.command);
     const live = await startProcess({ ...launch, command }, files);
     record.process = { pid: live.pid, identity: live.identity };
-    // The start timeout runs from here: a droplet that was long in coming is not the app's fault.
+    // The start timeout begins here: a slow download of the droplet does not count.
     record.startedAt = context.now().toISOString();
     await writeRecord(context.instancesDir, record);
     return live;
   } catch (error) {
-    // It may run by now, and nobody would find it again.
+    // The process may exist already, and nothing else would end it.
     await killInstance(processTree(context.instancesDir, record));
     if (signal.aborted) return "stopped";
-    // The app's owner reads a refusal in the log and the status.
+    // A refusal is in the app's log and status; it is no error of the platform.
     if (error instanceof LaunchRefused) return error;
     context.onError(error, `start of instance ${record.index} of ${lrp.metadata.namespace}/${lrp.metadata.name}`);
     return error instanceof Error ? error : new Error(String(error));
@@ -167,7 +170,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
   const startedAt = Date.parse(record.startedAt);
   let upSince = record.state === "Running" ? Date.parse(record.since) : undefined;
   let ready = false;
-  const limits = watchLimits(session, live);
+  const limits = watchInstanceLimits(session, live);
   const health = watchHealth(
     {
       lrp,
@@ -186,7 +189,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
         log("CELL", "Container became healthy");
         events.onRecord(record);
         writeRecord(context.instancesDir, record).catch((error: unknown) =>
-          context.onError(error, "the record of an instance"),
+          context.onError(error, "writing the record of an instance"),
         );
       },
       onReady: (value, why) => {
@@ -213,7 +216,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
   return { kind: "crashed", details: await crash(session, live, ended), ranMs };
 }
 
-/** Takes what is left of a crashed instance away and says in the log and in the result why. */
+/** Ends the rest of a crashed instance, logs the reason and returns it. */
 async function crash(
   { lrp, record, log, context, closeOutput }: RunSession,
   live: LiveProcess,
@@ -245,7 +248,7 @@ async function stop(
   wasReady: boolean,
 ): Promise<RunOutcome> {
   log("CELL", `Stopping instance ${record.guid}`);
-  // Routers learn that it is not ready before it stops taking connections, so no request meets a closing door.
+  // Routers see it as not ready before it stops accepting connections, so no request fails.
   if (wasReady) await Promise.race([delay(context.timings.drain), live.exited]);
   const tree = { ...processTree(context.instancesDir, record), leader: live };
   const { forced } = await terminateInstance(tree, context.timings.grace);
@@ -257,60 +260,6 @@ async function stop(
       : `Stopped instance ${record.guid}`,
   );
   return { kind: "stopped" };
-}
-
-interface LimitsWatch {
-  /** Resolves when a limit is exceeded. */
-  exceeded: Promise<{ exceeded: string }>;
-  /** Measures now. False when the instance is over a limit, and `exceeded` has resolved. */
-  isWithin: () => Promise<boolean>;
-  stop: () => void;
-}
-
-function watchLimits({ context, lrp, record, files, events, log }: RunSession, live: LiveProcess): LimitsWatch {
-  const dirs = [files.dir, ...(lrp.spec.droplet.root ? [lrp.spec.droplet.root] : [])];
-  let report: (value: { exceeded: string }) => void = () => undefined;
-  let isExceeded = false;
-  const exceeded = new Promise<{ exceeded: string }>((resolve) => (report = resolve));
-  const stopMeter = context.meter.add(live.pid, dirs, (usage) => {
-    events.onUsage(usage);
-    const limit = exceededLimit(usage, lrp);
-    if (!limit || isExceeded) return;
-    isExceeded = true;
-    log("CELL", limit.message, { stream: "ERR" });
-    report({ exceeded: limit.reason });
-  });
-  const isWithin = async (): Promise<boolean> => {
-    // A process check passes at once, when the program has hardly been loaded: its memory says something a moment later.
-    const age = Date.now() - Date.parse(record.startedAt);
-    if (lrp.spec.healthCheck.type === "process") await delay(Math.max(0, context.timings.firstSample - age));
-    await context.meter.sampleNow(live.pid).catch((error: unknown) => context.onError(error, "measuring instances"));
-    return !isExceeded;
-  };
-  return { exceeded, isWithin, stop: stopMeter };
-}
-
-/** The limit that this usage breaks, if any. Pure. */
-export function exceededLimit(
-  usage: Pick<Usage, "mem" | "disk">,
-  lrp: LRP,
-): { reason: string; message: string } | undefined {
-  const { memoryMB, diskMB } = lrp.spec;
-  if (usage.mem > memoryMB * 2 ** 20)
-    return {
-      reason: "out of memory",
-      message: `The instance uses ${toMB(usage.mem)} MB of memory and may use ${memoryMB} MB: it is stopped`,
-    };
-  if (usage.disk > diskMB * 2 ** 20)
-    return {
-      reason: "disk quota exceeded",
-      message: `The instance uses ${toMB(usage.disk)} MB of disk and may use ${diskMB} MB: it is stopped`,
-    };
-  return undefined;
-}
-
-function toMB(bytes: number): number {
-  return Math.ceil(bytes / 2 ** 20);
 }
 
 function onAbort(signal: AbortSignal, listener: () => void): void {
