@@ -84,6 +84,17 @@ test("a package comes back as it was sent: content, modes, links, empty files an
   expect((await readdir(directory)).filter((name) => name.startsWith("cupola-upload-"))).toEqual([]);
 });
 
+test("a file with a wrong checksum is refused, and nothing is stored", async () => {
+  const zip = await zipOf([{ path: "a.txt", body: "a".repeat(100_000) }]);
+  zip.writeUInt32LE(1, zip.indexOf("PK\x01\x02", 0, "latin1") + 16);
+  await expect(receive(zip)).rejects.toMatchObject({
+    name: "ArchiveRejected",
+    message: /"a.txt" has a wrong checksum/,
+  });
+  expect(await store.list({})).toEqual([]);
+  expect(await readdir(join(directory, "blobs", ".incoming"))).toEqual([]);
+});
+
 test("the same files in another order give the same digest", async () => {
   const one = await receive(
     await zipOf([

@@ -1,6 +1,6 @@
 // Rules for the paths inside an archive, as pure checks over all of its entries. Nothing here reads or writes.
 
-/** Why an archive is refused. The message is for the person who sent it and says what to change. */
+/** A refused archive. The message is for the person who sent it and says what to change. */
 export class ArchiveRejected extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options);
@@ -8,7 +8,7 @@ export class ArchiveRejected extends Error {
   }
 }
 
-/** One entry as far as these rules look at it. `path` is relative, with `/`, without a trailing one. */
+/** The part of an entry that these rules need. `path` is relative, with `/`, without a trailing one. */
 export interface ArchivePath {
   path: string;
   type: "file" | "directory" | "symlink";
@@ -17,9 +17,11 @@ export interface ArchivePath {
 }
 
 const maxPathLength = 1024;
+/** NAME_MAX of every usual file system. */
+const maxComponentBytes = 255;
 const maxLinkDepth = 40;
 
-/** Turns `./a//b/` into `a/b`. @throws ArchiveRejected on an absolute path, `..`, NUL, or one that is too long. The root itself is "". */
+/** Turns `./a//b/` into `a/b`. @throws ArchiveRejected on an absolute path, `..`, NUL, or a path or name that is too long. The root itself is "". */
 export function cleanPath(path: string): string {
   if (path.length > maxPathLength)
     throw new ArchiveRejected(`the path ${quotePath(path)}… is longer than ${maxPathLength} characters`);
@@ -29,12 +31,17 @@ export function cleanPath(path: string): string {
   const segments = path.split("/").filter((part) => part !== "" && part !== ".");
   if (segments.includes(".."))
     throw new ArchiveRejected(`the path ${quotePath(path)} leads out of the app's directory ("..")`);
+  const long = segments.find((part) => Buffer.byteLength(part) > maxComponentBytes);
+  if (long !== undefined)
+    throw new ArchiveRejected(
+      `the name ${quotePath(long)} in a path has ${Buffer.byteLength(long)} bytes; file systems take ${maxComponentBytes} at most`,
+    );
   return segments.join("/");
 }
 
 /**
- * Judges all entries together: twice the same path, a file where another entry needs a directory, an entry below a symlink, a symlink
- * that leads out of the root (also by way of other symlinks). @throws ArchiveRejected
+ * Judges all entries together: duplicate paths, a file where another entry needs a directory, an entry below a symlink, a symlink
+ * that leads out of the root (also through other symlinks). @throws ArchiveRejected
  */
 export function checkTree(entries: readonly ArchivePath[]): void {
   const byPath = new Map<string, ArchivePath>();

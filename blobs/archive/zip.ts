@@ -1,10 +1,11 @@
-// Reads an uploaded zip with suspicion: everything about it is judged from its directory before a byte of content is unpacked.
-import type { Readable } from "node:stream";
+// Reads an uploaded zip with suspicion: the whole zip is judged by its directory before a byte of content is unpacked.
+import { type Readable, Transform } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { crc32 } from "node:zlib";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
 import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./archive-path.ts";
 
-/** Bounds on what a zip may say of itself. Sizes in bytes. */
+/** Bounds on the entries that a zip declares. Sizes in bytes. */
 export interface ZipLimits {
   maxEntries: number;
   /** Of all files together, unpacked. */
@@ -21,7 +22,7 @@ export const defaultZipLimits: ZipLimits = {
   ratioFrom: 64 * 2 ** 20,
 };
 
-/** One entry of an accepted zip. `mode` holds permission bits only; `content` opens a file, and its stream fails when it unpacks to another size than declared. */
+/** One entry of an accepted zip. `mode` holds permission bits only; `content` opens a file, and its stream fails when its size or checksum is not the declared one. */
 export interface ZipMember extends ArchivePath {
   mode: number;
   size: number;
@@ -34,9 +35,12 @@ export interface AcceptedZip {
   close(): void;
 }
 
-const maxLinkBytes = 4096;
+/** PATH_MAX of Linux without its NUL. */
+const maxLinkBytes = 4095;
+/** A local header without its name and extra field. */
+const localHeaderBytes = 30;
 
-/** Opens and judges the zip at `file`. @throws ArchiveRejected with what is wrong with it */
+/** Opens and judges the zip at `file`. @throws ArchiveRejected with the reason */
 export async function openZip(file: string, limits: ZipLimits = defaultZipLimits): Promise<AcceptedZip> {
   const zip = await openPromise(file, { autoClose: false, lazyEntries: true, validateEntrySizes: true }).catch(
     (cause: unknown) => {
@@ -62,6 +66,7 @@ async function readMembers(zip: ZipFile, limits: ZipLimits): Promise<ZipMember[]
   } catch (cause) {
     throw new ArchiveRejected(entryProblem(messageOf(cause)), { cause });
   }
+  checkRanges(entries, zip.fileSize);
   checkSizes(entries, limits);
   const members: ZipMember[] = [];
   for (const entry of entries) {
@@ -69,6 +74,32 @@ async function readMembers(zip: ZipFile, limits: ZipLimits): Promise<ZipMember[]
     if (member.path !== "") members.push(member);
   }
   return members;
+}
+
+/**
+ * Each entry has bytes of its own, inside the file. Otherwise one entry's bytes unpack as often as the directory names them, and the sum of compressed sizes
+ * says nothing about the zip. Names and extra fields are left out of the ranges: local headers may differ from the directory, and the sum is bounded without them.
+ */
+function checkRanges(entries: readonly Entry[], fileSize: number): void {
+  const ranges = entries
+    .map(({ fileName, relativeOffsetOfLocalHeader: start, compressedSize }) => ({
+      fileName,
+      start,
+      end: start + localHeaderBytes + compressedSize,
+    }))
+    .sort((a, b) => a.start - b.start);
+  let previous: (typeof ranges)[number] | undefined;
+  for (const range of ranges) {
+    if (range.end > fileSize)
+      throw new ArchiveRejected(
+        `the entry ${JSON.stringify(range.fileName)} reaches beyond the end of the zip; send it again`,
+      );
+    if (previous && range.start < previous.end)
+      throw new ArchiveRejected(
+        `the entries ${JSON.stringify(previous.fileName)} and ${JSON.stringify(range.fileName)} overlap, as only in a zip bomb`,
+      );
+    previous = range;
+  }
 }
 
 function checkSizes(entries: readonly Entry[], limits: ZipLimits): void {
@@ -83,6 +114,8 @@ function checkSizes(entries: readonly Entry[], limits: ZipLimits): void {
       throw new ArchiveRejected(
         `the entry ${JSON.stringify(entry.fileName)} is packed by a method that is not supported; use deflate`,
       );
+    if (entry.uncompressedSize === 0 && entry.crc32 !== 0)
+      throw new ArchiveRejected(`the entry ${JSON.stringify(entry.fileName)} has a wrong checksum; send the zip again`);
     unpacked += entry.uncompressedSize;
     packed += entry.compressedSize;
   }
@@ -123,10 +156,31 @@ async function readLink(zip: ZipFile, entry: Entry): Promise<string> {
 }
 
 async function openEntry(zip: ZipFile, entry: Entry): Promise<Readable> {
-  return zip.openReadStreamPromise(entry).catch((cause: unknown) => {
+  const source = await zip.openReadStreamPromise(entry).catch((cause: unknown) => {
     throw new ArchiveRejected(`the entry ${JSON.stringify(entry.fileName)} cannot be read: ${messageOf(cause)}`, {
       cause,
     });
+  });
+  const checked = checkCrc(entry);
+  source.on("error", (error) => checked.destroy(error));
+  checked.once("close", () => source.destroy());
+  return source.pipe(checked);
+}
+
+/** Passes the content through and fails at its end when its checksum is not the declared one. */
+function checkCrc(entry: Entry): Transform {
+  let sum = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sum = crc32(chunk, sum);
+      done(null, chunk);
+    },
+    flush: (done) =>
+      done(
+        sum === entry.crc32
+          ? null
+          : new ArchiveRejected(`the entry ${JSON.stringify(entry.fileName)} has a wrong checksum; send the zip again`),
+      ),
   });
 }
 
