@@ -12,7 +12,7 @@ import { createRoute } from "../cf/create-route.ts";
 import { unmapApp } from "../cf/unmap-app.ts";
 import { creationSortKey } from "../../crds/guid.ts";
 import type { Session } from "../access/session.ts";
-import { defaultHost, parseRoute, randomHost, splitHost } from "./plan.ts";
+import { defaultHost, parseRoute, randomHost, splitHost } from "./route-address.ts";
 import type { Application } from "./schema.ts";
 
 interface DesiredRoute {

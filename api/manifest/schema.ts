@@ -6,7 +6,7 @@ import { metadataSchema } from "../cf/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
 import { describeProblem } from "../http/validation.ts";
 import { commandSchema, processUserSchema } from "../cf/process-schemas.ts";
-import { parseRoute } from "./plan.ts";
+import { parseRoute } from "./route-address.ts";
 
 const UNIT_PROBLEM = "must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB";
 /** Bytes. */
