@@ -1,11 +1,13 @@
 // Start, stop, restart, and which droplet runs. Verbs are fields: each is one patch of the App.
 import { App } from "../../crds/app/app.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { COMMAND_PATCHES } from "../../crds/command-patches.ts";
 import { endpoint, ok } from "../http/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { currentDroplet, createOrPatchProcess, processesOf } from "../cf/app-children.ts";
+import { findRunnerProblem } from "../cf/runner-class.ts";
 import { toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import { currentDropletBody } from "./payload.ts";
@@ -20,7 +22,10 @@ async function change(session: Session, app: App, body: { spec: Record<string, u
 
 function startable(session: Session, guid: string): App {
   const app = session.get(App, guid);
-  if (!currentDroplet(session.cache, app)) throw unprocessable("Assign a droplet before starting this app.");
+  const droplet = currentDroplet(session.cache, app);
+  if (!droplet) throw unprocessable("Assign a droplet before starting this app.");
+  const problem = findRunnerProblem(processesOf(session, app), droplet, session.cache.store(BackendClass).list());
+  if (problem !== undefined) throw unprocessable(problem);
   return app;
 }
 

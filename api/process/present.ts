@@ -113,21 +113,34 @@ function answering(cache: ClusterCache, app: App, lrp: LRP | undefined): LRP | u
   return revision && lrp?.spec.revision === String(revision.spec.version) ? lrp : undefined;
 }
 
+/** Why a started app has no revision to run, once its controller has looked at its spec. */
+function startProblemOf({ metadata, status }: App): string | undefined {
+  if (status?.revision !== undefined) return undefined;
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const isCurrent = ready?.observedGeneration === metadata.generation;
+  return isCurrent && ready?.status === "False" ? ready.message.slice(0, 1024) : undefined;
+}
+
 /** One entry for each wanted instance; those that nobody reports are DOWN, or STARTING where a start is under way. Of a stopped app all are DOWN. */
 export function instancesOf(
   cache: ClusterCache,
   process: Process,
 ): (Pick<LrpInstance, "index"> & Partial<LrpInstance> & { cfState: string })[] {
   const app = appOf(cache, process);
-  const isStarted = app?.spec.state === "Started";
-  const lrp = isStarted ? answering(cache, app, lrpOf(cache, process)) : undefined;
+  const lrp = app?.spec.state === "Started" ? answering(cache, app, lrpOf(cache, process)) : undefined;
   const known = new Map((lrp?.status?.instances ?? []).map((instance) => [instance.index, instance]));
-  // Before the runner has said anything, a start is under way.
-  const silent = isStarted && lrp?.status?.instances === undefined ? "STARTING" : "DOWN";
+  const unreported = presentUnreported(app, lrp);
   return Array.from({ length: wantedInstances(process) }, (_, index) => {
     const instance = known.get(index);
-    return { index, ...instance, cfState: instance ? STATES[instance.state] : silent };
+    return instance ? { ...instance, cfState: STATES[instance.state] } : { index, ...unreported };
   });
+}
+
+/** An instance that no runner reports. Before the runner has said anything, a start is under way. */
+function presentUnreported(app: App | undefined, lrp: LRP | undefined): { cfState: string; details?: string } {
+  if (app?.spec.state !== "Started" || lrp?.status?.instances !== undefined) return { cfState: "DOWN" };
+  const details = startProblemOf(app);
+  return details === undefined ? { cfState: "STARTING" } : { cfState: "DOWN", details };
 }
 
 /** Whether a start is under way of which no instance has run or crashed yet. */

@@ -1,0 +1,20 @@
+// Refuses a start that no runner class can ever carry out, before `cf` waits for it. Pure.
+import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { findClass, isClassProblem } from "../../crds/backend-class/find-class.ts";
+import type { Droplet } from "../../crds/droplet/droplet.ts";
+import type { Process } from "../../crds/process/process.ts";
+
+/** Why one of the processes has no runner for this droplet. Undefined while no runner class exists: the App's Ready condition says so then. */
+export function findRunnerProblem(
+  processes: readonly Process[],
+  droplet: Droplet,
+  classes: readonly BackendClass[],
+): string | undefined {
+  if (!classes.some(({ spec }) => spec.role === "runner")) return undefined;
+  for (const { spec } of processes) {
+    const requires = { capability: "dropletKinds", word: droplet.spec.kind };
+    const found = findClass(classes, { role: "runner", className: spec.runner, requires });
+    if (isClassProblem(found)) return `Process "${spec.type}" cannot start: ${found.message}`;
+  }
+  return undefined;
+}
