@@ -71,7 +71,6 @@ export const digest = z
 
 /** Content in the platform's blob store, found by (space, digest). */
 export const content = z.object({ digest, size: z.int().min(0).describe("Bytes.") });
-export type Content = z.output<typeof content>;
 
 export const healthCheck = z.object({
   type: z

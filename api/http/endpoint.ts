@@ -4,7 +4,6 @@ import type { Logger } from "pino";
 import type { z } from "zod";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Caller } from "../identity/caller.ts";
-import type { LabelMatcher } from "../cf/label-selector.ts";
 import type { Session } from "../access/session.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -133,12 +132,3 @@ export function accepted(job: string, body?: object | string): Reply {
 export function noContent(): Reply {
   return { status: 204 };
 }
-
-/** What a list handler passes on to lib/page.ts. */
-export type ListQuery = {
-  page: number;
-  per_page: number;
-  order_by?: string;
-  guids?: string[];
-  label_selector?: LabelMatcher;
-};

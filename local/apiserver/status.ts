@@ -109,8 +109,6 @@ export const diskFull = () =>
     "the disk that holds the state of this API server is full: nothing was stored. Free some space, then try again",
   );
 
-export const timedOut = (message: string) => failure(504, "Timeout", message);
-
 export const internal = (message: string) =>
   failure(500, "InternalError", `Internal error occurred: ${message}`, { details: { causes: [{ message }] } });
 

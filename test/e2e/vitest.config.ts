@@ -4,7 +4,9 @@ import { defineConfig } from "vitest/config";
 // Journeys start whole platforms: one file at a time, so that each has the machine.
 export default defineConfig({
   test: {
-    include: ["test/e2e/**/*.e2e.ts"],
+    name: "e2e",
+    include: ["**/*.e2e.ts"],
+    root: import.meta.dirname,
     pool: "forks",
     fileParallelism: false,
     testTimeout: 120_000,

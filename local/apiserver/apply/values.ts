@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ListView, type MapView, type TypeView, untyped } from "./type-view.ts";
 
-export type Json = unknown;
 export type JsonMap = Record<string, unknown>;
 
 export const isMap = (value: unknown): value is JsonMap =>

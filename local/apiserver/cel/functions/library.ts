@@ -1,5 +1,5 @@
 // The shape of a function library, and how a function asks for the type of an argument.
-import { CelError, isList, isMap, typeName, type CelMap, type CelValue } from "../values.ts";
+import { CelError, isList, typeName, type CelValue } from "../values.ts";
 
 /** Functions by name; methods by the receiver's type name, then name. Missing arguments are undefined. */
 export interface Library {
@@ -15,6 +15,4 @@ export const text = (value: CelValue | undefined): string => (typeof value === "
 export const int = (value: CelValue | undefined): bigint => (typeof value === "bigint" ? value : mismatch(value));
 export const list = (value: CelValue | undefined): readonly CelValue[] =>
   value !== undefined && isList(value) ? value : mismatch(value);
-export const map = (value: CelValue | undefined): CelMap =>
-  value !== undefined && isMap(value) ? value : mismatch(value);
 export { mismatch };
