@@ -51,8 +51,10 @@ export interface Session {
   find<T extends KubeObject>(ref: ResourceRef<T>, guid: string): T | undefined;
   /** Also requires the rights that the endpoint declares on objects of this kind. @throws CFError `<Kind> not found`, or 403 */
   get<T extends KubeObject>(ref: ResourceRef<T>, guid: string): T;
-  /** All the caller sees, in no order. */
-  list<T extends KubeObject>(ref: ResourceRef<T>, within?: ListScope): T[];
+  /** All the caller sees, in no order. Pass filters here: they run before claims are looked up. */
+  list<T extends KubeObject>(ref: ResourceRef<T>, within?: ListScope, filter?: (object: T) => boolean): T[];
+  /** Namespaces outside of which the caller sees nothing of a kind; undefined when it may be any. */
+  visibleNamespaces(ref: ResourceRef): readonly string[] | undefined;
   /** Creates as the caller. Kinds with unique names are claimed first; `taken` makes the loser's error. */
   create<T extends KubeObject>(ref: ResourceRef<T>, draft: Draft, taken?: () => CFError): Promise<T>;
   /** Patches as the caller. Give `renamed` (the object as it will be) when that changes the CF name. */
@@ -157,7 +159,8 @@ function createSessionReader(
       }
       return object;
     },
-    list: (ref, within = {}) => listVisible(cache, permissions, ref, within),
+    list: (ref, within, filter) => listVisible({ cache, permissions }, ref, within, filter),
+    visibleNamespaces: (ref) => (ref.namespaced ? permissions.visibleNamespaces(ref) : undefined),
     holdWhile: (refs, isUnderWay) => heldReads.holdWhile(refs, isUnderWay, signal),
   };
   return reader;
@@ -165,15 +168,15 @@ function createSessionReader(
 
 /** The visible objects of a kind. By RBAC only namespaces are walked where the caller has a role, unless a cluster-wide rule opens all. */
 function listVisible<T extends KubeObject>(
-  cache: ClusterCache,
-  permissions: CallerPermissions,
+  { cache, permissions }: { cache: ClusterCache; permissions: CallerPermissions },
   ref: ResourceRef<T>,
-  scope: ListScope,
+  scope: ListScope = {},
+  filter: (object: T) => boolean = () => true,
 ): T[] {
   const store = cache.store(ref);
   const visible = permissions
     .filterVisible(ref, listCandidates(store, permissions, ref, scope))
-    .filter((object) => isNameHolder(cache, ref, object));
+    .filter((object) => filter(object) && isNameHolder(cache, ref, object));
   return store.synced ? visible : store.list();
 }
 

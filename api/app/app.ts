@@ -2,6 +2,8 @@
 import { App } from "../../crds/app/app.ts";
 import { displayNameOf, foldName } from "../../crds/object-names.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { Org } from "../../crds/org/org.ts";
+import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
@@ -21,7 +23,7 @@ import type { Session } from "../access/session.ts";
 import { appActions } from "./actions.ts";
 import { appEnvironment } from "./environment.ts";
 import { appGetQuery, appListQuery, appNameTaken, createAppBody, toAppPatch, updateAppBody } from "./payload.ts";
-import { presentApp } from "./present.ts";
+import { appTextKey, presentApp } from "./present.ts";
 
 const path = "/v3/apps/:guid";
 
@@ -42,12 +44,12 @@ const list = endpoint({
         isOneOf(query.stacks, stackOf(session.cache, app)) &&
         isOneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
       sortKeys: { name: displayNameOf, state: (app) => app.spec.state },
-      dependsOn: [Space, Droplet, Stack],
+      dependsOn: [Space, Droplet, Stack, ...(query.include ? [Org, OrgQuota] : [])],
     });
     return ok(
       presentPage(
         apps,
-        { base, url, query, changeCount: session.cache.changeCount() },
+        { base, url, query, isCacheable: true, textKey: (app) => appTextKey(session.cache, app, base) },
         (app) => presentApp(session.cache, app, base),
         included(session, base, query.include),
       ),
@@ -79,9 +81,9 @@ const get = endpoint({
   summary: "Get an app",
   handler: ({ session, params, query, base }) => {
     const app = session.get(App, params.guid);
-    const text = presentApp(session.cache, app, base);
+    const presented = presentApp(session.cache, app, base);
     const more = included(session, base, query.include);
-    return ok(more ? { ...(JSON.parse(text) as object), included: more([app]) } : text);
+    return ok(more ? { ...presented, included: more([app]) } : presented);
   },
 });
 

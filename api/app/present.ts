@@ -5,18 +5,17 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import { Space } from "../../crds/space/space.ts";
 import { currentDroplet } from "../cf/app-children.ts";
 import { presentLifecycle, stackOf } from "../cf/lifecycle.ts";
-import { cachedJson } from "../http/page.ts";
+import type { CacheKey } from "../http/cached-json.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
-/** JSON text of an app. */
-export function presentApp(cache: ClusterCache, app: App, base: string): string {
+export function presentApp(cache: ClusterCache, app: App, base: string): object {
   const guid = cache.guid(App, app);
   const space = cache.spaceOf(app.metadata.namespace);
   const spaceGUID = space && cache.guid(Space, space);
   const droplet = currentDroplet(cache, app);
   const dropletGUID = droplet && cache.guid(Droplet, droplet);
-  return cachedJson(app, [base, guid, spaceGUID, dropletGUID, stackOf(cache, app)], () => ({
+  return {
     ...presentIdentity(cache, App, app),
     name: displayNameOf(app),
     state: app.spec.state === "Started" ? "STARTED" : "STOPPED",
@@ -24,7 +23,7 @@ export function presentApp(cache: ClusterCache, app: App, base: string): string 
     relationships: { space: toOneRelationship(spaceGUID), current_droplet: { data: { guid: dropletGUID ?? null } } },
     ...presentMetadata(app),
     links: links(base, guid, spaceGUID ?? ""),
-  }));
+  };
 }
 
 function links(base: string, guid: string, space: string): object {
@@ -45,4 +44,17 @@ function links(base: string, guid: string, space: string): object {
     deployed_revisions: link(`${self}/revisions/deployed`),
     features: link(`${self}/features`),
   };
+}
+
+/** Everything beside the app that its presentation depends on. */
+export function appTextKey(cache: ClusterCache, app: App, base: string): CacheKey {
+  const space = cache.spaceOf(app.metadata.namespace);
+  const droplet = currentDroplet(cache, app);
+  return [
+    base,
+    cache.guid(App, app),
+    space && cache.guid(Space, space),
+    droplet && cache.guid(Droplet, droplet),
+    stackOf(cache, app),
+  ];
 }

@@ -22,8 +22,7 @@ import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { IndexFunction, Store } from "../../kube/cache/reader.ts";
 import { ifSynced } from "../../kube/cache/errors.ts";
-import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
-import { hasReached } from "../../kube/api/resource-version.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import {
   type RbacAuthorizer,
@@ -33,6 +32,7 @@ import {
   type RbacWatch,
 } from "../access/rbac-authorizer.ts";
 import { roleGUIDs } from "../cf/role-assignments.ts";
+import { createTrackedStores, type TrackedStores } from "./tracked-stores.ts";
 import { recordLastWrite } from "./object-times.ts";
 
 type Indexes<T> = Record<string, IndexFunction<T>>;
@@ -76,7 +76,10 @@ const cachedKinds: readonly CachedKind[] = [
   cachedKind(Namespace),
 ];
 
-/** What the view reads, for the generated roles. */
+/** Kinds that stand in a space's namespace, beside all that refers to them. */
+const spaceKinds: ReadonlySet<unknown> = new Set([App, Process, Package, Build, Droplet, Revision, Route, LRP]);
+
+/** The kinds that the cache reads, for the generated roles. */
 export const CACHED_KINDS: readonly ResourceRef[] = [...cachedKinds.map(({ ref }) => ref), ...Object.values(rbacKinds)];
 
 /** The cluster as seen. Reads are synchronous and throw NotSynced or NotPermitted rather than answer "empty" unseen. */
@@ -100,102 +103,80 @@ export interface ClusterCache {
   spaceOf(namespace: string | undefined): Space | undefined;
   /** The org a namespace belongs to (an org's own namespace, not a space's). */
   orgOf(namespace: string | undefined): Org | undefined;
-  /** Grows with every change of any of these kinds. */
-  versionOf(refs: readonly ResourceRef[]): number;
-  /** Grows with every change of any kind here, RBAC included. */
-  changeCount(): number;
+  /**
+   * Grows with every change of any of these kinds, and of the claims of their objects. With `namespaces`, kinds that stand in spaces count there only:
+   * a write in one space leaves the version of all others as it is.
+   */
+  versionOf(refs: readonly ResourceRef[], namespaces?: readonly string[]): number;
   /** Whether every kind here is synced. */
   isSynced(): boolean;
   /** True once all is synced; false at the deadline. */
   waitUntilSynced(deadlineMs: number): Promise<boolean>;
 }
 
-/** Ensures the watches. Their client is the platform's own identity, which may read every kind here. Whoever made `watches` closes them. */
+/** Ensures the watches. Their client is the platform's own identity, which may read every kind here. Whoever made `informers` closes them. */
 export function createClusterCache(informers: Informers): ClusterCache {
-  const all = new Map<string, TrackedStore>();
-  /** The same by definition: a page asks for them hundreds of times. */
-  const byRef = new Map<object, TrackedStore>();
-  let changeCount = 0;
+  const tracked = ensureStores(informers);
+  const rbac = ensureRbac(informers);
+  for (const [kind, ref] of Object.entries(rbacKinds))
+    tracked.add(ref as ResourceRef, rbac[kind as keyof typeof rbacKinds].store, false);
+  const store = <T extends KubeObject>(ref: ResourceRef<T>): Store<T> => tracked.get(ref).store as unknown as Store<T>;
+  const guid = (ref: ResourceRef, object: KubeObject): string => guidIn(store, ref, object);
+  return {
+    store,
+    findStore: (id) => tracked.find(id)?.store,
+    latestVersion: (ref) => tracked.get(ref).latestVersion,
+    relist: (ref) => informers.relist(ref),
+    authorizer: createRbacAuthorizer(rbac),
+    guid,
+    findByGUID: (ref, text) =>
+      store(ref)
+        .byIndex("guid", text)
+        .find((object) => guid(ref, object) === text),
+    spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
+    orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
+    versionOf: (refs, namespaces) => refs.reduce((sum, ref) => sum + tracked.get(ref).changes.version(namespaces), 0),
+    isSynced: () => [...tracked.all()].every((one) => one.store.synced),
+    async waitUntilSynced(deadlineMs) {
+      const synced = await Promise.all([...tracked.all()].map((one) => one.store.waitSynced(deadlineMs)));
+      return synced.every(Boolean);
+    },
+  };
+}
+
+function ensureStores(informers: Informers): TrackedStores {
+  const tracked = createTrackedStores();
   for (const { ref, indexes } of cachedKinds) {
     const { store } = informers.ensure(ref, {
       indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] },
       transform: recordLastWrite,
     });
-    track(ref, store);
+    tracked.add(ref, store, spaceKinds.has(ref));
   }
-  const rbac = Object.fromEntries(
-    Object.entries(rbacKinds).map(([kind, ref]) => [
-      kind,
-      informers.ensure(ref as ResourceRef, {
-        indexes: {
-          uid: (object) => [object.metadata.uid ?? ""],
-          ...(kind === RoleBinding.kind && { guid: roleGUIDs }),
-        },
-        maxStalenessMs: RBAC_MAX_STALENESS_MS,
-      }),
-    ]),
-  ) as unknown as Record<keyof typeof rbacKinds, RbacWatch>;
-  for (const ref of Object.values(rbacKinds)) track(ref as ResourceRef, rbac[ref.kind as keyof typeof rbacKinds].store);
-  return {
-    store,
-    findStore: (id) => all.get(id)?.store,
-    latestVersion: (ref) => getTracked(ref).latestVersion,
-    relist: (ref) => informers.relist(ref),
-    authorizer: createRbacAuthorizer(rbac),
-    guid: guidIn,
-    findByGUID: (ref, guid) =>
-      store(ref)
-        .byIndex("guid", guid)
-        .find((object) => guidIn(ref, object) === guid),
-    spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
-    orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
-    versionOf: (refs) => refs.reduce((sum, ref) => sum + getTracked(ref).changeCount, 0),
-    changeCount: () => changeCount,
-    isSynced: () => [...all.values()].every(({ store }) => store.synced),
-    async waitUntilSynced(deadlineMs) {
-      const synced = await Promise.all([...all.values()].map(({ store }) => store.waitSynced(deadlineMs)));
-      return synced.every(Boolean);
-    },
-  };
-
-  /** A web process presents its app's GUID, so an app's is no process's: the older has it, as among objects of one kind. */
-  function guidIn(ref: ResourceRef, object: KubeObject): string {
-    const own = resolvedGUID(store(ref), object);
-    if (ref.kind !== Process.kind || own === object.metadata.uid) return own;
-    const apps = store(App);
-    const app = ifSynced(() => apps.byIndex("guid", own))?.find((one) => resolvedGUID(apps, one) === own);
-    return app && pickGUIDHolder(app, object) === app ? (object.metadata.uid ?? own) : own;
-  }
-  function store<T extends KubeObject>(ref: ResourceRef<T>): Store<T> {
-    return getTracked(ref).store as unknown as Store<T>;
-  }
-  function getTracked(ref: ResourceRef): TrackedStore {
-    const found = byRef.get(ref) ?? all.get(resourceId(ref));
-    if (!found) throw new Error(`the API does not watch ${resourceId(ref)}`);
-    return found;
-  }
-  function track(ref: ResourceRef, held: Store): void {
-    const one: TrackedStore = { store: held, changeCount: 0, latestVersion: "" };
-    all.set(resourceId(ref), one);
-    byRef.set(ref, one);
-    const count = (): void => {
-      one.changeCount++;
-      changeCount++;
-    };
-    held.onChange(({ object }) => {
-      const version = object.metadata.resourceVersion ?? "";
-      if (!hasReached(one.latestVersion, version)) one.latestVersion = version;
-      count();
-    });
-    held.onStateChange(count);
-  }
+  return tracked;
 }
 
-/** A store, how often it changed, and the newest version among its changes. */
-interface TrackedStore {
-  store: Store;
-  changeCount: number;
-  latestVersion: string;
+function ensureRbac(informers: Informers): Record<keyof typeof rbacKinds, RbacWatch> {
+  const watches = Object.entries(rbacKinds).map(([kind, ref]) => [
+    kind,
+    informers.ensure(ref as ResourceRef, {
+      indexes: {
+        uid: (object) => [object.metadata.uid ?? ""],
+        ...(kind === RoleBinding.kind && { guid: roleGUIDs }),
+      },
+      maxStalenessMs: RBAC_MAX_STALENESS_MS,
+    }),
+  ]);
+  return Object.fromEntries(watches) as unknown as Record<keyof typeof rbacKinds, RbacWatch>;
+}
+
+/** A web process presents its app's GUID, so an app's is no process's: the older has it, as among objects of one kind. */
+function guidIn(store: ClusterCache["store"], ref: ResourceRef, object: KubeObject): string {
+  const own = resolvedGUID(store(ref), object);
+  if (ref.kind !== Process.kind || own === object.metadata.uid) return own;
+  const apps = store(App);
+  const app = ifSynced(() => apps.byIndex("guid", own))?.find((one) => resolvedGUID(apps, one) === own);
+  return app && pickGUIDHolder(app, object) === app ? (object.metadata.uid ?? own) : own;
 }
 
 function resolvedGUID(store: Store, object: KubeObject): string {

@@ -1,7 +1,6 @@
 // Lists: what the caller sees, filtered by what every list takes and by the list's own filters, in order. Remembered until something it rests on changes.
 import { LRUCache } from "lru-cache";
 import { creationSortKey } from "../../crds/guid.ts";
-import { Claim } from "../../crds/claim/claim.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Session, ListScope } from "../access/session.ts";
@@ -20,7 +19,7 @@ export interface ListOptions<T> {
   sortKeys?: Record<string, (object: T) => string>;
   /** Order when none is asked for; by creation unless given. */
   defaultSortKey?: (object: T) => string;
-  /** Other kinds that filters or order look at. */
+  /** Other kinds that filters, order and the presentation look at. */
   dependsOn?: readonly ResourceRef[];
   /** `url` of the request; without it the list is not remembered. */
   url?: string;
@@ -48,7 +47,9 @@ export function listObjects<T extends KubeObject>(
     ref.plural,
     options.url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, ""),
   ]);
-  const version = `${cache.versionOf([ref, Claim, ...(options.dependsOn ?? [])])} ${cache.authorizer.version()}`;
+  const namespaces = namespacesOf(session, ref, options.scope);
+  const versions = [cache.versionOf([ref, ...(options.dependsOn ?? [])], namespaces), cache.authorizer.version()];
+  const version = [...versions, ...(namespaces ?? ["*"])].join(" ");
   const hit = lists.get(key);
   if (hit?.version === version) {
     if (!cache.store(ref).synced) cache.store(ref).list();
@@ -59,19 +60,24 @@ export function listObjects<T extends KubeObject>(
   return items;
 }
 
+/** The namespaces that a list can have members from; undefined when it may be any. */
+function namespacesOf(session: Session, ref: ResourceRef, scope: ListScope = {}): readonly string[] | undefined {
+  if (scope.index?.[0] === "app") return [scope.index[1].split("/")[0] ?? ""];
+  return scope.namespaces ?? session.visibleNamespaces(ref);
+}
+
 function findMatching<T extends KubeObject>(
   session: Session,
   ref: ResourceRef<T>,
   query: ListParameters,
   options: ListOptions<T>,
 ): T[] {
-  const found = query.guids ? byGUIDs(session, ref, query.guids) : session.list(ref, options.scope);
   const matches = commonFilter(query);
-  return sorted(
-    found.filter((object) => matches(object) && (options.filter?.(object) ?? true)),
-    query.order_by,
-    options,
-  );
+  const filter = (object: T): boolean => matches(object) && (options.filter?.(object) ?? true);
+  const found = query.guids
+    ? byGUIDs(session, ref, query.guids).filter(filter)
+    : session.list(ref, options.scope, filter);
+  return sorted(found, query.order_by, options);
 }
 
 function byGUIDs<T extends KubeObject>(session: Session, ref: ResourceRef<T>, guids: readonly string[]): T[] {

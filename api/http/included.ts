@@ -21,7 +21,7 @@ export function includedSpaces(
     .flatMap((namespace) => session.cache.spaceOf(namespace) ?? [])
     .filter((space) => session.canSee(Space, space));
   return {
-    spaces: spaces.map((space) => JSON.parse(presentSpace(session.cache, space, base)) as object),
+    spaces: spaces.map((space) => presentSpace(session.cache, space, base)),
     ...(withOrgs && {
       organizations: includedOrgs(
         session,
@@ -35,9 +35,7 @@ export function includedSpaces(
 /** The orgs that own these org namespaces. */
 export function includedOrgs(session: Session, base: string, namespaces: Iterable<string | undefined>): object[] {
   const orgs = [...new Set(namespaces)].flatMap((namespace) => session.cache.orgOf(namespace) ?? []);
-  return orgs
-    .filter((org) => session.canSee(Org, org))
-    .map((org) => JSON.parse(presentOrg(session.cache, org, base)) as object);
+  return orgs.filter((org) => session.canSee(Org, org)).map((org) => presentOrg(session.cache, org, base));
 }
 
 /** The domains of routes. */

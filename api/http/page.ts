@@ -1,14 +1,16 @@
 // One page of a list: the slice, and CF's pagination object with absolute links that carry the filters on.
-import { LRUCache } from "lru-cache";
+import { cachedJson, cachedPages, isSame, type CacheKey } from "./cached-json.ts";
 
 /** What a list handler knows about the request. */
-export interface PageRequest {
+export interface PageRequest<T = unknown> {
   base: string;
   /** Path and query as received. */
   url: string;
   query: { page: number; per_page: number };
-  /** `view.changes()`, where what is presented rests on the view alone: a page of the same list is then not even presented again before something changes. */
-  changeCount?: number;
+  /** The list is made anew whenever anything changes that its page shows: `dependsOn` of list-objects.ts names all of it. */
+  isCacheable?: boolean;
+  /** Everything beside the item that its presentation depends on. With it the item's JSON is kept. */
+  textKey?: (item: T) => CacheKey;
 }
 
 /** The items of the page that is asked for. */
@@ -17,7 +19,7 @@ export function pageItems<T>(items: readonly T[], { page, per_page }: PageReques
 }
 
 /** CF's `pagination` member. */
-export function pagination(total: number, request: PageRequest): object {
+export function pagination(total: number, request: Omit<PageRequest, "textKey">): object {
   const { page, per_page } = request.query;
   const pages = Math.max(1, Math.ceil(total / per_page));
   const link = (number: number): { href: string } => ({ href: pageUrl(request, number) });
@@ -31,7 +33,7 @@ export function pagination(total: number, request: PageRequest): object {
   };
 }
 
-function pageUrl({ base, url, query }: PageRequest, page: number): string {
+function pageUrl({ base, url, query }: Omit<PageRequest, "textKey">, page: number): string {
   const end = url.indexOf("?");
   const path = end < 0 ? url : url.slice(0, end);
   const parameters = new URLSearchParams(end < 0 ? "" : url.slice(end + 1));
@@ -41,21 +43,24 @@ function pageUrl({ base, url, query }: PageRequest, page: number): string {
   return `${base}${path}?${parameters}`;
 }
 
-/** A list answer as the bytes of its JSON. `items` is the whole list in order; `present` is called for the page only and may give JSON text. */
+/**
+ * A list answer as the bytes of its JSON. `items` is the whole list in order; `present` is called for the page only. With `isCacheable` the page of
+ * the very same list is not presented again.
+ */
 export function presentPage<T>(
   items: readonly T[],
-  request: PageRequest,
-  present: (item: T) => object | string,
+  request: PageRequest<T>,
+  present: (item: T) => object,
   included?: (page: readonly T[]) => object,
 ): Buffer {
-  const key = `${request.base}${request.url}`;
-  const known = pages.get(key);
-  if (known?.items === items && known.changes !== undefined && known.changes === request.changeCount) return known.body;
+  const address = `${request.base}${request.url}`;
+  const known = cachedPages.get(address);
+  if (request.isCacheable && known?.items === items) return known.body;
   const page = pageItems(items, request.query);
-  const texts = page.map((item) => {
-    const presented = present(item);
-    return typeof presented === "string" ? presented : JSON.stringify(presented);
-  });
+  const { textKey } = request;
+  const texts = page.map((item) =>
+    textKey ? cachedJson(item as object, textKey(item), () => present(item)) : JSON.stringify(present(item)),
+  );
   const more = included ? `,"included":${JSON.stringify(included(page))}` : "";
   const parts = [String(items.length), ...texts, more];
   const body =
@@ -64,38 +69,6 @@ export function presentPage<T>(
       : Buffer.from(
           `{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`,
         );
-  pages.set(key, { items, changes: request.changeCount, parts, body });
+  cachedPages.set(address, { items, parts, body });
   return body;
 }
-
-/** A page that was sent: it is sent again as long as all its parts are what they were. Comparing texts that are remembered themselves costs nothing. */
-interface CachedPage {
-  items: readonly unknown[];
-  changes: number | undefined;
-  parts: readonly string[];
-  body: Buffer;
-}
-
-const maxPageBytes = 16 * 1024 * 1024;
-const pages = new LRUCache<string, CachedPage>({ maxSize: maxPageBytes, sizeCalculation: ({ body }) => body.length });
-
-/** What a remembered text depends on beside its object, to be compared one by one. */
-type CacheKey = readonly (string | null | undefined)[];
-
-/** JSON text of an object's presentation, remembered for as long as the object is in the cache. `key` names what else it depends on. */
-export function cachedJson(object: object, key: CacheKey, present: () => object): string {
-  const known = cachedTexts.get(object) ?? [];
-  const hit = known.find((one) => isSame(one.key, key));
-  if (hit) return hit.text;
-  const text = JSON.stringify(present());
-  cachedTexts.set(object, [{ key, text }, ...known].slice(0, maxTextsPerObject));
-  return text;
-}
-
-function isSame(one: CacheKey, other: CacheKey): boolean {
-  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
-  return one.length === other.length;
-}
-
-const cachedTexts = new WeakMap<object, { key: CacheKey; text: string }[]>();
-const maxTextsPerObject = 4;

@@ -1,6 +1,7 @@
 // The HTTP face of Org: `/v3/organizations`.
 import { foldName, displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
+import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { rbacKinds } from "../access/rbac-authorizer.ts";
@@ -12,7 +13,7 @@ import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
 import { createOrgBody, orgListQuery, toOrg, toOrgPatch, updateOrgBody } from "./payload.ts";
-import { presentOrg } from "./present.ts";
+import { orgTextKey, presentOrg } from "./present.ts";
 
 const renamedToTaken = (name: string) => () => unprocessable(`Organization name '${name}' is already taken.`);
 
@@ -32,10 +33,13 @@ export const orgEndpoints: readonly Endpoint[] = [
         url,
         filter: (org) => isOneOf(names, foldName(displayNameOf(org))),
         sortKeys: { name: displayNameOf },
+        dependsOn: [OrgQuota],
       });
       return ok(
-        presentPage(orgs, { base, url, query, changeCount: session.cache.changeCount() }, (org) =>
-          presentOrg(session.cache, org, base),
+        presentPage(
+          orgs,
+          { base, url, query, isCacheable: true, textKey: (org) => orgTextKey(session.cache, org, base) },
+          (org) => presentOrg(session.cache, org, base),
         ),
       );
     },

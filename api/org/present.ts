@@ -3,14 +3,13 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import { quotaGUIDOf } from "../cf/org-quota.ts";
-import { cachedJson } from "../http/page.ts";
+import type { CacheKey } from "../http/cached-json.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
-/** JSON text of an organization. */
-export function presentOrg(cache: ClusterCache, org: Org, base: string): string {
+export function presentOrg(cache: ClusterCache, org: Org, base: string): object {
   const quota = quotaGUIDOf(cache, org);
   const at = presentIdentity(cache, Org, org);
-  return cachedJson(org, [base, at.guid, quota], () => ({
+  return {
     ...at,
     name: displayNameOf(org),
     suspended: org.spec.suspended,
@@ -22,5 +21,10 @@ export function presentOrg(cache: ClusterCache, org: Org, base: string): string 
       default_domain: link(`${base}/v3/organizations/${at.guid}/domains/default`),
       ...(quota && { quota: link(`${base}/v3/organization_quotas/${quota}`) }),
     },
-  }));
+  };
+}
+
+/** Everything beside the org that its presentation depends on. */
+export function orgTextKey(cache: ClusterCache, org: Org, base: string): CacheKey {
+  return [base, cache.guid(Org, org), quotaGUIDOf(cache, org)];
 }

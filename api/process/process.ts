@@ -5,6 +5,7 @@ import { Process } from "../../crds/process/process.ts";
 import { restartInstancePatch } from "../../crds/command-patches.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { Space } from "../../crds/space/space.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { endpoint, noContent, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { CFError } from "../http/errors.ts";
@@ -54,10 +55,11 @@ function listReply({ session, query, base, url }: ListRequest, app?: App): Reply
       isOneOf(guids, processGUID(session.cache, process)) &&
       isOneOf(query.app_guids, appGUIDOf(session.cache, process)),
     defaultSortKey: (process) => `${process.spec.type === "web" && app ? 0 : 1} ${creationSortKey(process)}`,
-    dependsOn: [App, LRP],
+    dependsOn: [App, Space, Revision],
   });
   return ok(
-    presentPage(found, { base, url, query }, (process) => ({
+    // Instances say how long they have been in their state, so a page that embeds them is never the same.
+    presentPage(found, { base, url, query, isCacheable: !query.embed }, (process) => ({
       ...presentProcess(session.cache, process, base, "list"),
       ...(query.embed && embedded(session, process)),
     })),

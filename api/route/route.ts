@@ -2,6 +2,10 @@
 import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { Org } from "../../crds/org/org.ts";
+import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
+import { Process } from "../../crds/process/process.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
@@ -37,12 +41,12 @@ function listReply(request: ListRequest, app?: App): Reply {
     url,
     ...(within && { scope: within }),
     filter: filterOf(request),
-    dependsOn: [Domain, App, Space],
+    dependsOn: [Domain, App, Space, Process, Droplet, ...(query.include ? [Org, OrgQuota] : [])],
   });
   return ok(
     presentPage(
       routes,
-      { base, url, query, changeCount: session.cache.changeCount() },
+      { base, url, query, isCacheable: true },
       (route) => presentRoute(session.cache, route, base),
       included(session, base, query.include),
     ),

@@ -2,16 +2,15 @@
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { cachedJson } from "../http/page.ts";
+import type { CacheKey } from "../http/cached-json.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
-/** JSON text of a space. */
-export function presentSpace(cache: ClusterCache, space: Space, base: string): string {
+export function presentSpace(cache: ClusterCache, space: Space, base: string): object {
   const org = cache.orgOf(space.metadata.namespace);
   const orgGUID = org ? cache.guid(Org, org) : "";
   const at = presentIdentity(cache, Space, space);
-  return cachedJson(space, [base, at.guid, orgGUID], () => ({
+  return {
     ...at,
     name: displayNameOf(space),
     suspended: space.spec.suspended,
@@ -23,5 +22,11 @@ export function presentSpace(cache: ClusterCache, space: Space, base: string): s
       features: link(`${base}/v3/spaces/${at.guid}/features`),
       apply_manifest: link(`${base}/v3/spaces/${at.guid}/actions/apply_manifest`, "POST"),
     },
-  }));
+  };
+}
+
+/** Everything beside the space that its presentation depends on. */
+export function spaceTextKey(cache: ClusterCache, space: Space, base: string): CacheKey {
+  const org = cache.orgOf(space.metadata.namespace);
+  return [base, cache.guid(Space, space), org && cache.guid(Org, org)];
 }

@@ -2,6 +2,7 @@
 import { App } from "../../crds/app/app.ts";
 import { displayNameOf, foldName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
+import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
@@ -25,7 +26,7 @@ import {
   unmappedQuery,
   updateSpaceBody,
 } from "./payload.ts";
-import { presentSpace } from "./present.ts";
+import { presentSpace, spaceTextKey } from "./present.ts";
 
 const renamedToTaken = (session: Session, space: Space, name: string) => () => {
   const org = session.cache.orgOf(space.metadata.namespace);
@@ -53,7 +54,7 @@ const list = endpoint({
       filter: (space) =>
         isOneOf(names, foldName(displayNameOf(space))) && isOneOf(namespaces, space.metadata.namespace ?? ""),
       sortKeys: { name: displayNameOf },
-      dependsOn: [Org],
+      dependsOn: [Org, ...(query.include ? [OrgQuota] : [])],
     });
     const included = query.include
       ? (page: readonly Space[]) => ({
@@ -67,7 +68,7 @@ const list = endpoint({
     return ok(
       presentPage(
         spaces,
-        { base, url, query, changeCount: session.cache.changeCount() },
+        { base, url, query, isCacheable: true, textKey: (space) => spaceTextKey(session.cache, space, base) },
         (space) => presentSpace(session.cache, space, base),
         included,
       ),
@@ -83,15 +84,9 @@ const get = endpoint({
   summary: "Get a space",
   handler: ({ session, params, query, base }) => {
     const space = getSpace(session, params);
-    const text = presentSpace(session.cache, space, base);
-    return ok(
-      query.include
-        ? {
-            ...(JSON.parse(text) as object),
-            included: { organizations: includedOrgs(session, base, [space.metadata.namespace]) },
-          }
-        : text,
-    );
+    const presented = presentSpace(session.cache, space, base);
+    const organizations = query.include && includedOrgs(session, base, [space.metadata.namespace]);
+    return ok(organizations ? { ...presented, included: { organizations } } : presented);
   },
 });
 

@@ -1,0 +1,73 @@
+// The stores of all kinds that the API reads, with how often each has changed.
+import { Claim } from "../../crds/claim/claim.ts";
+import type { Claimant } from "../../crds/claim/rules.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Change, Store } from "../../kube/cache/reader.ts";
+import { hasReached } from "../../kube/api/resource-version.ts";
+import { type ChangeCounter, createChangeCounter } from "./change-counter.ts";
+
+/** A store, how often it changed, and the newest version among its changes. */
+export interface TrackedStore {
+  store: Store;
+  changes: ChangeCounter;
+  latestVersion: string;
+}
+
+export interface TrackedStores {
+  /** `byNamespace`: its changes are told apart by namespace. */
+  add(ref: ResourceRef, store: Store, byNamespace: boolean): void;
+  /** @throws Error for a kind that was not added */
+  get(ref: ResourceRef): TrackedStore;
+  /** By id (`plural.group`). */
+  find(id: string): TrackedStore | undefined;
+  all(): Iterable<TrackedStore>;
+}
+
+export function createTrackedStores(): TrackedStores {
+  const all = new Map<string, TrackedStore>();
+  /** The same by definition: a page asks for them hundreds of times. */
+  const byRef = new Map<object, TrackedStore>();
+  const byKind = new Map<string, TrackedStore>();
+
+  /** A claim shows or hides its claimant, so its change counts as one of the claimant. */
+  function trackClaims(store: Store<Claim>): void {
+    store.onChange((change) => {
+      for (const { kind, namespace } of claimantsOf(change)) byKind.get(kind)?.changes.count(namespace);
+    });
+    store.onStateChange(() => {
+      for (const { changes } of all.values()) changes.countAll();
+    });
+  }
+
+  return {
+    add(ref, store, byNamespace) {
+      const tracked: TrackedStore = { store, changes: createChangeCounter(byNamespace), latestVersion: "" };
+      all.set(resourceId(ref), tracked);
+      byRef.set(ref, tracked);
+      byKind.set(ref.kind, tracked);
+      store.onChange(({ object: { metadata } }) => {
+        const version = metadata.resourceVersion ?? "";
+        if (!hasReached(tracked.latestVersion, version)) tracked.latestVersion = version;
+        tracked.changes.count(metadata.namespace);
+      });
+      // What a watch missed is not known, so every version grows.
+      store.onStateChange(() => tracked.changes.countAll());
+      if (ref.kind === Claim.kind) trackClaims(store as unknown as Store<Claim>);
+    },
+    get(ref) {
+      const found = byRef.get(ref) ?? all.get(resourceId(ref));
+      if (!found) throw new Error(`the API does not watch ${resourceId(ref)}`);
+      return found;
+    },
+    find: (id) => all.get(id),
+    all: () => all.values(),
+  };
+}
+
+/** The claimants before and after a change. Of an evicted claim only the metadata is left; its watch's state change counts everywhere. */
+function claimantsOf(change: Change<Claim>): Claimant[] {
+  const claims: Partial<KubeObject & Claim>[] =
+    change.type === "modified" ? [change.old, change.object] : [change.object];
+  return claims.flatMap(({ spec }) => spec?.claimant ?? []);
+}

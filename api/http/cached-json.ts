@@ -1,0 +1,39 @@
+// JSON texts that are kept: that of one object while it is in the cache, and that of a page while its list is the same.
+import { LRUCache } from "lru-cache";
+
+/** Everything beside its object that a presentation depends on, compared one by one. */
+export type CacheKey = readonly (string | null | undefined)[];
+
+/** The JSON of an object's presentation, kept for as long as the object is in the cache and `key` is the same. */
+export function cachedJson(object: object, key: CacheKey, present: () => object): string {
+  const known = cachedTexts.get(object) ?? [];
+  const hit = known.find((one) => isSame(one.key, key));
+  if (hit) return hit.text;
+  const text = JSON.stringify(present());
+  cachedTexts.set(object, [{ key, text }, ...known].slice(0, MAX_TEXTS_PER_OBJECT));
+  return text;
+}
+
+const MAX_TEXTS_PER_OBJECT = 4;
+const cachedTexts = new WeakMap<object, { key: CacheKey; text: string }[]>();
+
+/** A page that was sent. `parts` are the texts it was made of. */
+export interface CachedPage {
+  items: readonly unknown[];
+  parts: readonly string[];
+  body: Buffer;
+}
+
+const MAX_PAGES_BYTES = 16 * 1024 * 1024;
+
+/** Pages by address. */
+export const cachedPages = new LRUCache<string, CachedPage>({
+  maxSize: MAX_PAGES_BYTES,
+  sizeCalculation: ({ body }) => body.length,
+});
+
+/** Whether two lists of texts are equal; texts that are kept themselves are compared by identity. */
+export function isSame(one: CacheKey, other: CacheKey): boolean {
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return one.length === other.length;
+}
