@@ -1,9 +1,9 @@
-// The shapes of logs and instance stats: what is written into a ring, and the Log Cache JSON that is read out of it.
+// The shapes of logs and instance stats: entries that are written into a ring, and the Log Cache JSON that is read from it.
 
-/** Where a line comes from, as `cf logs` shows it in brackets: staging, an app's process (`APP/PROC/WEB`), the router, the place that runs it, the API. */
+/** Where a line comes from, as `cf logs` shows it in brackets: staging, an app's process (`APP/PROC/WEB`), the router, the machine that runs it, the API. */
 export type SourceType = "STG" | "RTR" | "CELL" | "API" | `APP/${string}`;
 
-/** One line to be kept. */
+/** A line for the ring. */
 export interface LogEntry {
   /** GUID of the app that the line belongs to. */
   source: string;
@@ -33,7 +33,7 @@ export interface Envelope {
 /** The envelope types of Log Cache; rings hold `LOG` only. */
 export type EnvelopeType = "LOG" | "COUNTER" | "GAUGE" | "TIMER" | "EVENT";
 
-/** What to read of one source. `start` is inclusive, `end` exclusive, both in nanoseconds. */
+/** A query for one source. `start` is inclusive, `end` exclusive, both in nanoseconds. */
 export interface LogQuery {
   start?: bigint;
   end?: bigint;
@@ -45,7 +45,7 @@ export interface LogQuery {
   types?: readonly EnvelopeType[];
 }
 
-/** What `/api/v1/meta` says of one source. */
+/** The row of one source in `/api/v1/meta`. */
 export interface SourceMeta {
   count: string;
   expired: string;
@@ -56,7 +56,7 @@ export interface SourceMeta {
 /** Instance states that the CF API knows. */
 export type InstanceState = "RUNNING" | "STARTING" | "CRASHED" | "DOWN" | "STOPPING";
 
-/** One instance as its runner sees it now. Sizes are bytes, durations seconds. */
+/** The current state of one instance. Sizes are bytes, durations seconds. */
 export interface InstanceStats {
   app: string;
   process: string;
@@ -95,3 +95,9 @@ export type StatsProvider = (query: StatsQuery) => InstanceStats[] | Promise<Ins
 
 /** The most envelopes one read returns. */
 export const maxReadLimit = 1000;
+
+/**
+ * Milliseconds until a reader has surely seen a line. `cf` reads log lines that are 2 s old, every 250 ms, and stops when a build has ended; so the end of a failed
+ * build is reported this long after its last line.
+ */
+export const readerLagMs = 2_500;

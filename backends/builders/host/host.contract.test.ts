@@ -278,6 +278,19 @@ test.each([
   expect(await controller.reconcile({ spec: { name: "x", path } } as never, {} as never)).toMatchObject(expected);
 });
 
+test("a failure is reported once its last line has been readable for longer than readers lag", async () => {
+  const { look } = await startBuilder();
+  const staging = await aStaging("a", { buildpacks: [{ name: "none", path: "/nowhere" }] });
+  look(staging);
+  const lines = await until(
+    () => telemetry.ring.read("app-a", { descending: true }),
+    (found) => found.length > 0,
+  );
+  const loggedAt = Number(BigInt(lines[0]?.timestamp ?? 0) / 1_000_000n);
+  expect(state(await until(() => look(staging), ended))).toBe("Failed");
+  expect(Date.now() - loggedAt).toBeGreaterThan(2250);
+});
+
 test("one build per app, the next waits; a deleted Staging's build is killed and makes room", async () => {
   const { look } = await startBuilder();
   const buildpacks = [{ name: "slow", path: await slowBuildpack() }];

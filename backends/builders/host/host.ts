@@ -1,5 +1,6 @@
 // Builder `host`: builds Stagings on this machine. It wires the parts together; platform/ starts and stops it.
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { type Controller, defineController, type ReconcileResult } from "../../../kube/controller/controller.ts";
@@ -7,6 +8,7 @@ import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
+import { readerLagMs } from "../../../telemetry/envelope.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
@@ -162,6 +164,8 @@ async function runBuild(options: HostBuilderOptions, staging: Staging, build: Bu
         ? error
         : new StagingFailure("StagingError", error instanceof Error ? error.message : String(error));
     for (const line of failure.message.split("\n")) log("ERR", line);
+    // Clients stop reading the log once they see the failure.
+    await delay(readerLagMs, undefined, { signal: build.signal });
     return toOutcome(staging, { failure });
   }
 }
