@@ -13,8 +13,9 @@ import { packDirectory, unpackTar } from "./archive/tar.ts";
 import { isDiskFull } from "../kube/server/disk-full.ts";
 import { mountSmallDisk, whyNoSmallDisk } from "../kube/testing/small-disk.ts";
 import { createDirectoryStore } from "./directory/directory-store.ts";
+import { toZip } from "./package/package-zip.ts";
 import { receivePackage } from "./package/receive-package.ts";
-import { matchResources } from "./package/resources.ts";
+import { listNewestPackages, matchResources, type Resource } from "./package/resources.ts";
 import { planBlobRemoval } from "./plan-blob-removal.ts";
 import { BlobNotFound, type BlobStore, BlobTooLarge, InvalidBlobName } from "./blob-store.ts";
 
@@ -55,6 +56,8 @@ async function zipOf(items: readonly Item[]): Promise<Buffer> {
 
 const receive = (zip: Buffer, more: object = {}) =>
   receivePackage(store, { space, bits: Readable.from([zip]), maxBytes, scratch: directory, ...more });
+const matchIn = async (from: string, resources: readonly Resource[]) =>
+  matchResources(store, await listNewestPackages(store, from), resources);
 const sha1 = (body: string): string => createHash("sha1").update(body).digest("hex");
 
 async function unpacked(digest: string): Promise<string> {
@@ -200,27 +203,76 @@ test("a zip that lies about a size is refused and leaves nothing", async () => {
   expect(await store.list()).toEqual([]);
 });
 
-test("known files need not be sent again, in their own space only", async () => {
+test("known files need not be sent again", async () => {
   const body = "known content";
   await receive(await zipOf([{ path: "lib/known.js", body }]));
   const resource = { path: "other/name.js", mode: "755", sha1: sha1(body), size: body.length };
-  expect(
-    await matchResources(store, space, [resource, { ...resource, size: 1 }, { ...resource, sha1: sha1("?") }]),
-  ).toEqual([resource]);
-  expect(await matchResources(store, otherSpace, [resource])).toEqual([]);
+  expect(await matchIn(space, [resource, { ...resource, size: 1 }, { ...resource, sha1: sha1("?") }])).toEqual([
+    resource,
+  ]);
+  expect(await matchIn(otherSpace, [resource])).toEqual([]);
 
   const { digest } = await receive(await zipOf([{ path: "new.js", body: "new" }]), { resources: [resource] });
   const root = await unpacked(digest);
   expect(await readFile(join(root, "other/name.js"), "utf8")).toBe(body);
   expect((await stat(join(root, "other/name.js"))).mode & 0o777).toBe(0o755);
-  expect(await matchResources(store, space, [{ path: "x", mode: "644", sha1: sha1("new"), size: 3 }])).toHaveLength(1);
+  expect(await matchIn(space, [{ path: "x", mode: "644", sha1: sha1("new"), size: 3 }])).toHaveLength(1);
 
   const only = await receivePackage(store, { space, resources: [resource], maxBytes });
   expect(await readFile(join(await unpacked(only.digest), "other/name.js"), "utf8")).toBe(body);
 });
 
+test("a file of another space's package is taken from there when the caller names that package", async () => {
+  const body = "theirs";
+  const theirs = await receivePackage(store, {
+    space: otherSpace,
+    bits: Readable.from([await zipOf([{ path: "a", body }])]),
+    maxBytes,
+  });
+  const upload = { space, resources: [{ path: "b", mode: "644", sha1: sha1(body), size: body.length }], maxBytes };
+  await expect(receivePackage(store, upload)).rejects.toThrow(/not known any more/);
+  const sources = [{ space: otherSpace, digest: theirs.digest }];
+  const { digest } = await receivePackage(store, { ...upload, sources });
+  expect(await readFile(join(await unpacked(digest), "b"), "utf8")).toBe(body);
+});
+
+test.each(["", "{", "null", "[]", '{"files":null}'])(
+  "a damaged index (%j) matches nothing and fails no upload",
+  async (note) => {
+    const body = "once";
+    const resource = { path: "a", mode: "644", sha1: sha1(body), size: body.length };
+    const first = await receive(await zipOf([{ path: "a", body }]));
+    await store.writeNote(space, first.digest, note);
+    expect(await matchIn(space, [resource])).toEqual([]);
+    await receive(await zipOf([{ path: "other", body: "two" }]));
+    await expect(receivePackage(store, { space, resources: [resource], maxBytes })).rejects.toThrow(/push again/);
+  },
+);
+
+test("a package is downloaded as a zip with the same files", async () => {
+  const big = "b".repeat(300_000);
+  const { digest } = await receive(
+    await zipOf([
+      { path: "bin/run.sh", body: "#!/bin/sh\n", mode: 0o100755 },
+      { path: "big.txt", body: big },
+      { path: "empty.txt", body: "" },
+      { path: "logs/" },
+      { path: "current", body: "bin/run.sh", mode: 0o120777 },
+    ]),
+  );
+  const zip = await buffer(toZip(await store.open(space, digest), maxBytes));
+  expect(zip.subarray(0, 4)).toEqual(Buffer.from("PK\u0003\u0004"));
+  // Sent again, it is the same package.
+  expect((await receive(zip)).digest).toBe(digest);
+});
+
+test("a download of a damaged package fails instead of ending early", async () => {
+  const blob = await store.put(space, "package", Readable.from([gzipSync(Buffer.alloc(700, 1))]), { maxBytes });
+  await expect(buffer(toZip(await store.open(space, blob.digest), maxBytes))).rejects.toThrow();
+});
+
 test.each([
-  ["unknown content", { path: "a", mode: "644", sha1: sha1("unknown"), size: 7 }, /not known in this space/],
+  ["unknown content", { path: "a", mode: "644", sha1: sha1("unknown"), size: 7 }, /not known any more/],
   ["a path out of the app", { path: "../a", mode: "644", sha1: sha1("x"), size: 1 }, /leads out/],
   ["a mode nobody can read", { path: "a", mode: "044", sha1: sha1("x"), size: 1 }, /at least 0600/],
 ])("a resource is refused: %s", async (_name, resource, reason) => {

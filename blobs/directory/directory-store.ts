@@ -67,8 +67,14 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
       const path = await findPath(space, digest);
       if (!path) throw new BlobNotFound(space, digest);
       const temporary = join(await makeFolder(incoming), randomUUID());
-      await writeFile(temporary, note);
-      await rename(temporary, `${path}.note`);
+      try {
+        // Flushed before it gets its name, or a power cut leaves an empty note.
+        await writeFile(temporary, note, { mode: 0o600, flush: true });
+        await rename(temporary, `${path}.note`);
+      } catch (error) {
+        await rm(temporary, { force: true });
+        throw error;
+      }
     },
     async findNote(space, digest) {
       const path = await findPath(space, digest);

@@ -9,8 +9,16 @@ import { pipeline } from "node:stream/promises";
 import { ArchiveRejected, checkTree } from "../archive/archive-path.ts";
 import { packMembers, readTar, type TarMember } from "../archive/tar.ts";
 import { type AcceptedZip, defaultZipLimits, openZip, type ZipLimits } from "../archive/zip.ts";
-import { type Blob, type BlobStore, type Digest, limitBytes } from "../blob-store.ts";
-import { checkResource, findFiles, type KnownFile, type Resource, toNote } from "./resources.ts";
+import { type Blob, type BlobStore, limitBytes } from "../blob-store.ts";
+import {
+  checkResource,
+  findFiles,
+  type KnownFile,
+  listNewestPackages,
+  type PackageSource,
+  type Resource,
+  toNote,
+} from "./resources.ts";
 
 /** An upload. At least one of `bits` and `resources` is needed. */
 export interface PackageUpload {
@@ -18,6 +26,8 @@ export interface PackageUpload {
   /** The zip: its stream, or the path of a file that the caller removes. */
   bits?: Readable | string;
   resources?: readonly Resource[];
+  /** Further packages whose files `resources` may name, beside the space's own newest. The caller may read them all. */
+  sources?: readonly PackageSource[];
   /** Bound on the zip as sent and on the package as stored. */
   maxBytes: number;
   limits?: ZipLimits;
@@ -69,6 +79,7 @@ async function storeMembers(store: BlobStore, upload: PackageUpload, members: re
     .put(upload.space, "package", packMembers(hashed), { maxBytes: upload.maxBytes })
     .catch((error: unknown) => {
       // A zip whose entries are not what its directory says shows itself only while it is unpacked.
+      if (error instanceof ArchiveRejected) throw error;
       if (
         error instanceof Error &&
         /bytes in the stream|invalid|incorrect|unexpected end|Size mismatch/i.test(error.message)
@@ -109,13 +120,14 @@ async function collectMatched(store: BlobStore, upload: PackageUpload, scratch: 
   const limits = upload.limits ?? defaultZipLimits;
   if (resources.length > limits.maxEntries)
     throw new ArchiveRejected(`it has ${resources.length} resources, more than the ${limits.maxEntries} allowed`);
-  const known = await findFiles(store, upload.space, new Set(resources.map((resource) => resource.sha1)));
+  const sources = [...(await listNewestPackages(store, upload.space)), ...(upload.sources ?? [])];
+  const known = await findFiles(store, sources, new Set(resources.map((resource) => resource.sha1)));
   const missing = resources.find((resource) => known.get(resource.sha1)?.size !== resource.size);
   if (missing)
     throw new ArchiveRejected(
-      `the resource ${JSON.stringify(missing.path)} (SHA-1 ${missing.sha1}) is not known in this space; push again`,
+      `the resource ${JSON.stringify(missing.path)} (SHA-1 ${missing.sha1}) is not known any more; push again`,
     );
-  await extractFiles({ store, space: upload.space, scratch, maxBytes: limits.maxUnpackedBytes }, known);
+  await extractFiles({ store, scratch, maxBytes: limits.maxUnpackedBytes }, known);
   return resources.map(({ path, mode, sha1, size }) => ({
     path,
     mode,
@@ -127,16 +139,16 @@ async function collectMatched(store: BlobStore, upload: PackageUpload, scratch: 
 
 /** Writes each known content to `<scratch>/<sha1>`, reading each package once. */
 async function extractFiles(
-  from: { store: BlobStore; space: string; scratch: string; maxBytes: number },
+  from: { store: BlobStore; scratch: string; maxBytes: number },
   known: ReadonlyMap<string, KnownFile>,
 ): Promise<void> {
-  const byPackage = new Map<Digest, Map<string, string>>();
+  const bySource = new Map<PackageSource, Map<string, string>>();
   for (const [sha1, file] of known) {
-    const wanted = byPackage.get(file.digest) ?? new Map<string, string>();
-    byPackage.set(file.digest, wanted.set(file.path, sha1));
+    const wanted = bySource.get(file.source) ?? new Map<string, string>();
+    bySource.set(file.source, wanted.set(file.path, sha1));
   }
-  for (const [digest, wanted] of byPackage) {
-    await readTar(await from.store.open(from.space, digest), from.maxBytes, async (header, body) => {
+  for (const [{ space, digest }, wanted] of bySource) {
+    await readTar(await from.store.open(space, digest), from.maxBytes, async (header, body) => {
       const sha1 = wanted.get(header.name);
       if (sha1 === undefined) body.resume();
       else await pipeline(body, createWriteStream(join(from.scratch, sha1)));

@@ -1,4 +1,4 @@
-// Resource matching: which files a space has sent before. The index of a package is kept as a note beside it.
+// Resource matching: which files are known from earlier packages. The index of a package is kept as a note beside it.
 import type { BlobStore, Digest } from "../blob-store.ts";
 import { ArchiveRejected, cleanPath } from "../archive/archive-path.ts";
 
@@ -12,14 +12,20 @@ export interface Resource {
   size: number;
 }
 
+/** A stored package to look for files in. */
+export interface PackageSource {
+  space: string;
+  digest: Digest;
+}
+
 /** Where a content known by SHA-1 is: in which package, at which path. */
 export interface KnownFile {
-  digest: Digest;
+  source: PackageSource;
   path: string;
   size: number;
 }
 
-/** Only this many of a space's newest packages are matched against. */
+/** So many of a space's newest packages are looked through. */
 const maxPackages = 20;
 /** Smaller files are cheaper sent than looked up. */
 export const minResourceBytes = 1;
@@ -33,39 +39,41 @@ export function toNote(files: ReadonlyMap<string, { path: string; size: number }
   return JSON.stringify({ files: index });
 }
 
-/** Where each of these contents (SHA-1 in hex) is found in the space. What is in no package is not in the map. */
+/** The newest packages of a space. */
+export async function listNewestPackages(store: BlobStore, space: string): Promise<PackageSource[]> {
+  const packages = await store.list({ space, kind: "package" });
+  return packages
+    .sort((a, b) => b.modified - a.modified)
+    .slice(0, maxPackages)
+    .map(({ digest }) => ({ space, digest }));
+}
+
+/** Where each of these contents (SHA-1 in hex) is found. The map lacks what is in none of the packages; the first one wins. */
 export async function findFiles(
   store: BlobStore,
-  space: string,
+  sources: readonly PackageSource[],
   wanted: ReadonlySet<string>,
 ): Promise<Map<string, KnownFile>> {
   const found = new Map<string, KnownFile>();
-  if (wanted.size === 0) return found;
-  const packages = (await store.list({ space, kind: "package" }))
-    .sort((a, b) => b.modified - a.modified)
-    .slice(0, maxPackages);
-  for (const { digest } of packages) {
-    const index = await readIndex(store, space, digest);
-    for (const sha1 of wanted) {
-      const row = index[sha1];
-      if (row && !found.has(sha1)) found.set(sha1, { digest, path: row[0], size: row[1] });
-    }
+  for (const source of sources) {
     if (found.size === wanted.size) break;
+    const index = await readIndex(store, source);
+    for (const sha1 of wanted) {
+      const row = Object.hasOwn(index, sha1) ? index[sha1] : undefined;
+      if (row && !found.has(sha1)) found.set(sha1, { source, path: row[0], size: row[1] });
+    }
   }
   return found;
 }
 
-/** The resources, of those given, that need not be uploaded. Same SHA-1 and same size; other spaces' files never match. */
+/** The resources, of those given, that need not be uploaded: the same SHA-1 and size is in one of the packages. */
 export async function matchResources(
   store: BlobStore,
-  space: string,
+  sources: readonly PackageSource[],
   resources: readonly Resource[],
 ): Promise<Resource[]> {
-  const known = await findFiles(
-    store,
-    space,
-    new Set(resources.filter((resource) => resource.size >= minResourceBytes).map((resource) => resource.sha1)),
-  );
+  const wanted = new Set(resources.filter(({ size }) => size >= minResourceBytes).map(({ sha1 }) => sha1));
+  const known = await findFiles(store, sources, wanted);
   return resources.filter((resource) => known.get(resource.sha1)?.size === resource.size);
 }
 
@@ -83,8 +91,14 @@ export function checkResource(resource: Resource): { path: string; mode: number;
   return { path, mode, sha1: resource.sha1, size: resource.size };
 }
 
-async function readIndex(store: BlobStore, space: string, digest: Digest): Promise<Index> {
+/** An index that is damaged matches nothing: its files are sent again. */
+async function readIndex(store: BlobStore, { space, digest }: PackageSource): Promise<Index> {
   const note = await store.findNote(space, digest);
   if (note === undefined) return {};
-  return (JSON.parse(note) as { files?: Index }).files ?? {};
+  try {
+    const { files } = JSON.parse(note) as { files?: Index };
+    return files ?? {};
+  } catch {
+    return {}; // a crash cut it short
+  }
 }
