@@ -48,7 +48,7 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...buildEndpoints,
     ...dropletEndpoints(services),
     ...manifestEndpoints,
-    ...resourceMatchEndpoints,
+    ...resourceMatchEndpoints(services),
     ...stubEndpoints,
   ];
   return [...rows, openApiEndpoint(rows)];

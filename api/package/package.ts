@@ -1,17 +1,19 @@
 // The HTTP face of Package: `/v3/packages`, upload and download.
 import { App } from "../../crds/app/app.ts";
 import { Package } from "../../crds/package/package.ts";
-import { Space } from "../../crds/space/space.ts";
 import { Secret } from "../../kube/api/builtin.ts";
+import { defaultZipLimits } from "../../blobs/archive/zip.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
+import { toZip } from "../../blobs/package/package-zip.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
-import { CFError, notFound, unprocessable } from "../http/errors.ts";
+import { CFError, unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { appGUIDOf, resolveApp, appKey, nameFromGUID, appOwnerReferences } from "../cf/app-children.ts";
-import { toBlobReply } from "../http/blob-reply.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toMetadataPatch } from "../cf/metadata.ts";
+import { listKnownPackages, UPLOADED_PACKAGES } from "../cf/known-packages.ts";
+import { parseBody } from "../http/validation.ts";
 import { toPackageState } from "../cf/package-state.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
@@ -20,9 +22,19 @@ import { newGUID } from "../../crds/guid.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../access/session.ts";
-import type { z } from "zod";
-import { appPackageListQuery, createPackageBody, packageListQuery, toPackage, type CreatePackage } from "./payload.ts";
+import { z } from "zod";
+import {
+  appPackageListQuery,
+  copyPackageBody,
+  createPackageBody,
+  createPackageQuery,
+  packageListQuery,
+  toPackage,
+  toPackageSpec,
+  type CreatePackage,
+} from "./payload.ts";
 import { presentPackage } from "./present.ts";
+import { copyPackage, spaceGUID } from "./copy.ts";
 import { storeUpload } from "./upload.ts";
 
 const path = "/v3/packages/:guid";
@@ -100,20 +112,6 @@ const rows: readonly Endpoint[] = [
     },
   }),
   endpoint({
-    method: "POST",
-    path: "/v3/packages",
-    permission: { verb: "create", on: Package },
-    body: createPackageBody,
-    summary: "Create a package",
-    handler: async ({ session, body, base }) => {
-      const app = resolveApp(session, body.relationships.app.data.guid);
-      if ((body.type === "docker") !== (app.spec.lifecycle.type === "docker"))
-        throw unprocessable(`Cannot create ${body.type} package for a ${app.spec.lifecycle.type} app.`);
-      const secret = await keepCredentials(session, app, body);
-      return created(presentPackage(session.cache, await session.create(Package, toPackage(app, body, secret)), base));
-    },
-  }),
-  endpoint({
     method: "DELETE",
     path,
     permission: { verb: "delete", on: Package },
@@ -125,6 +123,38 @@ const rows: readonly Endpoint[] = [
     },
   }),
 ];
+
+function createRow(blobs: BlobStore): Endpoint {
+  return endpoint({
+    method: "POST",
+    path: "/v3/packages",
+    permission: { verb: "create", on: Package },
+    query: createPackageQuery,
+    // Which schema the body has to meet, the query decides.
+    body: z.looseObject({}),
+    timeoutMs: UPLOAD_DEADLINE_MS,
+    summary: "Create a package, or copy one",
+    handler: async ({ session, query, body, base }) => {
+      const made =
+        query.source_guid === undefined
+          ? await createPackage(session, parseBody(createPackageBody, body))
+          : await copyPackage(session, blobs, {
+              sourceGUID: query.source_guid,
+              appGUID: parseBody(copyPackageBody, body).relationships.app.data.guid,
+            });
+      return created(presentPackage(session.cache, made, base));
+    },
+  });
+}
+
+async function createPackage(session: Session, body: CreatePackage): Promise<Package> {
+  const app = resolveApp(session, body.relationships.app.data.guid);
+  const isDockerApp = app.spec.lifecycle.type === "docker";
+  if (body.type === "bits" && isDockerApp) throw unprocessable("Cannot create bits package for a Docker app.");
+  if (body.type === "docker" && !isDockerApp) throw unprocessable("Cannot create Docker package for a buildpack app.");
+  const secret = await keepCredentials(session, app, body);
+  return session.create(Package, toPackage(app, toPackageSpec(body, secret), body.metadata));
+}
 
 /** A pull Secret for the image's credentials; never part of a noun. */
 async function keepCredentials(session: Session, app: App, body: CreatePackage): Promise<string | undefined> {
@@ -160,7 +190,7 @@ function registryOf(image: string): string {
 
 /** Rows of packages; contents go to the blob store. */
 export function packageEndpoints({ blobs }: Services): readonly Endpoint[] {
-  return [...rows, uploadRow(blobs), downloadRow(blobs)];
+  return [...rows, createRow(blobs), uploadRow(blobs), downloadRow(blobs)];
 }
 
 const contentRight = (verb: "get" | "update", found: Package) =>
@@ -186,9 +216,17 @@ function uploadRow(blobs: BlobStore): Endpoint {
       requireNotSuspended(session, found.metadata.namespace ?? "");
       requireFlag(session, "app_bits_upload");
       if (found.spec.type !== "bits") throw unprocessable("Package type must be bits.");
-      if (found.spec.content) throw new CFError("PackageBitsAlreadyUploaded");
-      const content = await storeUpload(blobs, spaceGUID(session, found), request, signal);
-      const uploaded = await session.patch(Package, found, { type: "merge", body: { spec: { content } } });
+      requireNoContent(found);
+      const content = await storeUpload(
+        blobs,
+        { space: spaceGUID(session, found), sources: listKnownPackages(session, UPLOADED_PACKAGES) },
+        request,
+        signal,
+      );
+      const uploaded = await session.patchWithRetry(Package, found, (current) => {
+        requireNoContent(current);
+        return { spec: { content } };
+      });
       return ok(presentPackage(session.cache, await waitUntilVerified(session, uploaded), base));
     },
   });
@@ -203,6 +241,11 @@ async function waitUntilVerified(session: Session, uploaded: Package): Promise<P
   return current();
 }
 
+/** Of several uploads at once the first to be stored wins. @throws CFError PackageBitsAlreadyUploaded */
+function requireNoContent(found: Package): void {
+  if (found.spec.content) throw new CFError("PackageBitsAlreadyUploaded");
+}
+
 function downloadRow(blobs: BlobStore): Endpoint {
   return endpoint({
     method: "GET",
@@ -214,14 +257,10 @@ function downloadRow(blobs: BlobStore): Endpoint {
       const found = session.get(Package, params.guid);
       session.authorize(contentRight("get", found));
       const { content } = found.spec;
-      if (found.spec.type !== "bits" || !content) throw unprocessable("Package has no bits to download.");
-      return toBlobReply(blobs, spaceGUID(session, found), content.digest);
+      if (found.spec.type !== "bits") throw unprocessable("Package type must be bits.");
+      if (!content) throw unprocessable("Package has no bits to download.");
+      const stored = await blobs.open(spaceGUID(session, found), content.digest);
+      return { status: 200, body: toZip(stored, defaultZipLimits.maxUnpackedBytes), contentType: "application/zip" };
     },
   });
-}
-
-function spaceGUID(session: Session, found: Package): string {
-  const space = session.cache.spaceOf(found.metadata.namespace);
-  if (!space) throw notFound("Package");
-  return session.cache.guid(Space, space);
 }

@@ -1,11 +1,12 @@
 // What comes in for packages.
 import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
+import type { Package } from "../../crds/package/package.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { nameFromGUID, appOwnerReferences } from "../cf/app-children.ts";
-import { toNewMetadata, metadataSchema } from "../cf/metadata.ts";
+import { type MetadataInput, toNewMetadata, metadataSchema } from "../cf/metadata.ts";
 import { PACKAGE_STATES } from "../cf/package-state.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
 import { csv, csvEnum, listQuery } from "../http/query.ts";
@@ -41,10 +42,14 @@ export const packageListQuery = listQuery({
 });
 export const appPackageListQuery = listQuery(ownFilters);
 
-/** The Package to create. Credentials go to a Secret, named here. */
-export function toPackage(app: App, body: CreatePackage, pullSecret: string | undefined): Draft {
+/** CF reads the app of a copy and nothing else. */
+export const copyPackageBody = z.looseObject({ relationships });
+export const createPackageQuery = z.object({ source_guid: z.string().min(1).max(255).optional() });
+
+/** The Package to create. Registry credentials stand in a Secret, which the spec names. */
+export function toPackage(app: App, spec: Omit<Package["spec"], "appRef">, metadata?: MetadataInput): Draft {
   const guid = newGUID();
-  const { labels, annotations } = toNewMetadata(body.metadata);
+  const { labels, annotations } = toNewMetadata(metadata);
   return {
     metadata: {
       name: nameFromGUID(app, guid),
@@ -53,13 +58,16 @@ export function toPackage(app: App, body: CreatePackage, pullSecret: string | un
       annotations,
       ownerReferences: appOwnerReferences(app),
     },
-    spec: {
-      appRef: { name: app.metadata.name },
-      type: body.type,
-      ...(body.type === "docker" && {
-        image: body.data.image,
-        ...(pullSecret && { imagePullSecretRef: { name: pullSecret } }),
-      }),
-    },
+    spec: { ...spec, appRef: { name: app.metadata.name } },
+  };
+}
+
+/** The spec that a body means, without the app. */
+export function toPackageSpec(body: CreatePackage, pullSecret: string | undefined): Omit<Package["spec"], "appRef"> {
+  if (body.type === "bits") return { type: "bits" };
+  return {
+    type: "docker",
+    image: body.data.image,
+    ...(pullSecret && { imagePullSecretRef: { name: pullSecret } }),
   };
 }

@@ -10,8 +10,9 @@ import { Busboy, type BusboyHeaders, type BusboyInstance } from "@fastify/busboy
 import { z } from "zod";
 import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
 import { receivePackage } from "../../blobs/package/receive-package.ts";
-import type { Resource } from "../../blobs/package/resources.ts";
+import type { PackageSource, Resource } from "../../blobs/package/resources.ts";
 import { BlobTooLarge, limitBytes, type Blob, type BlobStore } from "../../blobs/blob-store.ts";
+import { isDiskFull } from "../../kube/server/disk-full.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 
 export const MAX_PACKAGE_BYTES = 1024 * 1024 * 1024;
@@ -39,10 +40,10 @@ interface Parts {
   resources: Resource[];
 }
 
-/** Stores what was uploaded. @throws CFError 400, 413, 422 for anything wrong with it */
+/** Stores an upload; `sources` are further packages whose files it may name. @throws CFError 400, 413, 422 for anything wrong with it */
 export async function storeUpload(
   blobs: BlobStore,
-  space: string,
+  { space, sources }: { space: string; sources: readonly PackageSource[] },
   request: IncomingMessage,
   signal: AbortSignal,
 ): Promise<Blob> {
@@ -53,6 +54,7 @@ export async function storeUpload(
       throw unprocessable("Upload must include either resources or bits");
     return await receivePackage(blobs, {
       space,
+      sources,
       ...(bits && { bits }),
       resources,
       maxBytes: MAX_PACKAGE_BYTES,
@@ -111,7 +113,7 @@ async function readParts(request: IncomingMessage, scratch: string, signal: Abor
 }
 
 function isOurs(fault: unknown): boolean {
-  return fault instanceof CFError || fault instanceof BlobTooLarge;
+  return fault instanceof CFError || fault instanceof BlobTooLarge || isDiskFull(fault);
 }
 
 /** What went wrong, at once as a value: parts fail before anybody can wait for them. One that fails ends the whole form, or its writer waits for ever. */

@@ -1,7 +1,10 @@
 // `POST /v3/resource_matches`: which files of a push need not be uploaded again.
 import { z } from "zod";
+import { matchResources, type Resource } from "../../blobs/package/resources.ts";
 import { endpoint, type Endpoint } from "../http/endpoint.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
+import { listKnownPackages, MATCHED_PACKAGES } from "../cf/known-packages.ts";
+import type { Services } from "../services.ts";
 
 const body = z.strictObject({
   resources: z
@@ -17,17 +20,32 @@ const body = z.strictObject({
     .max(5000, "is too long (maximum is 5000 resources)"),
 });
 
-// The request names no space, and what one space has uploaded is nobody else's to know: so nothing matches, which CF allows.
-export const resourceMatchEndpoints: readonly Endpoint[] = [
-  endpoint({
-    method: "POST",
-    path: "/v3/resource_matches",
-    permission: "authenticated",
-    body,
-    summary: "Find files that are known already",
-    handler: ({ session }) => {
-      requireFlag(session, "app_bits_upload");
-      return { status: 201, body: { resources: [] } };
-    },
-  }),
-];
+type Match = z.output<typeof body>["resources"][number];
+
+function toResource({ path = "", mode = "644", checksum, size_in_bytes }: Match): Resource {
+  return { path, mode, sha1: checksum.value, size: size_in_bytes };
+}
+
+/**
+ * Files that the caller may read in any space, as CF matches across spaces. The request names no space, and files that the
+ * caller may not read never match: the answer would say who has them.
+ */
+export function resourceMatchEndpoints({ blobs }: Services): readonly Endpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v3/resource_matches",
+      permission: "authenticated",
+      body,
+      summary: "Find files that are known already",
+      handler: async ({ session, body }) => {
+        requireFlag(session, "app_bits_upload");
+        const sources = listKnownPackages(session, MATCHED_PACKAGES);
+        const matches = await matchResources(blobs, sources, body.resources.map(toResource));
+        const known = new Set(matches.map(({ sha1, size }) => `${sha1} ${size}`));
+        const resources = body.resources.filter((one) => known.has(`${one.checksum.value} ${one.size_in_bytes}`));
+        return { status: 201, body: { resources } };
+      },
+    }),
+  ];
+}

@@ -1,4 +1,5 @@
 // Packages and builds: uploads, downloads, images, and what becomes of them.
+import { createHash } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
@@ -58,6 +59,12 @@ function crc32(bytes: Buffer): number {
   return ~crc >>> 0;
 }
 
+/** The same zip with another CRC in its directory. */
+function damaged(bytes: Buffer): Buffer {
+  bytes.writeUInt32LE(1, bytes.indexOf(Buffer.from("PK\u0001\u0002", "latin1")) + 16);
+  return bytes;
+}
+
 describe("packages and builds", () => {
   let app: { guid: string };
   beforeAll(async () => {
@@ -102,7 +109,12 @@ describe("packages and builds", () => {
       400,
       "CF-PackageBitsAlreadyUploaded",
     ]);
-    expect((await bench.call("GET", `/v3/packages/${made.guid}/download`)).status).toBe(200);
+    const download = await bench.call("GET", `/v3/packages/${made.guid}/download`);
+    expect([download.status, download.headers.get("content-type"), download.text.slice(0, 4)]).toEqual([
+      200,
+      "application/zip",
+      "PK\u0003\u0004",
+    ]);
     expect(await bench.column(`/v3/apps/${app.guid}/packages?states=READY`, "guid")).toEqual([made.guid]);
     const build = await bench.make("/v3/builds", { package: { guid: made.guid }, metadata: { labels: { a: "b" } } });
     expect(shapeProblems("build", build)).toEqual([]);
@@ -130,7 +142,7 @@ describe("packages and builds", () => {
   test("a download has the length that is stored, not the one an object claims, and what is gone is CF's error", async () => {
     const made = await bits();
     await upload(made.guid, { bits: zip([{ name: "index.js", content: "x" }]) });
-    const whole = await bench.call("GET", `/v3/packages/${made.guid}/download`);
+    const texts: string[] = [];
     const digest = `sha256:${(await bench.read(`/v3/packages/${made.guid}`)).data.checksum.value}`;
     for (const [name, size] of [
       ["short", 1],
@@ -138,8 +150,11 @@ describe("packages and builds", () => {
     ] as const) {
       const droplet = await bench.droplet(app, name, { content: { digest, size } });
       const answer = await bench.call("GET", `/v3/droplets/${droplet.guid}/download`);
-      expect([name, answer.status, answer.text === whole.text]).toEqual([name, 200, true]);
+      expect([name, answer.status, answer.headers.get("content-length")]).toEqual([name, 200, expect.any(String)]);
+      expect(answer.headers.get("content-length")).not.toBe(String(size));
+      texts.push(answer.text);
     }
+    expect(texts[0]).toBe(texts[1]);
     const gone = await bench.droplet(app, "gone");
     expect(fault(await bench.call("GET", `/v3/droplets/${gone.guid}/download`))).toEqual([
       502,
@@ -148,8 +163,70 @@ describe("packages and builds", () => {
     ]);
   });
 
+  test("of several uploads at once one wins", async () => {
+    const { guid } = await bits();
+    const answers = await Promise.all(
+      ["a", "b", "c", "d"].map((content) => upload(guid, { bits: zip([{ name: "f", content }]) })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
+    for (const answer of answers.filter(({ status }) => status === 400))
+      expect(fault(answer).slice(0, 2)).toEqual([400, "CF-PackageBitsAlreadyUploaded"]);
+    const [won] = answers.filter(({ status }) => status === 200);
+    expect((await bench.read(`/v3/packages/${guid}`)).data.checksum).toEqual(won?.json.data.checksum);
+  });
+
+  test("what was pushed before matches for whoever may read it, and need not be sent again", async () => {
+    const content = "65 KB of code ".repeat(4700);
+    const value = createHash("sha1").update(content).digest("hex");
+    const resource = { path: "lib.js", mode: "644", checksum: { value }, size_in_bytes: content.length };
+    const wanted = { resources: [resource, { ...resource, checksum: { value: "0".repeat(40) } }] };
+    const match = (person: "admin" | "carl") =>
+      bench.testEnv.replicas[0].call(person, "POST", "/v3/resource_matches", wanted);
+    expect((await match("admin")).json).toEqual({ resources: [] });
+    await upload((await bits()).guid, { bits: zip([{ name: "other/name.js", content }]) });
+    const matched = await match("admin");
+    expect([matched.status, matched.json]).toEqual([201, { resources: [resource] }]);
+    expect((await match("carl")).json).toEqual({ resources: [] });
+    // Into the same app, and into another space.
+    const elsewhere = await bench.app(await bench.space(org, "elsewhere"), "elsewhere");
+    const copies = [
+      await bits(),
+      await bench.make("/v3/packages", { type: "bits", relationships: { app: to(elsewhere) } }),
+    ];
+    for (const { guid } of copies) {
+      const answer = await upload(guid, { resources: JSON.stringify([resource]) });
+      expect([answer.status, answer.json.errors]).toEqual([200, undefined]);
+    }
+  });
+
+  test("a copy has the source's bits, also in another space", async () => {
+    const source = await bits();
+    const copyTo = (target: { guid: string }, guid = source.guid) =>
+      bench.call("POST", `/v3/packages?source_guid=${guid}`, { relationships: { app: to(target) } });
+    const target = await bench.app(space, "copied");
+    expect(fault(await copyTo(target))).toEqual([422, "CF-UnprocessableEntity", "Source package has no bits to copy."]);
+    const { json: uploaded } = await upload(source.guid, { bits: zip([{ name: "a.txt", content: "copied" }]) });
+    const far = await bench.app(await bench.space(org, "far"), "far");
+    for (const app of [target, far]) {
+      const copy = await copyTo(app);
+      expect([copy.status, copy.json.data]).toEqual([201, uploaded.data]);
+      expect(copy.json.guid).not.toBe(source.guid);
+      expect(copy.json.relationships.app.data.guid).toBe(app.guid);
+      expect((await bench.call("GET", `/v3/packages/${copy.json.guid}/download`)).text).toContain("a.txt");
+    }
+    expect(fault(await copyTo(app))[2]).toBe("Source and destination app cannot be the same");
+    expect(fault(await copyTo(target, "unknown"))[2]).toBe(
+      "Source package is invalid. Ensure it exists and you have access to it.",
+    );
+    expect(fault(await copyTo({ guid: "unknown" }))[2]).toBe(
+      "App is invalid. Ensure it exists and you have access to it.",
+    );
+  });
+
   test.each([
     ["..", { bits: zip([{ name: "../evil", content: "x" }]) }],
+    ["a name that no disk takes", { bits: zip([{ name: "n".repeat(256), content: "x" }]) }],
+    ["a wrong checksum", { bits: damaged(zip([{ name: "a", content: "x".repeat(5000) }])) }],
     ["absolute", { bits: zip([{ name: "/etc/evil", content: "x" }]) }],
     ["symlink out", { bits: zip([{ name: "link", content: "../../etc/passwd", mode: 0o120777 }]) }],
     ["lying about its size", { bits: zip([{ name: "bomb", content: "x".repeat(5_000_000), size: 10 }]) }],

@@ -1,0 +1,49 @@
+// Copies a package to another app: `POST /v3/packages?source_guid=`.
+import type { App } from "../../crds/app/app.ts";
+import { Package } from "../../crds/package/package.ts";
+import { Space } from "../../crds/space/space.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
+import { copyPackage as copyContent } from "../../blobs/package/copy-package.ts";
+import type { Session } from "../access/session.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
+import { appOf, resolveApp } from "../cf/app-children.ts";
+import { notFound, unprocessable } from "../http/errors.ts";
+import { MAX_PACKAGE_BYTES } from "./upload.ts";
+import { toPackage } from "./payload.ts";
+
+/** As in CF, a copy has the source's content or image, and neither its metadata nor its registry credentials. @throws CFError 403, 422 */
+export async function copyPackage(
+  session: Session,
+  blobs: BlobStore,
+  { sourceGUID, appGUID }: { sourceGUID: string; appGUID: string },
+): Promise<Package> {
+  const app = resolveApp(session, appGUID);
+  const source = findSource(session, sourceGUID);
+  if (appOf(session.cache, source)?.metadata.uid === app.metadata.uid)
+    throw unprocessable("Source and destination app cannot be the same");
+  const { namespace = "" } = app.metadata;
+  session.authorize({ verb: "create", on: Package, namespace });
+  requireNotSuspended(session, namespace);
+  const { type, image, content } = source.spec;
+  if (type === "docker") return session.create(Package, toPackage(app, { type, image }));
+  if (!content) throw unprocessable("Source package has no bits to copy.");
+  session.authorize({ verb: "update", on: Package, subresource: "content", namespace });
+  const from = { space: spaceGUID(session, source), digest: content.digest };
+  await copyContent(blobs, from, spaceGUID(session, app), MAX_PACKAGE_BYTES);
+  return session.create(Package, toPackage(app, { type, content }));
+}
+
+function findSource(session: Session, guid: string): Package {
+  const source = session.find(Package, guid);
+  if (!source) throw unprocessable("Source package is invalid. Ensure it exists and you have access to it.");
+  const { namespace = "", name } = source.metadata;
+  session.authorize({ verb: "get", on: Package, subresource: "content", namespace, name });
+  return source;
+}
+
+/** GUID of the space that an object is in: the first half of the key of its content. */
+export function spaceGUID(session: Session, { metadata }: Package | App): string {
+  const space = session.cache.spaceOf(metadata.namespace);
+  if (!space) throw notFound("Package");
+  return session.cache.guid(Space, space);
+}
