@@ -27,10 +27,7 @@ function presentBuildpack(cache: ClusterCache, buildpack: Buildpack, base: strin
     enabled,
     locked,
     ...presentMetadata(buildpack),
-    links: {
-      self: link(`${base}/v3/buildpacks/${at.guid}`),
-      upload: link(`${base}/v3/buildpacks/${at.guid}/upload`, "POST"),
-    },
+    links: { self: link(`${base}/v3/buildpacks/${at.guid}`) },
   };
 }
 

@@ -13,7 +13,6 @@ const resources = [
   "deployments",
   "domains",
   "droplets",
-  "environment_variable_groups",
   "feature_flags",
   "info",
   "isolation_segments",
@@ -48,9 +47,9 @@ function globalRoot(base: string): object {
       network_policy_v0: null,
       network_policy_v1: null,
       login: link,
-      uaa: null,
+      uaa: link,
       credhub: null,
-      routing: null,
+      routing: { href: `${base}/routing` },
       logging: null,
       log_cache: link,
       log_stream: null,
@@ -84,7 +83,42 @@ function info(base: string): object {
   };
 }
 
+/** UAA's form of an error; with this name `cf` prints the description and nothing else. */
+const noUAA = {
+  error: "invalid_scim_resource",
+  error_description:
+    "Users and clients are those of Kubernetes: cf neither makes, removes nor looks them up. Give one a role by its Kubernetes name, for example: cf set-space-role NAME ORG SPACE SpaceDeveloper",
+};
+
+/** What `cf` asks of a UAA and of a routing API. Without their links it asks an empty address and prints `unsupported protocol scheme ""`. */
+const otherServices: readonly Endpoint[] = [
+  ...(
+    [
+      ["GET", "/Users"],
+      ["POST", "/Users"],
+      ["GET", "/oauth/clients/:client"],
+    ] as const
+  ).map(([method, path]) =>
+    endpoint({
+      method,
+      path,
+      permission: "anonymous",
+      summary: "Not here: users are those of Kubernetes",
+      handler: () => ({ status: 400, body: noUAA }),
+    }),
+  ),
+  endpoint({
+    method: "GET",
+    path: "/routing/v1/router_groups",
+    permission: "anonymous",
+    isAlwaysEmpty: true,
+    summary: "List router groups: none exist here",
+    handler: () => ok([]),
+  }),
+];
+
 export const discoveryEndpoints: readonly Endpoint[] = [
+  ...otherServices,
   endpoint({
     method: "GET",
     path: "/",

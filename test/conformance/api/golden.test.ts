@@ -1,5 +1,9 @@
 // Every body that goes out, whole and in order, beside the CF documents: GUIDs, times and the address are replaced by words.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createEndpoints } from "../../../api/endpoints.ts";
+import type { Services } from "../../../api/services.ts";
+import { type Job, toJobGUID } from "../../../api/jobs/job-guid.ts";
+import { getJobKey } from "../../../api/jobs/job-key.ts";
 import { type ApiTestEnv, startApiTestEnv } from "./test-env.ts";
 
 let world: ApiTestEnv;
@@ -49,13 +53,19 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
+async function jobPath(job: Pick<Job, "operation" | "guid" | "errors">): Promise<string> {
+  const guid = toJobGUID({ ...job, startedAt: 1_750_000_000 }, await getJobKey(world.kube));
+  return `/v3/jobs/${encodeURIComponent(guid)}`;
+}
+
 /** The same text in every run: each GUID by its first appearance, times and address by words. */
 function normalised(json: unknown): string {
   const guids = new Map<string, string>();
   const text = JSON.stringify(json, null, 2)
     .replaceAll(world.replicas[0].url, "https://api.example")
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, "<time>")
-    .replace(/~[0-9a-z]{6}(?=")/g, "~<time>")
+    .replace(/~[\w-]{22}(?=")/g, "~<digest>")
+    .replace(/~[0-9a-z]{6}(?=~)/g, "~<time>")
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, (guid) => {
       const name = Object.entries(real).find(([, known]) => known === guid)?.[0] ?? `guid-${guids.size + 1}`;
       if (!guids.has(guid)) guids.set(guid, `<${name}>`);
@@ -64,7 +74,7 @@ function normalised(json: unknown): string {
   return `${text}\n`;
 }
 
-test.each([
+const bodies: readonly (readonly [string, () => string | Promise<string>])[] = [
   ["root", () => "/"],
   ["v3", () => "/v3"],
   ["info", () => "/v3/info"],
@@ -86,13 +96,42 @@ test.each([
   ["process", () => `/v3/processes/${real["process"]}`],
   ["package", () => `/v3/packages/${real["package"]}`],
   ["route-page", () => `/v3/routes?per_page=1&include=domain,space.organization`],
-  ["job", () => `/v3/jobs/organization.delete~${real["organization"]}~sovjkw`],
+  ["job", () => jobPath({ operation: "organization.delete", guid: real["organization"] ?? "" })],
   [
     "job-failed",
-    () => `/v3/jobs/space.apply_manifest~${real["space"]}~sovjkw~${Buffer.from('["it is red"]').toString("base64url")}`,
+    () => jobPath({ operation: "space.apply_manifest", guid: real["space"] ?? "", errors: ["it is red"] }),
   ],
   ["not-found", () => "/v3/apps/nothing"],
-])("%s", async (name, path) => {
-  const { json } = await world.replicas[0].call("admin", "GET", path());
+];
+
+test.each(bodies)("%s", async (name, path) => {
+  const { json } = await world.replicas[0].call("admin", "GET", await path());
   await expect(normalised(json)).toMatchFileSnapshot(`golden/${name}.golden.json`);
 });
+
+test("every link leads to an endpoint", async () => {
+  const rows = createEndpoints({} as Services).map(({ method, path }) => ({
+    method,
+    pattern: new RegExp(`^${path.replaceAll(/:\w+/g, "[^/]+")}$`),
+  }));
+  const dead = new Set<string>();
+  for (const [, path] of bodies) {
+    const { json } = await world.replicas[0].call("admin", "GET", await path());
+    for (const { href, method } of linksIn(json)) {
+      const { pathname } = new URL(href);
+      if (!rows.some((row) => (method === undefined || row.method === method) && row.pattern.test(pathname)))
+        dead.add(`${method ?? "GET"} ${pathname}`);
+    }
+  }
+  expect([...dead].filter((link) => !servedElsewhere.has(link))).toEqual([]);
+});
+
+/** Prefixes rather than documents. */
+const servedElsewhere = new Set(["GET /routing"]);
+
+function linksIn(value: unknown): { href: string; method?: string }[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { href } = value as { href?: unknown };
+  const own = typeof href === "string" && href !== "" ? [value as { href: string; method?: string }] : [];
+  return [...own, ...Object.values(value).flatMap(linksIn)];
+}
