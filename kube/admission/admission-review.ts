@@ -1,36 +1,36 @@
-// What an API server asks a validating webhook (AdmissionReview, v1), and the answer to it. Pure.
+// Parses the AdmissionReview (v1) of a validating webhook and renders the response. Pure.
 import type { KubeObject } from "../api/object.ts";
 import { parseJson } from "../api/parse-json.ts";
 
 const API_VERSION = "admission.k8s.io/v1";
 
-/** The part of a question that a decision may look at. */
+/** The fields of a request that a decision may use. */
 export interface AdmissionRequest {
   uid: string;
   kind: { group: string; version: string; kind: string };
   operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
   namespace?: string | undefined;
-  /** With defaults filled in and a name, generated ones too. Absent on DELETE. */
+  /** With defaults and a name, also when generated. Absent on DELETE. */
   object?: KubeObject | undefined;
   /** Absent on CREATE. */
   oldObject?: KubeObject | undefined;
-  /** Who says that it writes; anyone may say anything. */
+  /** Claimed by the client; not authenticated. */
   fieldManager?: string | undefined;
 }
 
-/** Let it through, or refuse it with words for the person who asked. */
+/** Allow the write, or deny it with a message for the user. */
 export type AdmissionDecision = { allowed: true } | { allowed: false; code: number; reason: string; message: string };
 
 export const ALLOWED: AdmissionDecision = { allowed: true };
 
 type Fields = Record<string, unknown>;
 
-/** @throws Error that says what is wrong with the question */
+/** @throws Error that describes the malformed review */
 export function parseReview(text: string): AdmissionRequest {
   const { uid, operation, kind, namespace, object, oldObject, options } = requestIn(parseJson(text));
   const gvk = fieldsOf(kind);
   if (!gvk || typeof uid !== "string" || typeof operation !== "string")
-    throw new Error("an AdmissionReview without a whole request");
+    throw new Error("the AdmissionReview has no complete request");
   return {
     uid,
     kind: { group: textOf(gvk["group"]), version: textOf(gvk["version"]), kind: textOf(gvk["kind"]) },
@@ -42,7 +42,7 @@ export function parseReview(text: string): AdmissionRequest {
   };
 }
 
-/** The body of the answer. */
+/** The response body. */
 export function presentReview(uid: string, verdict: AdmissionDecision): string {
   const status = verdict.allowed
     ? undefined

@@ -1,4 +1,4 @@
-// The HTTPS server of a validating webhook: bounded questions, a deadline for each answer, and a certificate that is changed while it serves.
+// HTTPS server of a validating webhook: bounded requests, a deadline per response, and certificates that rotate while it serves.
 import type { Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP, type AddressInfo } from "node:net";
@@ -14,31 +14,31 @@ import {
   type AdmissionDecision,
 } from "./admission-review.ts";
 
-/** What is asked; must not wait for anything that is far away. A throw lets the write through. */
+/** Decides a request. Must not wait for remote systems. An error allows the write. */
 export type AdmissionHandler = (request: AdmissionRequest) => Promise<AdmissionDecision>;
 
 export interface AdmissionServerOptions {
   host: string;
   /** 0 for any. */
   port: number;
-  /** Where reviews are posted; all else is 404. */
+  /** The path of reviews; every other path is 404. */
   path: string;
   handler: AdmissionHandler;
-  /** An answer that takes longer lets the write through; milliseconds. To be less than the webhook's own timeout. */
+  /** A slower decision allows the write; milliseconds, less than the webhook's timeout. */
   deadlineMs: number;
   log: Logger;
 }
 
 export interface AdmissionServer {
-  /** The address it listens at, `host:port`. */
+  /** The listening address, `host:port`. */
   authority: string;
-  /** Serves with this from the next handshake on. Before the first call no handshake succeeds. */
+  /** Uses this certificate from the next handshake on. Handshakes fail before the first call. */
   setCertificate(pair: KeyPair): void;
-  /** Answers what is in hand, `drainMs` at most. */
+  /** Finishes open requests, for at most `drainMs`. */
   close(drainMs?: number): Promise<void>;
 }
 
-/** An object and what it was before, each as large as an API server takes it, and what stands around them. */
+/** Two objects of the maximum size, and their envelope. */
 const MAX_BODY = 8 * 1024 * 1024;
 const MAX_CONNECTIONS = 256;
 const CONNECTION_SHARE = 0.05;
@@ -52,12 +52,14 @@ export async function startAdmissionServer(options: AdmissionServerOptions): Pro
     { tls: { minVersion: "TLSv1.2" }, share: CONNECTION_SHARE, maxConnections: MAX_CONNECTIONS, limits: LIMITS },
     (request, response) => {
       answer(request, response, options).catch((err: unknown) => {
-        options.log.debug({ err }, "a review was not answered");
+        options.log.debug({ err }, "a review failed");
         response.destroy();
       });
     },
   ) as Server;
-  await startListening(server, options, (err) => options.log.warn({ err }, "the webhook could not take a connection"));
+  await startListening(server, options, (err) =>
+    options.log.warn({ err }, "the webhook could not accept a connection"),
+  );
   const { port } = server.address() as AddressInfo;
   let used: KeyPair | undefined;
   return {
@@ -102,7 +104,7 @@ async function answer(
   response.writeHead(200, { "content-type": "application/json" }).end(presentReview(review.uid, verdict));
 }
 
-/** undefined when it is too long. */
+/** Undefined when the body is too large. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -114,7 +116,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Whatever goes wrong here is no reason to hold a write up. */
+/** An internal error must not block a write. */
 async function decideInTime(
   review: AdmissionRequest,
   { handler, deadlineMs, log }: AdmissionServerOptions,
@@ -124,7 +126,7 @@ async function decideInTime(
   try {
     return await Promise.race([handler(review), late.promise]);
   } catch (err) {
-    log.debug({ err, kind: review.kind.kind }, "a write was let through without a decision");
+    log.debug({ err, kind: review.kind.kind }, "a write was allowed without a decision");
     return ALLOWED;
   } finally {
     clearTimeout(timer);

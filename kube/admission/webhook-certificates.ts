@@ -1,15 +1,15 @@
-// The certificates of a webhook, as they are kept in one Secret: an authority of its own, what it signed, and when which of them is made anew.
-// A new authority is trusted first and signs later, and the old one stays trusted until its end: nobody is ever served with what is not trusted yet.
+// Certificates of a webhook, stored in one Secret: an authority, its serving certificate, and their rotation.
+// A new authority is trusted before it signs, and the old one until it expires, so that clients always trust the serving certificate.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { issueCertificate, makeAuthority, type KeyPair } from "../server/pki.ts";
 
-/** Lifetimes in milliseconds. Each is renewed when a third of it is left. */
+/** Lifetimes in milliseconds. A certificate is renewed when a third of its lifetime is left. */
 export interface CertificateLifetimes {
   authorityMs: number;
   /** Less than a third of `authorityMs`, so that no certificate outlives the authority behind it. */
   servingMs: number;
-  /** A new authority is trusted for so long before it signs: the time in which API servers learn of it. */
+  /** How long a new authority is trusted before it signs, so that API servers can load it. */
   trustDelayMs: number;
 }
 
@@ -23,7 +23,7 @@ export const DEFAULT_CERTIFICATE_LIFETIMES: CertificateLifetimes = {
 export interface WebhookCertificates {
   authority: KeyPair;
   serving: KeyPair;
-  /** Trusted already, signs soon. */
+  /** Trusted; signs after trustDelayMs. */
   next?: KeyPair | undefined;
   /** Still trusted. */
   previous?: { cert: string } | undefined;
@@ -33,21 +33,21 @@ export type RotationStep = "create" | "prepare" | "promote" | "renew" | "forget"
 
 export interface RotationContext {
   now: Date;
-  /** Names and addresses that the certificate must be good for. */
+  /** Names and addresses of the certificate. */
   hosts: readonly string[];
-  /** What API servers trust now, PEM. */
+  /** The configured caBundle, PEM. */
   trustedBundle: string;
   lifetimes: CertificateLifetimes;
 }
 
-/** The one next thing to do; without one, when to look again. */
+/** The next due step, or the time until one is due. */
 export function planRotation(
   held: WebhookCertificates | undefined,
   { now, hosts, trustedBundle, lifetimes }: RotationContext,
 ): { step: RotationStep } | { step: undefined; waitMs: number } {
   if (!held || expiryOf(held.authority) <= now.getTime()) return { step: "create" };
   const renewal = renewalTimeOf(held.serving, lifetimes.servingMs);
-  // What a new authority waits for besides time is the word that it is trusted, which comes as a change of the configuration.
+  // A new authority also waits until the configuration trusts it, which arrives as an event.
   const promotion = held.next
     ? Math.max(
         issuedAt(held.next, lifetimes.authorityMs) + lifetimes.trustDelayMs,
@@ -66,14 +66,14 @@ export function planRotation(
   return due ? { step: due[0] } : { step: undefined, waitMs: Math.min(...times.map(([, at]) => at)) - now.getTime() };
 }
 
-/** What is to be held after that step. `name` is for the certificates' subjects. */
+/** The certificates after the step. `name` is the certificates' subject. */
 export async function applyRotationStep(
   step: RotationStep,
   held: WebhookCertificates | undefined,
   { now, hosts, lifetimes }: RotationContext,
   name: string,
 ): Promise<WebhookCertificates> {
-  // Each authority is called otherwise, so that a verifier that knows several finds the one that signed.
+  // Authorities need different names, so that a verifier finds the one that signed.
   const authority = (): Promise<KeyPair> =>
     makeAuthority(`${name} ${now.toISOString()}`, { from: now, days: lifetimes.authorityMs / DAY });
   const serve = async (by: KeyPair, wanted: readonly string[]): Promise<KeyPair> =>
@@ -86,7 +86,7 @@ export async function applyRotationStep(
     const made = await authority();
     return { authority: made, serving: await serve(made, hosts) };
   }
-  // Other replicas may be reached under other names.
+  // Keep hosts of other replicas.
   const all = [...new Set([...hostsOf(held.serving), ...hosts])];
   const wanted = all.length > MAX_HOSTS ? hosts : all;
   if (step === "prepare") return { ...held, next: await authority() };
@@ -98,7 +98,7 @@ export async function applyRotationStep(
 
 const MAX_HOSTS = 32;
 
-/** Every authority that is to be trusted, PEM. */
+/** All trusted authorities, PEM. */
 export function caBundleOf({ authority, next, previous }: WebhookCertificates): string {
   return [authority, next, previous].flatMap((one) => (one ? [one.cert] : [])).join("");
 }
@@ -129,7 +129,7 @@ export function toSecretData({ previous, ...pairs }: WebhookCertificates): Recor
   );
 }
 
-/** undefined when something is missing or unreadable: then all is made anew. */
+/** Undefined when a part is missing or unreadable; then all certificates are created anew. */
 export function parseSecretData(data: Readonly<Record<string, string>> = {}): WebhookCertificates | undefined {
   const text = (name: string): string => Buffer.from(data[name] ?? "", "base64").toString("utf8");
   const pair = ([cert, key]: readonly [string, string]): KeyPair => ({ cert: text(cert), key: text(key) });
@@ -152,7 +152,7 @@ function isPair({ cert, key }: KeyPair): boolean {
   try {
     return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
   } catch {
-    return false; // not PEM: the same as not there
+    return false; // not PEM: treat as missing
   }
 }
 

@@ -1,12 +1,12 @@
-// The ValidatingWebhookConfiguration of one webhook: what is wanted, and whether it stands in the cluster already. Pure.
+// Renders and compares the ValidatingWebhookConfiguration of one webhook. Pure.
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectMeta } from "../api/object.ts";
 
-/** Where an API server finds the webhook: a URL, or a Service (port 443) in front of it. */
+/** The webhook's address: a URL, or a Service (port 443). */
 export type WebhookAddress =
   { url: string } | { service: { namespace: string; name: string; path: string; port: number } };
 
-/** What the webhook is asked about. */
+/** The requests that are sent to the webhook. */
 export interface WebhookScope {
   rules: readonly {
     apiGroups: string[];
@@ -16,7 +16,7 @@ export interface WebhookScope {
     scope: "Namespaced" | "Cluster" | "*";
   }[];
   matchConditions?: readonly { name: string; expression: string }[];
-  /** 1 to 3: a webhook that only makes refusals friendlier holds nothing up. */
+  /** 1 to 3: a webhook that only improves error messages must not delay writes. */
   timeoutSeconds: 1 | 2 | 3;
 }
 
@@ -26,7 +26,7 @@ export interface ConfigurationDraft {
   [field: string]: unknown;
 }
 
-/** What is read of one that stands in the cluster. */
+/** The fields that are read from a live configuration. */
 export interface LiveConfiguration {
   webhooks?: readonly object[] | undefined;
 }
@@ -46,7 +46,7 @@ export function toConfiguration(
         clientConfig: { ...address, caBundle: Buffer.from(bundle).toString("base64") },
         rules: scope.rules,
         ...(scope.matchConditions && { matchConditions: scope.matchConditions }),
-        // Without an answer a write goes through: docs/adr tells why.
+        // A write without a response is allowed: docs/adr/0008.
         failurePolicy: "Ignore",
         matchPolicy: "Equivalent",
         sideEffects: "None",
@@ -57,7 +57,7 @@ export function toConfiguration(
   };
 }
 
-/** Whether every wanted field has its value there; what the server has filled in is not looked at. */
+/** Whether every desired field is live; fields added by the server are ignored. */
 export function isApplied(wanted: ConfigurationDraft, seen: LiveConfiguration | undefined): boolean {
   return wanted.webhooks.every((webhook) => {
     const live = webhookIn(seen, webhook.name);
@@ -67,13 +67,13 @@ export function isApplied(wanted: ConfigurationDraft, seen: LiveConfiguration | 
   });
 }
 
-/** What API servers trust for the webhook, PEM. */
+/** The live caBundle of the webhook, PEM. */
 export function caBundleIn(seen: LiveConfiguration | undefined, webhook: string): string {
   const caBundle = clientConfigOf(seen, webhook)?.caBundle;
   return caBundle ? Buffer.from(caBundle, "base64").toString("utf8") : "";
 }
 
-/** The address that stands there; undefined when none does. */
+/** The live address; undefined without one. */
 export function addressIn(seen: LiveConfiguration | undefined, webhook: string): WebhookAddress | undefined {
   const { url, service } = clientConfigOf(seen, webhook) ?? {};
   if (url) return { url };

@@ -1,5 +1,5 @@
-// Keeps a webhook's certificates in a Secret and its configuration in the cluster, on any number of replicas: each follows both, does what is due
-// (a write from an old view is refused by its resourceVersion), and serves with what the Secret holds. Nothing is written when nothing is due.
+// Keeps a webhook's certificates in a Secret and its configuration current, on any number of replicas. Each replica performs due steps
+// (resourceVersion rejects stale writes) and serves with the certificates of the Secret. Without a due step it writes nothing.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { Secret, ValidatingWebhookConfiguration } from "../api/builtin.ts";
@@ -32,9 +32,9 @@ export interface WebhookRegistrationOptions {
   secret: { namespace: string; name: string };
   names: { configuration: string; webhook: string };
   scope: WebhookScope;
-  /** Where this replica says that the webhook is. The last one that starts says it for all. */
+  /** The webhook's address. The replica that started last decides for all. */
   address: WebhookAddress;
-  /** What the certificate must be good for. */
+  /** Hosts of the serving certificate. */
   hosts: readonly string[];
   lifetimes: CertificateLifetimes;
   fieldManager: string;
@@ -45,7 +45,7 @@ export interface WebhookRegistrationOptions {
 }
 
 export interface WebhookRegistration {
-  /** True when it serves and is configured; else what it waits for. */
+  /** True when the webhook is served and configured; otherwise what is missing. */
   check(): true | string | { degraded: string };
   /** Never rejects. */
   readonly stopped: Promise<void>;
@@ -53,18 +53,18 @@ export interface WebhookRegistration {
 
 const RETRY_MS = 1_000;
 const SYNC_MS = 1_000;
-/** Clocks are corrected now and then. */
+/** Bounds the effect of clock corrections. */
 const MAX_WAIT_MS = 60_000;
 
 export function startWebhookRegistration(options: WebhookRegistrationOptions): WebhookRegistration {
   const { signal } = options;
   const watch = watchWebhook(options);
-  const health: Health = { problem: "not looked at yet", hasFailed: false };
+  const health: Health = { problem: "not reconciled yet", hasFailed: false };
   const state: RegistrationState = { hasAnnouncedAddress: false, isRegistered: false };
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
       const changed = watch.nextChange();
-      const wait = await tryReconcile(options, { sight: watch, state, health });
+      const wait = await tryReconcile(options, { watch, state, health });
       const timer = new AbortController();
       await Promise.race([
         changed,
@@ -81,9 +81,9 @@ export function startWebhookRegistration(options: WebhookRegistrationOptions): W
 }
 
 interface WebhookWatch {
-  /** Resolves at the first change from now on, or at the end. */
+  /** Resolves at the next change, or when the registration stops. */
   nextChange(): Promise<void>;
-  /** @throws Error that names what cannot be seen */
+  /** @throws Error that names the unreadable kinds */
   read(): Promise<LiveObjects>;
   close(): void;
 }
@@ -130,20 +130,20 @@ interface Health {
   hasFailed: boolean;
 }
 
-/** One look, which never rejects. Answers how long to wait for a change. */
+/** Reconciles once and never rejects. Returns how long to wait for a change. */
 async function tryReconcile(
   options: WebhookRegistrationOptions,
-  { sight, state, health }: { sight: WebhookWatch; state: RegistrationState; health: Health },
+  { watch, state, health }: { watch: WebhookWatch; state: RegistrationState; health: Health },
 ): Promise<number> {
   const { signal, log, names } = options;
   try {
-    const wait = await reconcileOnce(options, state, await sight.read());
-    health.problem = state.isRegistered ? undefined : "its certificate and configuration are being made";
+    const wait = await reconcileOnce(options, state, await watch.read());
+    health.problem = state.isRegistered ? undefined : "certificate and configuration are not complete";
     return wait;
   } catch (err) {
     const text = err instanceof Error ? err.message : String(err);
     if (text !== health.problem && !signal.aborted)
-      log.warn({ err, webhook: names.webhook }, "the webhook is not in order; it is tried again");
+      log.warn({ err, webhook: names.webhook }, "the webhook registration failed; it is retried");
     health.problem = text;
     health.hasFailed = true;
     return RETRY_MS;
@@ -151,7 +151,7 @@ async function tryReconcile(
 }
 
 interface RegistrationState {
-  /** This replica's address has been in the configuration; whoever starts later may say another. */
+  /** This replica has published its address; a later replica may publish another. */
   hasAnnouncedAddress: boolean;
   /** Served and configured at least once. */
   isRegistered: boolean;
@@ -162,7 +162,7 @@ interface LiveObjects {
   configuration: ObjectOf<typeof ValidatingWebhookConfiguration> | undefined;
 }
 
-/** One look: serves with what there is, and does at most one thing that is due. Answers when to look again, unless something changes. */
+/** Serves the certificates of the Secret and performs at most one due step. Returns when to reconcile again. */
 async function reconcileOnce(
   options: WebhookRegistrationOptions,
   state: RegistrationState,
@@ -171,7 +171,7 @@ async function reconcileOnce(
   const { now = () => new Date(), hosts, lifetimes, names, setCertificate } = options;
   const held = parseSecretData(seen.secret?.data);
   if (held) {
-    // What signed it was trusted before it got there.
+    // Its authority was trusted before it signed.
     setCertificate(held.serving);
     if (await applyConfiguration(options, state, held, seen.configuration)) return RETRY_MS;
     state.isRegistered = true;
@@ -183,7 +183,7 @@ async function reconcileOnce(
   return RETRY_MS;
 }
 
-/** Whether it wrote. */
+/** Returns whether it wrote. */
 async function applyConfiguration(
   { client, names, scope, address, fieldManager, signal }: WebhookRegistrationOptions,
   state: RegistrationState,
@@ -204,7 +204,7 @@ async function applyConfiguration(
   return true;
 }
 
-/** Only over the version that was seen: of several replicas one writes, and the others serve what it wrote. */
+/** Writes over the observed version only: one replica wins, the others serve what it wrote. */
 async function writeSecret(
   { client, secret, fieldManager, signal }: WebhookRegistrationOptions,
   seen: LiveObjects["secret"],

@@ -1,24 +1,24 @@
-// Would a server-side apply change anything? Decided from the live object and from what the server recorded that we applied. Pure.
-// managedFields is what tells lists that merge by key from lists that have one owner, so no schema is needed here.
+// Whether a server-side apply would change anything, from the live object and its managedFields. Pure.
+// managedFields distinguishes lists merged by key from atomic lists, so no schema is needed.
 
 type Fields = Record<string, unknown>;
 type Json = Record<string, unknown>;
 
-/** `fields` is our manager's fieldsV1 on the live object; without one we have never applied it. */
+/** `fields` is our manager's fieldsV1 on the live object; undefined means that we have never applied it. */
 export function needsApply(desired: object, live: object | undefined, fields: Fields | undefined): boolean {
   if (!live || !fields) return true;
   const wanted = withoutIdentity(desired as Json);
   return !covers(wanted, live, fields, false) || !owns(fields, wanted) || ownsUndesired(fields, wanted);
 }
 
-// The server records no ownership of these.
+// The server records no owner for these fields.
 function withoutIdentity(object: Json): Json {
   const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object;
   const { name: _name, namespace: _namespace, ...meta } = (metadata ?? {}) as Json;
   return { ...rest, metadata: meta };
 }
 
-/** Every desired value is there. What the server or others added is not looked at. */
+/** Whether every desired value is live. Values added by the server or by others are ignored. */
 function covers(desired: unknown, live: unknown, fields: unknown, quantities: boolean): boolean {
   if (isEmptyValue(desired) && (live === undefined || live === null)) return true;
   if (Array.isArray(desired)) return Array.isArray(live) && listCovers(desired, live, fields, quantities);
@@ -66,7 +66,7 @@ function owns(fields: unknown, desired: unknown): boolean {
   );
 }
 
-/** We own something that is not desired any more, so an apply would remove it. */
+/** Whether we own a field that is no longer desired, so that an apply would remove it. */
 function ownsUndesired(fields: unknown, desired: unknown): boolean {
   return Object.entries(isObject(fields) ? fields : {}).some(([entry, inner]) => {
     if (entry.startsWith("f:")) {
@@ -86,7 +86,7 @@ function fieldOf(fields: unknown, key: string): unknown {
   return isObject(fields) ? fields[`f:${key}`] : undefined;
 }
 
-/** Names of the keys of a list that merges by key. */
+/** Key fields of a list that is merged by key. */
 function listKeys(fields: unknown): string[] | undefined {
   const entry = isObject(fields) ? Object.keys(fields).find((name) => name.startsWith("k:")) : undefined;
   return entry === undefined ? undefined : Object.keys(JSON.parse(entry.slice(2)) as Json);
@@ -106,7 +106,7 @@ function itemFields(fields: unknown, item: unknown): unknown {
   return found?.[1];
 }
 
-// A key that the desired item leaves out has been defaulted by the server (protocol of a port).
+// The server may have defaulted a key that the desired item omits (protocol of a port).
 function sameItem(desired: unknown, other: unknown, keys: readonly string[]): boolean {
   return (
     isObject(desired) &&
@@ -119,7 +119,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What the server may not store at all: nothing, empty maps and lists, and the zero values that typed kinds omit. */
+/** Values that the server may not store: undefined, empty maps and lists, and zero values of typed kinds. */
 function isEmptyValue(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every((inner) => inner === undefined);
   return value === undefined || value === null || value === "" || value === 0 || value === false;
@@ -145,7 +145,7 @@ const SUFFIXES: Record<string, number> = {
   Ei: 2 ** 60,
 };
 
-// The server rewrites quantities: 1000m is stored as 1, 1024Mi as 1Gi.
+// The server normalizes quantities: 1000m becomes 1, 1024Mi becomes 1Gi.
 function sameQuantity(a: unknown, b: unknown): boolean {
   const left = toNumber(a);
   return left !== undefined && left === toNumber(b);

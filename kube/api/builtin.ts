@@ -1,4 +1,4 @@
-// The built-in kinds that platforms commonly use, typed from the published schemas. Types only at run time: six plain strings each.
+// Common built-in kinds, typed from the published schemas. At run time each is only a ResourceRef.
 import type {
   MutatingWebhookConfiguration as MutatingWebhookConfigurationType,
   ValidatingAdmissionPolicy as PolicyType,
@@ -41,7 +41,7 @@ import type {
 import type { KubeObject } from "./object.ts";
 import type { ResourceRef } from "./resource-ref.ts";
 
-/** A published type with our metadata (name required), usable wherever any object is. */
+/** A published type with our metadata (name required), assignable to KubeObject. */
 export type Builtin<T> = KubeObject & Omit<T, "apiVersion" | "kind" | "metadata">;
 
 function builtin<T>(apiVersion: string, kind: string, plural: string, namespaced = true): ResourceRef<Builtin<T>> {
@@ -111,7 +111,7 @@ export const MutatingWebhookConfiguration = builtin<MutatingWebhookConfiguration
   false,
 );
 
-/** Reviews are posted, never stored: use them with `client.review`. */
+/** Reviews are never stored: use them with `client.review`. */
 export const TokenReview = builtin<TokenReviewType>("authentication.k8s.io/v1", "TokenReview", "tokenreviews", false);
 export const SelfSubjectReview = builtin<SelfSubjectReviewType>(
   "authentication.k8s.io/v1",

@@ -1,4 +1,4 @@
-// Turns a resource definition into a CustomResourceDefinition with a structural schema. What zod can say and a CRD cannot is refused.
+// Converts a resource definition to a CustomResourceDefinition with a structural schema. Unsupported zod features are rejected.
 import { z } from "zod";
 import type { KubeObject } from "./object.ts";
 import type { PrinterColumn, ResourceDefinition } from "./resource.ts";
@@ -29,7 +29,7 @@ const KEPT = new Set([
 ]);
 const FORMATS_WITH_PATTERN = new Set(["date-time", "uuid"]);
 
-/** Builds the CRD of a kind. @throws when the schema says something that a structural schema cannot hold, naming the field. */
+/** Builds the CRD of a kind. @throws Error that names the field which a structural schema cannot express */
 export function toCustomResourceDefinition(definition: ResourceDefinition): KubeObject {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -77,7 +77,7 @@ function toColumn(column: PrinterColumn): SchemaNode {
 
 function toObjectSchema(definition: ResourceDefinition): SchemaNode {
   const spec = withDescription(toStructuralSchema(definition.spec, "spec"), "What is wanted.");
-  // A spec that may be empty has a default: else an object applied with `spec: {}` cannot be applied again (server-side apply takes the empty map away).
+  // An optional spec needs a default: server-side apply drops an empty map, so `spec: {}` could not be applied twice.
   const mayBeEmpty = spec["required"] === undefined;
   return {
     type: "object",
@@ -97,12 +97,12 @@ function toObjectSchema(definition: ResourceDefinition): SchemaNode {
   };
 }
 
-/** With a description for `kubectl explain`, where the schema has none of its own. */
+/** Adds a description for `kubectl explain` when the schema has none. */
 function withDescription(schema: SchemaNode, description: string): SchemaNode {
   return { ...schema, description: schema["description"] ?? description };
 }
 
-/** The structural schema of a zod schema. `path` names the place in errors. */
+/** The structural schema of a zod schema. `path` is the field path for errors. */
 export function toStructuralSchema(schema: z.ZodType, path: string): SchemaNode {
   return structural(z.toJSONSchema(schema, { target: "openapi-3.0", io: "input" }) as SchemaNode, path);
 }
@@ -134,7 +134,7 @@ function children(node: SchemaNode, path: string): SchemaNode {
   return out;
 }
 
-/** What zod adds and a CRD must or need not hold. */
+/** Output of zod that a CRD must not or need not contain. */
 function isRedundant(key: string, value: unknown, node: SchemaNode): boolean {
   if (key === "additionalProperties") return value === false;
   if (key === "minimum" || key === "maximum") return Math.abs(value as number) === Number.MAX_SAFE_INTEGER;

@@ -1,7 +1,7 @@
-// What `metadata.managedFields` tells: who wrote when. The entries are dropped from caches, so this is asked before that.
+// Reads and strips `metadata.managedFields`. Caches strip the entries, so read them before.
 import type { KubeObject, ManagedFieldsEntry } from "./object.ts";
 
-/** The newest time at which anybody but `isOurs` wrote anything but the status; undefined when nobody did. RFC 3339, whole seconds. */
+/** The newest time of a non-status write by a manager for which `isOurs` is false; undefined without one. RFC 3339, whole seconds. */
 export function lastWriteTime(object: KubeObject, isOurs: (manager: string) => boolean): string | undefined {
   let newest: string | undefined;
   for (const entry of object.metadata.managedFields ?? []) {
@@ -18,7 +18,7 @@ export function appliedFields(object: KubeObject, manager: string): ManagedField
   );
 }
 
-/** Drops managedFields but for what the named managers applied. Changes the object. */
+/** Drops managedFields except what the named managers applied. Mutates the object. */
 export function stripManagedFields<T extends KubeObject>(object: T, keep: ReadonlySet<string>): T {
   if (!object.metadata.managedFields) return object;
   const kept =
@@ -27,7 +27,7 @@ export function stripManagedFields<T extends KubeObject>(object: T, keep: Readon
           (entry) => entry.operation === "Apply" && !entry.subresource && keep.has(entry.manager ?? ""),
         )
       : [];
-  // Assigning keeps the object's shape, which deleting would not.
+  // Assigning undefined keeps the object's shape; deleting would not.
   object.metadata.managedFields = kept.length > 0 ? kept : undefined;
   return object;
 }

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 
 /**
- * The merge patch that turns `live` into `wanted`, or undefined when there is no difference. A wanted `undefined` means absent.
- * Lists are replaced whole, as the format demands.
+ * The merge patch from `live` to `wanted`, or undefined without a difference. A wanted `undefined` deletes the field.
+ * Lists are replaced as a whole, as RFC 7386 requires.
  */
 export function mergeDiff(live: unknown, wanted: unknown): unknown {
   if (wanted === undefined) return live === undefined ? undefined : null;
@@ -17,7 +17,7 @@ export function mergeDiff(live: unknown, wanted: unknown): unknown {
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
-/** As mergeDiff, but only for the named fields: what `wanted` does not name stays. */
+/** As mergeDiff for the fields named in `wanted`; others stay. */
 export function mergeDiffNamed(
   live: Readonly<Record<string, unknown>> | undefined,
   wanted: Readonly<Record<string, unknown>> | undefined,
@@ -34,7 +34,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-// What JSON would keep: fields that are undefined do not exist on the server.
+// The server never sees undefined fields, so compare values as JSON.
 function toJson(value: unknown): unknown {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }

@@ -1,4 +1,4 @@
-// The shapes every Kubernetes object shares. Types only: no I/O and no word about what the objects mean.
+// Types that all Kubernetes objects share, and their keys.
 
 /** `metadata.ownerReferences[]`. */
 export interface OwnerReference {
@@ -10,7 +10,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** `metadata.managedFields[]`; `fieldsV1` is the server's own notation for a set of field paths. */
+/** `metadata.managedFields[]`; `fieldsV1` is the server's encoding of a set of field paths. */
 export interface ManagedFieldsEntry {
   manager?: string;
   operation?: "Apply" | "Update";
@@ -21,7 +21,7 @@ export interface ManagedFieldsEntry {
   subresource?: string;
 }
 
-/** `metadata` of an object. What the server sets (uid, resourceVersion, …) is optional, so that one type serves before and after creation. */
+/** `metadata` of an object. Server-set fields (uid, resourceVersion, …) are optional, so that drafts have the same type. */
 export interface ObjectMeta {
   name: string;
   generateName?: string;
@@ -50,7 +50,7 @@ export interface Condition {
   observedGeneration?: number;
 }
 
-/** Any object of the Kubernetes API. Built-in kinds without spec and status keep their own top-level fields. */
+/** Any Kubernetes object. Built-in kinds without spec and status have other top-level fields. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -58,13 +58,13 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** Where an object lives. `namespace` is absent for cluster-scoped kinds. */
+/** Identifies an object within its kind. `namespace` is absent for cluster-scoped kinds. */
 export interface ObjectKey {
   namespace?: string;
   name: string;
 }
 
-/** A list answer. */
+/** A list response. */
 export interface KubeList<T extends KubeObject = KubeObject> {
   apiVersion: string;
   kind: string;
@@ -72,18 +72,18 @@ export interface KubeList<T extends KubeObject = KubeObject> {
   items: T[];
 }
 
-/** The key of an object inside one kind: `namespace/name`, or `name` when cluster-scoped. */
+/** The key as text: `namespace/name`, or `name` when cluster-scoped. */
 export function keyOf(key: ObjectKey): string {
   return key.namespace ? `${key.namespace}/${key.name}` : key.name;
 }
 
-/** The key that `keyOf` made a text of. */
+/** Parses the output of `keyOf`. */
 export function parseKey(text: string): ObjectKey {
   const [first = "", second] = text.split("/");
   return second === undefined ? { name: first } : { namespace: first, name: second };
 }
 
-/** Where the object is, and nothing else of it. */
+/** The key of an object. */
 export function objectKey({ metadata: { namespace, name } }: KubeObject): ObjectKey {
   return namespace ? { namespace, name } : { name };
 }

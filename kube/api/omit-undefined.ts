@@ -1,6 +1,6 @@
-// Objects without the fields that are undefined: what is left out of a JSON body must be left out of the object.
+// Removes undefined fields, for exactOptionalPropertyTypes and JSON bodies.
 
-/** The fields of `T`, those that may be undefined as optional ones. */
+/** `T` with fields that may be undefined made optional. */
 export type OmitUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };

@@ -1,6 +1,6 @@
-// JSON from elsewhere: an error that says nothing of the text. What JSON.parse says quotes it, and it may be of a Secret.
+// Parses external JSON. JSON.parse quotes its input in errors, and that may be a Secret; NotJson does not.
 
-/** It is not JSON. */
+/** The text is not JSON. */
 export class NotJson extends Error {
   constructor() {
     super("this is not JSON");

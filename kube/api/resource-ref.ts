@@ -1,9 +1,9 @@
-// What the machinery must know about a kind to speak about it: where it is served, and which type it carries.
+// The identity of a kind: group, version, names, scope, and its object type.
 import type { KubeObject } from "./object.ts";
 
 /**
- * A kind, as the client, watches and controllers take it. A definition made from a schema is one too (it has more fields).
- * `T` is carried by the phantom field `objectType`, which is never set.
+ * A kind, for clients, informers and controllers. A ResourceDefinition is one too.
+ * The phantom field `objectType` carries `T`; it is never set.
  */
 export interface ResourceRef<T extends KubeObject = KubeObject> {
   /** API group; "" is the core group. */
@@ -23,12 +23,12 @@ export function apiVersionOf(ref: Pick<ResourceRef, "group" | "version">): strin
   return ref.group ? `${ref.group}/${ref.version}` : ref.version;
 }
 
-/** A name that tells kinds apart, whatever their version: `plural.group`, or `plural` for the core group. */
+/** Identifies a kind, whatever its version: `plural.group`, or `plural` for the core group. */
 export function resourceId(ref: ResourceRef): string {
   return ref.group ? `${ref.plural}.${ref.group}` : ref.plural;
 }
 
-/** The path of a collection (no name) or of one object, below the server's address. Names are escaped. */
+/** The URL path of a collection (no name) or of one object, with escaped names. */
 export function resourcePath(
   ref: ResourceRef,
   at: { namespace?: string; name?: string; subresource?: string } = {},

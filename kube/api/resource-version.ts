@@ -1,4 +1,4 @@
-// Order of resourceVersions. Kubernetes 1.34 and etcd serve decimal numbers that grow with every write.
+// Compares resourceVersions, which are decimal numbers that grow with every write.
 
 /** Whether `current` is `wanted` or newer; false when either is not a decimal number. */
 export function hasReached(current: string, wanted: string): boolean {

@@ -1,4 +1,4 @@
-// One definition of a resource kind: its zod schema gives the TypeScript type, the CRD (crd.ts) and the validation.
+// The definition of a custom kind. One zod schema gives the TypeScript type, the CRD (crd.ts) and the validation.
 import { z } from "zod";
 import type { Condition, KubeObject } from "./object.ts";
 import type { ResourceRef } from "./resource-ref.ts";
@@ -12,7 +12,7 @@ export interface CelRule {
   fieldPath?: string;
 }
 
-/** A column of `kubectl get`. `wide` columns show with `-o wide` only. */
+/** A column of `kubectl get`. `wide` columns need `-o wide`. */
 export interface PrinterColumn {
   name: string;
   jsonPath: string;
@@ -25,7 +25,7 @@ export interface ResourceDefinition<
   Spec extends z.ZodObject = z.ZodObject,
   Status extends z.ZodObject = z.ZodObject,
 > extends ResourceRef {
-  /** Carries the object's type to client, reader and controller; never set. */
+  /** Phantom field with the object's type; never set. */
   readonly objectType?: KubeObject & { spec: z.output<Spec>; status?: z.output<Status> & ReadyStatus };
   singular: string;
   shortNames: readonly string[];
@@ -33,25 +33,25 @@ export interface ResourceDefinition<
   /** First paragraph of `kubectl explain`. */
   description: string;
   columns: readonly PrinterColumn[];
-  /** Rules over the whole object; `self.metadata.name` is visible there. */
+  /** Rules over the whole object; they can read `self.metadata.name`. */
   rules: readonly CelRule[];
   scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath?: string };
-  /** JSON paths usable in field selectors, besides metadata.name and metadata.namespace. */
+  /** JSON paths for field selectors, besides metadata.name and metadata.namespace. */
   selectableFields: readonly string[];
   spec: Spec;
   status: Status;
 }
 
-/** An object of a defined kind, as the API server returns it: defaults are filled in. */
+/** An object of the kind as the API server returns it, with defaults. */
 export type Resource<D extends ResourceDefinition> = KubeObject & {
   spec: z.output<D["spec"]>;
   status?: z.output<D["status"]> & ReadyStatus;
 };
 
-/** The spec as a writer may send it: defaulted fields may be left out. */
+/** The spec as a writer sends it: fields with defaults are optional. */
 export type SpecInput<D extends ResourceDefinition> = z.input<D["spec"]>;
 
-/** The part of a status that the controller runtime writes for every kind. */
+/** The status fields that the controller runtime writes. */
 export interface ReadyStatus {
   observedGeneration?: number;
   conditions?: Condition[];
@@ -69,8 +69,7 @@ type DefinitionInput<Spec extends z.ZodObject, Status extends z.ZodObject> = Pic
   >;
 
 /**
- * Defines a kind. `singular` defaults to the lower-cased kind. Every kind shows its Ready condition and age in `kubectl get`,
- * so `columns` names the others only.
+ * Defines a kind. `singular` defaults to the lower-cased kind. Columns for the Ready condition and the age are added to `columns`.
  */
 export function defineResource<Spec extends z.ZodObject, Status extends z.ZodObject>(
   input: DefinitionInput<Spec, Status>,
@@ -101,7 +100,7 @@ const condition = z.object({
   observedGeneration: z.int().optional().describe("The generation of the spec that the condition answers."),
 });
 
-/** The status of a kind: its own fields beside conditions and observedGeneration. */
+/** Status schema of a kind: its own fields plus conditions and observedGeneration. */
 export function readyStatus<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({
     ...shape,
@@ -112,30 +111,30 @@ export function readyStatus<Shape extends z.ZodRawShape>(shape: Shape) {
   });
 }
 
-/** A list whose items are told apart by keys, so that two writers can each own items of it. */
+/** A list merged by key fields, so that several writers can own items. */
 export function listMap<T extends z.ZodArray>(schema: T, keys: readonly string[]): T {
   return schema.meta({ ...schema.meta(), "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [...keys] });
 }
 
-/** A list of distinct scalars; each writer owns its own items. */
+/** A list of distinct scalars, so that several writers can own items. */
 export function listSet<T extends z.ZodArray>(schema: T): T {
   return schema.meta({ ...schema.meta(), "x-kubernetes-list-type": "set" });
 }
 
-/** A list with one owner: replaced whole. */
+/** A list with one owner, always replaced as a whole. */
 export function listAtomic<T extends z.ZodArray>(schema: T): T {
   return schema.meta({ ...schema.meta(), "x-kubernetes-list-type": "atomic" });
 }
 
-/** Adds CEL rules to a schema. Every string, list and map under a rule must be bounded, or a real API server refuses its cost. */
+/** Adds CEL rules to a schema. Bound every string, list and map under a rule, or the API server rejects its cost. */
 export function withRules<T extends z.ZodType>(schema: T, rules: readonly CelRule[]): T {
   const before = (schema.meta()?.["x-kubernetes-validations"] ?? []) as CelRule[];
   return schema.meta({ ...schema.meta(), "x-kubernetes-validations": [...before, ...rules] });
 }
 
 /**
- * Makes fields of an object immutable, set or unset. The rule sits on the field itself: from the parent, each look at a field
- * costs the API server as much as the parent has fields. Only that an optional one was added or removed is seen from the parent.
+ * Makes fields immutable, set or unset. The rule is on the field: a rule on the parent would cost as much as all its fields.
+ * Only the parent can see that an optional field was added or removed.
  */
 export function immutable<T extends z.ZodObject>(schema: T, ...fields: readonly (keyof z.output<T> & string)[]): T {
   const fixed = fields.map(
@@ -167,7 +166,7 @@ const CEL_RESERVED = new Set(
   ),
 );
 
-/** A field's name as CEL rules of Kubernetes write it: reserved words between underscores. */
+/** A field name in Kubernetes CEL: reserved words get underscores. */
 function celName(field: string): string {
   return CEL_RESERVED.has(field) ? `__${field}__` : field;
 }

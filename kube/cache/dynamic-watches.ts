@@ -1,10 +1,10 @@
-// Watches on behalf of things that come and go: each names the watches it needs, the union of all wishes runs, and what changes is handed over as keys.
+// Watches for dependents that come and go: the union of their watches runs, and changes are delivered as batches of keys.
 import type { Logger } from "pino";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
 import type { Change, Store } from "./reader.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 
-/** One watch, as a wish. Equal wishes are one watch, whoever has them. */
+/** Identifies a watch. Dependents with equal keys share one watch. */
 export interface WatchKey {
   ref: ResourceRef;
   namespace?: string;
@@ -13,7 +13,7 @@ export interface WatchKey {
   metadata?: boolean;
 }
 
-/** Something changed at this key, or is there for one who came late: read it from the store. */
+/** A key that was added, changed or deleted; read its object from the store. */
 export interface ChangedKey {
   ref: ResourceRef;
   store: Store;
@@ -22,34 +22,34 @@ export interface ChangedKey {
 
 export interface DynamicWatches {
   readonly name: string;
-  /** `dependent` needs the watch. Said twice, it counts once. Never waits; what is there already is delivered as well. */
+  /** Adds a dependent of the watch; idempotent. Returns at once. Objects already in the cache are delivered too. */
   add(key: WatchKey, dependent: string): void;
   remove(key: WatchKey, dependent: string): void;
-  /** The dependent is gone, and with it all its needs. */
+  /** Removes the dependent from all its watches. */
   removeDependent(dependent: string): void;
-  /** These are all needs from now on. What stays is not interrupted. */
+  /** Replaces all dependencies. Watches in both sets keep running. */
   replace(dependencies: Iterable<readonly [WatchKey, string]>): void;
-  /** How many watches it holds. */
+  /** Number of watches held. */
   readonly size: number;
-  /** Lets all go; resolves when what is being delivered has been. */
+  /** Releases all watches; resolves when the running delivery has ended. */
   close(): Promise<void>;
 }
 
 export interface DynamicWatchesOptions {
   name: string;
   /**
-   * Takes what changed since the last call, each key once; not called again before it is done, so one who is slow gets fewer and bigger
-   * batches and delays nobody else. What it throws is logged and the batch is delivered again after RETRY_MS.
+   * Receives the keys changed since the last call, each once. Calls never overlap, so a slow consumer gets fewer and larger
+   * batches and delays no other. After an error, which is logged, the batch is delivered again after RETRY_MS.
    */
   deliver: (batch: readonly ChangedKey[]) => Promise<void> | void;
   log: Logger;
-  /** Starts or joins the watch. */
+  /** Starts or joins a watch. */
   ensure: (key: WatchKey) => { store: Store; release(): void };
 }
 
 const RETRY_MS = 3_000;
 
-/** The identity of a watch, in full: two different wishes never share one. */
+/** Every field of the key, so that two different watches never share an id. */
 export function watchId({
   ref,
   namespace = "",
@@ -75,7 +75,7 @@ export function createDynamicWatches(options: DynamicWatchesOptions): DynamicWat
 interface DependentWatch {
   dependents: Set<string>;
   store: Store;
-  /** Stops listening and gives the watch back. */
+  /** Unsubscribes and releases the watch. */
   unwatch: () => void;
 }
 
@@ -98,7 +98,7 @@ class DynamicWatchSet implements DynamicWatches {
   }
 
   add(key: WatchKey, dependent: string): void {
-    if (this.#closed) throw new Error(`registrar ${this.name} is closed`);
+    if (this.#closed) throw new Error(`the dynamic watches ${this.name} are closed`);
     const id = watchId(key);
     const held = this.#watches.get(id) ?? this.#watch(id, key);
     held.dependents.add(dependent);
@@ -115,7 +115,7 @@ class DynamicWatchSet implements DynamicWatches {
   replace(dependencies: Iterable<readonly [WatchKey, string]>): void {
     const wanted = [...dependencies];
     const kept = new Set(wanted.map(([key, dependent]) => `${watchId(key)} ${dependent}`));
-    // New ones first: a watch that changes hands does not stop.
+    // Add before removing: a watch that only changes its dependent keeps running.
     for (const [key, dependent] of wanted) this.add(key, dependent);
     for (const [id, { dependents }] of [...this.#watches])
       for (const one of [...dependents]) if (!kept.has(`${id} ${one}`)) this.#removeDependency(id, one);
@@ -136,11 +136,11 @@ class DynamicWatchSet implements DynamicWatches {
     const { store, release } = this.#options.ensure(key);
     const enqueue = (object: KubeObject): void => this.#enqueue(id, store, object);
     const stop = store.onChange((change: Change<KubeObject>) => enqueue(change.object));
-    // Whoever comes late has missed the first list.
+    // The first list may be over; its events are not replayed.
     if (store.synced) for (const object of store.list({ partial: true })) enqueue(object);
     const unwatch = (): void => {
       stop();
-      // What reads the store at this moment reads on; the watch goes after that.
+      // A running delivery may still read the store, so the release waits for it.
       void (this.#delivering ?? Promise.resolve()).then(release);
     };
     const held: DependentWatch = { dependents: new Set(), store, unwatch };
@@ -164,7 +164,7 @@ class DynamicWatchSet implements DynamicWatches {
 
   #start(): void {
     if (this.#delivering || this.#retry || this.#closed) return;
-    // In a turn of its own, so that a listener of the store is never held up.
+    // Deliver in a later microtask, so that the store's event handler returns at once.
     this.#delivering = Promise.resolve().then(() => this.#drain());
   }
 
@@ -180,8 +180,8 @@ class DynamicWatchSet implements DynamicWatches {
     try {
       await this.#options.deliver([...batch.values()].map(({ ref, store, key }) => ({ ref, store, key })));
     } catch (err) {
-      this.#options.log.warn({ err, registrar: this.name }, "changes could not be taken; they are delivered again");
-      // Those given back meanwhile are nobody's business any more.
+      this.#options.log.warn({ err, registrar: this.name }, "a delivery of changes failed; it is retried");
+      // Skip keys of watches that were released meanwhile.
       for (const [at, one] of batch) if (this.#watches.has(one.id)) this.#pending.set(at, one);
       if (!this.#closed) this.#retry = setTimeout(() => this.#resume(), RETRY_MS).unref();
     }

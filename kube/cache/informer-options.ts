@@ -10,14 +10,14 @@ import type { NamespaceScope } from "./scoped/watched-namespaces.ts";
 export interface InformersOptions {
   client: KubeClient;
   log: Logger;
-  /** For kinds whose `ensure` gave none. Runs before managedFields are dropped; may change and return the same object. */
+  /** For kinds whose `ensure` passes none. Runs before managedFields are stripped; may mutate and return the same object. */
   transform?: (object: KubeObject, ref: ResourceRef) => KubeObject;
-  /** Freeze cached objects, so that changing one throws. For tests. */
+  /** Freezes cached objects, so that a mutation throws. For tests. */
   freeze?: boolean;
   timing?: Partial<ReflectorTiming>;
-  /** How long a watch outlives its last user; 30 s unless said. */
+  /** How long a watch outlives its last user; 30 s by default. */
   lingerMs?: number;
-  /** Where a namespaced kind is watched when it may not be watched whole. Without it only namespaces that are asked for by name are. */
+  /** Namespaces to watch one by one when a namespaced kind may not be watched cluster-wide. By default only explicitly requested ones. */
   namespaceScope?: NamespaceScope;
 }
 
@@ -25,16 +25,16 @@ export interface EnsureOptions<T extends KubeObject> {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Metadata is enough: no spec, no status, no data is held (unless somebody else watches the whole objects anyway). */
+  /** Caches metadata only, unless another user already watches whole objects. */
   metadata?: boolean;
-  /** What to do about a failure of this watch; undefined leaves it to the rules of Reflector. Given for a new watch only. */
+  /** Overrides the reflector's error handling; undefined keeps it. Used only when this call starts the watch. */
   onError?: (error: unknown) => WatchErrorAction | undefined;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** As in WatchesOptions. The first one given for a watch stays. */
+  /** As in InformersOptions. The first transform of a watch stays. */
   transform?: (object: T) => T;
   /** Field managers whose applied managedFields entries stay in the cache. */
   keepFieldsOf?: readonly string[];
-  /** The watch is opened again, and a silent server taken for dead, so often that `heardAt` need never be older. Milliseconds, 2,000 or more. */
+  /** Upper bound of `performance.now() - freshAsOf()` in milliseconds, at least 2,000: watches are reopened and dead peers detected this often. */
   maxStalenessMs?: number;
 }
 
@@ -46,7 +46,7 @@ export interface InformerStatus {
   state: WatchState;
   parkReason?: ParkReason;
   synced: boolean;
-  /** Only where namespaces are watched one by one: how many, and those of them that are not being watched right now. */
+  /** Only for namespaces watched one by one: their number, and those not in state "watching". */
   namespaces?: number;
   notWatching?: { namespace: string; state: WatchState; parkReason?: ParkReason }[];
 }

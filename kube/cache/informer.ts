@@ -1,4 +1,4 @@
-// One running watch with its store: how it is started, joined and described.
+// One informer: a watch, its store, its users and its status.
 import {
   type StoreReflectors,
   startSingleReflector,
@@ -13,8 +13,8 @@ import { WritableStore } from "./store.ts";
 import type { EnsureOptions, InformersOptions, InformerStatus } from "./informer-options.ts";
 
 /**
- * Seconds that a watch lives, at random between the two: a right that is taken away is noticed when it is opened again, so the second
- * number is the published bound of revocation (docs/runtime.md). Namespaced kinds hold what is tenants'.
+ * Lifetime of a watch, chosen at random between the two bounds. A revoked permission is noticed when the watch is reopened, so the
+ * upper bound is the published bound of revocation (docs/runtime.md). Namespaced kinds hold tenants' objects, so theirs is shorter.
  */
 export const WATCH_SECONDS = { namespaced: [60, 120], cluster: [300, 600] } as const;
 
@@ -36,7 +36,7 @@ export interface Informer {
   users: number;
   keepFieldsOf: Set<string>;
   lingerTimer: NodeJS.Timeout | undefined;
-  /** What was last said of it. */
+  /** The last status, reused until the store's status changes. */
   lastStatus?: { revision: number; status: InformerStatus };
 }
 
@@ -55,7 +55,7 @@ export function startInformer(options: InformersOptions, { ref, request, namespa
   const store = new WritableStore<KubeObject>(ref, {
     indexes,
     freeze,
-    onFault: (err) => log.error({ err, resource: id }, "a listener or index of a cache failed"),
+    onFault: (err) => log.error({ err, resource: id }, "an event handler or index function of a cache threw"),
   });
   const stop = new AbortController();
   const prepare = createPrepare(options, { ref, wish: request, keepFieldsOf });
@@ -90,16 +90,16 @@ function createPrepare(
 
 export async function extendInformer(informer: Informer, request: EnsureOptions<KubeObject>): Promise<void> {
   for (const [name, of] of Object.entries(request.indexes ?? {})) informer.store.addIndex(name, of);
-  // Whoever asks again for what is parked knows of a reason to look.
+  // A caller that asks for a parked watch again may have been granted the permission.
   if (informer.store.syncStatusOf(request.namespace).state === "parked")
     informer.reflectors.retryNow(request.namespace);
   const missing = (request.keepFieldsOf ?? []).filter((manager) => !informer.keepFieldsOf.has(manager));
   for (const manager of missing) informer.keepFieldsOf.add(manager);
-  // What is cached already has lost these entries.
+  // Cached objects have lost these entries, so list again.
   if (missing.length > 0) await informer.reflectors.relist();
 }
 
-/** The very same object while nothing of it changes: it is asked for all the time. */
+/** The same object until the status changes, since it is read often. */
 export function statusOfInformer(informer: Informer): InformerStatus {
   const revision = informer.store.statusChangeCount;
   if (informer.lastStatus?.revision !== revision) informer.lastStatus = { revision, status: toStatus(informer) };

@@ -1,4 +1,4 @@
-// The set of watches of one process on one cluster. Whoever needs a kind says so; the union of all wishes runs, each watch once.
+// The informers of one process on one cluster. Each watch runs once, for the union of all users.
 import type { KubeClient } from "../client/client.ts";
 import { Namespace } from "../api/builtin.ts";
 import { createWatchedNamespaces, type WatchedNamespaces } from "./scoped/watched-namespaces.ts";
@@ -14,37 +14,37 @@ import { type Informer, extendInformer, startInformer, statusOfInformer } from "
 
 export interface InformerHandle<T extends KubeObject> {
   readonly store: Store<T>;
-  /** Resolves when what this `ensure` asked to keep is in the cache (at once for a new watch: then the store is not synced yet). */
+  /** Resolves when the entries of `keepFieldsOf` are in the cache; at once for a new watch, whose store is not synced yet. */
   readonly fieldsKept: Promise<void>;
-  /** When the server last showed that the cache was level with it (`performance.now()`); -Infinity before the first list. */
+  /** Last time (`performance.now()`) at which the server confirmed that the cache was current; -Infinity before the first list. */
   freshAsOf(): number;
-  /** This user needs the watch no more. Once only; later calls do nothing. */
+  /** Releases this user's reference. Idempotent. */
   release(): void;
 }
 
 export interface Informers {
   /**
-   * Starts the watch unless it runs, adds the indexes, and counts the user; a parked one looks again at once. Never waits.
-   * A part of what is watched whole anyway (one namespace, labels by equality or presence) is a view of that.
+   * Starts or joins the watch, adds the indexes and counts a user; a parked watch retries at once. Returns at once.
+   * A request for one namespace, or for labels by equality or presence, is a view of a cluster-wide watch that runs.
    */
   ensure<T extends KubeObject>(ref: ResourceRef<T>, options?: EnsureOptions<T>): InformerHandle<T>;
-  /** The store that `read` would use. @throws NotWatched */
+  /** The store that `read` uses. @throws NotWatched */
   store<T extends KubeObject>(ref: ResourceRef<T>, scope?: { namespace?: string }): Store<T>;
-  /** Reads go to the unrestricted watch of the kind, else to that of the namespace asked for, else to the kind's only watch. */
+  /** Reads use the cluster-wide watch of the kind, else the watch of the requested namespace, else the only watch of the kind. */
   readonly read: Reader;
-  /** For those whose needs come and go. Close it when done. */
+  /** For watches that come and go. Close it when done. */
   dynamicWatches(options: Pick<DynamicWatchesOptions, "name" | "deliver">): DynamicWatches;
-  /** The very same array while nothing of it changes. */
+  /** The same array until a status changes. */
   status(): readonly InformerStatus[];
-  /** True when all watches of this moment are synced; parked ones never are. */
+  /** Whether all current watches synced before the deadline; parked watches never do. */
   waitSynced(deadlineMs: number): Promise<boolean>;
-  /** Look again at parked watches and those in backoff now; of one kind or of all. */
+  /** Retries parked watches and those in backoff now; of one kind or of all. */
   retryNow(ref?: ResourceRef): void;
-  /** Opens the watches of a kind (`plural.group`) anew where they were: one that has gone silent without knowing it goes on. */
+  /** Reopens the watches of a kind (`plural.group`) at their resourceVersion, in case a connection is dead without notice. */
   reopen(resource: string): void;
-  /** Lists a kind again, or all that are not parked, as after a break. Resolves when lists that began after this call are in the stores, or the watches have ended. */
+  /** Lists a kind again, or every kind that is not parked. Resolves when lists started after this call are in the stores, or the watches have ended. */
   relist(ref?: ResourceRef): Promise<void>;
-  /** Ends all watches. Stores stay readable with what they have. */
+  /** Stops all watches. Stores stay readable with their last contents. */
   close(): Promise<void>;
 }
 
@@ -152,7 +152,7 @@ class InformerSet implements Informers {
     };
   }
 
-  /** A watch of the whole kind that shows all that is wished, if one runs. */
+  /** A running cluster-wide watch that covers the request. */
   #findCovering(ref: ResourceRef, request: EnsureOptions<KubeObject>): { key: string; extent: ViewScope } | undefined {
     if (request.fieldSelector) return undefined;
     const labels = request.labelSelector ? parseEqualitySelector(request.labelSelector) : new Map<string, undefined>();
@@ -175,16 +175,16 @@ class InformerSet implements Informers {
     return entry;
   }
 
-  /** A kind that was not served may be so after any change of its definition, or a moment later: the API server tells of a definition before it serves it. */
+  /** Retries watches of a kind after its CRD changed, and again later: the API server reports a CRD before it serves the kind. */
   #retryWhenServed(definitions: Store): void {
-    const wake = (id: string): boolean => {
+    const retryParked = (id: string): boolean => {
       const parked = [...this.#informers.values()].filter((entry) => entry.id === id && entry.store.state === "parked");
       for (const { reflectors } of parked) reflectors.retryNow();
       return parked.length > 0;
     };
     definitions.onChange(({ object: { metadata } }) => {
-      if (wake(metadata.name))
-        for (const afterMs of KIND_SERVED_RETRIES_MS) setTimeout(() => wake(metadata.name), afterMs).unref();
+      if (retryParked(metadata.name))
+        for (const afterMs of KIND_SERVED_RETRIES_MS) setTimeout(() => retryParked(metadata.name), afterMs).unref();
     });
   }
 
@@ -204,7 +204,7 @@ class InformerSet implements Informers {
   }
 }
 
-/** By a list, which whoever may watch may ask for. */
+/** Uses list, because permission to watch usually comes with permission to list. */
 async function findLiveNamespace(
   client: KubeClient,
   name: string,

@@ -1,6 +1,6 @@
-// The answer of a pure function to the input of before, for inputs that stay the very same object while nothing changes.
+// Memoizes the last call of a pure function by the identity of its input.
 
-/** Calls `of` again only for another object than the last time. */
+/** Calls `compute` again only for another object. */
 export function memoizeLast<In extends object, Out>(compute: (input: In) => Out): (input: In) => Out {
   let last: { input: In; output: Out } | undefined;
   return (input) => {

@@ -1,4 +1,4 @@
-// Objects of one kind by key, by uid and by index. A plain data structure: no events, no state of a watch.
+// Objects of one kind by key, uid and index. No events, no watch state.
 import { keyOf, type KubeObject } from "../api/object.ts";
 import type { IndexFunction, ListFilter } from "./reader.ts";
 import { createValueIndex, type ValueIndex } from "./value-index.ts";
@@ -19,13 +19,13 @@ export class ObjectTable<T extends KubeObject> {
   readonly #indexes = new Map<string, Index<T>>();
   readonly #onFault: (error: unknown) => void;
 
-  /** `onFault` hears of index functions that throw; their object is then filed nowhere in that index. */
+  /** `onFault` receives errors of index functions; their object is then missing from that index. */
   constructor(onFault: (error: unknown) => void) {
     this.#onFault = onFault;
     this.addIndex(NAMESPACE, (object) => (object.metadata.namespace ? [object.metadata.namespace] : []));
   }
 
-  /** Puts, replaces (object given) or removes (undefined) what is at that key. */
+  /** Adds or replaces the object at the key; undefined removes it. */
   set(key: string, object: T | undefined): void {
     const old = this.objects.get(key);
     for (const index of this.#indexes.values())
@@ -36,7 +36,7 @@ export class ObjectTable<T extends KubeObject> {
     else this.objects.delete(key);
   }
 
-  /** The values that an object stands under, by index. */
+  /** The object's values in every index. */
   indexedValues(object: T): Map<string, readonly string[]> {
     return new Map(
       [...this.#indexes].map(([name, { indexFunction }]) => [name, this.#valuesOf(indexFunction, object)]),
@@ -60,7 +60,7 @@ export class ObjectTable<T extends KubeObject> {
     return this.listByKeys(this.#candidateKeys(filter)).filter((object) => matches(object, filter));
   }
 
-  /** @throws Error naming the indexes there are. */
+  /** @throws Error that lists the known indexes */
   byIndex(name: string, value: string): T[] {
     const index = this.#indexes.get(name);
     if (!index) throw new Error(`there is no index ${name}; known: ${[...this.#indexes.keys()].join(", ")}`);
@@ -74,7 +74,7 @@ export class ObjectTable<T extends KubeObject> {
     for (const [key, object] of this.objects) values.update(key, [], this.#valuesOf(of, object));
   }
 
-  // The smallest set of keys that an index knows. A label key is indexed when it is first asked for.
+  // Uses the most selective index. A label is indexed when a filter first names it.
   #candidateKeys(filter: ListFilter): Iterable<string> {
     const [label] = Object.entries(filter.labels ?? {});
     if (label) {
@@ -106,5 +106,5 @@ function matches(object: KubeObject, filter: ListFilter): boolean {
   return Object.entries(filter.labels ?? {}).every(([name, value]) => object.metadata.labels?.[name] === value);
 }
 
-/** The key as a string, as tables file it. */
+/** The key of an object in the table. */
 export const tableKey = (object: KubeObject): string => keyOf(object.metadata);

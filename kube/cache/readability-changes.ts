@@ -1,12 +1,12 @@
-// Tells when watches park or resume, namespaces of them included.
+// Notifies when watches, or single namespaces of them, park or resume.
 import type { Store, WatchState } from "./reader.ts";
 
-/** Many watches lose or regain sight together. */
+/** Watches usually park or resume together. */
 const DEBOUNCE_MS = 50;
 
 /**
- * Calls when anything comes out of sight (so that whoever reads it says so) or back (so that they go on). Whatever cannot be seen may concern any
- * object, so nothing more is told. Returns how to stop.
+ * Calls `listener` when something becomes unreadable, so that conditions can report it, or readable again. Any object may depend on
+ * it, so the call carries no detail. Returns the unsubscribe function.
  */
 export function onReadabilityChange(stores: readonly Store[], listener: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
@@ -26,15 +26,15 @@ export function onReadabilityChange(stores: readonly Store[], listener: () => vo
   };
 }
 
-/** All of it, where that cannot be seen. */
+/** Stands for all namespaces of an unreadable store. */
 const ALL_NAMESPACES = "";
 
-/** Keeps what of the store cannot be seen; the answer, to be asked for with every change of state, says whether something went or came back. */
+/** Tracks the unreadable namespaces of a store. Call the result for every state change; it returns whether the set changed. */
 function trackUnreadable(store: Store): (newState: WatchState, namespace: string | undefined) => boolean {
   let unreadable = new Set(store.synced ? store.parkedNamespaces : [ALL_NAMESPACES]);
   const updateNamespace = (newState: WatchState, namespace: string): boolean => {
     const { state, synced } = store.syncStatusOf(namespace);
-    // Reads over all namespaces do without one that is no longer watched.
+    // Reads over all namespaces skip a namespace that is no longer watched.
     if (state !== "parked") return (synced || newState === "stopped") && unreadable.delete(namespace);
     const isNew = !unreadable.has(namespace);
     unreadable.add(namespace);
@@ -47,7 +47,7 @@ function trackUnreadable(store: Store): (newState: WatchState, namespace: string
     unreadable = new Set(synced ? store.parkedNamespaces : [ALL_NAMESPACES]);
     return before.symmetricDifference(unreadable).size > 0;
   };
-  // What could not be seen at all may come back namespace by namespace.
+  // A store that was unreadable as a whole may resume namespace by namespace.
   return (newState, namespace) =>
     namespace === undefined || unreadable.has(ALL_NAMESPACES) ? updateAll() : updateNamespace(newState, namespace);
 }

@@ -1,8 +1,8 @@
-// Cached reads: the interfaces of stores and readers, and the errors that stand between "not there" and "cannot see".
+// Interfaces of cached reads: Reader over all kinds, Store of one watch.
 import type { KubeObject, ObjectKey } from "../api/object.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 
-/** Why a watch is parked. It resumes by itself when the reason goes away. */
+/** Why a watch is parked. It resumes by itself when the cause is gone. */
 export type ParkReason = "Forbidden" | "Unauthorized" | "NoKind";
 export type WatchState = "listing" | "watching" | "backoff" | "parked" | "stopped";
 
@@ -11,48 +11,49 @@ export interface ListFilter {
   /** Equality only; served from the label index. */
   labels?: Readonly<Record<string, string>>;
   /**
-   * Without `namespace`: leave out namespaces that cannot be seen, rather than throw. For those to whom absence means nothing. With `labels` it still
-   * throws when an object with the first of them is known to be out of sight.
+   * Without `namespace`: skip unreadable namespaces instead of throwing. For callers that infer nothing from absence. With `labels` it
+   * still throws when a tombstone with the first label exists.
    */
   partial?: boolean;
 }
 
-/** Values under which an object is found; called once per change. Must be pure. */
+/** The index values of an object; called once per change. Must be pure. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
 /**
- * Synchronous reads over all kinds that somebody ensured. Objects are shared and must not be changed.
- * Every method throws NotWatched, NotSynced or NotPermitted rather than answer "empty" without having seen.
+ * Synchronous reads over all ensured kinds. Objects are shared: do not mutate them.
+ * Every method throws NotWatched, NotSynced or NotPermitted instead of answering "empty" from an unreadable cache.
  */
 export interface Reader {
   find<T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey): T | undefined;
   /** @throws NotInCache */
   get<T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey): T;
-  /** Those of the keys that exist, in the order of the keys. */
+  /** The objects that exist, in the order of the keys. */
   getMany<T extends KubeObject>(ref: ResourceRef<T>, keys: readonly ObjectKey[]): T[];
   list<T extends KubeObject>(ref: ResourceRef<T>, filter?: ListFilter): T[];
   /**
-   * With a namespace: what is filed there, which must be in sight. Without: what is filed anywhere in sight, so absence means little where namespaces
-   * are out of sight; one that is known to be filed so and is out of sight throws. @throws Error when no such index was ensured.
+   * With a namespace: matches in that namespace, which must be readable. Without: matches in all readable namespaces, so absence proves
+   * little while namespaces are unreadable; a matching tombstone throws. @throws Error for an unknown index
    */
   byIndex<T extends KubeObject>(ref: ResourceRef<T>, index: string, value: string, namespace?: string): T[];
   byUid<T extends KubeObject>(ref: ResourceRef<T>, uid: string): T | undefined;
 }
 
 /**
- * `initial` marks what the first listing (or a relist) found, so that it can wait behind live changes. `old` is what the cache held;
- * with `evicted` (the watch was parked since) only its metadata's name, namespace, uid and resourceVersion, and so is a deletion's `object`. A deletion's object may be newer than `old`, and an object that stopped matching the watch's selector is "deleted" too.
+ * `initial` marks changes found by a list, so that they can queue behind live events. `old` is the cached object; with `evicted` (the
+ * watch was parked since) `old`, and `object` of a deletion, are tombstones: name, namespace, uid and resourceVersion only. The `object`
+ * of a deletion may be newer than `old`; an object that stopped matching the watch's selector is "deleted" too.
  */
 export type Change<T> =
   | { type: "added"; object: T; initial: boolean }
   | { type: "modified"; object: T; old: T; initial: boolean; evicted?: true }
   | { type: "deleted"; object: T; old: T; initial: boolean; evicted?: true };
 
-/** How a namespace (or all of a kind) is seen. */
+/** Readability of one namespace, or of a whole kind. */
 export interface SyncStatus {
   state: WatchState;
   parkReason?: ParkReason;
-  /** Filled, and not parked. */
+  /** The first list is complete and the watch is not parked. */
   synced: boolean;
 }
 
@@ -67,28 +68,28 @@ export interface Store<T extends KubeObject = KubeObject> {
   byUid(uid: string): T | undefined;
   /** Number of objects. */
   readonly size: number;
-  /** True once the first list is in and while the watch is not parked. */
+  /** Whether the first list is complete and the watch is not parked. */
   readonly synced: boolean;
   readonly state: WatchState;
   readonly parkReason: ParkReason | undefined;
-  /** Newest resourceVersion seen, bookmarks included; "" before the first list. Where namespaces are watched one by one: of any of them. */
+  /** Newest observed resourceVersion, bookmarks included; "" before the first list. For namespaces watched one by one: the newest of any. */
   readonly resourceVersion: string;
-  /** The version up to which this namespace has been seen. */
+  /** Newest observed resourceVersion of one namespace. */
   resourceVersionIn(namespace: string | undefined): string;
-  /** How one namespace is seen; differs from the whole only where namespaces are watched one by one. */
+  /** Sync status of one namespace; differs from the store's only when namespaces are watched one by one. */
   syncStatusOf(namespace: string | undefined): SyncStatus;
-  /** Namespaces that cannot be seen although others can, in order. */
+  /** Parked namespaces of a store whose other namespaces are readable, sorted. */
   readonly parkedNamespaces: readonly string[];
-  /** Adds an index to a running store; the same name twice is the same index, and the first function stays. */
+  /** Adds an index to a running store. A second call with the same name is ignored. */
   addIndex(name: string, of: IndexFunction<T>): void;
-  /** True as soon as the cache (of that namespace, when given) has reached that version, false when deadlineMs passed first (or the watch is parked then). */
+  /** Resolves to true when the cache, or that namespace of it, has reached the version; to false at the deadline or when the watch stops. */
   waitForVersion(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean>;
-  /** True as soon as that uid is gone from the cache or terminating in it. */
+  /** Resolves to true when the uid is absent from the cache or terminating; to false at the deadline. */
   waitDeleted(uid: string, deadlineMs: number): Promise<boolean>;
-  /** True as soon as the store is synced. */
+  /** Resolves to true when the store is synced; to false at the deadline. */
   waitSynced(deadlineMs: number): Promise<boolean>;
-  /** Called synchronously, in order, after the cache has changed; must not throw. A late listener is not replayed: list first. Returns how to stop. */
+  /** Calls `listener` synchronously and in order, after the cache has changed; it must not throw. Nothing is replayed: list first. Returns the unsubscribe function. */
   onChange(listener: (change: Change<T>) => void): () => void;
-  /** Called when the state changes (parking, resuming, first sync); with the namespace when it is that namespace's state, "stopped" when it is no longer watched. */
+  /** Calls `listener` when the state changes; with `namespace` when it is that namespace's state, "stopped" when it is no longer watched. */
   onStateChange(listener: (state: WatchState, namespace?: string) => void): () => void;
 }

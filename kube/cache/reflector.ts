@@ -1,4 +1,4 @@
-// Keeps one store equal to what the API server has: list, then watch, for ever. Every failure is survived; losing sight is never deletion.
+// Keeps one store equal to the API server: list, then watch, forever. It survives every failure, and lost access never deletes.
 import type { Logger } from "pino";
 import { canListAndWatch } from "../rbac/self-access-review.ts";
 import { type Backoff, backoffDelay } from "../client/backoff.ts";
@@ -11,17 +11,17 @@ import { resourceId } from "../api/resource-ref.ts";
 import type { ReflectorStore } from "./reflector-store.ts";
 
 export interface ReflectorTiming {
-  /** After failures in a row. */
+  /** After consecutive failures. */
   backoff: Backoff;
-  /** So long without a failure forgets the failures before. */
+  /** This long without a failure resets the count of consecutive failures. */
   healthyMs: number;
-  /** Between looks at a parked watch. */
+  /** Between attempts to resume a parked watch. */
   parked: Backoff;
-  /** Bounds of a watch's lifetime, chosen at random inside. RBAC is checked again at each opening, so this bounds revocation. */
+  /** Bounds of a watch's lifetime in seconds, chosen at random. Opening a watch checks RBAC, so this bounds revocation. */
   watchSeconds: readonly [number, number];
-  /** A watch that ended sooner counts as a failure. */
+  /** A watch that ends sooner counts as a failure. */
   shortWatchMs: number;
-  /** Silence beyond the watch's lifetime after which the peer counts as dead. */
+  /** Silence after the watch's timeout that marks the peer dead. */
   graceMs: number;
 }
 
@@ -34,7 +34,7 @@ export const REFLECTOR_TIMING: ReflectorTiming = {
   graceMs: 30_000,
 };
 
-/** What to do about a failed list or watch: try again later, park (readers throw), or end this watch for good. */
+/** Reaction to a failed list or watch: retry later, park (readers throw), or stop this watch for good. */
 export type WatchErrorAction = "retry" | "park" | "stop";
 
 export interface ReflectorOptions<T extends KubeObject> {
@@ -43,11 +43,11 @@ export interface ReflectorOptions<T extends KubeObject> {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Ask for metadata only. */
+  /** Request metadata only. */
   metadata?: boolean;
-  /** The watch's own word on an error; undefined leaves it to the rules. */
+  /** Overrides the reaction to an error; undefined keeps the default. */
   onError?: (error: unknown) => WatchErrorAction | undefined;
-  /** Called on every object before it is stored; may change and return the same one. */
+  /** Called on every object before it is stored; may mutate and return the same one. */
   prepare: (object: T) => T;
   log: Logger;
   timing?: Partial<ReflectorTiming>;
@@ -55,23 +55,23 @@ export interface ReflectorOptions<T extends KubeObject> {
 }
 
 export interface Reflector {
-  /** Ends when the signal given to `startReflector` is aborted; never rejects. */
+  /** Resolves after the signal of `startReflector` is aborted; never rejects. */
   readonly stopped: Promise<void>;
-  /** Look at once instead of waiting out a delay (a binding or a kind has appeared). */
+  /** Interrupts the current delay, for example when a binding or a CRD has appeared. */
   retryNow(): void;
-  /** Open the watch anew where it was, so that our right to it is checked; parked ones look at once. */
+  /** Reopens the watch at its resourceVersion, which checks our permission; a parked one retries at once. */
   reopen(): void;
-  /** List again: what `prepare` does has changed. Resolves when a list that began after this call is in the store, or nothing is (parked, stopped). */
+  /** Lists again, because `prepare` changed. Resolves when a list started after this call is in the store, or the watch is parked or stopped. */
   relist(): Promise<void>;
-  /** When the server was last heard to be level with us: a list, an opened watch, an event or a bookmark (`performance.now()`); -Infinity before. */
+  /** Last time (`performance.now()`) of a list, an opened watch, an event or a bookmark; -Infinity before the first. */
   freshAsOf(): number;
-  /** Never trust silence for longer: watches live, and a dead peer is found, within that many milliseconds. What is stricter stays. */
+  /** Bounds staleness: watches end, and dead peers are detected, within this many milliseconds. A stricter bound stays. */
   limitStaleness(milliseconds: number): void;
 }
 
 /**
- * Guarantees: the store gets a whole list first, then every change in order; after any break it is brought level again, with deletions
- * that were missed. 403, 401 and an unknown kind park the store (readers throw) and are tried again by themselves.
+ * Guarantees: the store gets a complete list, then every change in order; after any break it catches up, missed deletions included.
+ * 403, 401 and an unknown kind park the store (readers throw), and the reflector retries by itself.
  */
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Reflector {
   const run = new ReflectorRun(options, signal);
@@ -94,16 +94,16 @@ class ReflectorRun<T extends KubeObject> {
   #timing: ReflectorTiming;
   readonly #random: () => number;
   #version: string | undefined;
-  /** A list that waits for the watch to open, so that a watch still forbidden does not make a parked store flicker. */
+  /** A list held back until the watch opens, so that a store does not flicker while only the watch is forbidden. */
   #pendingList: { objects: T[]; version: string } | undefined;
   #failures = 0;
   #lastFailure = -Infinity;
   #parkAttempts = 0;
   #expiredCount = 0;
   #restart = new AbortController();
-  /** Those who wait for a list that has not begun yet. */
+  /** Callers of `relist` whose list has not started. */
   readonly #relists: (() => void)[] = [];
-  /** The credential was renewed after a 401, and nothing has succeeded since. */
+  /** The credential was renewed after a 401, and no request has succeeded since. */
   #hasRenewedCredential = false;
   #hasEnded = false;
 
@@ -132,12 +132,12 @@ class ReflectorRun<T extends KubeObject> {
     const tighter = timingForStaleness(milliseconds);
     if (watchSeconds[1] * 1000 + graceMs <= milliseconds) return;
     this.#timing = { ...this.#timing, ...tighter };
-    // The watch of this moment was opened for longer: it goes on from its version at once.
+    // The current watch was opened with a longer lifetime; reopen it.
     this.#restart.abort();
   }
 
   async run(): Promise<void> {
-    // Whoever joins in the same turn is served by the first list.
+    // Users that join in the same turn share the first list.
     await Promise.resolve();
     while (!this.#signal.aborted && !this.#hasEnded) {
       this.#restart = new AbortController();
@@ -168,7 +168,7 @@ class ReflectorRun<T extends KubeObject> {
     const objects: T[] = [];
     let version = "";
     const started = performance.now();
-    // A list that outlives its continue token is read in one go the next time.
+    // After an expired continue token the next list is unpaged.
     const query = {
       namespace,
       labelSelector,
@@ -207,7 +207,7 @@ class ReflectorRun<T extends KubeObject> {
     for await (const event of events) this.#handleEvent(event);
     this.#expiredCount = 0;
     if (performance.now() - started < this.#timing.shortWatchMs)
-      throw new KubeError({ code: 0, reason: "Unreachable", message: "the API server closed a watch at once" });
+      throw new KubeError({ code: 0, reason: "Unreachable", message: "the API server closed a watch immediately" });
   }
 
   #onOpen(): void {
@@ -243,7 +243,7 @@ class ReflectorRun<T extends KubeObject> {
   }
 
   async #backOff(error: unknown): Promise<void> {
-    // A broken connection goes on where it was; whatever else the server said, its answer is doubted and everything is listed.
+    // A broken connection resumes at its version. After any other error the cache is doubted and listed again.
     if (!isUnreachable(error) && !isBusy(error)) this.#version = undefined;
     if (isGone(error) && ++this.#expiredCount === 1) return;
     const now = performance.now();
@@ -258,7 +258,7 @@ class ReflectorRun<T extends KubeObject> {
       failures: this.#failures,
       delayMs: Math.round(delayMs),
     };
-    if (this.#failures === 3) log.warn(fields, "watch keeps failing");
+    if (this.#failures === 3) log.warn(fields, "watch fails repeatedly");
     else log.debug(fields, "watch failed");
     if (store.state !== "parked") store.setState("backoff");
     await this.sleeper.sleep(delayMs, this.#signal);
@@ -270,7 +270,7 @@ class ReflectorRun<T extends KubeObject> {
     this.#pendingList = undefined;
     if (this.#parkAttempts === 0) log.warn({ resource: resourceId(store.ref), reason }, "watch parked");
     store.setState("parked", reason);
-    // Nothing of before is left, and what comes will come by a list of later.
+    // The cache is evicted, and a later list fills it again.
     for (const resolve of this.#relists.splice(0)) resolve();
     do {
       this.#parkAttempts++;
@@ -278,26 +278,24 @@ class ReflectorRun<T extends KubeObject> {
     } while (reason === "Forbidden" && !(await this.#canTry()));
   }
 
-  /** A list may be long, so permission is asked for before one is tried. */
+  /** Asks for permission first, because a list may be large. */
   async #canTry(): Promise<boolean> {
     const { client, store, namespace } = this.#options;
     if (this.#signal.aborted || this.#restart.signal.aborted) return true;
     return (await canListAndWatch(client, store.ref, namespace, this.#signal)) ?? true;
   }
 
-  /** A token may have been rotated under us. */
+  /** The token may have been rotated. */
   async #renewCredential(): Promise<void> {
     this.#hasRenewedCredential = true;
     const { client, store, log } = this.#options;
     await client
       .renew()
-      .catch((err: unknown) =>
-        log.warn({ err, resource: resourceId(store.ref) }, "the credential cannot be read anew"),
-      );
+      .catch((err: unknown) => log.warn({ err, resource: resourceId(store.ref) }, "the credential cannot be renewed"));
   }
 }
 
-/** A watch's lifetime and grace so that its end, or its silence, is noticed with time left to open another one. */
+/** Lifetime and grace that leave time to reopen the watch within the bound. */
 function timingForStaleness(milliseconds: number): Pick<ReflectorTiming, "watchSeconds" | "graceMs"> {
   const seconds = milliseconds / 1000;
   return { watchSeconds: [seconds * 0.6, seconds * 0.75], graceMs: milliseconds * 0.1 };

@@ -1,14 +1,14 @@
-// What a store holds: the objects in sight, and who those were that are not. Tells every difference; knows nothing of watches and their states.
+// Contents of a store: cached objects, and tombstones of evicted ones. Emits every difference; knows nothing of watches.
 import { Tombstones } from "./tombstones.ts";
 import type { KubeObject } from "../api/object.ts";
 import { ObjectTable, tableKey } from "./object-table.ts";
 import type { Change } from "./reader.ts";
 
-/** What became of a namespace that is watched no longer: it does not exist any more, it is not ours, or it may be there and ours. */
+/** Why a namespace is no longer watched: it was deleted, it no longer matches the scope, or its state is unknown because namespaces cannot be read. */
 export type NamespaceRemoval = "deleted" | "unselected" | "unknown";
 
 export interface StoreContentsOptions<T> {
-  /** Deep-freezes objects, so that a reader that changes one throws. */
+  /** Deep-freezes objects, so that a mutation throws. */
   freeze: boolean;
   onFault: (error: unknown) => void;
   onChange: (change: Change<T>) => void;
@@ -28,7 +28,7 @@ export class StoreContents<T extends KubeObject> {
     return namespace === undefined ? [...this.table.objects.keys()] : this.table.list({ namespace }).map(tableKey);
   }
 
-  /** These are all there are, in the namespace or everywhere; what is not among them is deleted. */
+  /** Replaces the contents, of one namespace or of all; absent objects are deleted. */
   replaceAll(objects: readonly T[], namespace?: string): void {
     const keys = new Set(objects.map(tableKey));
     for (const key of this.#keysIn(namespace)) {
@@ -39,7 +39,7 @@ export class StoreContents<T extends KubeObject> {
     for (const object of objects) this.upsert(object, true);
   }
 
-  /** Out of sight: the objects are dropped, and who they were is kept. Nobody is told. */
+  /** Drops the objects and keeps tombstones, without events. */
   evict(namespace?: string): void {
     for (const key of this.#keysIn(namespace)) {
       const object = this.table.objects.get(key);
@@ -49,27 +49,28 @@ export class StoreContents<T extends KubeObject> {
     }
   }
 
-  /** Somebody whom we lost sight of has gone meanwhile. */
+  /** Emits the deletion of an evicted object, if there is a tombstone. */
   #confirmDeleted(key: string): void {
-    const ghost = this.tombstones.take(key) as T | undefined;
-    if (ghost) this.#options.onChange({ type: "deleted", object: ghost, old: ghost, initial: true, evicted: true });
+    const tombstone = this.tombstones.take(key) as T | undefined;
+    if (tombstone)
+      this.#options.onChange({ type: "deleted", object: tombstone, old: tombstone, initial: true, evicted: true });
   }
 
   /** `initial`: found by a list. */
   upsert(object: T, initial: boolean): void {
     const key = tableKey(object);
-    const ghost = this.tombstones.take(key) as T | undefined;
-    const before = ghost ?? this.table.objects.get(key);
-    const evicted = ghost && ({ evicted: true } as const);
+    const tombstone = this.tombstones.take(key) as T | undefined;
+    const before = tombstone ?? this.table.objects.get(key);
+    const evicted = tombstone && ({ evicted: true } as const);
     if (!before || !isSameUid(before, object)) return this.#add(object, { before, initial, ...evicted });
     const unchanged = before.metadata.resourceVersion === object.metadata.resourceVersion;
     if (unchanged && !initial) return;
-    // A relist may have prepared the same version in another way, so it is taken, silently.
+    // A relist may have transformed the same version differently: store it without an event.
     this.#set(object);
     if (!unchanged) this.#options.onChange({ type: "modified", object, old: before, initial, ...evicted });
   }
 
-  /** A new object, perhaps in the place of another one of its name. */
+  /** Adds a new object; an old one of the same name is deleted first. */
   #add(object: T, { before, initial, evicted }: { before: T | undefined; initial: boolean; evicted?: true }): void {
     if (before) {
       this.table.set(tableKey(object), undefined);
@@ -84,7 +85,7 @@ export class StoreContents<T extends KubeObject> {
     this.table.set(tableKey(object), object);
   }
 
-  /** `last` is the object as it was when it went. */
+  /** `last` is the object at its deletion. */
   remove(key: string, last: T, initial: boolean): void {
     const old = this.table.objects.get(key);
     if (!old) return this.#confirmDeleted(key);
@@ -92,7 +93,7 @@ export class StoreContents<T extends KubeObject> {
     this.#options.onChange({ type: "deleted", object: last, old, initial });
   }
 
-  /** Drops a namespace that is no longer looked at. Of one that is gone all is deleted; of one that is only unseen it is kept who was there. */
+  /** Stops serving a namespace. Objects of a deleted namespace are deleted; those of an unknown one leave tombstones. */
   removeNamespace(namespace: string, reason: NamespaceRemoval): void {
     if (reason === "deleted") return this.replaceAll([], namespace);
     this.evict(namespace);

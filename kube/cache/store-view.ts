@@ -1,16 +1,16 @@
-// A part of a store, as if it were watched by itself: one namespace, some labels. Costs no watch.
+// A view of a store, limited to one namespace or some labels. It needs no watch of its own.
 import type { KubeObject, ObjectKey } from "../api/object.ts";
 import type { Change, IndexFunction, ListFilter, ParkReason, SyncStatus, Store, WatchState } from "./reader.ts";
 import { NotInCache } from "./errors.ts";
 import { resourceId } from "../api/resource-ref.ts";
 
-/** What is in view. `labels`: a value, or undefined where the label's presence is enough. */
+/** `labels`: a value, or undefined where the label's presence is enough. */
 export interface ViewScope {
   namespace?: string | undefined;
   labels?: ReadonlyMap<string, string | undefined>;
 }
 
-/** `a=b`, `a==b` and `a`, by commas; undefined for any other selector. */
+/** Parses `a=b`, `a==b` and `a`, separated by commas; undefined for any other selector. */
 export function parseEqualitySelector(selector: string): ReadonlyMap<string, string | undefined> | undefined {
   const labels = new Map<string, string | undefined>();
   for (const term of selector.split(",")) {
@@ -36,7 +36,7 @@ export class StoreView<T extends KubeObject> implements Store<T> {
 
   find(key: ObjectKey): T | undefined {
     const { namespace } = this.#scope;
-    // Sight is asked about where we look, not where the key points.
+    // Readability of the view's namespace decides, not of the key's.
     if (namespace !== undefined && key.namespace !== namespace) return void this.#store.find({ ...key, namespace });
     return this.#ifMatching(this.#store.find(key));
   }
@@ -148,7 +148,7 @@ export class StoreView<T extends KubeObject> implements Store<T> {
     return this.#store.syncStatusOf(this.#scope.namespace);
   }
 
-  /** @throws NotPermitted, NotSynced when what is in view cannot be seen */
+  /** @throws NotPermitted, NotSynced when the view's namespace is unreadable */
   #requireReadable(): void {
     const { namespace } = this.#scope;
     if (namespace !== undefined) this.#store.find({ namespace, name: "" });
@@ -168,12 +168,12 @@ export class StoreView<T extends KubeObject> implements Store<T> {
     return true;
   }
 
-  /** What the change is to somebody who sees only this: whatever leaves is deleted, whatever enters is added. */
+  /** The change as the view shows it: an object that leaves the view is deleted, one that enters is added. */
   #toViewChange(change: Change<T>): Change<T> | undefined {
     const { object, initial } = change;
     const shown = this.#matches(object);
     if (change.type === "added") return shown ? change : undefined;
-    // Of one who was evicted no labels are known, so the listener hears of more than it must.
+    // A tombstone has no labels, so the view emits more deletions than necessary.
     const before = change.evicted ? this.#isInNamespace(change.old) : this.#matches(change.old);
     if (change.type === "deleted") return before ? change : undefined;
     if (shown) return before ? change : { type: "added", object, initial };

@@ -1,4 +1,4 @@
-// The cache of one kind: what was seen, the version reached, and whoever waits for it. Fed by one reflector, or by one for each namespace.
+// The cache of one watch: contents, sync status, waiters and listeners. One reflector writes it, or one for each namespace.
 import { StoreContents, type NamespaceRemoval } from "./store-contents.ts";
 import type { ReflectorStore } from "./reflector-store.ts";
 import type { KubeObject } from "../api/object.ts";
@@ -12,15 +12,15 @@ import { createWaiters } from "./waiters.ts";
 
 export interface StoreOptions<T extends KubeObject> {
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Deep-freezes objects, so that a reader that changes one throws. For tests. */
+  /** Deep-freezes objects, so that a mutation throws. For tests. */
   freeze?: boolean;
-  /** A listener or an index function threw. */
+  /** Receives errors of listeners and index functions. */
   onFault: (error: unknown) => void;
 }
 
 /**
- * A Store with its feeding side. Parking evicts the objects and remembers who they were, so that the next `replace` tells what was
- * really deleted. `split` makes it a store of namespaces, each with a feed and a state of its own; `replace` of the whole joins it again.
+ * A Store with its write side. Parking evicts the objects and keeps tombstones, so that the next `replace` emits the real deletions.
+ * `switchToNamespaces` gives each namespace its own writer and state; a cluster-wide `replace` switches back.
  */
 export class WritableStore<T extends KubeObject> extends StrictReads<T> implements Store<T>, ReflectorStore<T> {
   readonly ref: ResourceRef<T>;
@@ -32,15 +32,15 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
   readonly #waiters = createWaiters();
 
   constructor(ref: ResourceRef<T>, options: StoreOptions<T>) {
-    const sights = new SyncStatusTable(resourceId(ref));
+    const syncStatuses = new SyncStatusTable(resourceId(ref));
     const contents = new StoreContents<T>({
       freeze: options.freeze ?? false,
       onFault: options.onFault,
       onChange: (change) => this.#notifyChange(change),
     });
-    super(contents, sights);
+    super(contents, syncStatuses);
     this.ref = ref;
-    this.#syncStatuses = sights;
+    this.#syncStatuses = syncStatuses;
     this.#options = options;
     this.#contents = contents;
     for (const [name, of] of Object.entries(options.indexes ?? {})) this.addIndex(name, of);
@@ -74,17 +74,17 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
     return this.#syncStatuses.parkedNamespaces;
   }
 
-  /** Is each namespace watched by itself? */
+  /** Whether namespaces are watched one by one. */
   get isScoped(): boolean {
     return this.#syncStatuses.isScoped;
   }
 
-  /** Another one after every change of what can be seen. */
+  /** Changes with every change of readability. */
   get statusChangeCount(): number {
     return this.#syncStatuses.changeCount;
   }
 
-  /** Namespaces watched one by one, and those of them that are not being watched right now, in order; undefined when all is seen by one watch. */
+  /** Number of namespaces watched one by one, and those not in state "watching", sorted; undefined for a cluster-wide watch. */
   get namespaceWatches(): { count: number; notWatching: readonly string[] } | undefined {
     return this.#syncStatuses.namespaceCount > 0
       ? { count: this.#syncStatuses.namespaceCount, notWatching: this.#syncStatuses.notWatching }
@@ -128,15 +128,15 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
     return () => void this.#stateListeners.delete(listener);
   }
 
-  // Feeding, all by one watch
+  // Writes of a cluster-wide watch
 
   replace(objects: readonly T[], resourceVersion: string): void {
-    const wasSplit = this.#syncStatuses.isScoped;
+    const wasScoped = this.#syncStatuses.isScoped;
     this.#syncStatuses.switchToClusterWide();
     this.#contents.replaceAll(objects);
     const first = this.#syncStatuses.recordList(resourceVersion);
     this.#waiters.checkAll();
-    if (first || wasSplit) this.#notifyState();
+    if (first || wasScoped) this.#notifyState();
   }
 
   upsert(object: T): void {
@@ -155,8 +155,8 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
   }
 
   setState(state: WatchState, parkReason?: ParkReason): void {
-    const wasSplit = this.#syncStatuses.isScoped;
-    if (!this.#syncStatuses.setState(state, parkReason) && !(wasSplit && state === "parked")) return;
+    const wasScoped = this.#syncStatuses.isScoped;
+    if (!this.#syncStatuses.setState(state, parkReason) && !(wasScoped && state === "parked")) return;
     if (state === "parked") {
       this.#syncStatuses.switchToClusterWide();
       this.#contents.evict();
@@ -166,9 +166,9 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
     this.#notifyState();
   }
 
-  // Feeding, namespace by namespace
+  // Writes namespace by namespace
 
-  /** From now on each namespace has a feed of its own; until the first have listed, nothing is synced. */
+  /** Gives each namespace its own writer from now on; the store is not synced before their first lists. */
   switchToNamespaces(): void {
     if (this.#syncStatuses.isScoped) return;
     this.#contents.evict();
@@ -176,7 +176,7 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
     this.#notifyState();
   }
 
-  /** Every namespace that can hold objects of this kind has its feed by now. */
+  /** Every namespace that can hold objects of this kind has a writer. */
   markNamespacesComplete(): void {
     const before = this.synced;
     this.#syncStatuses.markComplete();
@@ -184,17 +184,17 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
     if (!before && this.synced) this.#notifyState();
   }
 
-  /** The feed of one namespace of a split store; it does nothing any more once that namespace is forgotten or the store joined. */
+  /** The write side of one namespace. It becomes a no-op when the namespace is removed or the store switches back. */
   namespaceStore(namespace: string): ReflectorStore<T> {
     const part = this.#syncStatuses.ensureNamespace(namespace);
     const isCurrent = (): boolean => this.#syncStatuses.isCurrent(part, namespace);
-    const reached = (version: string | undefined): void => {
+    const observe = (version: string | undefined): void => {
       this.#syncStatuses.observeNamespaceVersion(namespace, part, version);
       this.#waiters.checkAll();
     };
     const applyChange = (object: T, how: () => void): void => {
       if (isCurrent()) how();
-      reached(object.metadata.resourceVersion);
+      observe(object.metadata.resourceVersion);
     };
     return {
       ref: this.ref,
@@ -204,7 +204,7 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
       get state() {
         return part.state;
       },
-      observeVersion: reached,
+      observeVersion: observe,
       replace: (objects, resourceVersion) => {
         if (isCurrent()) this.#replaceNamespace(namespace, objects, resourceVersion);
       },
@@ -219,7 +219,7 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
     };
   }
 
-  /** The namespace is no longer watched. What was in it is deleted only when it is gone itself. */
+  /** The namespace is no longer watched; see NamespaceRemoval. */
   removeNamespace(namespace: string, reason: NamespaceRemoval): void {
     this.#contents.removeNamespace(namespace, reason);
     this.#syncStatuses.removeNamespace(namespace);

@@ -1,4 +1,4 @@
-// Reads of a store that throw rather than answer "empty" without having seen: each asks first whether what it reads is in sight.
+// Reads of a store that check readability first, instead of answering "empty" from an unreadable cache.
 import type { StoreContents } from "./store-contents.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
 import { labelIndex } from "./object-table.ts";
@@ -7,15 +7,15 @@ import { NotInCache, NotPermitted } from "./errors.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import type { SyncStatusTable } from "./scoped/sync-status-table.ts";
 
-/** As described in Reader and Store. */
+/** See Reader and Store. */
 export abstract class StrictReads<T extends KubeObject> {
   abstract readonly ref: ResourceRef<T>;
   readonly #contents: StoreContents<T>;
   readonly #syncStatuses: SyncStatusTable;
 
-  constructor(contents: StoreContents<T>, sights: SyncStatusTable) {
+  constructor(contents: StoreContents<T>, syncStatuses: SyncStatusTable) {
     this.#contents = contents;
-    this.#syncStatuses = sights;
+    this.#syncStatuses = syncStatuses;
   }
 
   find(key: ObjectKey): T | undefined {
@@ -69,7 +69,7 @@ export abstract class StrictReads<T extends KubeObject> {
     return this.#contents.table.objects.size;
   }
 
-  /** What stood there is out of sight, not gone. */
+  /** @throws NotPermitted when a tombstone shows that an evicted object may still exist */
   #refuseTombstone(namespace: string | undefined): void {
     if (namespace !== undefined)
       throw new NotPermitted(

@@ -1,8 +1,8 @@
-// What is left of objects whose watch is parked: who they were and under which index values they stood. No content is kept.
+// Tombstones of objects whose watch is parked: identity and index values, no content.
 import { keyOf, type KubeObject } from "../api/object.ts";
 import { createValueIndex, type ValueIndex } from "./value-index.ts";
 
-/** Filed values of an object, by the name of the index. */
+/** Values of an object by index name. */
 export type IndexedValues = ReadonlyMap<string, readonly string[]>;
 
 export class Tombstones {
@@ -31,7 +31,7 @@ export class Tombstones {
     }
   }
 
-  /** Removes and returns it. */
+  /** Removes and returns the tombstone. */
   take(key: string): KubeObject | undefined {
     const tombstone = this.#tombstones.get(key);
     if (!tombstone) return undefined;
@@ -42,14 +42,14 @@ export class Tombstones {
     return tombstone.object;
   }
 
-  /** The namespace of a ghost that stood under that value. */
+  /** The namespace of a tombstone with that index value. */
   namespaceByIndex(index: string, value: string): string | undefined {
     for (const key of this.#indexes.get(index)?.keys(value) ?? [])
       return this.#tombstones.get(key)?.object.metadata.namespace ?? "";
     return undefined;
   }
 
-  /** The namespace of the ghost with that uid. */
+  /** The namespace of the tombstone with that uid. */
   namespaceByUid(uid: string): string | undefined {
     return this.#uids.get(uid);
   }

@@ -1,23 +1,23 @@
-// What cannot be read now, for whoever shows it: watches that are not synced, and namespaces of them that are out of sight.
+// Watches that cannot be read now, for readiness and status.
 import type { ParkReason, Store, WatchState } from "./reader.ts";
 import { resourceId } from "../api/resource-ref.ts";
 
-/** A watch that is not synced. `parkReason` when it waits for a right or a kind. */
+/** A watch that is not synced. `parkReason` is set while it is parked. */
 export interface UnsyncedWatch {
   resource: string;
-  /** When only that one is out of sight. */
+  /** Set when only this namespace is parked. */
   namespace?: string;
   state: WatchState;
   parkReason?: ParkReason;
 }
 
-/** A controller, and what it cannot read. */
+/** A controller with its unreadable watches. */
 export interface UnsyncedController {
   controller: string;
   watches: UnsyncedWatch[];
 }
 
-/** Those of the stores that cannot be read now. */
+/** The unreadable watches of the stores. */
 export function listUnsyncedWatches(stores: readonly Store[]): UnsyncedWatch[] {
   return stores.flatMap((store) => {
     const resource = resourceId(store.ref);
@@ -32,7 +32,7 @@ export function listUnsyncedWatches(stores: readonly Store[]): UnsyncedWatch[] {
   });
 }
 
-/** Asked many times a minute by whoever shows it, so `look` is called again only after one of the stores has changed its state: the very same answer until then. */
+/** Caches `compute` until one of the stores changes its state; callers ask many times a minute. */
 export function cacheUntilStateChange<T extends object>(
   stores: readonly Store[],
   compute: () => T,

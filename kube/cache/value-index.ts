@@ -1,9 +1,9 @@
-// The index of a store: value -> keys. It knows keys and strings only, no objects.
+// An index from values to keys.
 
-/** Keys filed under values. A key has any number of values. */
+/** Maps values to keys. A key has any number of values. */
 export interface ValueIndex {
   keys(value: string): Iterable<string>;
-  /** Moves a key from the values it had to those it has. */
+  /** Replaces the values of a key. */
   update(key: string, from: readonly string[], to: readonly string[]): void;
   clear(): void;
 }

@@ -1,11 +1,11 @@
-// Callers that wait for a condition on changing state, each with a deadline. Checked on every change, never polled.
+// Callers that wait for a condition, each with a deadline. Checked on every change, never polled.
 
 export interface Waiters {
-  /** True as soon as `met` is, false at the deadline or when closed. */
+  /** Resolves to true when `condition` holds, to false at the deadline or on `close`. */
   wait(condition: () => boolean, deadlineMs: number): Promise<boolean>;
-  /** The state has changed: look again. */
+  /** Checks all conditions, after a change. */
   checkAll(): void;
-  /** Answers everybody with false. */
+  /** Resolves all waiters with false. */
   close(): void;
 }
 

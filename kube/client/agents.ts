@@ -1,37 +1,37 @@
-// Connection pools of one cluster: one for requests and one for watches, and the same again for each client certificate in use.
+// Connection pools of one cluster: one for requests and one for streams, for each client certificate in use.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { Agent } from "undici";
 
-/** What a connection shows of itself. Both are PEM. */
+/** A client certificate; both fields are PEM. */
 export interface ClientCertificate {
   cert: string;
   key: string;
 }
 
 export interface TlsOptions {
-  /** PEM; the system's authorities when left out. */
+  /** PEM; the system's authorities by default. */
   ca?: string;
   /** Skips verification. Never in production. */
   insecure?: boolean;
-  /** Verify the server under this name instead of the address's. */
+  /** Server name to verify instead of the address's. */
   serverName?: string;
 }
 
 export interface AgentPair {
   /** Short exchanges: at most 32 connections. */
   requests: Agent;
-  /** Long streams: as many connections as there are streams, so that they never starve requests. */
+  /** Streams: unbounded connections, so that they never starve requests. */
   streams: Agent;
 }
 
 export interface Agents {
-  /** Connections without a certificate unless one is given. A token must never travel beside our own certificate: the server would see us, not the caller. */
+  /** Without an argument: connections without a certificate. Never send a token over our own certificate: the server would authenticate us, not the caller. */
   forCertificate(certificate?: ClientCertificate): AgentPair;
   close(): Promise<void>;
 }
 
-/** Callers' certificates kept connected at once; the least recently used is closed when its requests have ended. */
+/** Certificates with open pools; the least recently used pool closes when its requests have ended. */
 export const MAX_CERTIFICATES = 128;
 
 export function createAgents(tls: TlsOptions): Agents {
@@ -56,7 +56,7 @@ export function createAgents(tls: TlsOptions): Agents {
     },
     async close() {
       const pairs = [withoutCertificate, ...byCertificate.values()];
-      // Begins the graceful close of each; destroying them then ends what is in flight.
+      // Starts a graceful close of each; destroy then aborts requests in flight.
       byCertificate.clear();
       await Promise.all(pairs.flatMap((pair) => [pair.requests.destroy(), pair.streams.destroy()]));
       await Promise.all(closing);
@@ -78,7 +78,7 @@ function createPair(tls: TlsOptions, certificate?: ClientCertificate): AgentPair
     ...(tls.serverName && { servername: tls.serverName }),
     ...certificate,
   };
-  // Deadlines are the caller's signals, so undici's own timers are off. HTTP/2 stays off until a soak test says otherwise.
+  // Callers bring deadlines as signals, so undici's timers are off. HTTP/2 stays off until a soak test has passed.
   const common = {
     connect,
     allowH2: false,

@@ -1,12 +1,12 @@
-// What a client of one cluster can do. Interface only; create-client.ts makes one.
+// The client of one cluster: interface only. create-client.ts implements it.
 import type { Dispatcher } from "undici";
 import type { KubeList, KubeObject, ObjectKey, ObjectMeta } from "../api/object.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import type { Status } from "./errors.ts";
 
 /**
- * Whom a client speaks as. `cert` and `key` are PEM.
- * Impersonation is sent with the client's own credential, which must be granted `impersonate`.
+ * The identity of a client. `cert` and `key` are PEM.
+ * Impersonation uses the client's own credential, which needs the permission `impersonate`.
  */
 export type Identity =
   | { kind: "token"; token: string }
@@ -20,7 +20,7 @@ export type Identity =
     }
   | { kind: "anonymous" };
 
-/** Every call: a signal to give up early; the deadline is 30 s unless said. Reads and writes alike. */
+/** Options of every call. The deadline is 30 s by default, for reads and writes. */
 export interface CallOptions {
   signal?: AbortSignal;
   deadlineMs?: number;
@@ -32,17 +32,17 @@ export interface ListOptions extends CallOptions {
   fieldSelector?: string;
   resourceVersion?: string;
   resourceVersionMatch?: "Exact" | "NotOlderThan";
-  /** Page size; 500 unless said. */
+  /** Page size; 500 by default. */
   limit?: number;
-  /** Answer metadata only (PartialObjectMetadata): apiVersion and kind are still the kind's own. */
+  /** Return metadata only (PartialObjectMetadata), with the kind's own apiVersion and kind. */
   metadata?: boolean | undefined;
 }
 
 export interface WriteOptions extends CallOptions {
   dryRun?: boolean;
-  /** Named in managedFields. The client's own default otherwise. */
+  /** The manager in managedFields; the client's default when absent. */
   fieldManager?: string;
-  /** Unknown fields: "Strict" refuses (our default), "Warn", "Ignore". */
+  /** Unknown fields: "Strict" rejects them (our default), "Warn", "Ignore". */
   fieldValidation?: "Strict" | "Warn" | "Ignore";
 }
 
@@ -58,7 +58,7 @@ export interface PatchOptions extends WriteOptions {
 
 export interface ApplyOptions extends PatchOptions {
   fieldManager: string;
-  /** Take fields over from other managers. False unless said: a conflict is a 409. */
+  /** Take fields over from other managers. False by default: a conflict is a 409. */
   force?: boolean;
 }
 
@@ -76,9 +76,9 @@ export interface WatchOptions {
   resourceVersion?: string;
   allowWatchBookmarks?: boolean;
   timeoutSeconds?: number;
-  /** Without a byte for so long the peer counts as dead (KubeError, code 0). timeoutSeconds and 30 s more unless said. */
+  /** Milliseconds without a byte after which the peer is dead (KubeError, code 0). timeoutSeconds plus 30 s by default. */
   stallMs?: number;
-  /** The server has accepted the watch. */
+  /** Called when the server has accepted the watch. */
   onOpen?: () => void;
   /** As in ListOptions. */
   metadata?: boolean | undefined;
@@ -91,27 +91,27 @@ export type WatchEvent<T extends KubeObject = KubeObject> =
   | { type: "BOOKMARK"; object: KubeObject }
   | { type: "ERROR"; object: Status };
 
-/** An answer whose body is read by the caller (logs, proxies). The caller must read or destroy the body. */
+/** A response whose body the caller must read or destroy (logs, proxies). */
 export interface StreamAnswer {
   code: number;
   headers: Record<string, string | string[] | undefined>;
   body: Dispatcher.ResponseData["body"];
 }
 
-/** One request as it was sent and answered, for counters. Never carries a credential or a body. */
+/** One sent request, for metrics. Never carries a credential or a body. */
 export interface RequestRecord {
   method: string;
   path: string;
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 without a response. */
   code: number;
   milliseconds: number;
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   attempt: number;
 }
 
 /**
- * A cluster, seen with one identity. All calls throw KubeError and nothing else. Answers are the caller's own to change.
- * 429 and 503 are retried as the server's Retry-After says (1 s when it does not), within the deadline, five times at most.
+ * A cluster, accessed with one identity. All calls throw KubeError and nothing else. Callers may mutate the results.
+ * 429 and 503 are retried after the server's Retry-After (default 1 s), within the deadline, at most five attempts.
  */
 export interface KubeClient {
   /** Address of the API server, without a trailing slash. */
@@ -119,48 +119,48 @@ export interface KubeClient {
 
   /** @throws KubeError NotFound when it does not exist. */
   get<T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, options?: CallOptions): Promise<T>;
-  /** undefined when it does not exist. Forbidden still throws. */
+  /** Returns undefined when the object does not exist. Forbidden throws. */
   find<T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, options?: CallOptions): Promise<T | undefined>;
-  /** All pages as one list. apiVersion and kind are filled in on every item. */
+  /** All pages as one list. Every item has apiVersion and kind. */
   list<T extends KubeObject>(ref: ResourceRef<T>, options?: ListOptions): Promise<KubeList<T>>;
-  /** Page by page; throws Gone (410) when the continue token expires on the way. */
+  /** Page by page; throws Gone (410) when the continue token expires. */
   pages<T extends KubeObject>(ref: ResourceRef<T>, options?: ListOptions): AsyncIterable<KubeList<T>>;
 
-  /** apiVersion and kind may be left out. The namespace is the object's own. */
+  /** apiVersion and kind are optional. The namespace comes from the object. */
   create<T extends KubeObject>(ref: ResourceRef<T>, object: Draft, options?: WriteOptions): Promise<T>;
-  /** Replaces; with metadata.resourceVersion set, only that version. */
+  /** Replaces the object; with metadata.resourceVersion, only that version. */
   update<T extends KubeObject>(ref: ResourceRef<T>, object: Draft, options?: WriteOptions): Promise<T>;
   updateStatus<T extends KubeObject>(ref: ResourceRef<T>, object: Draft, options?: WriteOptions): Promise<T>;
   patch<T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, patch: Patch, options?: PatchOptions): Promise<T>;
-  /** Server-side apply of what is given, and nothing else. */
+  /** Server-side apply of exactly the given fields. */
   apply<T extends KubeObject>(ref: ResourceRef<T>, object: Draft, options: ApplyOptions): Promise<T>;
-  /** The object as it was last seen, when it stays for finalizers, or the server's Status. */
+  /** Returns the object while finalizers keep it, else the server's Status. */
   delete<T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, options?: DeleteOptions): Promise<T | Status>;
 
-  /** Posts a review (TokenReview, SubjectAccessReview, …); the answer carries its status. Never retried beyond 429/503. */
+  /** Posts a review (TokenReview, SubjectAccessReview, …) and returns it with its status. */
   review<T extends KubeObject>(ref: ResourceRef<T>, body: { spec?: unknown }, options?: CallOptions): Promise<T>;
 
-  /** One watch connection, event by event, until the server ends it (the loop ends) or it fails (KubeError). No reconnects: see Reflector. */
+  /** One watch connection: ends when the server closes it, throws KubeError when it fails. It never reconnects; see Reflector. */
   watch<T extends KubeObject>(ref: ResourceRef<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
 
   /** Any other JSON request. `path` starts with a slash. */
   raw(method: string, path: string, body?: unknown, options?: CallOptions & { contentType?: string }): Promise<unknown>;
-  /** Any other request whose answer is read as a stream; a status of 400 or more throws. Only the head is under the deadline. */
+  /** Any other request with a streamed response; a status of 400 or more throws. The deadline covers the head only. */
   stream(
     method: string,
     path: string,
     options?: CallOptions & { headers?: Record<string, string>; body?: string | Buffer },
   ): Promise<StreamAnswer>;
 
-  /** The same cluster with another identity, on the shared connections (a certificate gets its own, kept in a bounded LRU). Cheap. */
+  /** The same cluster with another identity, on shared connections; a certificate gets its own, in a bounded LRU. Cheap. */
   as(identity: Identity): KubeClient;
-  /** The API server has refused our credential: read it anew, where it comes from somewhere. */
+  /** Reads the credential again from its source, after the API server has rejected it. */
   renew(): Promise<void>;
-  /** Ends all connections of this client and of those made from it by `as`. */
+  /** Closes all connections of this client and of clients derived by `as`. */
   close(): Promise<void>;
 }
 
-/** An object to be written: the type of the kind holds what a server returns, so what is sent is checked by the server. */
+/** An object to write. Its type is loose: the server validates it. */
 export interface Draft {
   apiVersion?: string;
   kind?: string;

@@ -1,4 +1,4 @@
-// What an identity puts on a request: which certificate the connection shows, and which headers are sent.
+// Credentials of an identity: a client certificate and request headers.
 import type { ClientCertificate } from "./agents.ts";
 import type { Identity } from "./client.ts";
 
@@ -7,10 +7,10 @@ export interface Credentials {
   headers: Record<string, string | string[]>;
 }
 
-/** Asked before every request; whoever gives it caches what is costly. `renew`: what was given last is refused, so no cache counts. */
+/** Called before every request, so it caches costly credentials. `renew`: the last credential was rejected, so bypass the cache. */
 export type CredentialSource = (options?: { renew?: boolean }) => Credentials | Promise<Credentials>;
 
-/** @throws TypeError when a value could not travel in a header. */
+/** @throws TypeError when a value cannot be sent in a header */
 export function toCredentials(identity: Identity, base: Credentials = { headers: {} }): Credentials {
   switch (identity.kind) {
     case "token":
@@ -37,9 +37,9 @@ function impersonation(identity: Extract<Identity, { kind: "impersonate" }>): Re
   return headers;
 }
 
-// Says which part is wrong but never shows it: it may be a credential.
+// The error names the field but never its value, which may be a credential.
 function headerSafe(value: string, what: string): string {
   if (!/^[\x20-\x7e]*$/.test(value))
-    throw new TypeError(`the ${what} of an identity holds characters that cannot travel in a header`);
+    throw new TypeError(`the ${what} of an identity contains characters that a header cannot carry`);
   return value;
 }

@@ -16,14 +16,14 @@ export interface Exchange {
   path: string;
   headers: Record<string, string | string[]>;
   body?: string | Buffer;
-  /** Milliseconds without a byte of the body after which the peer counts as dead. No limit unless said. */
+  /** Milliseconds without a body byte after which the peer is dead. Unlimited by default. */
   stallMs?: number;
   onRequest?: (record: RequestRecord) => void;
 }
 
 /**
- * Sends until there is an answer below 400. 429 and 503 wait as the server says (1 s otherwise); a broken connection is tried again
- * once, and only for GET, since a write may have happened. Everything else throws KubeError.
+ * Sends until a response below 400. 429 and 503 wait for Retry-After (default 1 s). A broken connection is retried once, and only for
+ * GET, since a write may have happened. Everything else throws KubeError.
  */
 export async function exchange(request: Exchange, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
   for (let attempt = 1; ; attempt++) {
@@ -37,14 +37,14 @@ export async function exchange(request: Exchange, signal: AbortSignal): Promise<
   }
 }
 
-/** Runs work under the caller's signal and the call's deadline, which ends with the work: a stream that goes on is the caller's alone. */
+/** Runs work under the caller's signal and the call's deadline. The deadline ends with the work; a stream that continues has the caller's signal only. */
 export async function withDeadline<T>(
   options: CallOptions | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const deadline = new AbortController();
   const timer = setTimeout(
-    () => deadline.abort(new DOMException("the deadline has passed", "TimeoutError")),
+    () => deadline.abort(new DOMException("deadline exceeded", "TimeoutError")),
     options?.deadlineMs ?? DEFAULT_DEADLINE_MS,
   );
   try {
@@ -54,7 +54,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Reads a JSON body. An empty one is undefined. */
+/** Parses a JSON body; undefined for an empty one. */
 export async function readJson(answer: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {
   const text = await answer.body.text().catch((cause: unknown) => {
     throw toKubeError(cause, signal);
@@ -66,7 +66,7 @@ export async function readJson(answer: Dispatcher.ResponseData, signal: AbortSig
   }
 }
 
-/** Any failure without an answer, as the one error of the client. */
+/** Converts a failure without a response to KubeError. */
 export function toKubeError(cause: unknown, signal?: AbortSignal): KubeError {
   if (cause instanceof KubeError) return cause;
   if (signal?.aborted) {
@@ -75,7 +75,7 @@ export function toKubeError(cause: unknown, signal?: AbortSignal): KubeError {
       {
         code: 0,
         reason: timedOut ? "Deadline" : "Aborted",
-        message: timedOut ? "the API server did not answer within the deadline" : "the request was given up",
+        message: timedOut ? "the API server did not answer within the deadline" : "the request was aborted",
       },
       { cause },
     );
@@ -130,7 +130,7 @@ async function toStatusError(answer: Dispatcher.ResponseData): Promise<KubeError
   );
 }
 
-// Proxies and some server paths answer plain text or HTML. Some repeat the request, credential and all, so nothing of it is kept but who spoke.
+// Proxies may answer plain text or HTML, and some echo the request with its credential, so keep only headers that identify them.
 function parseStatus(text: string, { statusCode, headers }: Dispatcher.ResponseData): Partial<Status> {
   try {
     const body = parseJson(text) as Partial<Status> | null;
@@ -143,7 +143,7 @@ function parseStatus(text: string, { statusCode, headers }: Dispatcher.ResponseD
   );
   return {
     reason: "",
-    message: `the API server's address answered ${statusCode}, but not as an API server does (${spoke.join(", ") || "no headers that tell who spoke"})`,
+    message: `the API server's address answered ${statusCode}, but not as an API server does (${spoke.join(", ") || "no identifying headers"})`,
   };
 }
 

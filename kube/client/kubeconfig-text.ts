@@ -1,14 +1,14 @@
-// The text of a kubeconfig for a cluster that we started ourselves.
+// Renders the kubeconfig of a cluster that this program runs.
 import { stringify } from "yaml";
 
-/** Users by token or by client certificate (PEM); the first is the current one. */
+/** Users by token or by client certificate (PEM). The first user is current. */
 export interface KubeconfigInput {
   server: string;
   ca: string;
   users: ({ name: string } & ({ token: string } | { cert: string; key: string }))[];
 }
 
-/** A kubeconfig with everything inside it, so that it can be copied anywhere. One context per user, of the user's name. */
+/** A self-contained kubeconfig. Each user has a context of the same name. */
 export function kubeconfigText({ server, ca, users }: KubeconfigInput): string {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   return stringify({

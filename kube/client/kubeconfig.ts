@@ -1,5 +1,5 @@
-// Where a cluster is and who we are, from a kubeconfig or from inside a pod. Plain token and certificate users are read here; exec plugins,
-// OIDC and the rest go through @kubernetes/client-node, which is imported only then, because it is slow to load.
+// Loads cluster access from a kubeconfig or a pod's service account. Handles plain token and certificate users; exec plugins,
+// OIDC and the rest use @kubernetes/client-node, imported on demand because it loads slowly.
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -39,22 +39,22 @@ const Kubeconfig = z.looseObject({
 });
 type UserEntry = z.output<typeof User>;
 
-/** What a kubeconfig says about one context. */
+/** Access from one context of a kubeconfig. */
 export interface KubeconfigAccess extends ClusterAccess {
   auth: Identity | CredentialSource;
-  /** Of the context; "default" when it names none. */
+  /** The context's namespace; "default" when it has none. */
   namespace: string;
   context: string;
 }
 
 export interface KubeconfigOptions {
-  /** A file; else $KUBECONFIG (its first entry), else ~/.kube/config. */
+  /** A file; by default the first entry of $KUBECONFIG, else ~/.kube/config. */
   path?: string;
-  /** Another context than the current one. */
+  /** The current context by default. */
   context?: string;
 }
 
-/** @throws Error that says which file and which part of it is wrong; never quotes a credential. */
+/** @throws Error that names the file and the wrong field, without credentials */
 export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<KubeconfigAccess> {
   const path = options.path ?? defaultPath();
   try {
@@ -69,7 +69,7 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<K
 
 const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** The service account of this pod. The token is read again each minute, since it is rotated. @throws Error outside a pod. */
+/** The pod's service account. Its token rotates, so it is read again each minute. @throws Error outside a pod */
 export async function loadInCluster(mount = ACCOUNT): Promise<KubeconfigAccess> {
   const host = process.env["KUBERNETES_SERVICE_HOST"];
   const port = process.env["KUBERNETES_SERVICE_PORT"] ?? "443";
@@ -143,7 +143,7 @@ function defaultPath(): string {
   );
 }
 
-/** Reads a token file at most once a minute, or when the token is refused. */
+/** Reads a token file at most once a minute, and after the token was rejected. */
 function tokenFile(path: string): CredentialSource {
   let known: { token: string; readAt: number } | undefined;
   return async ({ renew = false } = {}) => {
@@ -153,7 +153,7 @@ function tokenFile(path: string): CredentialSource {
   };
 }
 
-/** Everything else that kubectl understands. The library caches exec credentials until they expire. */
+/** Every other kind of user. The library caches exec credentials until they expire. */
 async function clientNodeAuth(from: { text: string; context: string }): Promise<CredentialSource> {
   const { KubeConfig } = await import("@kubernetes/client-node");
   const config = new KubeConfig();

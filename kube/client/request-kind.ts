@@ -1,8 +1,8 @@
-// What a request to an API server does, for whoever counts requests.
+// Classifies API server requests, for counters.
 
 /**
- * `read`: looks. `question`: a POST that is answered and changes nothing: a review (SubjectAccessReview, TokenReview, SelfSubject…), or a write as a dry run.
- * `lease`: the beat of replicas and leaders. `write`: would change an object.
+ * `read`: GET or HEAD. `question`: a POST without a change: a review (SubjectAccessReview, TokenReview, SelfSubject…) or a dry run.
+ * `lease`: a heartbeat of replicas and leaders. `write`: any other write.
  */
 export type RequestKind = "read" | "question" | "lease" | "write";
 

@@ -2,7 +2,7 @@
 import { parseJson } from "../api/parse-json.ts";
 
 const NEWLINE = 10;
-/** An API object is at most about 1.5 MiB in etcd; a line far beyond that is not a watch event. */
+/** etcd limits objects to about 1.5 MiB; a much longer line is no watch event. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
 /** One parsed value per line. @throws NotJson on a line that is not JSON. */

@@ -1,4 +1,4 @@
-// How a controller is written: definition, result, context, and the two ways to say "not now". run-controllers.ts runs them.
+// The API for writing a controller: definition, result, context and errors. run-controllers.ts runs it.
 import type { Logger } from "pino";
 import type { KubeClient, Draft } from "../client/client.ts";
 import type { Condition, KubeObject, ObjectKey, OwnerReference } from "../api/object.ts";
@@ -7,8 +7,8 @@ import type { ResourceRef } from "../api/resource-ref.ts";
 import type { Permission } from "../rbac/resource-rules.ts";
 
 /**
- * Waiting for something that a watch will tell us about: Ready=False with this reason, no retry, no error logged.
- * With `requeueAfterMs` it is also tried again by the clock.
+ * Waits for a change that an event reports: Ready=False with this reason, no retry, no logged error.
+ * With `requeueAfterMs` the key is also requeued after a delay.
  */
 export class NotReady extends Error {
   readonly reason: string;
@@ -28,7 +28,7 @@ export class NotReady extends Error {
   }
 }
 
-/** A person must act (change this object or another): Ready=False with this reason, no retry until something changes. */
+/** A person must act, on this object or another: Ready=False with this reason, no retry until something changes. */
 export class Stalled extends Error {
   readonly reason: string;
   constructor(reason: string, message: string, options: { cause?: unknown } = {}) {
@@ -38,110 +38,110 @@ export class Stalled extends Error {
   }
 }
 
-/** A condition as a reconcile states it; times and generation are the runtime's. */
+/** A condition as a reconcile returns it; the runtime adds times and generation. */
 export type ConditionDraft = Pick<Condition, "type" | "status" | "reason" | "message">;
 
-/** The Ready condition. `isFailure` tells a failure, a crash or a refusal from work under way: it is recorded as a Warning Event, and its end as a Normal one. */
+/** The Ready condition. `isFailure` distinguishes a failure from work in progress: it is recorded as a Warning Event, and its end as a Normal one. */
 export type ReadyDraft = Omit<ConditionDraft, "type"> & { isFailure?: true };
 
-/** What the object should look like around it. Everything is optional; what is left out is left alone, but for children. */
+/** The desired state around an object. Omitted fields are left alone, except children missing from `children`. */
 export interface ReconcileResult {
   /**
-   * All objects of the owned kinds that should exist. Applied server-side, by force, when they differ from the cache; owned objects
-   * that are not named here are deleted. apiVersion and kind are needed. Leave `children` out entirely to touch none.
+   * Every child of the owned kinds. A child that differs from the cache is applied server-side with force; other owned objects are
+   * deleted. apiVersion and kind are required. Omit `children` to leave all of them alone.
    */
   children?: readonly Draft[];
-  /** Created when absent, by server-side apply without force, so that defaults belong to nobody; never updated, never pruned, no owner label. Kinds must be in `owns` or `reads`. */
+  /** Created when absent by server-side apply without force, so that nobody owns the defaults; never updated or pruned, no owner label. Kinds must be in `owns` or `reads`. */
   createOnce?: readonly Draft[];
-  /** Top-level status fields. A field set to undefined is removed; one not named is left alone. Without conditions and observedGeneration. */
+  /** Top-level status fields, without conditions and observedGeneration. Undefined removes a field; omitted fields stay. */
   status?: Readonly<Record<string, unknown>>;
-  /** Further conditions beside Ready. A type once written stays until it is stated again. */
+  /** Conditions besides Ready. An omitted condition stays as it is. */
   conditions?: readonly ConditionDraft[];
-  /** The Ready condition when it is not simply True/Reconciled. */
+  /** The Ready condition, unless it is True/Reconciled. */
   ready?: ReadyDraft;
-  /** There is nothing new to say yet, and what this waits for wakes it: its status stays as it is, instead of being written twice. */
+  /** Skips the status write, when another event will soon reconcile the object again. */
   keepStatus?: true;
-  /** Labels and annotations this object must carry; undefined removes one. Merged into metadata, only on a difference. */
+  /** Labels and annotations to set; undefined removes one. Written only when they differ. */
   labels?: Readonly<Record<string, string | undefined>>;
   annotations?: Readonly<Record<string, string | undefined>>;
-  /** Owner references this object must carry, told apart by uid. Others of it stay; none is ever removed. */
+  /** Owner references to add, by uid. None is ever removed. */
   ownerReferences?: readonly OwnerReference[];
-  /** Published spec fields that the controller may write, as a merge patch on spec, only on a difference. */
+  /** Published spec fields that the controller may write, as a merge patch. Written only when they differ. */
   spec?: Readonly<Record<string, unknown>>;
-  /** Look again after this time even if nothing changes. */
+  /** Requeue the key after this time even without a change. */
   requeueAfterMs?: number;
 }
 
 export interface ReconcileContext {
-  /** Cached, synchronous, over all kinds this controller names. */
+  /** Cached, synchronous reads of all kinds that the controller names. */
   read: Reader;
-  /** For the rare side effect; children and status go through the result. */
+  /** For rare side effects; children and status belong into the result. */
   client: KubeClient;
   now: () => Date;
   log: Logger;
-  /** Aborted when the run ends. */
+  /** Aborted when the controllers stop. */
   signal: AbortSignal;
 }
 
-/** Keys to look at again, or a question to an index of the `for` kind: every object filed there is looked at again. */
+/** Keys to enqueue, or a query of the primary kind's indexes: every match is enqueued. */
 export type MapResult = readonly ObjectKey[] | Readonly<Record<string, string | readonly string[]>>;
 
-/** A foreign kind whose changes wake objects. Made by `watch`. */
+/** Another kind whose changes enqueue objects. Made by `watch`. */
 export interface WatchRule<T extends KubeObject = KubeObject> {
   ref: ResourceRef<T>;
-  /** Called with the new and, on a change, also the old object. */
+  /** Called with the new object and, on a change, the old one. */
   mapTo: (object: T, read: Reader) => MapResult;
   namespace?: string;
   labelSelector?: string;
 }
 
 export interface ControllerDefinition<T extends KubeObject = KubeObject> {
-  /** Unique, DNS label; it is in the field manager and the log. */
+  /** A unique DNS label, part of the field manager and of log lines. */
   name: string;
   /**
-   * `leaderless` (unless said): a pure function of what is observed, with deterministic names; all replicas run it at once.
-   * `singleton`: it has side effects that two processes must not have at once; it runs while this process leads (elected.ts).
+   * `leaderless` (default): a pure function of observed objects with deterministic names; all replicas run it.
+   * `singleton`: has side effects that must not happen twice; only the leader runs it (lease/leader-work.ts).
    */
   kind?: "leaderless" | "singleton";
   for: ResourceRef<T>;
   /** Kinds of the children. A kind may be owned by several controllers. */
   owns?: readonly ResourceRef[];
   watches?: readonly WatchRule[];
-  /** Kinds that reconcile reads without being woken by them. */
+  /** Kinds that `reconcile` reads, but whose changes enqueue nothing. */
   reads?: readonly ResourceRef[];
-  /** Indexes on the `for` kind, for Wake and for `read.byIndex`. */
+  /** Indexes on the primary kind, for map functions and `read.byIndex`. */
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Only these objects are this controller's business (a class, for example). The others are never touched by it. */
+  /** A predicate: the controller handles only these objects (of one class, for example) and never touches others. */
   selects?: (object: T) => boolean;
-  /** Objects under deletion do not come here. Must not change what it reads. */
+  /** Not called for terminating objects. Must not mutate cached objects. */
   reconcile: (object: T, context: ReconcileContext) => Promise<ReconcileResult> | ReconcileResult;
   /**
-   * Present on the object from before the first reconcile until `finalize` has returned. Needs `finalize`.
-   * `needsFinalizer` limits it to objects that need one.
+   * Added before the first reconcile and removed after `finalize` has returned. Requires `finalize`.
+   * `needsFinalizer` restricts it to objects that need one.
    */
   finalizer?: string;
   needsFinalizer?: (object: T) => boolean;
-  /** Clean-up under deletion. Returning means done; NotReady means not yet. After it, children are deleted and the finalizer is removed. Must be repeatable. */
+  /** Cleans up a terminating object. Return when done, throw NotReady to wait. Children and the finalizer are removed afterwards. Must be idempotent. */
   finalize?: (object: T, context: ReconcileContext) => Promise<void> | void;
-  /** The condition that sums up; "Ready" unless said. With another name status.observedGeneration is not written. */
+  /** The summary condition; "Ready" by default. With another name status.observedGeneration is not written. */
   condition?: string;
-  /** False for kinds without our status (Namespaces, …): nothing is written to /status. */
+  /** False for kinds without our status, such as Namespaces: /status is never written. */
   writesStatus?: boolean;
-  /** How many of its keys are worked on at once; 12 unless said. Fewer where it only says how things stand, so that what makes apps run goes first when there is much to do. */
+  /** Keys reconciled at the same time; 12 by default. Lower it for pure status controllers, so that others go first under load. */
   workers?: number;
   /**
-   * State outside the cluster that a reconcile reads: each is called once when the run starts and may then call `wake` at any
-   * time, until `signal` aborts. Keys that do not exist or are not selected are ignored.
+   * Event sources outside the cluster. Each is called once at the start and may call `enqueue` until `signal` aborts. Keys that do not
+   * exist or are not selected are ignored.
    */
-  sources?: readonly ((wake: (key: ObjectKey) => void, signal: AbortSignal) => void)[];
-  /** What it does to the cluster beyond what its result says: through `context.client`, and in `createOnce` of kinds that it only reads. For the generated roles. */
+  sources?: readonly ((enqueue: (key: ObjectKey) => void, signal: AbortSignal) => void)[];
+  /** Permissions beyond those that the definition implies: for `context.client`, and for `createOnce` of kinds that are only read. For the generated roles. */
   permissions?: readonly Permission[];
 }
 
-/** Typed at the definition, erased for the list of controllers. */
+/** A definition without its object type, for lists of controllers. */
 export type Controller = ControllerDefinition;
 
-/** Checks the definition and forgets the object type. */
+/** Validates the definition and erases its object type. */
 export function defineController<T extends KubeObject>(definition: ControllerDefinition<T>): Controller {
   if (!/^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/.test(definition.name))
     throw new Error(`controller name ${definition.name} is not a DNS label of at most 40 characters`);
@@ -150,7 +150,7 @@ export function defineController<T extends KubeObject>(definition: ControllerDef
   return definition as unknown as Controller;
 }
 
-/** A change of a `ref` object wakes what `wakes` says. */
+/** A change of a `ref` object enqueues the result of `mapTo`. */
 export function watch<T extends KubeObject>(
   ref: ResourceRef<T>,
   mapTo: (object: T, read: Reader) => MapResult,
@@ -159,13 +159,13 @@ export function watch<T extends KubeObject>(
   return { ref, mapTo, ...scope } as unknown as WatchRule;
 }
 
-/** The words that one platform puts on what its controllers make. kube/ itself knows none. */
+/** Labels and annotations by which one platform marks its children. */
 export interface OwnershipMarkers {
   /** Field managers are `<fieldManagerPrefix>-<controller name>`. */
   fieldManagerPrefix: string;
   /** Label of children: the owner's uid. */
   ownerLabel: string;
-  /** Label of children: the controller's name, so that two controllers owning one kind leave each other's children alone. */
+  /** Label of children: the controller's name. Two controllers that own one kind leave each other's children alone. */
   controllerLabel: string;
   /** Annotation of children: the owner's key, `namespace/name`. */
   ownerAnnotation: string;

@@ -6,14 +6,14 @@ import type { Permission, Verb } from "../rbac/resource-rules.ts";
 
 export const LIST_WATCH_VERBS: readonly Verb[] = ["get", "list", "watch"];
 
-/** What the runtime does for a controller of this definition, and what the controller says that it does besides. */
+/** The permissions that the definition implies, plus those that it declares. */
 export function permissionsOf(controller: Controller): Permission[] {
   const { for: own, owns = [], reads = [], watches = [], writesStatus = true, permissions = [] } = controller;
   return [
-    // Labels, finalizers and published fields are patched.
+    // The runtime patches labels, finalizers and published fields.
     { resource: own, verbs: [...LIST_WATCH_VERBS, "patch"] },
     ...(writesStatus ? statusPermissions(own) : []),
-    // An apply that makes the object needs both.
+    // An apply that creates needs both create and patch.
     ...owns.map((on): Permission => ({ resource: on, verbs: [...LIST_WATCH_VERBS, "create", "patch", "delete"] })),
     ...[...reads, ...watches.map(({ ref }) => ref)].map((on): Permission => ({
       resource: on,

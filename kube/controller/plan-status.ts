@@ -1,4 +1,4 @@
-// Which patch, if any, brings an object's status to what a reconcile has found. Pure: the time is given.
+// Plans the status patch of a reconcile. Pure: the time is an argument.
 import { isDeepStrictEqual } from "node:util";
 import type { ConditionDraft } from "./controller.ts";
 import { mergeDiffNamed } from "../api/merge-diff.ts";
@@ -10,12 +10,12 @@ export interface PlanStatusInput {
   /** As in ReconcileResult. */
   status?: Readonly<Record<string, unknown>> | undefined;
   conditions: readonly ConditionDraft[];
-  /** Write status.observedGeneration. */
+  /** Whether to write status.observedGeneration. */
   writesObservedGeneration: boolean;
   now: Date;
 }
 
-/** The body of a merge patch on /status, or undefined when the status is as it should be. */
+/** The body of a merge patch on /status, or undefined without a difference. */
 export function planStatus({
   object,
   status,
@@ -34,13 +34,13 @@ export function planStatus({
   const after = mergeConditions(before, conditions, { generation, now });
   if (after !== before) patch["conditions"] = after;
   if (Object.keys(patch).length === 0) return undefined;
-  // The list of conditions is replaced whole, so nobody else's may have come in between.
+  // The patch replaces the whole list, so it carries resourceVersion to keep other writers' conditions.
   return after === before
     ? { status: patch }
     : { metadata: { resourceVersion: object.metadata.resourceVersion }, status: patch };
 }
 
-/** The list with the drafts in it; the very same list when nothing changes. lastTransitionTime moves only with the status. */
+/** Merges the drafts into the list; returns the same list when nothing changes. lastTransitionTime changes only with the status. */
 export function mergeConditions(
   before: readonly Condition[],
   drafts: readonly ConditionDraft[],

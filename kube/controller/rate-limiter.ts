@@ -1,10 +1,10 @@
-// How soon a failed key may be tried again: its own growing delay, or a shared bucket's if that is longer.
+// Retry delays: the key's exponential backoff, or a shared token bucket if that takes longer.
 
 export interface RateLimits {
-  /** First delay of a key; doubles with each failure in a row. */
+  /** First delay of a key; doubles with each consecutive failure. */
   minMs: number;
   maxMs: number;
-  /** Retries a second over all keys, and how many may come at once. */
+  /** Retries per second over all keys, and the burst. */
   perSecond: number;
   burst: number;
 }
@@ -12,9 +12,9 @@ export interface RateLimits {
 export const DEFAULT_RATE_LIMITS: RateLimits = { minMs: 5, maxMs: 1_000_000, perSecond: 10, burst: 100 };
 
 export interface RateLimiter {
-  /** Counts a failure and says how many milliseconds to wait. */
+  /** Counts a failure and returns the delay in milliseconds. */
   when(key: string): number;
-  /** The key has succeeded. */
+  /** Resets the key after a success. */
   forget(key: string): void;
 }
 
@@ -24,7 +24,7 @@ export function createRateLimiter(limits: RateLimits, now: () => number): RateLi
   let tokens = limits.burst;
   let filledAt = now();
 
-  // Tokens may go below zero: each debt is a place in the future, so retries are spread and none is refused.
+  // Tokens may become negative: each debt reserves a later slot, so retries spread out and none is dropped.
   const reserve = (): number => {
     const time = now();
     tokens = Math.min(limits.burst, tokens + ((time - filledAt) / 1000) * limits.perSecond);

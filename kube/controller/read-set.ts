@@ -1,5 +1,5 @@
-// Whether what a reconcile has read is still so on the server. Asked before a child is deleted, or written again after somebody else undid it:
-// a replica whose watch has gone silent would otherwise fight the others for as long as it does not notice.
+// The objects that one reconcile has read, and a live check that they are current. It runs before a child is deleted or rewritten after
+// another writer's change: otherwise a replica with a dead watch would fight the others until it notices.
 import pLimit from "p-limit";
 import type { KubeClient } from "../client/client.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
@@ -8,11 +8,11 @@ import { NotSynced } from "../cache/errors.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 
 export interface ReadSet {
-  /** Reads as the given reader does, and remembers what was read by key. Lists and indexes are not remembered. */
+  /** The given reader; records reads by key, but not lists and indexes. */
   read: Reader;
-  /** Remembers an object that was not read here, or that we have written since. */
+  /** Records an object that was read elsewhere, or that we have written since. */
   add<T extends KubeObject>(ref: ResourceRef<T>, object: T): void;
-  /** One live read for each object remembered; asked once, and answered within CONFIRM_MS. @throws NotSynced when one is not as it was read, KubeError */
+  /** Reads every recorded object from the API server, once, within VERIFY_TIMEOUT_MS. @throws NotSynced when one has changed, KubeError */
   verify(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ interface RecordedRead {
 const VERIFY_TIMEOUT_MS = 10_000;
 const CONCURRENCY = 8;
 
-/** Inputs of one reconcile. */
+/** One per reconcile. */
 export function createReadSet(read: Reader, client: KubeClient): ReadSet {
   const reads = new Map<string, RecordedRead>();
   let verification: Promise<void> | undefined;
@@ -50,7 +50,7 @@ export function createReadSet(read: Reader, client: KubeClient): ReadSet {
     read: {
       ...read,
       find: (ref, key) => record(ref, key, read.find(ref, key)),
-      // What is absent is remembered too, before that is thrown.
+      // Record an absent object before `get` throws.
       get: (ref, key) => record(ref, key, read.find(ref, key)) ?? read.get(ref, key),
     },
     add: (ref, object) => void record(ref, object.metadata, object),

@@ -1,16 +1,16 @@
-// How a reconcile ended: what the Ready condition says of it, and when the key is looked at again.
+// Outcome of a reconcile: the Ready condition and when to requeue the key.
 import { isConflict, isUnreachable, KubeError } from "../client/errors.ts";
 import { NotReady, type ReadyDraft, type ReconcileResult, Stalled } from "./controller.ts";
 import { flattenErrors } from "./aggregate-errors.ts";
 import type { RequeueAction } from "./workqueue.ts";
 import { NotPermitted, NotSynced } from "../cache/errors.ts";
 
-/** The summary for the Ready condition, and what to do with the key. */
+/** The Ready condition, and the action for the key. */
 export interface ReconcileOutcome {
   result: ReconcileResult;
   ready: ReadyDraft;
   requeue: RequeueAction;
-  /** To be thrown after the status is written. */
+  /** Thrown after the status is written. */
   fault?: Error;
 }
 
@@ -18,12 +18,12 @@ export const DONE: RequeueAction = { kind: "done" };
 export const RECONCILED = { status: "True", reason: "Reconciled", message: "" } as const;
 const MAX_MESSAGE = 4096;
 
-/** Somebody else was quicker, or the cache is behind: nothing is wrong, so it is tried again and nothing is said. */
+/** A conflict or a stale cache: nothing is wrong, so retry without a condition. */
 export function isStaleRead(error: unknown): boolean {
   return flattenErrors(error).every((one) => isConflict(one) || one instanceof NotSynced);
 }
 
-/** It says nothing about the object, or could not be written anyway. */
+/** Skip the status: nothing is known about the object, or it could not be written anyway. */
 export function keepsStatus({ fault, result, ready }: ReconcileOutcome): boolean {
   if (fault === undefined) return result.keepStatus === true && ready === RECONCILED;
   return flattenErrors(fault).every((one) => one instanceof NotSynced || isUnreachable(one));
@@ -33,7 +33,7 @@ export function toRequeue(afterMs: number | undefined): RequeueAction {
   return afterMs === undefined ? DONE : { kind: "requeue", afterMs };
 }
 
-/** Of an AggregateError the worst part gives the reason, and all of them speak in the message. */
+/** For an AggregateError the worst error gives the reason, and the message lists all. */
 export function toReconcileOutcome(error: unknown): ReconcileOutcome {
   return error instanceof AggregateError ? toAggregateOutcome(error) : toSingleOutcome(error);
 }
@@ -47,13 +47,13 @@ function toSingleOutcome(error: unknown): ReconcileOutcome {
   });
   if (error instanceof NotReady) return toWaitingOutcome(error);
   if (error instanceof Stalled) return failed(error.reason, error.message);
-  // The watch that resumes wakes everybody who waits for it.
+  // The resumed watch enqueues every key that waits.
   if (error instanceof NotPermitted) return failed("PermissionMissing", error.message);
   if (error instanceof KubeError && error.code !== 0) return failed(error.reason || "Refused", error.message, error);
-  // Only the log knows more: the text of an unforeseen error may hold anything.
+  // Details go to the log only: the text of an unexpected error may hold anything.
   return failed(
     "InternalError",
-    "an unexpected fault; it is tried again, and the platform's log tells more",
+    "unexpected error; it is retried, and the platform's log has the details",
     toError(error),
   );
 }
@@ -69,7 +69,7 @@ function toWaitingOutcome({ reason, message, requeueAfterMs, isFailure }: NotRea
 function toAggregateOutcome(error: AggregateError): ReconcileOutcome {
   const errors = flattenErrors(error);
   const reported = errors.filter((part) => !isStaleRead(part));
-  // Several unforeseen ones have one text.
+  // Unexpected errors share one text.
   const outcomes = (reported.length > 0 ? reported : errors).map(toSingleOutcome);
   const worst =
     outcomes.find(({ fault }) => fault && !isUnreachable(fault)) ??
@@ -92,5 +92,5 @@ function earliestRequeue(outcomes: readonly ReconcileOutcome[]): RequeueAction {
 }
 
 function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error("something that is not an Error was thrown", { cause: error });
+  return error instanceof Error ? error : new Error("a value that is no Error was thrown", { cause: error });
 }

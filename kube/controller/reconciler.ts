@@ -1,4 +1,4 @@
-// What happens to one key: read, finalize or reconcile, and then every write that follows from the result. The only place that writes for controllers.
+// One pass over a key: read, finalize or reconcile, then every write of the result. Only this file writes for controllers.
 import type { Logger } from "pino";
 import type { EventRecorder } from "./event-recorder.ts";
 import type { OwnedObjects } from "./owned-objects.ts";
@@ -35,24 +35,24 @@ export interface ReconcilerOptions {
   ownedObjects: OwnedObjects;
   context: ReconcileContext;
   log: Logger;
-  /** Every patch of the object carries the version it was decided on. */
+  /** Every patch of the object carries the resourceVersion it was planned on. */
   hasOptimisticLock?: boolean;
-  /** Is told which keys do not get on. */
+  /** Receives keys that read a stale cache. */
   staleCaches?: StaleCacheMonitor;
-  /** Gets the failures and recoveries that Ready conditions state. */
+  /** Receives failures and recoveries of Ready conditions. */
   events?: EventRecorder;
 }
 
 export interface Reconciler {
-  /** One turn for the key; what it throws is a fault and is to be tried again. */
+  /** Processes the key once; a thrown error is a fault to retry. */
   reconcile(key: ObjectKey): Promise<RequeueAction>;
-  /** The owner with that uid is (or seems) gone; its children are looked after at the next turn of the key. */
+  /** The owner with that uid seems deleted; its children are checked when the key is processed next. */
   ownerDeleted(key: string, uid: string): void;
-  /** Keys whose gone owners still have children, perhaps out of sight. */
+  /** Keys of deleted owners that may still have children. */
   keysWithOrphans(): string[];
 }
 
-/** So long the version that a patch was refused at is not tried again: the watch brings a newer one. Then once more, should another reason have refused it. */
+/** How long a version that the server rejected is not retried, since the watch will bring a newer one. Then once more, in case of another cause. */
 const REFUSED_VERSION_TTL_MS = 5_000;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
@@ -61,10 +61,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
 class KeyReconciler implements Reconciler {
   readonly #options: ReconcilerOptions;
-  /** Answers to our own writes that the cache has not caught up with. */
+  /** Answers to our writes that the cache has not reached. */
   readonly #lastWrites = new Map<string, KubeObject>();
   readonly #deletedOwners = new Map<string, Set<string>>();
-  /** Versions at which the server has refused our patch, since it has a newer one; by key. */
+  /** Versions that the server rejected as outdated, by key. */
   readonly #refusedVersions = new Map<string, { version: string; at: number }>();
   readonly #readyEvents = createReadyEvents();
 
@@ -87,7 +87,7 @@ class KeyReconciler implements Reconciler {
       return await this.#reconcileKey(key);
     } catch (error) {
       this.#options.staleCaches?.clear(keyOf(key));
-      // It can be neither read nor told; the watch that resumes wakes it.
+      // Neither the object nor its status is accessible; the resumed watch enqueues it.
       if (error instanceof NotPermitted) return DONE;
       throw error;
     }
@@ -140,7 +140,7 @@ class KeyReconciler implements Reconciler {
     return this.#write(object, outcome, readSet);
   }
 
-  /** Its own kind is one of them: it may be what has gone silent. */
+  /** The primary kind is included, because its watch may be the dead one. */
   #readSetFor(object: KubeObject): ReadSet {
     const { controller, context } = this.#options;
     const readSet = createReadSet(context.read, context.client);
@@ -161,7 +161,7 @@ class KeyReconciler implements Reconciler {
         await this.#options.ownedObjects.sync(current, outcome.result.children, readSet.verify);
     } catch (error) {
       if (isStaleRead(error)) throw error;
-      // A status may name what was to be created: it must not be said before that is there.
+      // The status may refer to objects of `createOnce`, so it needs them to exist.
       last = { ...toReconcileOutcome(error), result: hasCreated ? outcome.result : {} };
     }
     return this.#complete(current, last);
@@ -203,7 +203,7 @@ class KeyReconciler implements Reconciler {
     if (event) this.#options.events?.record(object, this.#options.fieldManager, event);
   }
 
-  /** An object under deletion: clean up, then let it go. Without our finalizer it is none of our business. */
+  /** Finalizes a terminating object. Without our finalizer it is none of our business. */
   async #finalize(object: KubeObject): Promise<RequeueAction> {
     const { controller, context, ownedObjects } = this.#options;
     if (!controller.finalizer || !object.metadata.finalizers?.includes(controller.finalizer)) return DONE;
@@ -217,11 +217,11 @@ class KeyReconciler implements Reconciler {
     return DONE;
   }
 
-  /** The object was selected once and is not any more: what we made for it goes, as under deletion. */
+  /** The object is no longer selected: remove its children and finalizer, as on deletion. */
   async #releaseUnselected(object: KubeObject): Promise<RequeueAction> {
     const { controller, context, ownedObjects } = this.#options;
     const owned = ownedObjects.listOwnedBy(object.metadata.uid ?? "");
-    // It may be selected again, where our view of it is old.
+    // A stale cache may show an outdated selection.
     if (owned.length > 0) await this.#readSetFor(object).verify();
     await ownedObjects.remove(owned);
     if (!controller.finalizer || !object.metadata.finalizers?.includes(controller.finalizer)) return DONE;
@@ -230,12 +230,12 @@ class KeyReconciler implements Reconciler {
     return DONE;
   }
 
-  /** Children of owners that are gone. The server is asked, because another replica's owner may be newer than our cache. */
+  /** Deletes children of deleted owners. Asks the server, because another replica's owner may be newer than our cache. */
   async #deleteOrphans(key: ObjectKey): Promise<void> {
     const id = key.namespace ? `${key.namespace}/${key.name}` : key.name;
     const { ownedObjects, client, controller } = this.#options;
     for (const uid of this.#deletedOwners.get(id) ?? []) {
-      // Where there is an owner reference, Kubernetes' own garbage collection does it.
+      // Kubernetes garbage-collects children with an owner reference.
       const orphans = ownedObjects
         .listOwnedBy(uid)
         .filter(({ child }) => !child.metadata.ownerReferences?.some((reference) => reference.uid === uid));
@@ -292,7 +292,7 @@ class KeyReconciler implements Reconciler {
         throw error;
       });
     const { uid, deletionTimestamp, finalizers } = answer.metadata;
-    // The last finalizer has gone and the object with it: perhaps the cache knows already, and nothing would ever forget it here.
+    // After the last finalizer the object is deleted, and no event may come to forget it here.
     if (uid && !(deletionTimestamp && !finalizers?.length)) this.#lastWrites.set(uid, answer);
     return answer;
   }
@@ -301,7 +301,7 @@ class KeyReconciler implements Reconciler {
     if (this.#refusedVersions.get(keyOf(key))?.version !== version) this.#refusedVersions.delete(keyOf(key));
   }
 
-  /** The cache is known to be behind, so the server would refuse it again. @throws NotSynced */
+  /** The cache lags behind, so the server would reject the patch again. @throws NotSynced */
   #requireNotRefused({ metadata }: KubeObject, version: string | undefined): void {
     const refused = this.#refusedVersions.get(keyOf(metadata));
     if (
@@ -313,7 +313,7 @@ class KeyReconciler implements Reconciler {
     throw new NotSynced(resourceId(this.#options.controller.for), metadata.namespace);
   }
 
-  /** The cached object, or the answer to our own last write while the cache is behind it. */
+  /** The cached object, or the answer to our last write while the cache lags behind it. */
   #newest(cached: KubeObject): KubeObject {
     const uid = cached.metadata.uid ?? "";
     const written = this.#lastWrites.get(uid);
@@ -329,7 +329,7 @@ function findCondition(object: KubeObject, type: string): Condition | undefined 
   return status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** The list is replaced whole, so it carries the version it was read at. */
+/** The patch replaces the whole list, so it carries resourceVersion. */
 function missingOwnerReferences(
   { metadata }: KubeObject,
   wanted: readonly OwnerReference[],

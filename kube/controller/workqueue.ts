@@ -1,13 +1,13 @@
-// A work queue of keys: each key once, one worker per key, delays, priorities, and retries that slow down.
+// A rate-limited, deduplicating priority queue of keys, with one worker per key.
 import { createRateLimiter, DEFAULT_RATE_LIMITS, type RateLimits } from "./rate-limiter.ts";
 
-/** What became of a key: nothing more to do, look again later, or failed (retry by the limits; keeps its priority). */
+/** Result of processing a key: done, requeue after a delay, or retry by the rate limits with the same priority. */
 export type RequeueAction = { kind: "done" } | { kind: "requeue"; afterMs: number } | { kind: "retry" };
 
 export interface AddOptions {
-  /** Higher goes first; 0 unless said. What the first listing finds comes with LOW_PRIORITY. */
+  /** Higher goes first; 0 by default. Keys of the first list have LOW_PRIORITY. */
   priority?: number;
-  /** Not before this many milliseconds. */
+  /** Delay in milliseconds. */
   afterMs?: number;
 }
 
@@ -15,32 +15,32 @@ export const LOW_PRIORITY = -100;
 
 export interface Workqueue {
   /**
-   * Adds a key. A key that already waits keeps its place, its earliest time and its highest priority (a raised one moves to the end of
-   * its new class). A key being worked on is worked on once more afterwards.
+   * Adds a key. A waiting key keeps its place, its earliest time and its highest priority; a raised one moves to the end of its new
+   * class. A key in processing is processed once more afterwards.
    */
   add(key: string, options?: AddOptions): void;
-  /** Keys ready or delayed; those in work not counted. */
+  /** Number of ready and delayed keys. */
   readonly depth: number;
-  /** Nothing is ready or in work. */
+  /** No key is ready or in processing. */
   readonly isIdle: boolean;
-  /** Resolves when nothing is ready or in work (delayed keys do not count). */
+  /** Resolves when no key is ready or in processing; delayed keys do not count. */
   idle(): Promise<void>;
-  /** Takes no more keys, drops those that wait, and resolves when work in progress has ended. */
+  /** Accepts no more keys, drops waiting ones, and resolves when processing has ended. */
   close(): Promise<void>;
 }
 
 export interface WorkqueueOptions {
-  /** Never called for the same key twice at a time. A rejection is a retry. */
+  /** Never runs twice at the same time for one key. A rejection means retry. */
   process: (key: string) => Promise<RequeueAction>;
   workers: number;
-  /** Told of each rejection of `work`. */
+  /** Receives each rejection of `process`. */
   onFault: (key: string, error: unknown) => void;
   rateLimits?: Partial<RateLimits>;
   /** Monotonic milliseconds. */
   now?: () => number;
 }
 
-/** Node's timers take no more; a longer delay is cut and then waited out again. */
+/** Limit of Node's timers; longer delays are split. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export function createWorkqueue(options: WorkqueueOptions): Workqueue {
@@ -57,12 +57,12 @@ class PriorityWorkqueue implements Workqueue {
   readonly #options: WorkqueueOptions;
   readonly #now: () => number;
   readonly #rateLimiter;
-  /** Ready keys by priority; a Map keeps the order of arrival. */
+  /** Ready keys by priority; a Map keeps insertion order. */
   readonly #ready = new Map<number, Map<string, true>>();
   readonly #priorities = new Map<string, number>();
   readonly #delayed = new Map<string, Delayed>();
   readonly #processing = new Map<string, Promise<void>>();
-  /** Added while in work: at once (highest priority), and later (earliest time, highest priority). */
+  /** Keys added during processing: immediate (highest priority) and delayed (earliest time, highest priority). */
   readonly #readded = new Map<string, { nowAt?: number; later?: { readyAt: number; priority: number } }>();
   readonly #idleWaiters = new Set<() => void>();
   #closed = false;
@@ -123,7 +123,7 @@ class PriorityWorkqueue implements Workqueue {
   #onDelayElapsed(key: string): void {
     const entry = this.#delayed.get(key);
     if (!entry) return;
-    // A timer may fire up to a millisecond early, and long delays come in pieces.
+    // A timer may fire a millisecond early, and long delays are split.
     if (entry.readyAt - this.#now() > 1) return this.#delay(key, entry.priority, entry.readyAt);
     this.#makeReady(key, entry.priority);
     this.#dispatch();
@@ -163,7 +163,7 @@ class PriorityWorkqueue implements Workqueue {
   }
 
   async #process(key: string, priority: number): Promise<void> {
-    // The worker starts in a later turn, so that `add` returns before any work is done.
+    // Start in a later microtask, so that `add` returns first.
     await Promise.resolve();
     let outcome: RequeueAction;
     try {

@@ -1,4 +1,4 @@
-// Is this configuration in force in every replica? Each replica reports what it has taken in; one sums it up. Never too early: members are counted, not guessed.
+// Whether every replica has applied a configuration object: each replica reports, a singleton aggregates. Members are listed live, never guessed.
 import type { Logger } from "pino";
 import { untilAborted } from "../client/until-aborted.ts";
 import { ConfigMap } from "../api/builtin.ts";
@@ -13,26 +13,26 @@ import type { ReadinessTracker } from "../server/readiness.ts";
 import type { Store } from "../cache/reader.ts";
 import type { ObjectOf, ResourceRef } from "../api/resource-ref.ts";
 
-/** What one replica says of one object. */
+/** One replica's report on one object. */
 export interface Report {
   /** Identity of the replica. */
   replica: string;
-  /** uid of its Lease: another life has taken in nothing yet. */
+  /** uid of its Lease: a restarted replica has applied nothing yet. */
   leaseUid: string;
   uid: string;
   generation: number;
-  /** Why it could not be taken in; empty when it was. */
+  /** Why the object could not be applied; empty on success. */
   error: string;
 }
 
 export interface Enforcement {
   enforced: boolean;
-  /** Replicas that have not taken in this generation. */
+  /** Replicas that have not applied this generation. */
   pendingReplicas: string[];
   errors: { replica: string; error: string }[];
 }
 
-/** In force when every member has taken in this very object in its present generation, and it is not on its way out. Pure. */
+/** Enforced when every member has applied this uid and generation, and the object is not terminating. Pure. */
 export function planEnforcement(
   object: KubeObject,
   members: readonly Pick<Member, "identity" | "leaseUid">[],
@@ -64,16 +64,16 @@ export function planEnforcement(
   };
 }
 
-/** Where reports are kept, and the label and annotation that tell whose they are. */
+/** Where reports are stored, and the label and annotation that identify their object. */
 export interface ReportLocation {
   namespace: string;
-  /** Label with the plural of the kind reported on. */
+  /** Label with the plural of the reported kind. */
   label: string;
-  /** Annotation with the key of the object reported on. */
+  /** Annotation with the key of the reported object. */
   annotation: string;
 }
 
-/** The name of a report: parts with their dashes doubled, so that no two triples give one name. */
+/** The name of a report. Dashes inside its parts are doubled, so that names are unique. */
 export function reportName(replica: string, ref: ResourceRef, key: ObjectKey): string {
   return [replica, ref.plural, ...(key.namespace ? [key.namespace] : []), key.name]
     .map((part) => part.replaceAll("-", "--"))
@@ -82,15 +82,15 @@ export function reportName(replica: string, ref: ResourceRef, key: ObjectKey): s
 
 export interface ReportingOptions<T extends KubeObject> {
   client: KubeClient;
-  /** The configuration as this replica sees it. */
+  /** The configuration objects of this replica. */
   store: Store<T>;
   membership: Membership;
   location: ReportLocation;
-  /** Takes the object in; what it throws is reported. */
+  /** Applies the object; an error is reported. */
   apply: (object: T) => Promise<void> | void;
-  /** The object is gone. */
+  /** The object was deleted. */
   onDeleted?: (object: T) => void;
-  /** Holds readiness until what is there has been taken in. */
+  /** Keeps the process unready until the existing objects are applied. */
   tracker?: ReadinessTracker;
   signal: AbortSignal;
   log: Logger;
@@ -101,15 +101,15 @@ export interface Reporting {
   readonly stopped: Promise<void>;
 }
 
-/** Takes in every object of the store, now and on every change, and reports it; another life of this replica reports everything anew. Its reports go with the Lease of this replica. */
+/** Applies and reports every object of the store, now and on every change, and again after a rejoin. Reports are owned by this replica's Lease. */
 export function startReporting<T extends KubeObject>(options: ReportingOptions<T>): Reporting {
   const { store, membership, tracker, signal, log } = options;
-  /** The life in which each object was last reported. */
+  /** uid of the Lease under which each object was last reported. */
   const reported = new Map<string, string>();
   const queue: Workqueue = createWorkqueue({
     workers: 4,
     process: (id) => reportObject(options, id, reported),
-    onFault: (key, err) => log.warn({ key, err }, "could not report; it is tried again"),
+    onFault: (key, err) => log.warn({ key, err }, "could not report; it is retried"),
   });
   const change = store.onChange((what) => {
     if (what.type === "deleted") {
@@ -119,7 +119,7 @@ export function startReporting<T extends KubeObject>(options: ReportingOptions<T
     queue.add(keyOf(what.object.metadata));
   });
   let hasBegun = false;
-  // Whoever comes back into sight as it was is told by no change, and may have missed a new life.
+  // Objects unchanged after a resync emit no event, and a new Lease needs new reports.
   const enqueueUnreported = (): void => {
     if (!store.synced) return;
     const life = membership.ownerReference()?.uid;
@@ -161,7 +161,7 @@ async function reportObject<T extends KubeObject>(
   if (error === "") tracker?.observe(id);
   else tracker?.fail(id, error);
   const owner = membership.ownerReference();
-  // No member now: the next life reports it.
+  // Not a member now; the next Lease triggers a report.
   if (!owner) return { kind: "done" };
   await writeReport(options, { object, at, error, id, owner });
   reported.set(id, owner.uid);
@@ -173,7 +173,7 @@ async function tryApply<T extends KubeObject>({ apply }: ReportingOptions<T>, ob
     await apply(object);
     return "";
   } catch (error) {
-    return (error instanceof Error ? error.message : String(error)).slice(0, 1024) || "an error without words";
+    return (error instanceof Error ? error.message : String(error)).slice(0, 1024) || "an error without a message";
   }
 }
 
@@ -207,7 +207,7 @@ async function writeReport<T extends KubeObject>(
   await client.apply(ConfigMap, { metadata, data }, { fieldManager: `report-${membership.identity}`, force: true });
 }
 
-/** What a kept report says; undefined for what is none. */
+/** Parses a stored report; undefined for another ConfigMap. */
 export function toReport({ data }: ObjectOf<typeof ConfigMap>): Report | undefined {
   const { replica, life, uid, generation, error } = data ?? {};
   return replica && life && uid && generation
@@ -220,11 +220,11 @@ export interface EnforcementOptions<T extends KubeObject> {
   ref: ResourceRef<T>;
   membership: Membership;
   location: ReportLocation;
-  /** The reports on this kind, by the label of `place`. */
+  /** The reports on this kind, selected by the label of `location`. */
   reports: Store<ObjectOf<typeof ConfigMap>>;
 }
 
-/** Keeps the condition Enforced. One replica does it for all. */
+/** Maintains the condition Enforced, as a singleton. */
 export function enforcementController<T extends KubeObject>({
   name,
   ref,
@@ -239,10 +239,10 @@ export function enforcementController<T extends KubeObject>({
     for: ref,
     condition: "Enforced",
     sources: [
-      (wake, signal) => {
+      (enqueue, signal) => {
         const stop = [
-          reports.onChange(({ object }) => wake(keyIn(object))),
-          membership.onChange(() => reports.synced && reports.list().forEach((one) => wake(keyIn(one)))),
+          reports.onChange(({ object }) => enqueue(keyIn(object))),
+          membership.onChange(() => reports.synced && reports.list().forEach((one) => enqueue(keyIn(one)))),
         ];
         signal.addEventListener("abort", () => stop.forEach((end) => end()), { once: true });
       },
@@ -250,7 +250,7 @@ export function enforcementController<T extends KubeObject>({
     async reconcile(object) {
       const said = reports.list().flatMap((one) => toReport(one) ?? []);
       const seen = planEnforcement(object, membership.members(), said);
-      // Whoever joined a moment ago is in this list, and may not have loaded what is older than its Lease only.
+      // Read members live: a replica that joined just now may have loaded only objects older than its Lease.
       const sure = seen.enforced ? planEnforcement(object, await membership.listConsistent(), said) : seen;
       return { ready: presentCondition(sure) };
     },

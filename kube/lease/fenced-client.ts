@@ -1,10 +1,10 @@
-// A client that writes only while a term of leadership lasts: what wakes up after it has been given up by the others must not act.
+// A client that writes only while a term of leadership lasts: a process that stalled past its term must not write.
 import type { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/errors.ts";
 
 type Write = (...args: never[]) => Promise<unknown>;
 
-/** The same client; every write asks `holds` first and fails with KubeError (code 0, reason Fenced) when it does not. Reads go through. Closing it closes nothing. */
+/** The same client; a write after the term fails with KubeError (code 0, reason Fenced). Reads pass. `close` is a no-op. */
 export function createFencedClient(client: KubeClient, isHeld: () => boolean): KubeClient {
   const fenced = <W extends Write>(write: W): W =>
     ((...args: Parameters<W>) => (isHeld() ? write(...args) : refuse())) as W;
@@ -25,6 +25,6 @@ export function createFencedClient(client: KubeClient, isHeld: () => boolean): K
 
 function refuse(): Promise<never> {
   return Promise.reject(
-    new KubeError({ code: 0, reason: "Fenced", message: "this process does not lead any more, so it does not write" }),
+    new KubeError({ code: 0, reason: "Fenced", message: "this process is no longer the leader, so it does not write" }),
   );
 }

@@ -1,4 +1,4 @@
-// One leader among replicas, by a Lease. Expiry is judged by renewals observed here, never by comparing clocks.
+// Leader election by a Lease. Expiry is measured on this process's clock from observed renewals; clocks are never compared.
 import type { Logger } from "pino";
 import { createSleeper } from "../client/sleeper.ts";
 import { Lease } from "../api/builtin.ts";
@@ -7,13 +7,13 @@ import { isAlreadyExists, isConflict, isNotFound, KubeError } from "../client/er
 import { toMicroTime } from "../api/times.ts";
 
 export interface LeaderElectionTiming {
-  /** Others may take over so long after the last renewal they have seen. */
+  /** Others may acquire the Lease this long after the last renewal that they observed. */
   leaseDurationMs: number;
-  /** A leader that could not renew for so long stops leading. Shorter than leaseMs. */
+  /** A leader that could not renew for this long stops leading. Shorter than leaseDurationMs. */
   renewDeadlineMs: number;
-  /** Between tries to acquire, and between renewals that fail. */
+  /** Between attempts to acquire, and between failed renewals. */
   retryPeriodMs: number;
-  /** Between renewals. Shorter than renewMs by a retry or two. */
+  /** Between renewals. Shorter than renewDeadlineMs by a retry or two. */
   renewIntervalMs: number;
 }
 
@@ -24,11 +24,11 @@ export const DEFAULT_LEADER_ELECTION_TIMING: LeaderElectionTiming = {
   renewIntervalMs: 5_000,
 };
 
-/** One time of leading. */
+/** One term of leadership. */
 export interface Term {
-  /** Grows with every change of leader: a fencing token. */
+  /** Increases with every change of leader: a fencing token. */
   transitions: number;
-  /** Still surely the leader, by this process's own clock. Ask before a side effect: the event loop may have stood still. */
+  /** Whether this process surely leads, by its own clock. Check before a side effect: the event loop may have stalled. */
   isHeld(): boolean;
 }
 
@@ -36,9 +36,9 @@ export interface LeaderElectionOptions {
   client: KubeClient;
   namespace: string;
   name: string;
-  /** Unique to this process, e.g. host name and a random part. */
+  /** Unique to this process, e.g. host name plus a random suffix. */
   identity: string;
-  /** Called when leading begins; its signal ends the term. Must return soon after that. Leading is given up when it returns or throws. */
+  /** Runs the term; its signal ends it, and the call must then return soon. Leadership is released when it returns or throws. */
   onStartedLeading: (signal: AbortSignal, term: Term) => Promise<void>;
   signal: AbortSignal;
   log: Logger;
@@ -47,13 +47,13 @@ export interface LeaderElectionOptions {
   random?: () => number;
 }
 
-/** Competes until the signal is aborted; leads whenever it wins. Rejects only when `lead` does. */
+/** Runs for election until the signal is aborted, and leads whenever it wins. Rejects only when `onStartedLeading` does. */
 export async function runLeaderElection(options: LeaderElectionOptions): Promise<void> {
   const candidate = new Candidate(options);
   while (!options.signal.aborted) {
     const won = await candidate.tryAcquire();
     if (won) await candidate.runTerm(won);
-    // Also after a term, so that another may try where this process could not do the work.
+    // Also after a term, so that another process can win where this one failed.
     await candidate.pause();
   }
 }
@@ -63,7 +63,7 @@ class Candidate {
   readonly #timing: LeaderElectionTiming;
   readonly #sleeper = createSleeper();
   #observed = { record: "", at: 0 };
-  /** When the last try to acquire began: a term counts from there. */
+  /** Start of the last attempt to acquire; the term counts from there. */
   #attemptStartedAt = 0;
 
   constructor(options: LeaderElectionOptions) {
@@ -78,7 +78,7 @@ class Candidate {
     );
   }
 
-  /** The lease in our name, or undefined when another holds it or the server cannot be asked. */
+  /** The acquired Lease, or undefined when another process holds it or the server is unreachable. */
   async tryAcquire(): Promise<Lease | undefined> {
     const { client, namespace, name, log, signal } = this.#options;
     this.#attemptStartedAt = performance.now();
@@ -102,14 +102,14 @@ class Candidate {
         { deadlineMs: this.#timing.renewDeadlineMs / 2, signal },
       );
     } catch (error) {
-      // Whatever it is, a credential that cannot be read included: candidacy ends with the signal alone.
+      // Every error, even an unreadable credential, only ends this attempt; the signal alone ends the candidacy.
       if (!isConflict(error) && !isAlreadyExists(error))
-        log[error instanceof KubeError ? "debug" : "warn"]({ err: error, lease: name }, "could not ask for leadership");
+        log[error instanceof KubeError ? "debug" : "warn"]({ err: error, lease: name }, "could not acquire the lease");
       return undefined;
     }
   }
 
-  /** Leads and renews at the same time, until one of them ends. */
+  /** Leads and renews concurrently, until one of them ends. */
   async runTerm(won: Lease): Promise<void> {
     const { onStartedLeading, signal, log, name } = this.#options;
     const ended = new AbortController();
@@ -118,7 +118,7 @@ class Candidate {
       transitions: won.spec?.leaseTransitions ?? 0,
       isHeld: () => !ended.signal.aborted && performance.now() - state.renewedAt < this.#timing.renewDeadlineMs,
     };
-    log.info({ lease: name, transitions: runTerm.transitions }, "leading");
+    log.info({ lease: name, transitions: runTerm.transitions }, "started leading");
     const renewing = this.#renewUntil(AbortSignal.any([signal, ended.signal]), state).finally(() => ended.abort());
     try {
       await onStartedLeading(AbortSignal.any([signal, ended.signal]), runTerm);
@@ -126,7 +126,7 @@ class Candidate {
       ended.abort();
       await renewing;
       await this.#release(state.lease);
-      log.info({ lease: name }, "not leading any more");
+      log.info({ lease: name }, "stopped leading");
     }
   }
 
@@ -136,7 +136,7 @@ class Candidate {
     const leftMs = (): number => Math.max(state.renewedAt + renewDeadlineMs - performance.now(), 0);
     let failed = false;
     for (;;) {
-      // After a slow election there is less than the usual time.
+      // A slow election leaves less than the usual time.
       await this.pause(signal, failed ? retryPeriodMs : Math.min(renewIntervalMs, leftMs() / 2), leftMs());
       const withinMs = Math.min(leftMs(), renewDeadlineMs / 2);
       if (signal.aborted || withinMs === 0) return;
@@ -147,14 +147,14 @@ class Candidate {
         state.renewedAt = started;
         failed = false;
       } catch (error) {
-        // Somebody else has written it or removed it: it is not ours to renew any more.
+        // Another process has changed or deleted the Lease: the term is over.
         if (isConflict(error) || isNotFound(error)) return;
-        this.#options.log.warn({ err: error, lease: this.#options.name }, "could not renew leadership");
+        this.#options.log.warn({ err: error, lease: this.#options.name }, "could not renew the lease");
       }
     }
   }
 
-  /** Renews the Lease of this term, and more. @throws KubeError; NotFound or Conflict when it is not ours any more */
+  /** Renews the Lease of this term and merges `more`. @throws KubeError; NotFound or Conflict when the term is over */
   async #write(lease: Lease, more: Lease["spec"], withinMs: number): Promise<Lease> {
     const { client } = this.#options;
     const until = performance.now() + withinMs;
@@ -165,7 +165,7 @@ class Candidate {
       return await update(lease);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // A renewal that was not answered may have taken effect all the same.
+      // A renewal without an answer may have succeeded.
       const present = await client.get(Lease, lease.metadata, options());
       if (!this.#isSameTerm(present, lease)) throw error;
       return update(present);
@@ -184,10 +184,7 @@ class Candidate {
     try {
       await this.#write(lease, { holderIdentity: "", leaseDurationSeconds: 1 }, this.#timing.retryPeriodMs);
     } catch (error) {
-      this.#options.log.debug(
-        { err: error, lease: this.#options.name },
-        "could not release leadership; it will expire",
-      );
+      this.#options.log.debug({ err: error, lease: this.#options.name }, "could not release the lease; it will expire");
     }
   }
 

@@ -1,4 +1,4 @@
-// Work with side effects, done by one process of many: its caches are warm before the election, it begins with the term and has ended before the next one's.
+// Work of the leader: caches sync before the election, controllers run during the term and stop before the next.
 import type { Logger } from "pino";
 import { untilAborted } from "../client/until-aborted.ts";
 import type { KubeClient } from "../client/client.ts";
@@ -11,12 +11,12 @@ import { listUnsyncedWatches, cacheUntilStateChange, type UnsyncedWatch } from "
 import type { InformerHandle, Informers } from "../cache/informers.ts";
 import type { KubeObject } from "../api/object.ts";
 
-/** What the leader does. */
+/** The work of one term. */
 export interface LeaderWork {
   controllers: readonly Controller[];
-  /** Before the controllers run. */
+  /** Called before the controllers start. */
   start?(): Promise<void> | void;
-  /** After the controllers have stopped; the next leader waits for it. */
+  /** Called after the controllers have stopped; the next leader waits for it. */
   stop?(): Promise<void> | void;
 }
 
@@ -28,11 +28,11 @@ export interface LeaderWorkOptions {
   /** Name of the Lease. */
   name: string;
   identity: string;
-  /** Kinds that must be in the cache before this process stands for election. */
+  /** Kinds whose caches must sync before this process runs for election. */
   requiredKinds: readonly ResourceRef[];
-  /** Called at the beginning of each term. `client` writes only while the term lasts. */
+  /** Called at the start of each term. `client` writes only during the term. */
   createWork: (term: Term, client: KubeClient) => LeaderWork;
-  /** Aborting it ends the term, if there is one, and the candidacy. */
+  /** Aborting it ends the term and the candidacy. */
   signal: AbortSignal;
   log: Logger;
   timing?: Partial<LeaderElectionTiming>;
@@ -40,23 +40,23 @@ export interface LeaderWorkOptions {
 
 export interface LeaderWorkRun {
   readonly name: string;
-  /** This process leads, and its controllers have begun. */
+  /** Whether this process leads and its controllers have started. */
   isLeading(): boolean;
-  /** The caches are filled: this process could take over at once. Pending as long as a watch is parked. */
+  /** Resolves when the caches are synced, so that this process can lead at once. Pending while a watch is parked. */
   readonly cachesSynced: Promise<void>;
-  /** Kinds whose cache is not filled. The very same array while nothing changes. */
+  /** Required kinds whose caches are not synced. The same array until it changes. */
   unsyncedWatches(): readonly UnsyncedWatch[];
-  /** As in ControllerRun; of none where this process does not lead. */
+  /** As in ControllerRun; empty while this process does not lead. */
   staleKinds(): readonly string[];
-  /** No work in hand; at once where this process does not lead. */
+  /** Resolves when no controller is busy; at once while this process does not lead. */
   idle(): Promise<void>;
-  /** All has ended after the signal. */
+  /** Resolves when everything has ended after the signal. */
   readonly stopped: Promise<void>;
 }
 
 const SYNC_RETRY_MS = 1_000;
 
-/** Stands for election until the signal is aborted. A term whose work fails is given up, and another process may try. */
+/** Runs for election until the signal is aborted. A term whose work throws is released, so that another process can try. */
 export function runLeaderWork(options: LeaderWorkOptions): LeaderWorkRun {
   const { informers, requiredKinds: kinds, signal, log, name } = options;
   const handles = kinds.map((ref) => informers.ensure(ref));
@@ -83,7 +83,7 @@ export function runLeaderWork(options: LeaderWorkOptions): LeaderWorkRun {
 }
 
 interface LeaderState {
-  /** Set once the controllers of a term have begun. */
+  /** Set once the controllers of the term have started. */
   run: ControllerRun | undefined;
 }
 
@@ -95,7 +95,7 @@ async function runElection(options: LeaderWorkOptions, state: LeaderState): Prom
   const { client, namespace, name, identity, signal, log, timing } = options;
   const lead = (ended: AbortSignal, term: Term): Promise<void> =>
     runTerm(options, state, ended, term).catch((err: unknown) =>
-      log.error({ err, lease: name }, "the work of a term failed; leading is given up"),
+      log.error({ err, lease: name }, "the work of a term failed; leadership is released"),
     );
   await runLeaderElection({
     client,
@@ -125,7 +125,7 @@ async function runTerm(options: LeaderWorkOptions, state: LeaderState, ended: Ab
       term,
     });
     run.synced.then(() => void (state.run = ended.aborted ? undefined : run)).catch(() => undefined);
-    // An office may have no controllers, and still something to do.
+    // The work may have no controllers, only start and stop.
     await Promise.all([run.stopped, untilAborted(ended)]);
   } finally {
     state.run = undefined;

@@ -1,4 +1,4 @@
-// The Leases of members as objects: how this process makes, renews and removes its own, and those of others that are gone. Who counts as alive is decided elsewhere.
+// Creates, renews and deletes the Leases of members. ObservedMembers decides who is alive.
 import { Lease } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../client/errors.ts";
@@ -20,17 +20,17 @@ export class OwnLease {
     this.#signal = signal;
   }
 
-  /** As it was last answered; undefined before it is made and after it was lost. */
+  /** The Lease as last answered; undefined before creation and after its loss. */
   get object(): Lease | undefined {
     return this.#lease;
   }
 
-  /** It was renewed so short a while ago that nobody can have given this process up. */
+  /** Renewed so recently that no member can have expired it. */
   get isFresh(): boolean {
     return this.#lease !== undefined && performance.now() - this.#renewedAt < this.#timing.renewDeadlineMs;
   }
 
-  /** @throws KubeError; AlreadyExists after the Lease of an earlier life was removed */
+  /** @throws KubeError; AlreadyExists after deleting the Lease of an earlier process */
   async create(annotations: Readonly<Record<string, string | undefined>>): Promise<void> {
     const { client, namespace, group, groupLabel, identity } = this.#options;
     const started = performance.now();
@@ -55,13 +55,13 @@ export class OwnLease {
         started,
       );
     } catch (error) {
-      // An earlier life under the same name. Its Lease must not vouch for what this one has not loaded yet.
+      // An earlier process had this identity. Its Lease must not vouch for caches that this one has not filled.
       if (isAlreadyExists(error)) await client.delete(Lease, draft.metadata).catch(ignoreNotFound);
       throw error;
     }
   }
 
-  /** @throws KubeError; it is lost when others have removed it */
+  /** @throws KubeError; the Lease is lost when another member has deleted it */
   async renew(lease: Lease): Promise<void> {
     const started = performance.now();
     const body = { metadata: { uid: lease.metadata.uid }, spec: { renewTime: this.#time() } };
@@ -76,7 +76,7 @@ export class OwnLease {
         started,
       );
     } catch (error) {
-      // Removed by the others, who had given this process up: it joins anew.
+      // Others have evicted this process; it rejoins.
       if (isNotFound(error) || isConflict(error)) this.#lease = undefined;
       throw error;
     }
@@ -84,7 +84,7 @@ export class OwnLease {
 
   /** @throws KubeError */
   annotate({ metadata }: Lease, annotations: Readonly<Record<string, string | undefined>>): Promise<Lease> {
-    // In a merge patch null removes.
+    // null deletes a field in a merge patch.
     const patch = Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, value ?? null]));
     return this.#options.client.patch(Lease, metadata, {
       type: "merge",
@@ -92,14 +92,14 @@ export class OwnLease {
     });
   }
 
-  /** The Lease with that uid was removed. True when it was this one. */
+  /** Handles the deletion of a Lease. Returns whether it was this process's. */
   clearIfDeleted(uid: string | undefined): boolean {
     if (uid === undefined || uid !== this.#lease?.metadata.uid) return false;
     this.#lease = undefined;
     return true;
   }
 
-  /** Never rejects: a Lease that stays expires. */
+  /** Never rejects: a remaining Lease expires. */
   async remove(): Promise<void> {
     const lease = this.#lease;
     this.#lease = undefined;
@@ -112,7 +112,7 @@ export class OwnLease {
     } catch (err) {
       this.#options.log.debug(
         { err, member: this.#options.identity },
-        "could not remove the lease of this process; it will expire",
+        "could not delete the lease of this process; it will expire",
       );
     }
   }
@@ -127,7 +127,7 @@ export class OwnLease {
   }
 }
 
-/** Removes the Lease of another, if it is the one that was seen: in this life, or with `resourceVersion` not renewed since. False when it is gone or another by now. @throws KubeError */
+/** Deletes another member's Lease by uid, and with `resourceVersion` only if it was not renewed since. False when it is already gone or replaced. @throws KubeError */
 export async function removeLease(
   client: KubeClient,
   at: { namespace: string; name: string },

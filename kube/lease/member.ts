@@ -4,22 +4,22 @@ import type { Informers } from "../cache/informers.ts";
 import type { KubeClient } from "../client/client.ts";
 
 export interface MembershipTiming {
-  /** A member counts so long after its last renewal that was seen here. */
+  /** A member counts as alive this long after its last observed renewal. */
   leaseDurationMs: number;
-  /** A member that could not renew for so long does not count on itself any more. Shorter than leaseMs. */
+  /** A member that could not renew for this long no longer counts itself. Shorter than leaseDurationMs. */
   renewDeadlineMs: number;
-  /** Renewals are at most this apart; after a failure a fifth of it. */
+  /** Longest time between renewals; after a failure a fifth of it. */
   renewIntervalMs: number;
 }
 
-/** A process that is alive, or was a moment ago. */
+/** A live process. */
 export interface Member {
   identity: string;
-  /** What it says of itself, e.g. its address. */
+  /** Published by the process, e.g. its address. */
   annotations: Record<string, string>;
-  /** When it joined, by its own clock; RFC 3339. */
+  /** Time of joining by the process's own clock; RFC 3339. */
   since: string;
-  /** uid of its Lease: another one is another life of the process. */
+  /** uid of its Lease; it differs after a restart or a rejoin. */
   leaseUid: string;
 }
 
@@ -27,15 +27,15 @@ export interface MembershipOptions {
   client: KubeClient;
   informers: Informers;
   namespace: string;
-  /** Members of one group carry this label with the group's name; Leases are found by it. */
+  /** Label with the group's name, by which Leases are found. */
   groupLabel: string;
-  /** DNS label; also the first part of the Leases' names. */
+  /** DNS label; also the prefix of the Leases' names. */
   group: string;
-  /** Unique to this process, lower case DNS characters: host name and a random part. */
+  /** Unique to this process: lower case DNS characters, e.g. host name plus a random suffix. */
   identity: string;
   annotations?: Readonly<Record<string, string>>;
   log: Logger;
-  /** Called when this process had been given up by the others and has joined again: what it holds may be old. It does not hold before this returns. */
+  /** Called when this process rejoins after others evicted it: its caches may be stale. It is no member until this resolves. */
   onRejoin?: () => Promise<void>;
   timing?: Partial<MembershipTiming>;
   now?: () => Date;

@@ -1,4 +1,4 @@
-// Who is there: equal processes, each with a Lease that it renews. Expiry is judged by renewals observed here, never by comparing clocks.
+// Membership of equal processes, one Lease each. Expiry is measured on this process's clock from observed renewals; clocks are never compared.
 import { createSleeper } from "../client/sleeper.ts";
 import { Lease } from "../api/builtin.ts";
 import { OwnLease, removeLease } from "./member-lease.ts";
@@ -14,31 +14,31 @@ export const DEFAULT_MEMBERSHIP_TIMING: MembershipTiming = {
 
 export interface Membership {
   readonly identity: string;
-  /** The Lease is written and the others are seen: what is listed from now on is covered by the membership. Never rejects; `problem` says what it waits for. */
+  /** Resolves when this process has a Lease and sees the others', so that later reads are covered. Never rejects; `problem` explains a delay. */
   readonly joined: Promise<void>;
-  /** Why joining or renewing fails now; undefined when it does not. */
+  /** Why joining or renewing fails; undefined when it works. */
   problem(): string | undefined;
-  /** Those who count as alive, this process included as long as it holds; by identity. @throws NotSynced, NotPermitted when Leases cannot be seen */
+  /** Live members by identity, this process included while it is one. @throws NotSynced, NotPermitted when Leases cannot be read */
   members(): Member[];
-  /** As `members`, asked of the API server now: whoever joined before this call is in it. @throws KubeError */
+  /** As `members`, read from the API server: includes everyone who joined before the call. @throws KubeError */
   listConsistent(): Promise<Member[]>;
-  /** Called after somebody came, went or said something else of itself, and when `holds` has changed. Returns how to stop. */
+  /** Calls `listener` after a member joined, left or changed its annotations, and when `isMember` changes. Returns the unsubscribe function. */
   onChange(listener: () => void): () => void;
-  /** This process may count on being counted: it has joined, and renewed a short while ago. Ask before acting as a member. */
+  /** Whether the others surely count this process: it has joined and renewed recently. Check before acting as a member. */
   isMember(): boolean;
-  /** Says more of this process; undefined takes it back. Written at once when joined. @throws KubeError */
+  /** Publishes annotations of this process; undefined removes one. Written at once after joining. @throws KubeError */
   annotate(annotations: Readonly<Record<string, string | undefined>>): Promise<void>;
-  /** Takes the membership of another away, for example of one that does not answer: it must join again before it counts on itself. @throws KubeError */
+  /** Evicts a member, for example one that does not answer: it must rejoin before it is a member again. @throws KubeError */
   evict(member: Pick<Member, "identity" | "leaseUid">): Promise<void>;
-  /** The Lease as an owner of objects that should go with this process; undefined before it has joined. */
+  /** Owner reference to the Lease, for objects to delete with this process; undefined before joining. */
   ownerReference(): { apiVersion: string; kind: string; name: string; uid: string } | undefined;
-  /** Serving has ended: renews no more and removes the Lease. Never rejects: a Lease that stays expires. */
+  /** Stops renewing and deletes the Lease. Never rejects: a remaining Lease expires. */
   leave(): Promise<void>;
-  /** Renews no more and leaves the Lease, as a process that is killed does. For tests. */
+  /** Stops renewing and keeps the Lease, like a killed process. For tests. */
   abandon(): Promise<void>;
 }
 
-/** Joins and stays until `leave`. Tries for ever: a missing right or an API server that is away is a `problem`, not an error. */
+/** Joins, and stays until `leave`. Retries forever: a missing permission or an unreachable API server is a `problem`, not an error. */
 export function joinMembership(options: MembershipOptions): Membership {
   return new LeaseMembership(options);
 }
@@ -54,10 +54,10 @@ class LeaseMembership implements Membership {
   readonly #stopping = new AbortController();
   readonly #sleeper = createSleeper();
   readonly #ended: Promise<void>;
-  /** False after a rejoin, until what is held is as new as the Lease. */
+  /** False after a rejoin, until caches are as new as the Lease. */
   #isCaughtUp = true;
   #catchingUp: Promise<void> | undefined;
-  /** As listeners know it. */
+  /** The value that listeners last saw. */
   #wasMember = false;
   #problem: string | undefined = "has not joined yet";
   #handle: InformerHandle<Lease> | undefined;
@@ -65,7 +65,7 @@ class LeaseMembership implements Membership {
   constructor(options: MembershipOptions) {
     const { identity, group, log } = options;
     if (!/^[a-z0-9]([-a-z0-9.]{0,100}[a-z0-9])?$/.test(identity))
-      throw new TypeError(`the identity ${identity} is not made of lower case letters, digits, dots and dashes`);
+      throw new TypeError(`identity ${identity} must consist of lower case letters, digits, dots and dashes`);
     this.#options = options;
     this.identity = identity;
     this.#timing = { ...DEFAULT_MEMBERSHIP_TIMING, ...options.timing };
@@ -90,7 +90,7 @@ class LeaseMembership implements Membership {
   }
 
   members(): Member[] {
-    // Throws where the Leases cannot be seen; what was seen once is not "everybody".
+    // Throws while Leases cannot be read: an old view is not "everybody".
     this.#handle?.store.list();
     return this.#observed.listLive(performance.now());
   }
@@ -150,7 +150,7 @@ class LeaseMembership implements Membership {
     stopWatching?.();
   }
 
-  /** Sleeps that share of the time between renewals, or a little less, so that replicas spread. */
+  /** Sleeps for that share of the renew interval, with jitter. */
   #pause(share: number): Promise<void> {
     return this.#sleeper.sleep(
       this.#timing.renewIntervalMs * share * (1 - 0.2 * (this.#options.random ?? Math.random)()),
@@ -168,10 +168,7 @@ class LeaseMembership implements Membership {
       if (this.#stopping.signal.aborted) return false;
       const problem = err instanceof Error ? err.message : String(err);
       if (problem !== this.#problem)
-        this.#options.log.warn(
-          { err, member: this.identity },
-          "could not join or renew the membership; it is tried again",
-        );
+        this.#options.log.warn({ err, member: this.identity }, "could not join or renew the membership; it is retried");
       this.#problem = problem;
       return false;
     }
@@ -200,22 +197,22 @@ class LeaseMembership implements Membership {
 
   #handleLeaseDeleted(lease: Lease): void {
     this.#observed.remove(lease, performance.now());
-    // Evicted: nobody counts on this process any more, so it does not either, and joins anew.
+    // Evicted: the others no longer count this process, so it rejoins.
     if (!this.#ownLease.clearIfDeleted(lease.metadata.uid)) return;
     this.#notifyIfChanged();
     this.#sleeper.interrupt();
   }
 
   #notifyIfChanged(): void {
-    const holds = this.isMember();
-    if (holds === this.#wasMember) return;
-    this.#wasMember = holds;
+    const isMember = this.isMember();
+    if (isMember === this.#wasMember) return;
+    this.#wasMember = isMember;
     this.#observed.notifyAll();
   }
 
   async #renewUnsynced(): Promise<void> {
     await this.#renew();
-    // Throws what keeps the watch from being there.
+    // Throws the reason why the watch is not synced.
     this.#handle?.store.list();
   }
 
@@ -231,16 +228,13 @@ class LeaseMembership implements Membership {
     if (this.#isWatchStale()) await this.#listLeases();
   }
 
-  /** After a rejoin. The Lease is renewed meanwhile, so that nobody forgets this process. */
+  /** After a rejoin. The Lease is renewed meanwhile. */
   #catchUp(onRejoin: (() => Promise<void>) | undefined): void {
     if (!onRejoin || this.#catchingUp) return;
     this.#catchingUp = onRejoin()
       .then(() => void (this.#isCaughtUp = true))
       .catch((err: unknown) =>
-        this.#options.log.warn(
-          { err, member: this.identity },
-          "could not catch up after joining again; it is tried again",
-        ),
+        this.#options.log.warn({ err, member: this.identity }, "could not catch up after rejoining; it is retried"),
       )
       .finally(() => {
         this.#catchingUp = undefined;
@@ -248,7 +242,7 @@ class LeaseMembership implements Membership {
       });
   }
 
-  /** Renewals go through and yet this process's own do not come back: the watch is dead and does not know it. */
+  /** Our renewals succeed, but their events do not arrive: the watch is dead. */
   #isWatchStale(): boolean {
     return performance.now() - this.#observed.ownRenewalSeenAt > 2 * this.#timing.renewIntervalMs;
   }
@@ -263,7 +257,7 @@ class LeaseMembership implements Membership {
     this.#observed.observeAll(items, performance.now());
   }
 
-  /** Tells of those whose time is over, and removes their Leases: one member does, the first by name. */
+  /** Notifies about expired members and deletes their Leases; the first live member by name does it for all. */
   async #removeExpired(): Promise<void> {
     this.#notifyIfChanged();
     const now = performance.now();
@@ -272,15 +266,15 @@ class LeaseMembership implements Membership {
     for (const { metadata } of expired) {
       const { namespace, name, uid = "", resourceVersion = "" } = metadata;
       try {
-        // It may have renewed after all, or somebody else was quicker.
+        // The member may have renewed, or another process was faster.
         const isRemoved = await removeLease(
           this.#options.client,
           { namespace: namespace ?? this.#options.namespace, name },
           { uid, resourceVersion, deadlineMs: this.#timing.renewIntervalMs },
         );
-        if (isRemoved) this.#options.log.info({ lease: name }, "removed the lease of a process that is gone");
+        if (isRemoved) this.#options.log.info({ lease: name }, "deleted the lease of an expired process");
       } catch (err) {
-        this.#options.log.debug({ err, lease: name }, "could not remove an expired lease");
+        this.#options.log.debug({ err, lease: name }, "could not delete an expired lease");
       }
     }
   }

@@ -1,4 +1,4 @@
-// The roll of a membership: which Leases were seen renewed, and when, by this process's own clock. No I/O.
+// Observed Leases of a membership, and when each was last seen renewed, by this process's clock. No I/O.
 import type { Logger } from "pino";
 import type { Lease } from "../api/builtin.ts";
 import type { Member } from "./member.ts";
@@ -6,7 +6,7 @@ import { hasReached } from "../api/resource-version.ts";
 
 interface ObservedLease {
   lease: Lease;
-  /** When its present renewal was first seen, in milliseconds of performance.now(). */
+  /** First observation of its current renewal, in milliseconds of performance.now(). */
   renewalSeenAt: number;
 }
 
@@ -27,12 +27,12 @@ export class ObservedMembers {
     this.#options = options;
   }
 
-  /** When this process's own renewal was last seen from outside. */
+  /** When this process last observed its own renewal. */
   get ownRenewalSeenAt(): number {
     return this.#entries.get(this.#options.ownLeaseName)?.renewalSeenAt ?? -Infinity;
   }
 
-  /** Observed alive at `now`, by identity. */
+  /** Members alive at `now`, by identity. */
   listLive(now: number): Member[] {
     return this.#partition(now)
       .live.map(toMember)
@@ -44,7 +44,7 @@ export class ObservedMembers {
     this.#notifyIfChanged(now);
   }
 
-  /** These and no others exist. */
+  /** Replaces the observed Leases. */
   observeAll(leases: readonly Lease[], now: number): void {
     const names = new Set(leases.map(({ metadata }) => metadata.name));
     for (const name of this.#entries.keys()) if (!names.has(name)) this.#entries.delete(name);
@@ -58,7 +58,7 @@ export class ObservedMembers {
     this.#notifyIfChanged(now);
   }
 
-  /** Tells listeners when somebody's time is over. `first`: this process is the first of the living, by name. */
+  /** Notifies listeners of expired members. `isFirst`: this process is the first live member by name. */
   checkExpired(now: number): { expired: Lease[]; isFirst: boolean } {
     this.#notifyIfChanged(now);
     const { live, expired } = this.#partition(now);
@@ -72,7 +72,7 @@ export class ObservedMembers {
 
   #partition(now: number): { live: Lease[]; expired: Lease[] } {
     const { leaseDurationMs } = this.#options;
-    // Whoever does not see its own renewals is blind, and blindness is nobody's death.
+    // A process that does not observe its own renewals has a dead watch, so it expires nobody.
     const isWatchStale = now - this.ownRenewalSeenAt > leaseDurationMs;
     const [live, expired]: [Lease[], Lease[]] = [[], []];
     for (const { lease, renewalSeenAt } of this.#entries.values())
@@ -112,7 +112,7 @@ function isNewer(lease: Lease, known: Lease): boolean {
   );
 }
 
-/** The life and the moment that a Lease vouches for. */
+/** Identifies one renewal of one Lease. */
 function renewalId({ metadata, spec }: Lease): string {
   return `${metadata.uid} ${spec?.renewTime}`;
 }

@@ -1,7 +1,7 @@
-// Privilege escalation: is everything in one set of rules already in another, and how to say what is not.
+// Privilege escalation check: whether one set of rules covers another, and a description of the missing rules.
 import type { PolicyRule } from "./types.ts";
 
-/** A rule cut down to one verb and one resource (and one name) or one path. */
+/** Splits a rule into rules of one verb and one resource (and name), or one path. */
 function breakDown(rule: PolicyRule): PolicyRule[] {
   const parts: PolicyRule[] = [];
   for (const group of rule.apiGroups ?? []) {
@@ -52,17 +52,17 @@ function ruleCovers(owner: PolicyRule, part: PolicyRule): boolean {
   );
 }
 
-/** What of `wanted` is not in `owned`, as smallest rules. Empty: everything is covered. */
+/** The rules of `wanted` that `owned` does not cover, split up. Empty: all are covered. */
 export function missingRules(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
   return wanted.flatMap(breakDown).filter((part) => !owned.some((owner) => ruleCovers(owner, part)));
 }
 
-/** Whether everything in `wanted` is in `owned`. */
+/** Whether `owned` covers `wanted`. */
 export function covers(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): boolean {
   return missingRules(owned, wanted).length === 0;
 }
 
-/** Smallest rules joined again: the verbs of one resource (and name) become one rule. Order is kept. */
+/** Merges split rules: the verbs of one resource (and name) become one rule. Keeps the order. */
 export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   const joined = new Map<string, PolicyRule>();
   const compact: PolicyRule[] = [];
@@ -86,7 +86,7 @@ export function quotedList(items: readonly string[]): string {
   return `[${items.map((item) => JSON.stringify(item)).join(" ")}]`;
 }
 
-/** One rule as kube-apiserver writes it into its escalation message: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`. */
+/** A rule as kube-apiserver prints it in its escalation message: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`. */
 export function describeRule(rule: PolicyRule): string {
   const fields: [string, readonly string[] | undefined][] = [
     ["APIGroups", rule.apiGroups],

@@ -1,4 +1,4 @@
-// Whether one rule answers one question: kube-apiserver's matching, nothing else.
+// Matches a request against one rule, exactly as kube-apiserver does.
 import type { PolicyRule, AccessAttributes, ResourceAttributes } from "./types.ts";
 
 const none: readonly string[] = [];
@@ -16,7 +16,7 @@ function resourceMatches(rule: PolicyRule, combined: string, subresource: string
   return false;
 }
 
-/** Whether a rule speaks about this verb and resource, whatever names it is narrowed to. */
+/** Whether a rule covers this verb and resource; resourceNames are ignored. */
 export function ruleCoversResource(rule: PolicyRule, q: ResourceAttributes): boolean {
   const subresource = q.subresource ?? "";
   const combined = subresource === "" ? q.resource : `${q.resource}/${subresource}`;
@@ -35,14 +35,14 @@ function pathMatches(rule: PolicyRule, path: string): boolean {
   return false;
 }
 
-/** Whether one rule allows what is asked. */
+/** Whether the rule allows the request. */
 export function ruleAllows(rule: PolicyRule, q: AccessAttributes): boolean {
   if ("path" in q) return includesOrAll(rule.verbs, q.verb) && pathMatches(rule, q.path);
   const names = rule.resourceNames ?? none;
   return ruleCoversResource(rule, q) && (names.length === 0 || names.includes(q.name ?? ""));
 }
 
-/** Whether any of the rules allows what is asked. */
+/** Whether any rule allows the request. */
 export function rulesAllow(rules: readonly PolicyRule[], q: AccessAttributes): boolean {
   return rules.some((rule) => ruleAllows(rule, q));
 }

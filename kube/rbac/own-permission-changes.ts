@@ -1,4 +1,4 @@
-// Notices that our own rights may have changed: a binding that names us, among those that somebody watches anyway.
+// Detects changes of our own permissions: changed bindings that name us, among the bindings that are watched anyway.
 import type { Logger } from "pino";
 import { SelfSubjectReview } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
@@ -7,17 +7,17 @@ import { subjectKey, userKeys } from "./rbac-index.ts";
 import type { Subject } from "./types.ts";
 import type { Change, Store } from "../cache/reader.ts";
 
-/** kube-apiserver's authorizer sees a binding a little later than a watcher may. */
+/** kube-apiserver's authorizer may learn of a binding later than a watch does. */
 const AUTHORIZER_DELAY_MS = 500;
 const SELF_REVIEW_DEADLINE_MS = 10_000;
 
 export interface OwnPermissionChanges {
-  /** Listens to bindings of both kinds. */
+  /** Subscribes to a store of RoleBindings or ClusterRoleBindings. */
   observe(store: Store): void;
   close(): void;
 }
 
-/** `changed` is told once for many changes; without a namespace for rights everywhere. */
+/** Calls `onChange` once for several changes; without a namespace for cluster-wide permissions. */
 export function watchOwnPermissions(
   client: KubeClient,
   log: Logger,
@@ -31,7 +31,7 @@ export function watchOwnPermissions(
       const { status } = await client.review(SelfSubjectReview, {}, { deadlineMs: SELF_REVIEW_DEADLINE_MS });
       return new Set(userKeys({ name: status?.userInfo?.username ?? "", groups: status?.userInfo?.groups ?? [] }));
     } catch (err) {
-      log.debug({ err }, "who we are cannot be asked; changed rights are noticed later");
+      log.debug({ err }, "our own identity is unknown; changed permissions take effect when watches are reopened");
       ownSubjects = undefined;
       return undefined;
     }
@@ -64,7 +64,7 @@ function keysOf(change: Change<KubeObject>): (string | undefined)[] {
   );
 }
 
-/** A roleRef is immutable, so a binding grants something else only when it names others. */
+/** roleRef is immutable, so only other subjects change what a binding grants. */
 function subjectsDiffer(change: Change<KubeObject> & { type: "modified" }): boolean {
   return JSON.stringify(change.object["subjects"]) !== JSON.stringify(change.old["subjects"]);
 }

@@ -1,4 +1,4 @@
-// All RBAC objects of a cluster, kept by who they speak of, so that one change touches one entry and a question costs two map look-ups.
+// All RBAC objects of a cluster, indexed by subject: a change updates one entry, a decision costs two map lookups.
 import { LRUCache } from "lru-cache";
 import { ruleAllows, ruleCoversResource } from "./match.ts";
 import {
@@ -13,42 +13,42 @@ import {
   SUPERUSER_GROUP,
 } from "./types.ts";
 
-/** Who an answer is for, in the cache: users beyond this number are computed again. */
+/** Users with cached rules; the least recently used is recomputed. */
 const MAX_CACHED_USERS = 2000;
 
-/** The names of one resource in one namespace that a user may use a verb on. */
+/** Names of a resource in a namespace on which a user may use a verb. */
 export type AllowedNames = "all" | ReadonlySet<string>;
 
-/** A rule that applies to a user, and the sentence that says through which binding. */
+/** A rule that applies to a user, and a description of its binding. */
 export interface AppliedRule {
   rule: PolicyRule;
   source: string;
 }
 
-/** What holds for a user in one namespace ("" = cluster-wide). `unresolved` names the roles that bindings refer to and nobody has. */
+/** Rules of a user in a namespace ("" = cluster-wide). `unresolved` lists missing roles that bindings refer to. */
 export interface AppliedRules {
   rules: AppliedRule[];
   unresolved: string[];
 }
 
-/** An incrementally kept index. Every method is synchronous and answers from memory. */
+/** An incremental index. Every method is synchronous and answers from memory. */
 export interface RbacIndex {
-  /** Adds or replaces one object; other kinds are an error. */
+  /** Adds or replaces one object. */
   set(kind: RbacKind, object: RbacObject): void;
   remove(kind: RbacKind, key: { name: string; namespace?: string }): void;
-  /** Whether RBAC allows what is asked (`system:masters` may do anything). A question with a namespace is answered by cluster-wide and that namespace's bindings. */
+  /** Whether RBAC allows the request (`system:masters` may do anything). A namespaced request is matched against cluster-wide bindings and that namespace's. */
   allows(user: RbacUser, question: AccessAttributes): boolean;
   /** As `allows`, with kube-apiserver's reason, for SubjectAccessReview. */
   explain(user: RbacUser, question: AccessAttributes): { allowed: boolean; reason: string };
-  /** Which names of a resource the user may use the verb on; the question's `name` is ignored. Cheap: remembered until RBAC changes. */
+  /** Names on which the user may use the verb; the request's `name` is ignored. Cached until RBAC changes. */
   allowedNames(user: RbacUser, question: ResourceAttributes): AllowedNames;
-  /** Rules that hold for the user in the namespace, cluster-wide ones first; "" gives the cluster-wide ones alone. */
+  /** The user's rules in the namespace, cluster-wide ones first; "" returns cluster-wide ones only. */
   rulesFor(user: RbacUser, namespace: string): PolicyRule[];
-  /** Namespaces with a RoleBinding that names the user or one of its groups. Elsewhere only cluster-wide rules hold. */
+  /** Namespaces with a RoleBinding for the user or a group of it. Only cluster-wide rules apply elsewhere. */
   namespacesOf(user: RbacUser): string[];
-  /** Rules a binding's roleRef stands for; undefined when the role does not exist. `namespace` is the binding's, "" for cluster-wide. */
+  /** The rules behind a roleRef; undefined when the role does not exist. `namespace` is the binding's, "" for cluster-wide. */
   rulesOf(roleRef: RoleRef, namespace: string): PolicyRule[] | undefined;
-  /** Grows with every change: lets a caller remember what it derived. */
+  /** Increases with every change, for callers that cache derived values. */
   version(): number;
 }
 
@@ -59,7 +59,7 @@ interface Binding {
   subjects: Subject[];
 }
 
-/** What is remembered for one user: per namespace, with the versions it was derived from. */
+/** Cached rules of one user, by namespace. */
 interface CachedUser {
   scopes: Map<string, CachedScope>;
 }
@@ -71,7 +71,7 @@ interface CachedScope {
   names: Map<string, AllowedNames>;
 }
 
-/** What a namespace holds (`Role x`, `RoleBinding y`), and the change that touched it last. */
+/** The objects of a namespace (`Role x`, `RoleBinding y`), and the version of its last change. */
 interface NamespaceEntry {
   version: number;
   objects: Set<string>;
@@ -83,7 +83,7 @@ interface State {
   /** Subject key, then namespace ("" = ClusterRoleBinding), then binding keys. */
   bySubject: Map<string, Map<string, Set<string>>>;
   clusterVersion: number;
-  /** Namespaces with a Role or RoleBinding, and no others. */
+  /** Only namespaces with a Role or RoleBinding. */
   namespaces: Map<string, NamespaceEntry>;
   changes: number;
   users: LRUCache<string, CachedUser>;
@@ -121,7 +121,7 @@ function bindingKey(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
-/** Notes a change, and what the namespace holds from now on. Cluster-scoped objects count everywhere: a RoleBinding may refer to a ClusterRole. */
+/** Records a change. Cluster-scoped objects affect every namespace: a RoleBinding may refer to a ClusterRole. */
 function recordChange(state: State, namespace: string, change: (objects: Set<string>) => void): void {
   const version = ++state.changes;
   if (namespace === "") {
@@ -134,7 +134,7 @@ function recordChange(state: State, namespace: string, change: (objects: Set<str
   else forgetNamespace(state, namespace);
 }
 
-/** A namespace without objects is as the cluster; what was remembered for it would stay for ever. */
+/** Drops cached rules of a namespace without objects, which would stay forever. */
 function forgetNamespace(state: State, namespace: string): void {
   state.namespaces.delete(namespace);
   for (const { scopes } of state.users.values()) scopes.delete(namespace);
@@ -194,7 +194,7 @@ function removeSubjectBinding(state: State, subject: string, namespace: string, 
   if (byNamespace.size === 0) state.bySubject.delete(subject);
 }
 
-/** Under which key a subject is found; undefined when nobody can be it. A service account is the user it logs in as. */
+/** The index key of a subject; undefined when no user can match it. A service account is indexed as its user name. */
 export function subjectKey(subject: Subject, bindingNamespace: string): string | undefined {
   if (subject.kind === "User") return `u:${subject.name}`;
   if (subject.kind === "Group") return `g:${subject.name}`;
@@ -203,12 +203,12 @@ export function subjectKey(subject: Subject, bindingNamespace: string): string |
   return namespace === "" ? undefined : `u:system:serviceaccount:${namespace}:${subject.name}`;
 }
 
-/** The keys of all subjects that a user is, as of `subjectKey`. */
+/** Index keys of all subjects that match a user; see `subjectKey`. */
 export function userKeys({ name, groups }: Pick<RbacUser, "name" | "groups">): string[] {
   return [`u:${name}`, ...groups.map((group) => `g:${group}`)];
 }
 
-/** Subject keys of a user object, their joined form, and whether it stands above RBAC; a user object is not changed once it has asked. */
+/** Cached identity of a user object, which must not change after its first use. */
 const identities = new WeakMap<RbacUser, Identity>();
 
 interface Identity {
@@ -238,7 +238,7 @@ function namespacesOf(state: State, user: RbacUser): string[] {
   return [...namespaces].sort();
 }
 
-/** The remembered answers for a user in a namespace, computed again when RBAC changed in between. */
+/** The cached rules of a user in a namespace, recomputed after RBAC changes. */
 function scopeOf(state: State, user: RbacUser, asked: string): CachedScope {
   const namespace = hasBindings(state, user, asked) ? asked : "";
   const identityKey = identityOf(user).joined;
@@ -257,7 +257,7 @@ function scopeOf(state: State, user: RbacUser, asked: string): CachedScope {
   return scope;
 }
 
-/** Without bindings of its own a namespace is as the cluster, and needs no entry: so the entries of a user are as many as its bindings. */
+/** A namespace without bindings of the user shares the cluster-wide entry, so entries are as many as bindings. */
 function hasBindings(state: State, user: RbacUser, namespace: string): boolean {
   return keysOf(user).some((who) => state.bySubject.get(who)?.has(namespace));
 }

@@ -21,7 +21,7 @@ export interface ResourceRule {
 
 const VERB_ORDER: readonly string[] = ["get", "list", "watch", "create", "update", "patch", "delete", "bind"];
 
-/** The fewest rules that give these rights and no more, in a fixed order. */
+/** The fewest rules that grant exactly these permissions, in a stable order. */
 export function toResourceRules(permissions: readonly Permission[]): ResourceRule[] {
   const grouped = groupByResource(permissions);
   const merged = new Map<string, ResourceRule>();
@@ -65,7 +65,7 @@ function groupByResource(permissions: readonly Permission[]): Map<string, Groupe
   return grouped;
 }
 
-/** A right on named objects adds nothing to the same right on all. */
+/** Drops verbs on named objects that are granted on all objects. */
 function withoutRedundantVerbs(
   verbs: string[],
   names: readonly string[],

@@ -1,4 +1,4 @@
-// May we list and watch a collection? Asked of the API server itself; every authenticated user may ask about itself.
+// Asks the API server whether this client may list and watch a collection. Every authenticated user may ask about itself.
 import { SelfSubjectAccessReview } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isUnreachable } from "../client/errors.ts";
@@ -6,7 +6,7 @@ import type { ResourceRef } from "../api/resource-ref.ts";
 
 const DEADLINE_MS = 10_000;
 
-/** True or false as the server says; undefined when it does not tell, so that only trying does. Never rejects. */
+/** The server's answer; undefined when it gives none, so that only an attempt can tell. Never rejects. */
 export async function canListAndWatch(
   client: KubeClient,
   ref: ResourceRef,
@@ -35,7 +35,7 @@ export async function canListAndWatch(
     }
     return true;
   } catch (error) {
-    // Without an answer now, a list would get none either.
+    // While the server is unreachable, a list would fail too.
     return isUnreachable(error) ? false : undefined;
   }
 }

@@ -1,4 +1,4 @@
-// The RBAC objects and questions as the evaluator sees them: types, and the one group that stands above RBAC.
+// RBAC objects and requests as the evaluator sees them, and the group that bypasses RBAC.
 
 /** One entry of `rules[]` of a Role or ClusterRole. */
 export interface PolicyRule {
@@ -24,7 +24,7 @@ export interface RoleRef {
   name: string;
 }
 
-/** What the evaluator reads of a Role, ClusterRole, RoleBinding or ClusterRoleBinding. */
+/** The fields of a Role, ClusterRole, RoleBinding or ClusterRoleBinding that the evaluator reads. */
 export interface RbacObject {
   kind?: string;
   metadata: { name: string; namespace?: string };
@@ -33,22 +33,22 @@ export interface RbacObject {
   roleRef?: RoleRef;
 }
 
-/** The four kinds that decide. */
+/** The four RBAC kinds. */
 export type RbacKind = "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding";
 
-/** The group that kube-apiserver lets do anything before it asks any authorizer, whatever bindings say. */
+/** kube-apiserver allows this group everything before it asks any authorizer. */
 export const SUPERUSER_GROUP = "system:masters";
 
-/** Who asks. `groups` holds every group, `system:authenticated` included: the evaluator adds none. */
+/** The requesting user. `groups` is complete, `system:authenticated` included; the evaluator adds none. */
 export interface RbacUser {
   name: string;
   groups: readonly string[];
 }
 
 /**
- * A question about a resource. `namespace` is empty for cluster-scoped resources and for a list over all namespaces.
+ * A resource request. `namespace` is empty for cluster-scoped resources and for lists over all namespaces.
  * `name` is empty for create and for collections; for list, watch and deletecollection with the field selector
- * `metadata.name=x` the asker sets it to x, as kube-apiserver does.
+ * `metadata.name=x` the caller sets it to x, as kube-apiserver does.
  */
 export interface ResourceAttributes {
   verb: string;
@@ -59,7 +59,7 @@ export interface ResourceAttributes {
   name?: string;
 }
 
-/** A question about a path that is no resource, such as `/version`. */
+/** A request for a path that is no resource, such as `/version`. */
 export interface NonResourceAttributes {
   verb: string;
   path: string;

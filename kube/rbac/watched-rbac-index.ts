@@ -1,10 +1,10 @@
-// An RBAC index that follows the four watched stores: what the API server's own authorizer does with its informers.
+// An RBAC index fed by four stores, like the informers of kube-apiserver's authorizer.
 import type { KubeObject } from "../api/object.ts";
 import type { Store } from "../cache/reader.ts";
 import { createRbacIndex, type RbacIndex } from "./rbac-index.ts";
 import type { RbacKind, RbacObject } from "./types.ts";
 
-/** Keeps an index up to date with the stores for as long as they live. Whether they see anything is the asker's to check. */
+/** Keeps an index current for as long as the stores live. The caller checks whether the stores are synced. */
 export function createWatchedRbacIndex(stores: Record<RbacKind, Store>): RbacIndex {
   const index = createRbacIndex();
   for (const [kind, store] of Object.entries(stores) as [RbacKind, Store][]) syncFromStore(index, kind, store);

@@ -1,30 +1,30 @@
-// Certificates for servers and clients of a Kubernetes API: an authority, and what it signs. Nothing here touches a disk or a socket.
+// A certificate authority for servers and clients of a Kubernetes API. No files, no sockets.
 import "reflect-metadata"; // must come before the x509 library, which needs it to load
 import { generateKeyPairSync, randomBytes, webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 
-/** A certificate and its private key, both PEM; the key is PKCS#8, which Go and Node read alike. */
+/** A certificate and its private key, both PEM. The key is PKCS#8, which Go and Node read. */
 export interface KeyPair {
   cert: string;
   key: string;
 }
 
-/** Who a certificate speaks for. For a client, Kubernetes reads the user name from `commonName` and the groups from `organizations`. */
+/** The subject of a certificate. Kubernetes reads a client's user name from `commonName` and its groups from `organizations`. */
 export interface Subject {
   commonName: string;
   organizations?: string[];
-  /** Names and addresses a server answers under. */
+  /** Names and addresses of a server. */
   dnsNames?: string[];
   ipAddresses?: string[];
 }
 
-/** When a certificate counts: from `from` (minus five minutes, for clocks that disagree) for `days`. */
+/** Validity: `days` from `from`, minus five minutes for clock skew. */
 export interface Validity {
   from?: Date;
   days?: number;
 }
 
-/** What a certificate may be used for; both unless told otherwise. */
+/** Allowed usage; both by default. */
 export interface IssueOptions extends Validity {
   usage?: "server" | "client";
 }
@@ -33,7 +33,7 @@ const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const dayMs = 86_400_000;
 const clockSkewMs = 300_000;
 
-/** Makes a self-signed authority (EC P-256), good for ten years unless told otherwise. */
+/** Creates a self-signed authority (EC P-256), valid for ten years by default. */
 export async function makeAuthority(commonName: string, validity: Validity = {}): Promise<KeyPair> {
   const keys = await makeKeys();
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
@@ -54,7 +54,7 @@ export async function makeAuthority(commonName: string, validity: Validity = {})
   return { cert: cert.toString("pem") + "\n", key: await privatePem(keys.privateKey) };
 }
 
-/** Issues a certificate that `authority` signs, good for a year unless told otherwise. */
+/** Issues a certificate signed by `authority`, valid for a year by default. */
 export async function issueCertificate(
   authority: KeyPair,
   subject: Subject,
@@ -88,7 +88,7 @@ function usagesOf(usage: IssueOptions["usage"]): x509.ExtendedKeyUsage[] {
   return usage === "server" ? [serverAuth] : [clientAuth];
 }
 
-/** What a client certificate says about its holder. Throws on text that is no certificate. */
+/** The subject of a client certificate. @throws on text that is no certificate */
 export function subjectOf(certPem: string): { commonName: string; organizations: string[]; notAfter: Date } {
   const cert = new x509.X509Certificate(certPem);
   return {
@@ -98,7 +98,7 @@ export function subjectOf(certPem: string): { commonName: string; organizations:
   };
 }
 
-/** Makes a P-256 key pair for signing tokens (ES256), both halves PEM. */
+/** Creates a P-256 key pair for signing tokens (ES256), both PEM. */
 export function makeSigningKeys(): { privateKey: string; publicKey: string } {
   return generateKeyPairSync("ec", {
     namedCurve: "P-256",
@@ -120,14 +120,14 @@ async function importPrivate(pem: string): Promise<webcrypto.CryptoKey> {
 }
 
 function serial(): string {
-  // Positive, as RFC 5280 asks: the first bit stays clear. Never all zero in its first byte, so that the encoding keeps its length.
+  // RFC 5280 requires a positive number, so clear the first bit. Set the second, so that the encoding keeps its length.
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x40;
   return bytes.toString("hex");
 }
 
 function nameOf(subject: Subject): x509.JsonName {
-  // One relative name per organization: Go reads each as a group of its own.
+  // One RDN per organization: Go reads each as a group.
   return [...(subject.organizations ?? []).map((o) => ({ O: [o] })), { CN: [subject.commonName] }];
 }
 

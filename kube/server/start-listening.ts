@@ -1,11 +1,11 @@
-// Servers that listen for as long as the process lives.
+// Starts servers that listen until the process ends.
 import type { Server } from "node:net";
 
-/** Refused connections are reported this often at most: whoever floods the port must not flood the log. */
+/** Reports of refused connections are this rare, so that a flood of the port does not flood the log. */
 const reportMs = 60_000;
 
 /**
- * Resolves when the server listens. Later errors (no descriptor left to accept with) and refused connections go to `onError`, and the server goes on: an `error`
+ * Resolves when the server listens. Later errors, such as a missing file descriptor for accept, go to `onError`, because an `error`
  * event without a listener would end the process. @throws Error when it cannot listen there
  */
 export function startListening(

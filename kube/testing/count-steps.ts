@@ -1,4 +1,4 @@
-// Counts the elements that a piece of work walks over: steps of Map, Set and Array iterators and of arrays' own walks. Work counted so does not depend on the machine.
+// Counts elements that code iterates over, by Map, Set and Array iterators and array methods: a cost measure independent of the machine.
 
 const ITERATORS: readonly object[] = [new Map(), new Set(), []].map(
   (one) => Object.getPrototypeOf(one[Symbol.iterator]()) as object,
@@ -18,7 +18,7 @@ const WALKS = [
 ] as const;
 type Method = (this: { length: number }, ...given: unknown[]) => unknown;
 
-/** Steps taken until what `work` returns has resolved; of everything that runs meanwhile. */
+/** Counts steps, of all running code, until `work` has resolved. */
 export async function countSteps(work: () => unknown): Promise<number> {
   let steps = 0;
   const undo: (() => void)[] = [];

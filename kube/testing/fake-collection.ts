@@ -1,28 +1,28 @@
-// One collection of an API server over real HTTP, with faults on demand. For tests of the reflector only: it knows list, watch and nothing else.
+// A fake API server with one collection over real HTTP, and faults on demand. For reflector tests: it serves list and watch only.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { KubeObject } from "../api/object.ts";
 
 type Verb = "list" | "watch";
-/** Answers instead of the server; true when it did. */
+/** Overrides a response; returns true when it did. */
 export type Fault = (response: ServerResponse, query: URLSearchParams) => boolean;
 
 export interface FakeCollection {
   readonly url: string;
-  /** Requests so far, with their query. */
+  /** All requests with their query. */
   readonly requests: { verb: Verb; query: URLSearchParams; at: number }[];
   put(name: string, spec?: unknown, labels?: Record<string, string>): KubeObject;
   remove(name: string): void;
   objects(): KubeObject[];
-  /** The version that the next list answers. */
+  /** The resourceVersion of the next list. */
   readonly version: string;
-  /** Tells all watchers the current version. */
+  /** Sends a bookmark to all watches. */
   bookmark(): void;
-  /** Forgets history up to now: watches from before get 410. */
+  /** Drops the history: watches from older versions get 410. */
   compact(): void;
-  /** Ends (or with `reset` breaks) the watches of this moment. */
+  /** Ends the open watches, or with `reset` breaks them. */
   endWatches(reset?: boolean): void;
-  /** Consulted before every answer of that kind; undefined ends it. */
+  /** Sets a fault for a verb; undefined removes it. */
   fault(verb: Verb, fault: Fault | undefined): void;
   countRequests(verb: Verb): number;
   close(): Promise<void>;
@@ -32,7 +32,7 @@ export function status(code: number, reason: string): object {
   return { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message: reason };
 }
 
-/** Answers with a Status. */
+/** Responds with a Status. */
 export function refuse(code: number, reason: string, headers: Record<string, string> = {}): Fault {
   return (response) => {
     response
@@ -157,18 +157,16 @@ class Fake implements FakeCollection {
     const from = Number(query.get("continue") ?? 0);
     const limit = Number(query.get("limit")) || all.length;
     const rest = from + limit < all.length ? { continue: String(from + limit) } : {};
-    // Items of a list come without apiVersion and kind.
+    // Items of a list have no apiVersion and kind.
     const items = all.slice(from, from + limit).map(({ metadata, spec }) => ({ metadata, spec }));
-    response
-      .writeHead(200)
-      .end(
-        JSON.stringify({
-          apiVersion: "test/v1",
-          kind: "ThingList",
-          metadata: { resourceVersion: this.version, ...rest },
-          items,
-        }),
-      );
+    response.writeHead(200).end(
+      JSON.stringify({
+        apiVersion: "test/v1",
+        kind: "ThingList",
+        metadata: { resourceVersion: this.version, ...rest },
+        items,
+      }),
+    );
   }
 
   #watch(response: ServerResponse, from: number): void {

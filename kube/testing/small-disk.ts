@@ -1,4 +1,4 @@
-// A file system of a few megabytes for tests of a full disk. Needs root on Linux; elsewhere the tests are skipped.
+// Mounts a file system of a few megabytes, for full-disk tests. Needs root on Linux; tests skip elsewhere.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,14 +6,14 @@ import { join } from "node:path";
 
 export interface SmallDisk {
   dir: string;
-  /** Takes all the space that is left. */
+  /** Uses all remaining space. */
   fill(): void;
-  /** Gives it back. */
+  /** Frees the space again. */
   free(): void;
   unmount(): void;
 }
 
-/** Why there can be none here; undefined where there can. */
+/** Why this machine cannot mount one; undefined when it can. */
 export function whyNoSmallDisk(): string | undefined {
   try {
     mountSmallDisk(1).unmount();

@@ -1,19 +1,19 @@
-// The labelled namespaces as they were last seen. Losing sight of them changes nothing: one is gone, or not ours any more, only when that was seen.
+// The last known namespaces with our label. An unreadable Namespace watch changes nothing: only an observed deletion or label change does.
 import { LRUCache } from "lru-cache";
 import { type Backoff, backoffDelay } from "../../client/backoff.ts";
 import { createSleeper } from "../../client/sleeper.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { Change } from "../reader.ts";
 
-/** Whoever asks about one that is gone does so at once, or when it lets go of a namespace that it had asked for by name. */
+/** Callers ask about a deleted namespace at once, or when they release it. */
 export const MAX_DELETED = 1000;
 
 const RETRY_BACKOFF: Backoff = { minMs: 1_000, maxMs: 60_000, jitter: 1 };
 
 export interface LabelledNamespacesOptions {
-  /** The namespace as the server has it now, with the label or without; undefined when there is none. */
+  /** Reads the namespace from the API server, with or without our label; undefined when it does not exist. */
   findLive: (name: string, signal: AbortSignal) => Promise<KubeObject | undefined>;
-  /** One came, is gone, or is not ours any more. */
+  /** A namespace was added, was deleted, or lost the label. */
   onChange: (name: string) => void;
   signal: AbortSignal;
 }
@@ -22,7 +22,7 @@ export class LabelledNamespaces {
   readonly #options: LabelledNamespacesOptions;
   readonly #known = new Map<string, KubeObject>();
   readonly #deleted = new LRUCache<string, true>({ max: MAX_DELETED });
-  /** Uids of those that a list has not named any more, by name: gone, or without the label. They count until it is known which. */
+  /** Uids by name of namespaces missing from a list: deleted, or without the label. They stay listed until a lookup decides. */
   readonly #missing = new Map<string, string | undefined>();
   readonly #sleeper = createSleeper();
   #isLookingUp = false;
@@ -39,12 +39,12 @@ export class LabelledNamespaces {
     return [...this.#known.values()];
   }
 
-  /** Did the namespace go with all that was in it? Of the last GONE that did. */
+  /** Whether the namespace was deleted; remembered for the last MAX_DELETED. */
   isDeleted(name: string): boolean {
     return this.#deleted.has(name);
   }
 
-  /** It is there, and has the label. */
+  /** The namespace exists and has the label. */
   set(namespace: KubeObject): void {
     const { name } = namespace.metadata;
     this.#deleted.delete(name);
@@ -61,7 +61,7 @@ export class LabelledNamespaces {
   #handleDeleted({ object: { metadata }, initial }: Change<KubeObject>): void {
     const known = this.#known.get(metadata.name);
     const isDeleted = Boolean(metadata.deletionTimestamp ?? known?.metadata.deletionTimestamp);
-    // An event shows it as it went: without a deletion under way it has only lost the label. A list shows nothing of it.
+    // An event without a deletionTimestamp means that only the label is gone. A list shows nothing, so look it up.
     if (isDeleted || !initial) return this.#remove(metadata.name, isDeleted);
     this.#missing.set(metadata.name, metadata.uid);
     if (!this.#isLookingUp) void this.#lookUpMissing();
@@ -78,7 +78,7 @@ export class LabelledNamespaces {
   async #lookUpMissing(): Promise<void> {
     const { findLive, signal } = this.#options;
     this.#isLookingUp = true;
-    // The list that does not name it may name another one of its name.
+    // The same list may add a new namespace of that name.
     await Promise.resolve();
     for (let failures = 0; ;) {
       const [next] = this.#missing;
@@ -87,7 +87,7 @@ export class LabelledNamespaces {
         this.#applyLookup(next, await findLive(next[0], signal));
         failures = 0;
       } catch {
-        // Whatever the reason, it is not known to be gone. What stopped us would stop us for the others too.
+        // The deletion is unconfirmed. The same error would stop the other lookups, so back off.
         await this.#sleeper.sleep(backoffDelay(RETRY_BACKOFF, ++failures, Math.random()), signal);
       }
     }
@@ -95,7 +95,7 @@ export class LabelledNamespaces {
   }
 
   #applyLookup([name, uid]: [string, string | undefined], found: KubeObject | undefined): void {
-    // It has come back meanwhile.
+    // The namespace has reappeared meanwhile.
     if (!this.#missing.has(name) || this.#missing.get(name) !== uid) return;
     this.#remove(name, !found || found.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined);
   }

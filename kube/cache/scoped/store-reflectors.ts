@@ -1,4 +1,4 @@
-// What feeds one store: a reflector, and where the whole kind is forbidden, one reflector for each namespace that is ours until it is not.
+// The reflectors of one store: a cluster-wide one and, while that is forbidden, one for each watched namespace.
 import type { WatchedNamespaces } from "./watched-namespaces.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { ParkReason, WatchState } from "../reader.ts";
@@ -6,17 +6,17 @@ import { type Reflector, type ReflectorOptions, startReflector } from "../reflec
 import type { ReflectorStore } from "../reflector-store.ts";
 import type { WritableStore } from "../store.ts";
 
-/** Those in charge of a store. With a namespace only what is seen there is meant (and the whole, when it is parked). */
+/** The reflectors of one store. With a namespace, only that namespace's reflector is meant, and a parked cluster-wide one. */
 export interface StoreReflectors {
   /** Never rejects. */
   readonly stopped: Promise<void>;
   retryNow(namespace?: string): void;
   reopen(namespace?: string): void;
   relist(): Promise<void>;
-  /** As in Reflector; of several, the one that was heard longest ago. */
+  /** As in Reflector; the minimum of several. */
   freshAsOf(): number;
   limitStaleness(milliseconds: number): void;
-  /** Somebody reads this namespace: it is watched too when the whole cannot be. Returns how to take it back. */
+  /** Watches this namespace too while the cluster-wide watch is forbidden. Returns how to undo it. */
   watchNamespace(namespace: string): () => void;
 }
 
@@ -25,12 +25,12 @@ type Options = Omit<ReflectorOptions<KubeObject>, "store" | "namespace"> & {
   namespaces: WatchedNamespaces;
 };
 
-/** Follows a whole namespaced kind; see `Following`. */
+/** Watches a namespaced kind cluster-wide; falls back to namespaces, see FallbackReflectors. */
 export function startClusterOrNamespaceReflectors(options: Options, signal: AbortSignal): StoreReflectors {
   return new FallbackReflectors(options, signal);
 }
 
-/** Follows what one watch shows, whatever happens. */
+/** One reflector without a fallback. */
 export function startSingleReflector(options: ReflectorOptions<KubeObject>, signal: AbortSignal): StoreReflectors {
   const reflector = startReflector(options, signal);
   return {
@@ -41,7 +41,7 @@ export function startSingleReflector(options: ReflectorOptions<KubeObject>, sign
   };
 }
 
-/** So long an answer of `heardAt` is given again; far less than any bound that it is compared with. */
+/** How long `freshAsOf` is cached; far below every staleness bound. */
 const FRESHNESS_CACHE_MS = 500;
 
 interface NamespaceReflector {
@@ -49,7 +49,7 @@ interface NamespaceReflector {
   stop: AbortController;
 }
 
-/** Stands between the reflector of the whole kind and the store, and takes over when that reflector is refused. */
+/** Sits between the cluster-wide reflector and the store, and takes over while that reflector is forbidden. */
 class FallbackReflectors implements ReflectorStore, StoreReflectors {
   readonly ref;
   readonly stopped: Promise<void>;
@@ -80,7 +80,7 @@ class FallbackReflectors implements ReflectorStore, StoreReflectors {
     });
   }
 
-  // As a feed of the whole
+  // ReflectorStore of the cluster-wide reflector
 
   get synced(): boolean {
     return !this.#isForbidden && this.#options.store.synced;
@@ -100,7 +100,7 @@ class FallbackReflectors implements ReflectorStore, StoreReflectors {
       this.#isForbidden = true;
       return this.#syncNamespaces();
     }
-    // What the parts see holds until the whole has listed.
+    // The namespaces' contents stay until the cluster-wide list is complete.
     if (!this.#isForbidden) this.#options.store.setState(state, parkReason);
   }
 
@@ -124,7 +124,7 @@ class FallbackReflectors implements ReflectorStore, StoreReflectors {
     this.#options.store.observeVersion(resourceVersion);
   }
 
-  // As what follows
+  // StoreReflectors
 
   retryNow(namespace?: string): void {
     this.#clusterWide.retryNow();
@@ -137,14 +137,14 @@ class FallbackReflectors implements ReflectorStore, StoreReflectors {
   }
 
   async relist(): Promise<void> {
-    // A refused whole would list when it is permitted, which may be never.
+    // A forbidden cluster-wide reflector may never list again.
     const asked = this.#isForbidden ? this.#reflectorsOf(undefined) : [{ reflector: this.#clusterWide }];
     await Promise.all(asked.map(({ reflector }) => reflector.relist()));
   }
 
   freshAsOf(): number {
     if (!this.#isForbidden) return this.#clusterWide.freshAsOf();
-    // Every question about rights asks, and an old answer errs on the safe side only, as long as the same namespaces are seen.
+    // Every RBAC decision reads this. A cached value errs on the safe side while the same namespaces are synced.
     const { statusChangeCount } = this.#options.store;
     const now = performance.now();
     if (this.#freshness?.revision !== statusChangeCount || now - this.#freshness.asked > FRESHNESS_CACHE_MS)
@@ -188,7 +188,7 @@ class FallbackReflectors implements ReflectorStore, StoreReflectors {
     return part ? [part] : [];
   }
 
-  /** One part for each namespace of ours, in the order of names, as long as the whole is refused. */
+  /** Starts and stops reflectors so that each watched namespace has one, in the order of names. */
   #syncNamespaces(): void {
     if (this.#signal.aborted) return;
     const { namespaces, store } = this.#options;
@@ -200,14 +200,14 @@ class FallbackReflectors implements ReflectorStore, StoreReflectors {
     if (namespaces.isComplete) store.markNamespacesComplete();
   }
 
-  /** As `#arrange`, when nothing can have changed but this namespace. */
+  /** As `#syncNamespaces`, after a change of this namespace only. */
   #syncNamespace(namespace: string): void {
     if (this.#signal.aborted) return;
     const { namespaces, store } = this.#options;
     const part = this.#byNamespace.get(namespace);
     const isWanted = this.#requested.has(namespace) || namespaces.has(this.ref, namespace);
     if (part && !isWanted) this.#dropNamespace(namespace, part);
-    // The first and the last one decide whether there is a store of namespaces at all.
+    // The first and the last namespace decide whether the store is scoped at all.
     if (!store.isScoped || (part && this.#byNamespace.size === 0)) return this.#syncNamespaces();
     if (!part && isWanted) this.#start(namespace);
   }

@@ -1,26 +1,26 @@
-// What of one kind can be seen now: everything by one watch, or namespace by namespace, each with a state of its own. Bookkeeping only, no objects.
+// Sync status of one kind: of a cluster-wide watch, or of each namespace. Bookkeeping only, no objects.
 import { hasReached } from "../../api/resource-version.ts";
 import { NotPermitted, NotSynced } from "../errors.ts";
 import type { ParkReason, SyncStatus, WatchState } from "../reader.ts";
 
-/** One watch's view. Changed by Sights only, which keeps count. */
+/** Status of one watch. Only SyncStatusTable changes it, so that counts stay right. */
 class ScopeStatus {
   state: WatchState = "listing";
   parkReason: ParkReason | undefined;
   hasListed = false;
   version = "";
 
-  /** False when nothing changes by it. */
+  /** Returns false without a change. */
   setState(state: WatchState, parkReason?: ParkReason): boolean {
     if (this.state === state && this.parkReason === parkReason) return false;
     this.state = state;
     this.parkReason = parkReason;
-    // Until a resumed watch has listed, what was there before the parking stays unreadable.
+    // Contents from before the parking stay unreadable until a resumed watch has listed.
     if (state === "parked") this.hasListed = false;
     return true;
   }
 
-  /** Asked by every read. */
+  /** Checked by every read. */
   get synced(): boolean {
     return this.hasListed && this.state !== "parked";
   }
@@ -31,11 +31,11 @@ class ScopeStatus {
   }
 }
 
-/** Which namespaces stand out, and how many are in which state: kept with every change, so that no question walks over all of them. */
+/** Namespaces by state, updated with every change, so that no query iterates over all namespaces. */
 class StatusCounts {
   readonly #states = new Map<WatchState, number>();
   readonly parked = new Set<string>();
-  /** Neither seen nor refused yet. */
+  /** Neither listed nor parked yet. */
   readonly pending = new Set<string>();
   readonly notWatching = new Set<string>();
 
@@ -51,7 +51,7 @@ class StatusCounts {
     for (const names of [this.parked, this.pending, this.notWatching]) names.delete(namespace);
   }
 
-  /** The best that any of them is in. */
+  /** The best state of any namespace. */
   get state(): WatchState {
     return (
       (["watching", "listing", "backoff", "parked"] as const).find((one) => (this.#states.get(one) ?? 0) > 0) ??
@@ -65,11 +65,11 @@ export class SyncStatusTable {
   readonly #resource: string;
   #namespaces: Map<string, ScopeStatus> | undefined;
   #counts = new StatusCounts();
-  /** Every namespace known at the switch has been seen or refused once. Those that come later do not count. */
+  /** Every namespace known at the switch has listed or parked once. Later namespaces do not count. */
   #hasInitialSync = false;
-  /** There is no namespace beside those that have a part, so even none at all is all there is. */
+  /** All namespaces that can hold objects are in the table, so an empty table is complete. */
   #isComplete = false;
-  /** Newest version of any part since the switch; undefined when it must be looked for. */
+  /** Newest version of any namespace since the switch; undefined when it must be recomputed. */
   #newestVersion: string | undefined = "";
   #parkedNamespaces: readonly string[] | undefined = [];
   #changeCount = 0;
@@ -78,12 +78,12 @@ export class SyncStatusTable {
     this.#resource = resource;
   }
 
-  /** Another one after every change of what can be seen, new versions apart. */
+  /** Changes with every change of readability; new versions do not count. */
   get changeCount(): number {
     return this.#changeCount;
   }
 
-  /** Namespaces are watched one by one. */
+  /** Whether namespaces are watched one by one. */
   get isScoped(): boolean {
     return this.#namespaces !== undefined;
   }
@@ -96,7 +96,7 @@ export class SyncStatusTable {
     this.#statusChanged();
   }
 
-  /** Every namespace that can hold objects has its part. */
+  /** Every namespace that can hold objects is in the table. */
   markComplete(): void {
     if (this.#isComplete) return;
     this.#isComplete = true;
@@ -110,15 +110,15 @@ export class SyncStatusTable {
     this.#statusChanged();
   }
 
-  // The whole
+  // Cluster-wide
 
-  /** False when nothing changes by it. */
+  /** Returns false without a change. */
   setState(state: WatchState, parkReason?: ParkReason): boolean {
     this.#changeCount++;
     return this.#clusterWide.setState(state, parkReason);
   }
 
-  /** All has been listed. A list is the truth as of its version, even one that is behind: a restored server counts anew. True for the first. */
+  /** A list is the truth at its version, even when it is older: a restored server counts from a backup. Returns true for the first list. */
   recordList(version: string): boolean {
     const first = !this.#clusterWide.hasListed;
     this.#clusterWide.hasListed = true;
@@ -133,66 +133,60 @@ export class SyncStatusTable {
 
   // Namespaces
 
-  /** The namespace's own part, made when it is new. */
+  /** The status of the namespace, created on first use. */
   ensureNamespace(namespace: string): ScopeStatus {
     const parts = (this.#namespaces ??= new Map<string, ScopeStatus>());
     const known = parts.get(namespace);
     if (known) return known;
-    const ensureNamespace = new ScopeStatus();
-    parts.set(namespace, ensureNamespace);
-    this.#counts.add(namespace, ensureNamespace);
+    const status = new ScopeStatus();
+    parts.set(namespace, status);
+    this.#counts.add(namespace, status);
     this.#statusChanged();
-    return ensureNamespace;
+    return status;
   }
 
-  isCurrent(ensureNamespace: ScopeStatus, namespace: string): boolean {
-    return this.#namespaces?.get(namespace) === ensureNamespace;
+  isCurrent(status: ScopeStatus, namespace: string): boolean {
+    return this.#namespaces?.get(namespace) === status;
   }
 
   removeNamespace(namespace: string): void {
-    const ensureNamespace = this.#namespaces?.get(namespace);
-    if (!ensureNamespace) return;
+    const status = this.#namespaces?.get(namespace);
+    if (!status) return;
     this.#namespaces?.delete(namespace);
-    this.#counts.remove(namespace, ensureNamespace);
+    this.#counts.remove(namespace, status);
     this.#statusChanged();
   }
 
-  /** False when nothing changes by it. */
-  setNamespaceState(
-    namespace: string,
-    ensureNamespace: ScopeStatus,
-    state: WatchState,
-    parkReason?: ParkReason,
-  ): boolean {
-    return this.#update(namespace, ensureNamespace, () => ensureNamespace.setState(state, parkReason));
+  /** Returns false without a change. */
+  setNamespaceState(namespace: string, status: ScopeStatus, state: WatchState, parkReason?: ParkReason): boolean {
+    return this.#update(namespace, status, () => status.setState(state, parkReason));
   }
 
-  /** As `fill`. */
+  /** As `recordList`. */
   recordNamespaceList(namespace: string, version: string): boolean {
-    const ensureNamespace = this.ensureNamespace(namespace);
-    const first = !ensureNamespace.hasListed;
-    this.#update(namespace, ensureNamespace, () => {
-      ensureNamespace.hasListed = true;
+    const status = this.ensureNamespace(namespace);
+    const first = !status.hasListed;
+    this.#update(namespace, status, () => {
+      status.hasListed = true;
     });
-    // It falls back, and may have been the newest.
-    if (ensureNamespace.version !== version && hasReached(ensureNamespace.version, version))
-      this.#newestVersion = undefined;
-    ensureNamespace.version = version;
+    // The version decreased, and may have been the newest.
+    if (status.version !== version && hasReached(status.version, version)) this.#newestVersion = undefined;
+    status.version = version;
     this.#raiseNewest(version);
     return first;
   }
 
-  observeNamespaceVersion(namespace: string, ensureNamespace: ScopeStatus, version: string | undefined): void {
-    if (!version || hasReached(ensureNamespace.version, version)) return;
-    ensureNamespace.version = version;
-    if (this.isCurrent(ensureNamespace, namespace)) this.#raiseNewest(version);
+  observeNamespaceVersion(namespace: string, status: ScopeStatus, version: string | undefined): void {
+    if (!version || hasReached(status.version, version)) return;
+    status.version = version;
+    if (this.isCurrent(status, namespace)) this.#raiseNewest(version);
   }
 
-  #update<T>(namespace: string, ensureNamespace: ScopeStatus, how: () => T): T {
-    const counts = this.isCurrent(ensureNamespace, namespace);
-    if (counts) this.#counts.remove(namespace, ensureNamespace);
+  #update<T>(namespace: string, status: ScopeStatus, how: () => T): T {
+    const counts = this.isCurrent(status, namespace);
+    if (counts) this.#counts.remove(namespace, status);
     const result = how();
-    if (counts) this.#counts.add(namespace, ensureNamespace);
+    if (counts) this.#counts.add(namespace, status);
     this.#statusChanged();
     return result;
   }
@@ -201,16 +195,16 @@ export class SyncStatusTable {
     if (this.#newestVersion !== undefined && !hasReached(this.#newestVersion, version)) this.#newestVersion = version;
   }
 
-  /** After every change of a part's state. */
+  /** Call after every change of a namespace's status. */
   #statusChanged(): void {
     this.#changeCount++;
     this.#parkedNamespaces = undefined;
     this.#hasInitialSync ||= ((this.#namespaces?.size ?? 0) > 0 || this.#isComplete) && this.#counts.pending.size === 0;
   }
 
-  // Questions
+  // Queries
 
-  /** Of namespaces one by one: each has been seen or refused. What is refused is a hole, and every read of it throws. */
+  /** For namespaces watched one by one: each has listed or parked. Reads of parked ones throw. */
   get synced(): boolean {
     return this.#namespaces ? this.#hasInitialSync : this.#clusterWide.synced;
   }
@@ -224,12 +218,12 @@ export class SyncStatusTable {
     return this.state === "parked" ? (this.#clusterWide.parkReason ?? "Forbidden") : undefined;
   }
 
-  /** In order. The same array while nothing changes. */
+  /** Sorted; the same array until it changes. */
   get parkedNamespaces(): readonly string[] {
     return (this.#parkedNamespaces ??= [...this.#counts.parked].sort());
   }
 
-  /** Newest version of any part. */
+  /** Newest version of any namespace. */
   get version(): string {
     if (!this.#namespaces) return this.#clusterWide.version;
     return (this.#newestVersion ??= [...this.#namespaces.values()].reduce(
@@ -251,17 +245,17 @@ export class SyncStatusTable {
     return this.#namespaces.get(namespace)?.toSyncStatus() ?? { state: "listing", synced: false };
   }
 
-  /** How many namespaces are watched one by one; 0 when all is seen by one watch. */
+  /** Number of namespaces watched one by one; 0 for a cluster-wide watch. */
   get namespaceCount(): number {
     return this.#namespaces?.size ?? 0;
   }
 
-  /** Those of them that are not being watched right now, in order. */
+  /** Namespaces not in state "watching", sorted. */
   get notWatching(): readonly string[] {
     return [...this.#counts.notWatching].sort();
   }
 
-  /** May this namespace, or with undefined everything, be read? @throws NotPermitted, NotSynced */
+  /** Throws unless this namespace (undefined: every namespace) is readable. @throws NotPermitted, NotSynced */
   requireReadable(namespace: string | undefined): void {
     this.requireAnyReadable();
     if (!this.#namespaces) return;
@@ -270,17 +264,17 @@ export class SyncStatusTable {
     if (unreadable === undefined) return;
     const { state, parkReason, synced } = this.syncStatusOf(unreadable);
     if (state === "parked") throw new NotPermitted(this.#resource, parkReason ?? "Forbidden", unreadable);
-    // A namespace nobody has told us of may be about to appear.
+    // An unknown namespace may be new and not listed yet.
     if (!synced) throw new NotSynced(this.#resource, unreadable);
   }
 
-  /** Is nothing still being listed that will be seen in a moment? @throws NotSynced */
+  /** Throws while a namespace is still being listed. @throws NotSynced */
   requireNonePending(): void {
     const coming = first(this.#counts.pending);
     if (this.#namespaces && coming !== undefined) throw new NotSynced(this.#resource, coming);
   }
 
-  /** May anything be read? @throws NotPermitted, NotSynced */
+  /** Throws when nothing is readable. @throws NotPermitted, NotSynced */
   requireAnyReadable(): void {
     if (!this.#namespaces && this.state === "parked")
       throw new NotPermitted(this.#resource, this.parkReason ?? "Forbidden");

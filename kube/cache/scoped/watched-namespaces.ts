@@ -1,4 +1,4 @@
-// Which namespaces a kind is watched in when it may not be watched everywhere: those that carry a label, a fixed few, and those asked for.
+// The namespaces to watch when a kind may not be watched cluster-wide: labelled ones, a fixed few, and requested ones.
 import type { NamespaceRemoval } from "../store-contents.ts";
 import { LabelledNamespaces, type LabelledNamespacesOptions } from "./labelled-namespaces.ts";
 import type { Store } from "../reader.ts";
@@ -6,35 +6,35 @@ import type { KubeObject } from "../../api/object.ts";
 import type { ResourceRef } from "../../api/resource-ref.ts";
 
 export interface NamespaceScope {
-  /** The namespaces that are ours. They must be allowed to be watched for it. */
+  /** Selects our namespaces. Listing and watching Namespaces must be permitted. */
   labelSelector: string;
-  /** Watched without being asked about. */
+  /** Always watched, whatever their labels. */
   always?: readonly string[];
-  /** Whether a namespace with these labels (none: one of `always`) can hold objects of the kind; every one can unless said. */
+  /** Whether a namespace can hold objects of the kind; by default every one can. `labels` is undefined for one of `always`. */
   canHold?: (ref: ResourceRef, labels: Readonly<Record<string, string>> | undefined, namespace: string) => boolean;
 }
 
 export interface WatchedNamespaces {
-  /** False as long as the labelled ones have not been seen and may yet be. */
+  /** False while the labelled namespaces are being listed for the first time. */
   readonly isKnown: boolean;
-  /** What `of` says is all there is. */
+  /** Whether `listFor` returns every namespace that can hold objects. */
   readonly isComplete: boolean;
-  /** In order. */
+  /** Sorted by name. */
   listFor(ref: ResourceRef): string[];
-  /** Is the namespace one of those? */
+  /** Whether `listFor` contains the namespace. */
   has(ref: ResourceRef, namespace: string): boolean;
-  /** Told of one namespace that came or went, or without one that all may be others. */
+  /** Calls `listener` with a namespace that was added or removed, or without one when any may have changed. */
   onChange(listener: (namespace?: string) => void): () => void;
-  /** Of a namespace that is not one of those: what is known of it. */
+  /** Why a namespace is no longer watched. */
   removalOf(namespace: string): NamespaceRemoval;
 }
 
 export interface WatchedNamespacesOptions extends Omit<LabelledNamespacesOptions, "onChange"> {
-  /** Starts the watch of the labelled namespaces; called when first asked. */
+  /** Starts the watch of labelled namespaces; called on first use. */
   watchLabelled: (labelSelector: string) => Store;
 }
 
-/** Those with the label stay as they were last seen while they cannot be seen. */
+/** Labelled namespaces keep their last known state while Namespaces cannot be read. */
 export function createWatchedNamespaces(
   rule: NamespaceScope | undefined,
   { watchLabelled, findLive, signal }: WatchedNamespacesOptions,
@@ -77,7 +77,7 @@ export function createWatchedNamespaces(
 }
 
 function trackLabelled(store: Store, labelled: LabelledNamespaces, notify: () => void): void {
-  // Of one that was seen before we asked, and is as it was, nobody tells when it is seen again.
+  // Objects unchanged after a resync emit no event, so read the whole store.
   const readAll = (): void => {
     if (store.synced) for (const object of store.list()) labelled.set(object);
   };
@@ -98,7 +98,7 @@ function selectNamespaces(rule: NamespaceScope, ref: ResourceRef, labelled: read
   ].sort();
 }
 
-/** `labelled` is the namespace as an object, when it has our label. */
+/** `labelled` is the namespace object when it has our label. */
 function isSelected(
   { always = [], canHold = () => true }: NamespaceScope,
   ref: ResourceRef,
