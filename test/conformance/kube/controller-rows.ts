@@ -1,81 +1,10 @@
-// What controllers do on an API server: apply, repair, prune, finalize, report, and write nothing without need.
+// What controllers do with children on an API server: apply, repair, prune, and write nothing without need.
 import { describe, expect, it } from "vitest";
 import { ConfigMap, Deployment, RoleBinding, Secret, Service } from "../../../kube/api/builtin.ts";
-import type { Draft } from "../../../kube/client/client.ts";
-import { defineController, NotReady, Stalled, watch } from "../../../kube/controller/controller.ts";
-import { condition, Depot, eventually, freshNamespace, Gadget, platform, type Scene } from "./harness.ts";
+import { defineController } from "../../../kube/controller/controller.ts";
+import { condition, eventually, freshNamespace, Gadget, platform, type Scene } from "./harness.ts";
 
-/** Children of every shape that an API server rewrites in its own way. */
-const plan = (ns: string, name: string, spec: Gadget["spec"]): Draft[] => {
-  const meta = (suffix: string) => ({ name: `${name}-${suffix}`, namespace: ns });
-  const labels = { gadget: name };
-  return [
-    {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: meta("config"),
-      data: { text: spec.text ?? "", ...(spec.items?.length && { items: spec.items.join() }) },
-    },
-    { apiVersion: "v1", kind: "Secret", metadata: meta("secret"), stringData: { password: "opensesame" } },
-    {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: meta("service"),
-      spec: {
-        selector: labels,
-        ports: (spec.items ?? ["http"]).map((item, at) => ({ name: item, port: 80 + at, targetPort: 8080 + at })),
-      },
-    },
-    {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "RoleBinding",
-      metadata: meta("binding"),
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
-      subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name }],
-    },
-    {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata: { ...meta("deployment"), annotations: {} },
-      spec: {
-        replicas: spec.replicas ?? 1,
-        selector: { matchLabels: labels },
-        template: {
-          metadata: { labels },
-          spec: {
-            volumes: [{ name: "scratch", emptyDir: { sizeLimit: "1024Mi" } }],
-            containers: [
-              {
-                name: "main",
-                image: "example.invalid/app:1",
-                ports: [{ containerPort: 8080 }],
-                env: [
-                  { name: "A", value: "1" },
-                  { name: "EMPTY", value: "" },
-                ],
-                resources: { requests: { cpu: "1000m", memory: "1024Mi" }, limits: { memory: "1024Mi" } },
-                volumeMounts: [{ name: "scratch", mountPath: "/scratch" }],
-                securityContext: { capabilities: { drop: ["ALL"] } },
-              },
-            ],
-          },
-        },
-      },
-    },
-  ];
-};
-const owns = [ConfigMap, Secret, Service, RoleBinding, Deployment];
-const gadgets = (more: Partial<Parameters<typeof defineController<Gadget>>[0]> = {}) =>
-  defineController<Gadget>({
-    name: "gadget",
-    for: Gadget,
-    owns,
-    reconcile: (object) => ({
-      children: plan(object.metadata.namespace ?? "", object.metadata.name, object.spec),
-      status: { text: object.spec.text, count: 3 },
-    }),
-    ...more,
-  });
+import { gadgets } from "./gadget-controller.ts";
 
 export function controllerRows(scene: Scene): void {
   describe("controllers", () => {
@@ -303,74 +232,6 @@ export function controllerRows(scene: Scene): void {
       await eventually(async () => expect(await names()).toEqual([]));
     });
 
-    it("finalizes before it lets go, waiting as long as finalize says so", async () => {
-      let blocked = true;
-      const calls: string[] = [];
-      const controller = gadgets({
-        owns: [ConfigMap],
-        finalizer: "machinery.example/clean-up",
-        reconcile: () => ({}),
-        finalize: ({ metadata }) => {
-          calls.push(metadata.name);
-          if (blocked) throw new NotReady("Draining", "still draining", { requeueAfterMs: 50 });
-        },
-      });
-      await scene.gadget("final");
-      await scene.run(controller);
-      const made = await scene.ready("final");
-      expect(made.metadata.finalizers).toEqual(["machinery.example/clean-up"]);
-      await scene.client.delete(Gadget, { namespace: scene.ns, name: "final" });
-      await eventually(async () =>
-        expect(condition(await scene.client.get(Gadget, { namespace: scene.ns, name: "final" }))).toMatchObject({
-          status: "False",
-          reason: "Draining",
-        }),
-      );
-      await eventually(() => expect(calls.length).toBeGreaterThan(2));
-      blocked = false;
-      await eventually(async () =>
-        expect(await scene.client.find(Gadget, { namespace: scene.ns, name: "final" })).toBeUndefined(),
-      );
-    });
-
-    it("says NotReady, Stalled and faults in the condition, keeps the transition time, and is woken by index", async () => {
-      const faults = { left: 2 };
-      const controller = gadgets({
-        owns: [],
-        indexes: { target: ({ spec }) => (spec.target ? [spec.target] : []) },
-        watches: [watch(Depot, ({ metadata }) => ({ target: metadata.name }))],
-        reconcile: ({ spec }, { read }) => {
-          if (spec.text === "stall") throw new Stalled("Impossible", "cannot be");
-          if (spec.text === "fault" && faults.left-- > 0) throw new Error("secret detail");
-          if (spec.target && !read.find(Depot, { name: spec.target }))
-            throw new NotReady("DepotMissing", `no depot ${spec.target}`);
-          return { conditions: [{ type: "Extra", status: "True", reason: "Fine", message: "" }] };
-        },
-      });
-      const depot = `depot-${scene.ns}`;
-      await scene.gadget("waits", { target: depot });
-      await scene.gadget("stalls", { text: "stall" });
-      await scene.gadget("faults", { text: "fault" });
-      const running = await scene.run(controller);
-      const notReady = await scene.ready("waits", "False");
-      expect(condition(notReady)).toMatchObject({ reason: "DepotMissing", message: `no depot ${depot}` });
-      expect(condition(await scene.ready("stalls", "False"))).toMatchObject({ reason: "Impossible" });
-      const recovered = await scene.ready("faults");
-      expect(condition(recovered, "Extra")).toMatchObject({ status: "True" });
-      expect(running.writes.some((write) => write.includes("faults/status"))).toBe(true);
-
-      await scene.client.patch(
-        Gadget,
-        { namespace: scene.ns, name: "waits" },
-        { type: "merge", body: { spec: { target: `${depot}-2` } } },
-      );
-      const still = await scene.ready("waits", "False");
-      expect(condition(still)?.lastTransitionTime).toBe(condition(notReady)?.lastTransitionTime);
-      await scene.client.create(Depot, { metadata: { name: `${depot}-2` } });
-      await scene.ready("waits");
-      expect(JSON.stringify(await scene.client.list(Gadget, { namespace: scene.ns }))).not.toContain("secret detail");
-    });
-
     it("stamps labels, makes createOnce objects once and keeps off them afterwards", async () => {
       const controller = gadgets({
         owns: [],
@@ -439,86 +300,6 @@ export function controllerRows(scene: Scene): void {
       await scene.ready("last");
       await running.idle();
       expect(running.writes.filter((write) => !write.includes("last"))).toEqual([]);
-    });
-
-    it("works on twelve keys at once, or on as many as the controller says", async () => {
-      const most: Record<string, number> = {};
-      const released = Promise.withResolvers<void>();
-      const counting = (name: string, workers?: number) => {
-        let now = 0;
-        return gadgets({
-          name,
-          owns: [],
-          writesStatus: false,
-          ...(workers !== undefined && { workers }),
-          reconcile: async () => {
-            most[name] = Math.max(most[name] ?? 0, ++now);
-            await released.promise;
-            now--;
-            return {};
-          },
-        });
-      };
-      await Promise.all(Array.from({ length: 14 }, (_, i) => scene.gadget(`at-once-${i}`)));
-      const running = await scene.run(counting("usual"), counting("few", 2));
-      await eventually(() => expect(most).toEqual({ usual: 12, few: 2 }));
-      released.resolve();
-      await running.idle();
-      expect(most).toEqual({ usual: 12, few: 2 });
-    });
-
-    it("touches only what it selects, and cleans up after an object that it no longer does", async () => {
-      const finalized: string[] = [];
-      const controller = gadgets({
-        owns: [ConfigMap],
-        selects: ({ spec }) => spec.target === "mine",
-        finalizer: "machinery.example/selected",
-        finalize: ({ metadata }) => void finalized.push(metadata.name),
-        reconcile: ({ metadata }) => ({
-          children: [
-            { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-sel`, namespace: scene.ns } },
-          ],
-        }),
-      });
-      const running = await scene.run(controller);
-      await scene.gadget("foreign", { target: "yours" });
-      await scene.gadget("chosen", { target: "mine" });
-      await scene.ready("chosen");
-      await running.idle();
-      expect(running.writes.filter((write) => write.includes("foreign"))).toEqual([]);
-      await scene.client.patch(
-        Gadget,
-        { namespace: scene.ns, name: "chosen" },
-        { type: "merge", body: { spec: { target: "yours" } } },
-      );
-      await eventually(async () => {
-        expect(await scene.client.find(ConfigMap, { namespace: scene.ns, name: "chosen-sel" })).toBeUndefined();
-        expect(
-          (await scene.client.get(Gadget, { namespace: scene.ns, name: "chosen" })).metadata.finalizers ?? [],
-        ).toEqual([]);
-      });
-      expect(finalized).toEqual(["chosen"]);
-    });
-
-    it("works in two processes at once without fighting", async () => {
-      const [one, two] = await Promise.all([scene.run(gadgets()), scene.run(gadgets())]);
-      await scene.gadget("twins", { text: "x" });
-      await scene.ready("twins");
-      await Promise.all([one.idle(), two.idle()]);
-      one.forget();
-      two.forget();
-      const touched = await scene.client.patch(
-        Gadget,
-        { namespace: scene.ns, name: "twins" },
-        { type: "merge", body: { metadata: { annotations: { t: "1" } } } },
-      );
-      await Promise.all(
-        [one, two].map(({ informers }) =>
-          informers.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 5_000),
-        ),
-      );
-      await Promise.all([one.idle(), two.idle()]);
-      expect([...one.writes, ...two.writes]).toEqual([]);
     });
   });
 }

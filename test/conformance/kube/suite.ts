@@ -14,6 +14,7 @@ import {
   start,
 } from "./harness.ts";
 import { clientRows } from "./client-rows.ts";
+import { controllerLifecycleRows } from "./controller-lifecycle-rows.ts";
 import { controllerRows } from "./controller-rows.ts";
 import { permissionRows } from "./permission-rows.ts";
 import { registrarRows } from "./registrar-rows.ts";
@@ -74,6 +75,7 @@ export function controllerRuntimeTests(server: Server): void {
 
     clientRows(scene);
     controllerRows(scene);
+    controllerLifecycleRows(scene);
     registrarRows(scene);
     permissionRows(scene);
     membershipRows(scene);
