@@ -1,8 +1,8 @@
-// Publishes what a backend class can do and where its logs and stats are read, on the BackendClass of its name. Shared by all classes.
+// Publishes a class's capabilities and telemetry endpoint in the status of its BackendClass. All classes share it.
 import { type Controller, defineController } from "../kube/controller/controller.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";
 
-/** What a class says of itself. `endpoint` is its telemetry; the Secret with the token (key `token`) lies in the system namespace. */
+/** The status that a class publishes. `endpoint` serves its logs and stats; `secretRef` names a Secret in the system namespace, whose key is `token`. */
 export interface ClassPublication {
   name: string;
   role: "builder" | "runner" | "router";
@@ -11,8 +11,8 @@ export interface ClassPublication {
 }
 
 /**
- * A controller for the one BackendClass of that name and role. The object itself is made by whoever installs the platform.
- * An endpoint is one process's own, so only the leader publishes it.
+ * A controller for the one BackendClass of this name and role. Installing the platform makes the object.
+ * Only the leader publishes an endpoint, since it is an address of one process.
  */
 export function classController(publication: ClassPublication): Controller {
   const { name, role, capabilities, endpoint } = publication;

@@ -1,10 +1,10 @@
-// What a host droplet says of itself: `<root>/layers/config/metadata.toml`, as the CNB platform specification has it.
+// Reads and writes a host droplet's `<root>/layers/config/metadata.toml`, as in the CNB platform specification.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parse, stringify } from "smol-toml";
 import { z } from "zod";
 
-/** One process that a droplet can start. A `direct` one is executed as it stands; the other goes through a shell. */
+/** One process that a droplet can start. A `direct` one is executed as it is; any other runs through a shell. */
 export interface ProcessDefinition {
   type: string;
   command: string[];
@@ -44,7 +44,7 @@ const metadataFile = z.object({
   labels: z.array(z.object({ key: z.string(), value: z.string() })).default([]),
 });
 
-/** Where apps, layers and metadata are inside a droplet's root. */
+/** Paths of app, layers and metadata inside a droplet's root. */
 export const dropletPaths = {
   app: (root: string): string => join(root, "app"),
   layers: (root: string): string => join(root, "layers"),
@@ -71,7 +71,7 @@ export async function writeMetadata(root: string, metadata: DropletMetadata): Pr
   await writeFile(path, stringify(file));
 }
 
-/** @throws Error when the droplet has no metadata, or metadata that nobody can read */
+/** @throws Error when the droplet has no metadata, or malformed metadata */
 export async function readMetadata(root: string): Promise<DropletMetadata> {
   const path = dropletPaths.metadata(root);
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
@@ -80,7 +80,7 @@ export async function readMetadata(root: string): Promise<DropletMetadata> {
   const parsed = metadataFile.safeParse(parse(text));
   if (!parsed.success)
     throw new Error(
-      `the droplet's metadata.toml is not as the CNB specification has it: ${z.prettifyError(parsed.error)}`,
+      `the droplet's metadata.toml does not follow the CNB specification: ${z.prettifyError(parsed.error)}`,
     );
   const { data } = parsed;
   return {
@@ -94,22 +94,22 @@ export async function readMetadata(root: string): Promise<DropletMetadata> {
   };
 }
 
-/** A process's start command as CF shows it: one line that a shell takes for the same command. */
+/** A process's start command as CF shows it: one line that means the same command to a shell. */
 export function toStartCommand(process: ProcessDefinition): string {
   const argv = [...process.command, ...process.args];
   const [shell, flag, script, ...rest] = argv;
-  // What goes through a shell anyway is shown as a person would type it.
+  // A command for a shell is shown as a person would type it.
   if (shell && /^(.*\/)?(ba)?sh$/.test(shell) && flag === "-c" && script !== undefined && rest.length === 0)
     return script;
   if (!process.direct && argv.length === 1) return argv[0] ?? "";
   return argv.map(quote).join(" ");
 }
 
-/** CF's map of process types, as `Droplet.spec.processTypes` holds it. */
+/** The value of `Droplet.spec.processTypes`: start commands by process type. */
 export function toProcessTypes(metadata: DropletMetadata): Record<string, string> {
   const types = Object.fromEntries(metadata.processes.map((process) => [process.type, toStartCommand(process)]));
   const standard = metadata.processes.find((process) => process.type === metadata.defaultProcess);
-  // CF always starts "web"; a droplet whose default has another name starts that one.
+  // CF always starts "web"; without one it means the droplet's default process.
   if (standard && types["web"] === undefined) types["web"] = toStartCommand(standard);
   return types;
 }

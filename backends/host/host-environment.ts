@@ -1,15 +1,15 @@
-// The clean environment that programs on this machine start from. Nothing else of the platform's own environment reaches them.
+// The clean base environment of programs on this machine. No other variable of the platform's process reaches them.
 import { userInfo } from "node:os";
 import { delimiter, dirname } from "node:path";
 
 export type Environment = Record<string, string>;
 
-/** PATH with the Node that runs the platform first, LANG and USER. No other variable of the platform's process is passed on: any may be a credential. */
+/** PATH with the platform's Node first, LANG and USER. No other variable is passed on, since any may be a credential. */
 export function hostEnvironment(
   path: string = process.env["PATH"] ?? "",
   execPath: string = process.execPath,
 ): Environment {
-  // What npm puts on the path of its scripts belongs to the platform, not to apps.
+  // Folders that npm adds to the PATH of its scripts belong to the platform, not to apps.
   const own = (directory: string): boolean =>
     directory === "" || /(^|[\\/])(node_modules[\\/]\.bin|node-gyp-bin)$/.test(directory);
   const directories = [

@@ -1,4 +1,4 @@
-// Environment files of layers: each suffix, and the order in which they take effect.
+// Environment files of layers: each suffix, and the order of application.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -21,15 +21,15 @@ async function write(files: Record<string, string>): Promise<void> {
 test.each<[string, Record<string, string>, Record<string, string>, Record<string, string>]>([
   ["no suffix overrides", { "l/env/A": "new" }, { A: "old" }, { A: "new" }],
   ["override", { "l/env/A.override": "new" }, { A: "old" }, { A: "new" }],
-  ["default leaves what is set", { "l/env/A.default": "new" }, { A: "old" }, { A: "old" }],
-  ["default fills what is empty", { "l/env/A.default": "new" }, { A: "" }, { A: "new" }],
+  ["default keeps a value that is set", { "l/env/A.default": "new" }, { A: "old" }, { A: "old" }],
+  ["default replaces an empty value", { "l/env/A.default": "new" }, { A: "" }, { A: "new" }],
   ["append without delimiter", { "l/env/A.append": "2" }, { A: "1" }, { A: "12" }],
   ["append with one", { "l/env/A.append": "2", "l/env/A.delim": ":" }, { A: "1" }, { A: "1:2" }],
-  ["the delimiter is only between", { "l/env/A.append": "2", "l/env/A.delim": ":" }, {}, { A: "2" }],
+  ["the delimiter stands only between values", { "l/env/A.append": "2", "l/env/A.delim": ":" }, {}, { A: "2" }],
   ["prepend", { "l/env/A.prepend": "0", "l/env/A.delim": "," }, { A: "1" }, { A: "0,1" }],
-  ["content is taken as it is", { "l/env/A": "$HOME\n" }, {}, { A: "$HOME\n" }],
+  ["content is verbatim", { "l/env/A": "$HOME\n" }, {}, { A: "$HOME\n" }],
   ["a name that every object inherits", { "l/env/constructor.append": "x" }, {}, { constructor: "x" }],
-  ["an unknown suffix is nothing", { "l/env/A.bak": "x" }, {}, {}],
+  ["an unknown suffix has no effect", { "l/env/A.bak": "x" }, {}, {}],
   ["env.launch after env", { "l/env/A": "1", "l/env.launch/A": "2" }, {}, { A: "2" }],
   [
     "env.launch/<process> after both",
@@ -39,7 +39,7 @@ test.each<[string, Record<string, string>, Record<string, string>, Record<string
   ],
   ["of defaults env wins", { "l/env/A.default": "1", "l/env.launch/web/A.default": "3" }, {}, { A: "1" }],
   ["another process' files do not count", { "l/env.launch/worker/A": "3" }, {}, {}],
-  ["env.build is not for launch", { "l/env.build/A": "3" }, {}, {}],
+  ["env.build does not apply to launch", { "l/env.build/A": "3" }, {}, {}],
   ["append: layers by name", { "b/env/A.append": "b", "a/env/A.append": "a" }, {}, { A: "ab" }],
   ["prepend: layers by name, the last in front", { "b/env/A.prepend": "b", "a/env/A.prepend": "a" }, {}, { A: "ba" }],
 ])("%s", async (_name, files, before, after) => {
@@ -48,7 +48,7 @@ test.each<[string, Record<string, string>, Record<string, string>, Record<string
   expect(await addLayers(before, { layers, phase: "launch", process: "web" })).toEqual(after);
 });
 
-test("bin and lib of layers come before what is there, in the order of their names; include only while building", async () => {
+test("bin and lib of layers are prepended in the order of layer names; include only at build time", async () => {
   await write({ "b/bin/x": "", "a/bin/x": "", "a/lib/x": "", "a/include/x": "" });
   const layers = [join(directory, "b"), join(directory, "a")];
   expect(await addLayers({ PATH: "/bin" }, { layers, phase: "launch" })).toEqual({
@@ -61,7 +61,7 @@ test("bin and lib of layers come before what is there, in the order of their nam
   });
 });
 
-test("the name of a variable ends at the first dot", () => {
+test("a variable's name ends at the first dot", () => {
   expect(parseFileName("A.B.append")).toBeUndefined();
   expect(parseFileName(".append")).toBeUndefined();
   expect(parseFileName("PATH.prepend")).toEqual({ name: "PATH", action: "prepend" });

@@ -1,16 +1,16 @@
-// What buildpack layers do to the environment, as the CNB specification says: layer paths, and files of env, env.build, env.launch.
+// Applies buildpack layers to an environment, as the CNB specification says: layer paths, and the files in env, env.build and env.launch.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "./host-environment.ts";
 
-/** One environment file: its name up to the first dot, what follows, its content as it is. */
+/** One environment file: the variable (its name up to the first dot), the action (the suffix), and its verbatim content. */
 export interface EnvironmentFile {
   name: string;
   action: "override" | "default" | "append" | "prepend" | "delim";
   content: string;
 }
 
-/** Which subdirectory of a layer goes in front of which variable. */
+/** Subdirectories of a layer that are prepended to variables. */
 const layerPaths: Record<"build" | "launch", readonly (readonly [directory: string, variable: string])[]> = {
   build: [
     ["bin", "PATH"],
@@ -25,7 +25,7 @@ const layerPaths: Record<"build" | "launch", readonly (readonly [directory: stri
   ],
 };
 
-/** Variables that hold lists of directories: a user's value is put in front of them rather than in their place. */
+/** Variables that hold lists of directories: a user's value is prepended and does not replace them. */
 export const pathVariables: ReadonlySet<string> = new Set([
   "PATH",
   "LD_LIBRARY_PATH",
@@ -34,7 +34,7 @@ export const pathVariables: ReadonlySet<string> = new Set([
   "PKG_CONFIG_PATH",
 ]);
 
-/** `A.append` → variable A, action append. A suffix that means nothing gives undefined. */
+/** `A.append` → variable A, action append. Undefined for an unknown suffix. */
 export function parseFileName(fileName: string): Pick<EnvironmentFile, "name" | "action"> | undefined {
   const dot = fileName.indexOf(".");
   if (dot < 0) return { name: fileName, action: "override" };
@@ -43,7 +43,7 @@ export function parseFileName(fileName: string): Pick<EnvironmentFile, "name" | 
   return known && dot > 0 ? { name: fileName.slice(0, dot), action: known } : undefined;
 }
 
-/** "" for a variable that is not set, also where its name is one that every object inherits. */
+/** "" for a variable that is not set, also when every object inherits a property of its name. */
 function valueOf(environment: Environment, name: string): string {
   return (Object.hasOwn(environment, name) && environment[name]) || "";
 }
@@ -60,7 +60,7 @@ export function applyFiles(
       .filter((file) => file.action === "delim")
       .map((file) => [file.name, file.content]),
   );
-  // Of defaults in one layer, env/ wins: it comes first, and a later one finds the variable set.
+  // Of several defaults in one layer env/ wins: it comes first, and later ones find the variable set.
   for (const file of directories.flat()) {
     const before = valueOf(result, file.name);
     const delimiter = before === "" ? "" : (delimiters.get(file.name) ?? "");
@@ -72,7 +72,7 @@ export function applyFiles(
   return result;
 }
 
-/** The layers of one buildpack (absolute directories), and when they count. `process` adds env.launch/<process>. */
+/** The layers of one buildpack (absolute directories) and the phase. `process` adds env.launch/<process>. */
 export interface LayerSet {
   layers: readonly string[];
   phase: "build" | "launch";
@@ -107,7 +107,7 @@ async function readFiles(directory: string): Promise<EnvironmentFile[]> {
   return files;
 }
 
-/** Entries sorted by name; none when there is no such directory. */
+/** Entries sorted by name; none when the directory does not exist. */
 export async function listDirectory(directory: string) {
   const entries = await readdir(directory, { withFileTypes: true }).catch((error: unknown) => {
     if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];

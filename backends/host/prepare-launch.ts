@@ -1,4 +1,4 @@
-// The CNB launcher as a function: from a droplet on this machine and a process to what must be spawned.
+// The CNB launcher as a function: from an unpacked droplet and a process type to the command to spawn.
 import { spawn } from "node:child_process";
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -15,12 +15,12 @@ import {
   toStartCommand,
 } from "./droplet-metadata.ts";
 
-/** What to launch. `env` is all that the process is to see besides what its layers add. */
+/** What to launch. `env` is the whole environment before the droplet's layers add theirs. */
 export interface LaunchRequest {
   /** Where the droplet is unpacked. */
   root: string;
   processType: string;
-  /** A start command in place of the droplet's; it goes through a shell. */
+  /** A start command instead of the droplet's; a shell runs it. */
   command?: string;
   env: Environment;
   signal?: AbortSignal;
@@ -34,7 +34,7 @@ export interface LaunchSpec {
 }
 
 const execTimeoutMs = 60_000;
-/** Variables of the lifecycle that a process does not see. */
+/** Variables of the lifecycle that are removed from a process's environment. */
 const lifecycleVariables = [
   "CNB_LAYERS_DIR",
   "CNB_APP_DIR",
@@ -43,7 +43,7 @@ const lifecycleVariables = [
   "CNB_DEPRECATION_MODE",
 ];
 
-/** Reads the droplet, applies its layers' environment and runs its exec.d programs. @throws Error that names the process types there are when none fits */
+/** Reads the droplet, applies its layers' environment and runs its exec.d programs. @throws Error with the known process types when none matches */
 export async function prepareLaunch(request: LaunchRequest): Promise<LaunchSpec> {
   const metadata = await readMetadata(request.root);
   const process = chooseProcess(metadata, request);
@@ -72,7 +72,7 @@ function chooseProcess(metadata: DropletMetadata, request: LaunchRequest): Proce
       `the droplet has no process type ${request.processType} and no start command is set; its process types: ${known}`,
     );
   }
-  // CF hands the droplet's own command back as text: then the exact process is meant.
+  // CF returns the droplet's own command as text; it then means exactly that process.
   if (named && toStartCommand(named) === request.command) return { ...named, type: request.processType };
   return { type: request.processType, command: [request.command], args: [], direct: false };
 }
@@ -127,7 +127,7 @@ async function runExecD(
   return env;
 }
 
-/** Runs an exec.d program and returns what it wrote to file descriptor 3. */
+/** Runs an exec.d program and returns its output on file descriptor 3. */
 async function runForVariables(file: string, cwd: string, env: Environment, signal?: AbortSignal): Promise<string> {
   const deadline = AbortSignal.timeout(execTimeoutMs);
   const child = spawn(file, [], {
@@ -138,7 +138,7 @@ async function runForVariables(file: string, cwd: string, env: Environment, sign
     killSignal: "SIGKILL",
   });
   const exited = new Promise<number | string>((resolve, reject) => {
-    child.once("error", (cause) => reject(new Error(`${file} could not run`, { cause })));
+    child.once("error", (cause) => reject(new Error(`${file} cannot be run`, { cause })));
     child.once("close", (code, how) => resolve(code ?? how ?? "unknown"));
   });
   const [status, variables, errors] = await Promise.all([

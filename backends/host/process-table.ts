@@ -1,4 +1,4 @@
-// The machine's processes: which belong to an instance, what they use, and how to end them. Linux by /proc, others by ps.
+// The machine's processes: those of an instance, their usage, and signals to them. By /proc on Linux, elsewhere by ps.
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -12,17 +12,17 @@ export interface ProcessRow {
   session: number;
   identity: string;
   zombie: boolean;
-  /** User and system time so far, with that of children already waited for. */
+  /** User and system time so far, including children that were waited for. */
   cpuSeconds: number;
   residentBytes: number;
 }
 
-/** All processes of the machine that we may see. */
+/** All processes of the machine that this user may see. */
 export function readProcesses(): Promise<ProcessRow[]> {
   return process.platform === "linux" ? readProc() : readPs();
 }
 
-/** The row of one process, or undefined when it is gone (a zombie is gone: only its parent has not asked yet). */
+/** One process; undefined when it is gone. A zombie is gone: only its parent has not waited for it yet. */
 export async function findProcess(pid: number): Promise<ProcessRow | undefined> {
   const row =
     process.platform === "linux"
@@ -43,8 +43,8 @@ export function listMembers(rows: readonly ProcessRow[], leader: number): Proces
 }
 
 /**
- * Memory that nobody can take back from the processes: what each has for itself, and once what they share by intention.
- * Program text and files are not counted, as a memory limit of Linux ends nobody for them. Elsewhere: resident memory.
+ * Memory that the kernel cannot reclaim: the anonymous memory of each process, and their shared memory once.
+ * Program text and file cache do not count, as in a Linux memory limit. On other systems: resident memory.
  */
 export async function readResidentBytes(members: readonly ProcessRow[]): Promise<number> {
   if (process.platform !== "linux") return members.reduce((sum, row) => sum + row.residentBytes, 0);
@@ -52,13 +52,13 @@ export async function readResidentBytes(members: readonly ProcessRow[]): Promise
   return sizes.reduce((sum, part) => sum + part.own, 0) + Math.max(0, ...sizes.map((part) => part.shared));
 }
 
-/** Sends a signal to the group and to those that left it. Processes that are gone do not matter. */
+/** Sends a signal to the group and to members that left it. Processes that are gone are ignored. */
 export function signalInstance(leader: number, members: readonly ProcessRow[], signal: NodeJS.Signals): void {
   trySignal(-leader, signal);
   for (const row of members) if (row.group !== leader) trySignal(row.pid, signal);
 }
 
-/** Pids whose environment has this entry (`NAME=value`, the value a prefix): finds daemons that left group, session and parent. Linux only; else empty. */
+/** Pids whose environment has an entry with this prefix (`NAME=value`): finds daemons that left group, session and parent. Empty on other systems than Linux. */
 export async function findByEnvironment(entryPrefix: string): Promise<number[]> {
   if (process.platform !== "linux") return [];
   const pids = await listPids();
@@ -71,7 +71,7 @@ export async function findByEnvironment(entryPrefix: string): Promise<number[]> 
   return pids.filter((pid, i) => matches[i] && pid !== process.pid);
 }
 
-/** Signals one process, or a group by a negative number; one that is gone is no error. */
+/** Signals one process, or a group by a negative number. A process that is gone, or another user's, is no error. */
 export function trySignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -105,7 +105,7 @@ async function readProcStat(pid: number, boot: string): Promise<ProcessRow | und
   return text === undefined ? undefined : parseStat(pid, text, boot);
 }
 
-/** Reads a line of /proc/<pid>/stat. The command may hold spaces and parentheses, so fields count from the last one. */
+/** Parses /proc/<pid>/stat. The command may contain spaces and parentheses, so fields are counted from the last parenthesis. */
 export function parseStat(pid: number, text: string, boot: string): ProcessRow {
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const number = (at: number): number => Number(fields[at - 3] ?? 0);
@@ -132,7 +132,7 @@ async function readText(path: string): Promise<string | undefined> {
   try {
     return await retryWhileShort(() => readFile(path, "utf8"));
   } catch (error) {
-    // Not to be able to look does not mean that the process is gone.
+    // A failed read does not mean that the process is gone.
     if (isOutOfResources(error)) throw error;
     // Processes end while we read, and some belong to other users.
     return undefined;
@@ -156,7 +156,7 @@ async function readPs(): Promise<ProcessRow[]> {
         pid: Number(pid),
         parent: Number(parent),
         group: Number(group),
-        // ps on macOS does not show sessions; a detached child leads its group and its session alike.
+        // ps on macOS shows no sessions; a detached child leads both its group and its session.
         session: Number(group),
         identity: started.join(" "),
         zombie: state?.startsWith("Z") ?? false,

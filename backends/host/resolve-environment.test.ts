@@ -1,4 +1,4 @@
-// Values of variables out of Secrets, and the error that names what is missing.
+// Values of variables from Secrets, and the error for a missing one.
 import { expect, test } from "vitest";
 import type { EnvVar } from "../../crds/schema-fields.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -16,7 +16,7 @@ const client = {
 
 const from = (name: string, key: string): EnvVar => ({ name: "USER_NAME", valueFrom: { secretKeyRef: { name, key } } });
 
-test("values are literal, or those of a Secret's key", async () => {
+test("values are literal or come from a key of a Secret", async () => {
   expect(
     await resolveEnvironment(client, "space", [{ name: "A", value: "1" }, { name: "B" }, from("keys", "user")]),
   ).toEqual({ A: "1", B: "", USER_NAME: "ann" });

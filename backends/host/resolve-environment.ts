@@ -1,10 +1,10 @@
-// Reads the values of a workload's environment. Asked for at each start, kept nowhere.
+// Reads the values of a workload's environment, at each start. They are stored nowhere.
 import type { EnvVar } from "../../crds/schema-fields.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Environment } from "./host-environment.ts";
 
-/** Values by name. @throws Error that names the Secret and key that is missing, never a value */
+/** Values by name. @throws Error that names the missing Secret and key, and no value */
 export async function resolveEnvironment(
   client: Pick<KubeClient, "find">,
   namespace: string,

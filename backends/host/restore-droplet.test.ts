@@ -1,4 +1,4 @@
-// A root belongs to the space and digest that filled it first. Nobody else gets its files, and nobody else's files get in.
+// A root belongs to the space and digest that filled it first. No other droplet reads its files or replaces them.
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,9 +42,9 @@ describe("restoreDroplet", () => {
     await restore("victim", victim);
   });
 
-  test("another space with the very digest gets no access to the files", async () => {
+  test("another space with the same digest gets no access to the files", async () => {
     await restore("victim", await put("victim", "mine"));
-    // Equal content in the other space: still not the same droplet.
+    // Equal content in another space is another droplet.
     await expect(restore("attacker", await put("attacker", "mine"))).rejects.toThrow(/belongs to another droplet/);
   });
 
@@ -54,13 +54,13 @@ describe("restoreDroplet", () => {
     expect(await content()).toBe("first");
   });
 
-  test("a root that was emptied is still its first owner's", async () => {
+  test("an emptied root still belongs to its first owner", async () => {
     await restore("victim", await put("victim", "mine"));
     await rm(root, { recursive: true });
     await expect(restore("attacker", await put("attacker", "theirs"))).rejects.toThrow(/belongs to another droplet/);
   });
 
-  test("a root that is being built is nobody else's, and the same Staging may build again", async () => {
+  test("a root under construction belongs to its Staging, which may build again", async () => {
     await claimRoot({ root, space: "victim", staging: "uid-1" });
     await mkdir(join(root, "app"), { recursive: true });
     await expect(restore("attacker", await put("attacker", "theirs"))).rejects.toThrow(/belongs to another droplet/);
@@ -69,14 +69,14 @@ describe("restoreDroplet", () => {
     await expect(claimRoot({ root, space: "attacker", staging: "uid-1" })).rejects.toThrow(/belongs to another/);
   });
 
-  test("a Staging cannot build where another's droplet lies", async () => {
+  test("a Staging cannot build in a root with another droplet", async () => {
     await restore("victim", await put("victim", "mine"));
     await expect(claimRoot({ root, space: "attacker", staging: "uid-9" })).rejects.toThrow(
       /belongs to another droplet/,
     );
   });
 
-  test("what its build made is restored again by its space", async () => {
+  test("a space restores the droplet of its own build", async () => {
     const digest = await put("victim", "mine");
     await claimRoot({ root, space: "victim", staging: "uid-1" });
     await writeOwner({ root, space: "victim", staging: "uid-1", digest });
@@ -108,7 +108,7 @@ describe("restoreDroplet", () => {
     expect(await content()).toBe("mine");
   });
 
-  test("of several spaces that want a fresh root at once exactly one gets it", async () => {
+  test("of several spaces that claim a new root at once exactly one gets it", async () => {
     const spaces = ["a", "b", "c", "d"];
     const digests = await Promise.all(spaces.map((space) => put(space, space)));
     const results = await Promise.allSettled(spaces.map((space, i) => restore(space, digests[i] ?? "")));
@@ -116,13 +116,13 @@ describe("restoreDroplet", () => {
     expect(winners).toEqual([await content()]);
   });
 
-  test("a droplet that the space does not have claims nothing", async () => {
+  test("a space without the content claims nothing", async () => {
     const digest = await put("victim", "mine");
     await expect(restore("attacker", digest)).rejects.toThrow(/has no content/);
     await restore("victim", digest);
   });
 
-  test("a root from before there were records is its content's, for a space that has the content", async () => {
+  test("a root older than records belongs to a space that has its content", async () => {
     const digest = await put("victim", "mine");
     await restore("victim", digest);
     await releaseRoot(root);
@@ -131,7 +131,7 @@ describe("restoreDroplet", () => {
     await restore("victim", digest);
   });
 
-  test("the rest of an unpacking or build that was cut off is replaced by the owner's droplet", async () => {
+  test("the rest of an interrupted unpacking is replaced by the owner's droplet", async () => {
     await mkdir(join(root, "app"), { recursive: true });
     await writeFile(join(root, "app", "half"), "");
     const digest = await put("one", "whole");
@@ -141,7 +141,7 @@ describe("restoreDroplet", () => {
     expect(await readdir(join(root, "app"))).toEqual(["file"]);
   });
 
-  test("a damaged record refuses everybody and says which file it is", async () => {
+  test("a damaged record refuses every droplet, and the error names the file", async () => {
     await writeFile(ownerFile(root), "");
     await expect(restore("one", await put("one", "x"))).rejects.toThrow(ownerFile(root));
   });

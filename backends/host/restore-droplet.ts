@@ -1,4 +1,4 @@
-// Unpacks a host droplet where it was built: once per machine, whole or not at all, and never over another droplet.
+// Unpacks a host droplet where it was built: once per machine, completely or not at all, and never over another droplet.
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,12 +29,12 @@ export async function restoreDroplet(store: BlobStore, droplet: HostDroplet, dir
   return running;
 }
 
-/** Marks `root` as holding this droplet, whole. The builder calls it where it built. */
+/** Marks `root` as holding this complete droplet. The builder calls it after a build. */
 export async function markRestored(root: string, digest: Digest): Promise<void> {
   await writeFile(join(root, marker), digest);
 }
 
-/** The digest of the droplet that `root` holds whole, undefined when it holds none. */
+/** The digest of the complete droplet in `root`; undefined when there is none. */
 export async function restoredDigest(root: string): Promise<Digest | undefined> {
   return readFile(join(root, marker), "utf8").catch((error: unknown) => {
     if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
@@ -62,20 +62,20 @@ async function restore(store: BlobStore, droplet: HostDroplet, directory: string
   }
 }
 
-/** A root without a record was filled before records existed, or by nobody. A foreign digest is no key to it: the space must have the content. */
+/** A root without a record is empty, or older than records. The space must have the content: knowing a digest gives no access. */
 async function checkClaimable(store: BlobStore, droplet: HostDroplet, held: Digest | undefined): Promise<void> {
   if (held !== undefined && held !== droplet.digest) throw new RootRefused(refusal(droplet.root));
   if (!(await store.has(droplet.space, droplet.digest))) throw new BlobNotFound(droplet.space, droplet.digest);
 }
 
-/** Only the owner gets here, so whatever occupies the root is the rest of an unpacking or build that was cut off. */
+/** Only the root's owner gets here, so anything in the root is left over from an interrupted unpacking or build. */
 async function moveInto(temporary: string, root: string, directory: string): Promise<void> {
   try {
     await rename(temporary, root);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
-    // Moved aside first, so that the root is never half of two things.
+    // Moved aside first, so that the root never holds parts of both.
     const renamed = join(directory, `.old-${randomUUID()}`);
     await rename(root, renamed);
     await rename(temporary, root);

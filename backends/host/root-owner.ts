@@ -1,5 +1,5 @@
-// Who may use the folder (root) of a host droplet: the first (space, digest) that filled it. Anybody may name a root in a Droplet, so a
-// name proves nothing. The record lies beside the root: it survives a root that is moved or emptied, and garbage collection removes both.
+// A host droplet's folder (root) belongs to the (space, digest) that filled it first. A Droplet can name any root, so the name proves
+// nothing. The record of the owner lies beside the root: it survives when the root is emptied, and garbage collection removes both.
 import { randomUUID } from "node:crypto";
 import { link, lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -8,20 +8,20 @@ import type { Digest } from "../../blobs/blob-store.ts";
 import { LaunchRefused } from "./launch-refused.ts";
 
 const rootOwner = z.object({
-  /** Told from one that differs only in case: on some file systems these are one folder. */
+  /** Detects a name that differs only in case: on some file systems that is the same folder. */
   root: z.string(),
   space: z.string(),
-  /** The droplet that fills the root; absent while a build is filling it. */
+  /** The droplet in the root; absent while a build fills it. */
   digest: z.string().optional(),
   /** uid of the Staging that builds there. It may build again after a crash. */
   staging: z.string().optional(),
 });
 export type RootOwner = z.output<typeof rootOwner>;
 
-/** A build claims by its Staging, a runner by the droplet's digest. */
+/** A build claims a root by its Staging, a runner by the droplet's digest. */
 export type RootClaim = { root: string; space: string } & ({ staging: string } | { digest: Digest });
 
-/** A root that belongs to somebody else, or that nobody may have. */
+/** The root belongs to another owner, or its path is not allowed. */
 export class RootRefused extends LaunchRefused {
   override name = "RootRefused";
 }
@@ -35,12 +35,12 @@ export function checkRoot(root: string, directory: string): void {
     );
 }
 
-/** The record of a root. Roots whose names differ only in case share it, as they may share the folder. */
+/** The file with the owner of a root. Roots whose names differ only in case share it, since they may be one folder. */
 export function ownerFile(root: string): string {
   return join(dirname(root), `.owner-${basename(root).toLowerCase()}`);
 }
 
-/** Claims the root, or confirms that it is ours already. Of several claims at once one wins. @throws RootRefused */
+/** Claims the root, or confirms an earlier claim. Of several concurrent claims one wins. @throws RootRefused */
 export async function claimRoot(claim: RootClaim): Promise<void> {
   await checkFolder(claim.root);
   if (!(await isOurs(claim))) {
@@ -49,7 +49,7 @@ export async function claimRoot(claim: RootClaim): Promise<void> {
   }
 }
 
-/** Whether the root is ours; false when nobody has it. @throws RootRefused when it is another's */
+/** Whether the claim is in force; false when the root has no owner. @throws RootRefused when it has another owner */
 export async function isOurs(claim: RootClaim): Promise<boolean> {
   const owner = await findOwner(claim.root);
   if (!owner) return false;
@@ -58,18 +58,18 @@ export async function isOurs(claim: RootClaim): Promise<boolean> {
   throw new RootRefused(refusal(claim.root));
 }
 
-/** Replaces the record in one step. Only for who has claimed the root. */
+/** Replaces the record atomically. The caller must have claimed the root. */
 export async function writeOwner(owner: RootOwner): Promise<void> {
   const temporary = await writeTemporary(owner);
   await rename(temporary, ownerFile(owner.root));
 }
 
-/** Gives the root up. The root must be gone. */
+/** Removes the record. The root must be gone. */
 export async function releaseRoot(root: string): Promise<void> {
   await rm(ownerFile(root), { force: true });
 }
 
-/** What is said to somebody who names another's root; it does not name the owner. */
+/** The message for a droplet that names another's root. It does not reveal the owner. */
 export function refusal(root: string): string {
   return `the folder ${root} belongs to another droplet, so nothing in it is used or changed; restage the app, its build gets a folder of its own`;
 }
@@ -93,7 +93,7 @@ function parseOwner(text: string, root: string): RootOwner {
   }
 }
 
-/** A link fails when the name is taken, and the record appears whole. */
+/** By a hard link, which fails when the name is taken, and which makes the whole record visible at once. */
 async function createOwner(owner: RootOwner): Promise<void> {
   const temporary = await writeTemporary(owner);
   try {
@@ -111,7 +111,7 @@ async function writeTemporary({ root, space, digest, staging }: RootOwner): Prom
   return path;
 }
 
-/** @throws RootRefused when something other than a folder has the name */
+/** @throws RootRefused when the root exists and is not a folder */
 export async function checkFolder(root: string): Promise<void> {
   const stat = await lstat(root).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;

@@ -1,13 +1,13 @@
-// Watches a running build: time, memory and disk. The first limit that is passed is reported once.
+// Watches the time, memory and disk of a running build. The first limit that it exceeds is reported once.
 import type { Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { listMembers, readResidentBytes, readProcesses } from "../../host/process-table.ts";
 import type { StagingFailure } from "./lifecycle/staging-failure.ts";
 
-/** Bounds of one build. */
+/** Limits of one build. */
 export interface BuildLimits {
-  /** Until when, in ms since the epoch. */
+  /** ms since the epoch. */
   deadline: number;
   timeoutSeconds: number;
   memoryMB: number;
@@ -20,10 +20,10 @@ export type ExceededLimit = Pick<StagingFailure, "code" | "message">;
 
 const mebibyte = 2 ** 20;
 const sampleIntervalMs = 500;
-/** Disk is looked at in every so many looks: walking a tree is dear. */
+/** Disk is measured in every nth sample only, since walking a tree is slow. */
 const diskSampleInterval = 6;
 
-/** Calls `exceeded` at most once; the returned function ends the watch. `onError` gets what a look could not see. */
+/** Calls `exceeded` at most once, and `error` when a sample fails. The returned function ends the watch. */
 export function watchLimits(
   pgid: number,
   limits: BuildLimits,
@@ -75,7 +75,7 @@ async function findExceededLimit(
   return undefined;
 }
 
-/** Bytes in all files below; stops counting soon after `enough`. What vanishes meanwhile counts nothing. */
+/** Bytes in all files below; stops counting soon after `enough`. Files that vanish meanwhile count nothing. */
 export async function directoriesSize(directories: readonly string[], enough: number): Promise<number> {
   const pending = [...directories];
   let size = 0;

@@ -1,4 +1,4 @@
-// The process of one build, leader of its own group: unpacks the package, runs the lifecycle, packs the droplet. Its stdout and stderr are the build's log.
+// The process of one build, which leads its process group: unpacks the package, runs the lifecycle, packs the droplet. Its stdout and stderr are the build's log.
 import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,9 +46,9 @@ function toFailure(error: unknown): { code: StagingFailure["code"]; message: str
   return { code: "StagingError", message: error instanceof Error ? error.message : String(error) };
 }
 
-// The channel closes when the platform's process ends, however it ends: no build outlives it.
+// The channel closes when the platform's process ends for any reason, so no build outlives it.
 process.once("disconnect", () => process.kill(-process.pid, "SIGKILL"));
 process.once("message", (job: BuildRequest) => {
-  // runJob turns every error into an answer.
-  void runJob(job).then((answer) => process.send?.(answer));
+  // runJob never rejects: every error becomes a response.
+  void runJob(job).then((response) => process.send?.(response));
 });

@@ -1,9 +1,9 @@
-// What the builder tells the process of one build, and what it hears from it. Types only.
+// The messages between the builder and the process of one build. Types only.
 import type { Environment } from "../../host/host-environment.ts";
 import type { DropletMetadata } from "../../host/droplet-metadata.ts";
 import type { StagingCode } from "./lifecycle/staging-failure.ts";
 
-/** Sent once, as the first message. The package (tar.gz) comes on stdin. Directories are absolute. */
+/** The builder's only message. The package (tar.gz) follows on stdin. Directories are absolute. */
 export interface BuildRequest {
   root: string;
   work: string;
@@ -16,9 +16,9 @@ export interface BuildRequest {
   available: string[];
   companionBuildpack: string;
   maxBytes: number;
-  /** Where the droplet (tar.gz) is to be written. */
+  /** File to which the droplet (tar.gz) is written. */
   droplet: string;
 }
 
-/** Sent once, at the end. */
+/** The build's only message, at its end. */
 export type BuildResponse = { metadata: DropletMetadata } | { failure: { code: StagingCode; message: string } };

@@ -1,10 +1,10 @@
-// The builds of this process by the Staging's uid: waiting, running, ended until the cluster knows. At most so many at once, one per app.
+// The builds of this process by the Staging's uid: pending, running, or ended. At most `concurrency` at once, and one per app.
 import type { Staging } from "../../../crds/staging/staging.ts";
 import type { Outcome } from "./plan.ts";
 
-/** Where one build is. */
+/** The progress of one build. */
 export interface BuildProgress {
-  /** When it first started; undefined while it waits. */
+  /** Time of its first start; undefined while it is pending. */
   startedAt: string | undefined;
   /** Set when it has ended. */
   outcome: Outcome | undefined;
@@ -12,21 +12,21 @@ export interface BuildProgress {
 
 export interface BuildQueueOptions {
   concurrency: number;
-  /** Rejects when the signal says stop; every other end is an outcome. */
+  /** Rejects when the signal aborts; every other end is an outcome. */
   run: (staging: Staging, build: { startedAt: string; signal: AbortSignal }) => Promise<Outcome>;
-  /** A build has started later than it was asked for, or has ended. */
+  /** Called when a pending build starts and when a build ends. */
   onChange: (staging: Staging) => void;
-  /** What went wrong with the build itself. */
+  /** Gets errors of the platform, not of the app. */
   onError: (error: unknown, staging: Staging) => void;
   now: () => Date;
 }
 
 export interface BuildQueue {
-  /** Where the build of this Staging is; it is started, or queued, when it is new. */
+  /** The progress of this Staging's build. A new one is queued, and started when there is room. */
   getOrStart(staging: Staging): Readonly<BuildProgress>;
-  /** The Staging is gone: its build is stopped and forgotten. */
+  /** Stops and forgets the build of a Staging that is gone. */
   cancel(uid: string): void;
-  /** Stops everything; resolves when nothing runs any more. */
+  /** Stops all builds; resolves when none is running. */
   close(): Promise<void>;
 }
 
@@ -36,11 +36,11 @@ interface Entry {
   stop: AbortController;
 }
 
-/** Makes the queue; nothing runs before the first `progress`. */
+/** Makes the queue. Nothing runs before the first `getOrStart`. */
 export function createBuildQueue(options: BuildQueueOptions): BuildQueue {
   const entries = new Map<string, Entry>();
   const pending = new Set<Entry>();
-  // Also those that are dropped: a build that is being stopped holds its place, and its app's cache, to its end.
+  // Cancelled builds included: one that is stopping keeps its place, and its app's cache, until it has ended.
   const running = new Map<Entry, Promise<void>>();
   let closed = false;
 
@@ -58,7 +58,7 @@ export function createBuildQueue(options: BuildQueueOptions): BuildQueue {
   const startPending = (): void => {
     for (let next = takeNext(); next && !closed; next = takeNext()) {
       pending.delete(next);
-      // Time runs from the first start, so that a build that takes the platform down with it is not tried for ever.
+      // Time runs from the first start, so a build that crashes the platform is not repeated for ever.
       const startedAt = next.staging.status?.startedAt ?? options.now().toISOString();
       next.progress.startedAt = startedAt;
       running.set(next, runEntry(next, startedAt));
@@ -87,18 +87,18 @@ export function createBuildQueue(options: BuildQueueOptions): BuildQueue {
       if (!entry) return;
       entries.delete(uid);
       pending.delete(entry);
-      entry.stop.abort(new Error("the build is no longer wanted"));
+      entry.stop.abort(new Error("the Staging was deleted"));
     },
     async close() {
       closed = true;
       pending.clear();
-      for (const entry of running.keys()) entry.stop.abort(new Error("the platform stops"));
+      for (const entry of running.keys()) entry.stop.abort(new Error("the platform is stopping"));
       await Promise.all(running.values());
     },
   };
 }
 
-/** The first that waits whose app is not building, while there is room. */
+/** The first pending build whose app is not building; undefined when all places are taken. */
 export function planNextBuild<T extends { staging: Pick<Staging, "spec"> }>(
   pending: readonly T[],
   running: readonly T[],

@@ -1,13 +1,13 @@
-// Says of each Buildpack that names a folder whether this builder can use it, and which buildpack and version it found there.
+// Sets the condition Usable, the id and the version of each Buildpack that names a folder.
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { type Controller, defineController, type ReconcileResult } from "../../../kube/controller/controller.ts";
 import { findBuildpack } from "./buildpack-folders.ts";
 import { StagingFailure } from "./lifecycle/staging-failure.ts";
 
-/** Nothing tells when a folder is put right. */
+/** A repaired folder causes no event, so it is read again after this time. */
 const recheckMs = 30_000;
 
-/** Reads the folders; Ready is the platform's own, so this says it in the condition `Usable`. */
+/** Reads the folders. The condition is `Usable`, since another controller owns `Ready`. */
 export function buildpackController(): Controller {
   return defineController({
     name: "buildpack-host",

@@ -1,4 +1,4 @@
-// Which folder a Staging means by a buildpack's name or path.
+// Resolves a buildpack's name or path to its folder.
 import { readdir } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Staging } from "../../../crds/staging/staging.ts";
@@ -9,12 +9,12 @@ import { StagingFailure } from "./lifecycle/staging-failure.ts";
 /** The buildpacks that come with this builder, in the order of detection. */
 export const bundledBuildpacks = ["nodejs", "staticfile", "procfile"] as const;
 
-/** The folder of one of our own. */
+/** The folder of a bundled buildpack. */
 export function bundledFolder(name: (typeof bundledBuildpacks)[number]): string {
   return join(import.meta.dirname, "buildpacks", name);
 }
 
-/** A buildpack as the Staging names it, and where it is. */
+/** A buildpack's name in the Staging, and its folder. */
 export interface NamedFolder {
   name: string;
   folder: string;
@@ -27,12 +27,12 @@ export interface UsableFolder extends NamedFolder {
   isComposite: boolean;
 }
 
-/** Folders in the order given. @throws StagingFailure for an address that this builder cannot use */
+/** The folders, in the same order. @throws StagingFailure for a name that this builder cannot resolve */
 export function toFolders(buildpacks: readonly { name: string; path?: string }[]): NamedFolder[] {
   return buildpacks.map(({ name, path }) => ({ name, folder: toFolder(path ?? name) }));
 }
 
-/** The buildpack of a Staging or a Buildpack. @throws StagingFailure that says why it cannot be used */
+/** Resolves and reads one buildpack. @throws StagingFailure that says why it cannot be used */
 export async function findBuildpack(buildpack: { name: string; path?: string }): Promise<UsableFolder> {
   const folder = toFolder(buildpack.path ?? buildpack.name);
   const { id, version, order } = await loadBuildpack(folder);
@@ -40,8 +40,8 @@ export async function findBuildpack(buildpack: { name: string; path?: string }):
 }
 
 /**
- * The buildpacks of a Staging. Where the app is to be tried against all there are, one that cannot be used is told and left out: it is not
- * the fault of an app that another one fits. @throws StagingFailure
+ * The buildpacks of a Staging. With `detect`, one that cannot be used is reported and skipped, since the app may fit another one;
+ * without it, the user named it, and the build fails. @throws StagingFailure
  */
 export async function findBuildpacks(
   { buildpacks, detect }: Pick<Staging["spec"], "buildpacks" | "detect">,
@@ -51,7 +51,7 @@ export async function findBuildpacks(
     buildpacks.map((one) =>
       findBuildpack(one).catch((error: unknown) => {
         if (!detect || !(error instanceof StagingFailure)) throw error;
-        onUnusable(`the buildpack ${hideUserinfo(one.name)} is passed over: ${error.message}`);
+        onUnusable(`the buildpack ${hideUserinfo(one.name)} is skipped: ${error.message}`);
       }),
     ),
   );
@@ -60,7 +60,7 @@ export async function findBuildpacks(
 
 function toFolder(wanted: string): string {
   if (isAbsolute(wanted)) return wanted;
-  // Classic names are taken for ours, so that a manifest written for another Cloud Foundry works.
+  // Classic names mean the bundled ones, so that a manifest written for another Cloud Foundry works.
   const bundled = bundledBuildpacks.find((one) =>
     [one, `${one}_buildpack`, `cupola/${one}`].includes(wanted.toLowerCase()),
   );
@@ -71,7 +71,7 @@ function toFolder(wanted: string): string {
   );
 }
 
-/** The buildpacks that lie beside a composite one: its parts, if they are not ours. A folder beside it that is no buildpack is passed over. */
+/** The buildpack folders beside a composite, which may be its components. Other folders beside it are skipped. */
 export async function findSiblings(chosen: readonly UsableFolder[]): Promise<string[]> {
   const parents = [...new Set(chosen.filter((one) => one.isComposite).map(({ folder }) => dirname(folder)))];
   const siblings = await Promise.all(

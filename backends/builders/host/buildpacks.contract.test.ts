@@ -1,4 +1,4 @@
-// The buildpacks that come with this builder, built and launched for real: what they fit, what they start, what they keep, what they say when they cannot.
+// The bundled buildpacks, with real builds and launches: detection, start commands, caches and error messages.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
@@ -40,7 +40,7 @@ async function writeFiles(folder: string, files: Files): Promise<void> {
   }
 }
 
-/** Builds an app of these files as the builder does: all of our buildpacks, in their order, the Procfile as companion. */
+/** Builds an app of these files as the builder does: with all bundled buildpacks, in their order, and procfile as the companion. */
 async function build(files: Files, user: Record<string, string> = {}): Promise<DropletMetadata> {
   builds += 1;
   root = join(directory, "droplets", `b${builds}`);
@@ -74,7 +74,7 @@ interface Answer {
   body: string;
 }
 
-/** Starts the web process and returns how to ask it. Paths go out as they are: nothing tidies them up. */
+/** Starts the web process and returns a function that requests a path from it, without normalizing the path. */
 async function serve(): Promise<(path: string, headers?: Record<string, string>) => Promise<Answer>> {
   const { command, env, cwd } = await prepareLaunch({
     root,
@@ -111,7 +111,7 @@ async function serve(): Promise<(path: string, headers?: Record<string, string>)
 
 const used = (metadata: DropletMetadata): string[] => metadata.buildpacks.map(({ id }) => id.replace("cupola/", ""));
 
-describe("what fits, and what it starts", () => {
+describe("detection and start commands", () => {
   test.each<[string, Files, string[], Record<string, string>]>([
     ["a start script", { "package.json": '{"scripts":{"start":"node a.js"}}' }, ["nodejs"], { web: "node a.js" }],
     [
@@ -175,7 +175,7 @@ describe("what fits, and what it starts", () => {
     [
       "broken package.json",
       { "package.json": "{" },
-      /cupola\/nodejs 0.1.0 ended with 1, saying: package.json is no JSON: /,
+      /cupola\/nodejs 0.1.0 ended with 1, saying: package.json is not valid JSON: /,
     ],
     [
       "broken Procfile",
@@ -206,7 +206,7 @@ describe("dependencies", () => {
       'const lib = require("lib"); require("http").createServer((q, r) => r.end(lib + process.env.NODE_ENV)).listen(0, function () { console.log("port " + this.address().port); });',
   };
 
-  /** A package of one file, packed by npm. */
+  /** A package with one file, packed by npm. */
   async function packLib(content: string): Promise<string> {
     const folder = await mkdtemp(join(directory, "lib-"));
     await writeFiles(folder, {
@@ -219,7 +219,7 @@ describe("dependencies", () => {
     return join(folder, "lib.tgz");
   }
 
-  test("are installed without those for development, kept for the next build, and installed anew when they change", async () => {
+  test("are installed without devDependencies, cached for the next build, and installed again when they change", async () => {
     const tarball = await packLib('module.exports = "one ";');
     const files = {
       ...app,
@@ -242,7 +242,7 @@ describe("dependencies", () => {
     expect(lines.join("\n")).toContain("npm install --omit=dev");
   });
 
-  test("a package-lock.json is kept to, and a folder of the app may be a dependency", async () => {
+  test("a package-lock.json is obeyed, and a folder of the app may be a dependency", async () => {
     const files: Files = {
       "package.json": '{"name":"app","version":"1.0.0","dependencies":{"lib":"file:./lib"}}',
       "package-lock.json":
@@ -259,13 +259,13 @@ describe("dependencies", () => {
     }
   });
 
-  test("that come with the app are used as they are", async () => {
+  test("that come with the app are used unchanged", async () => {
     await build({ ...app, "node_modules/lib/index.js": 'module.exports = "vendored ";' });
     expect(lines.join("\n")).toContain("Using the node_modules that came with the app");
     expect((await (await serve())("/")).body).toBe("vendored production");
   });
 
-  test("an engine that this machine is not is warned of", async () => {
+  test("engines.node that this machine does not satisfy causes a warning", async () => {
     await build({ "package.json": '{"engines":{"node":"^4.0.0"},"scripts":{"start":"x"}}' });
     expect(lines.join("\n")).toContain(
       `warning: package.json wants Node.js ^4.0.0; the app will run on ${process.versions.node}`,
@@ -274,7 +274,7 @@ describe("dependencies", () => {
 });
 
 describe("static files", () => {
-  test("pages, types, folders, 404, and nothing that is not to be seen", async () => {
+  test("pages, content types, folders and 404 are served, hidden files are not", async () => {
     await build({
       "index.html": "home",
       "a b.css": "b{}",

@@ -1,4 +1,4 @@
-// Removes what no object names any more: unpacked droplets and caches of apps. A droplet comes back from the blob store when it is wanted again.
+// Removes unpacked droplets and build caches that no object references. A droplet is unpacked again from the blob store when needed.
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
@@ -14,13 +14,13 @@ export interface CachedDirectory {
 }
 
 const hourMs = 60 * 60 * 1000;
-/** How long what nobody names stays: a droplet costs an unpacking (instances that still end use it), a cache a slow build of an app that may well be built again. */
+/** How long unreferenced folders stay. A droplet may still be used by instances that are ending; without its cache an app's next build is slow. */
 const graceMs = { droplets: hourMs, caches: 30 * 24 * hourMs };
 const periodMs = hourMs / 2;
-/** The first look: by then an ordinary start is over. */
+/** The first collection comes after an ordinary start is over. */
 const initialDelayMs = 60_000;
 
-/** What may go: not needed, and not touched since `before`. Pure. */
+/** The folders to remove: unreferenced, and not modified since `before`. Pure. */
 export function planGarbageCollection(
   directories: readonly CachedDirectory[],
   referenced: ReadonlySet<string>,
@@ -34,18 +34,18 @@ export interface GarbageCollectionOptions {
   dropletsDir: string;
   cacheDir: string;
   onError: (error: unknown, what: string) => void;
-  /** As of HostBuilderOptions. */
+  /** See HostBuilderOptions. */
   isLeader: () => boolean;
 }
 
-/** Sweeps now and then until the returned function is called. */
+/** Collects periodically until the returned function is called. */
 export function startGarbageCollection(options: GarbageCollectionOptions): () => void {
   const handles = [options.informers.ensure(Droplet), options.informers.ensure(LRP), options.informers.ensure(Staging)];
   const collect = (): void =>
     void (
       options.isLeader() &&
       collectGarbage(options, Date.now()).catch((error: unknown) =>
-        options.onError(error, "removal of unused droplets and caches"),
+        options.onError(error, "removing unused droplets and caches"),
       )
     );
   const initialTimer = setTimeout(collect, initialDelayMs).unref();
@@ -57,12 +57,12 @@ export function startGarbageCollection(options: GarbageCollectionOptions): () =>
   };
 }
 
-/** The cache of an app's builds. Of its space too: an App of another space may be given the same GUID. */
+/** The cache of an app's builds. Its name has the space, too: an App of another space can be given the same GUID. */
 export function toAppCache(cacheDir: string, { app, space }: Pick<Staging["spec"], "app" | "space">): string {
   return join(cacheDir, `${space.guid}.${app.guid}`);
 }
 
-/** One look. Does nothing while any of the kinds cannot be seen: not to see a Droplet is no sign that it is gone. */
+/** Collects once. Does nothing while a kind is not synced: a Droplet that cannot be read is not gone. */
 export async function collectGarbage(
   { informers, dropletsDir, cacheDir }: Omit<GarbageCollectionOptions, "onError" | "isLeader">,
   now: number,
@@ -79,7 +79,7 @@ export async function collectGarbage(
   const unused = [
     ...planGarbageCollection(
       await listCachedDirectories(dropletsDir),
-      // The record of who may use a root stays as long as anything names the root.
+      // A root's owner record stays as long as an object references the root.
       new Set(roots.filter((root) => root !== undefined).flatMap((root) => [root, ownerFile(root)])),
       now - graceMs.droplets,
     ),

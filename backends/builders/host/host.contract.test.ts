@@ -1,4 +1,4 @@
-// The controller of Stagings: what the status says from start to end, one build per app, the user's secrets, deletion, and a start after a cut.
+// The controller of Stagings: status, one build per app, secrets, deletion, and restart after an interruption.
 import { access, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -50,7 +50,7 @@ const informers = {
   read: { list: (ref: { kind: "Droplet" | "LRP" | "Staging" }) => lists[ref.kind] },
 };
 
-/** A started builder, as the runtime would call it. */
+/** A started builder and its controller. */
 async function startBuilder() {
   const builder = createHostBuilder({
     home: join(directory, "home"),
@@ -70,7 +70,7 @@ async function startBuilder() {
   for (const source of controller.sources ?? []) source(onEnqueue, new AbortController().signal);
   const look = (staging: Staging): ReconcileResult =>
     controller.reconcile(staging as never, {} as never) as ReconcileResult;
-  return { builder, look, woken: onEnqueue };
+  return { builder, look, onEnqueue };
 }
 
 const slow = "#!/bin/sh\nsleep 300\n";
@@ -111,7 +111,7 @@ async function aStaging(name: string, spec: object = {}, status: object = {}): P
   } as Staging;
 }
 
-/** A buildpack that builds for minutes, and its process once it does. */
+/** A buildpack that builds for minutes, and its process once it runs. */
 async function slowBuildpack(): Promise<string> {
   const folder = join(directory, "slow");
   await mkdir(join(folder, "bin"), { recursive: true });
@@ -139,8 +139,8 @@ const linesOf = (app: string): string[] =>
 const buildProcesses = (name: string): Promise<number[]> =>
   findByEnvironment(`TMPDIR=${join(directory, "home", "staging", `build-${name}`)}`);
 
-test("a Staging runs, succeeds, says so in the same words for ever, and its log is the app's", async () => {
-  const { look, woken } = await startBuilder();
+test("a Staging runs and succeeds, its status stays the same, and its log is the app's", async () => {
+  const { look, onEnqueue } = await startBuilder();
   const staging = await aStaging("a");
   const first = look(staging);
   expect(first).toMatchObject({
@@ -160,14 +160,14 @@ test("a Staging runs, succeeds, says so in the same words for ever, and its log 
       buildpacks: [{ name: "nodejs_buildpack", detectOutput: "nodejs" }],
     },
   });
-  expect(woken).toHaveBeenCalledWith({ namespace: "acme-dev", name: "a" });
+  expect(onEnqueue).toHaveBeenCalledWith({ namespace: "acme-dev", name: "a" });
   expect(look({ ...staging, status: last.status } as Staging)).toEqual(last);
   expect(linesOf("app-a").at(-1)).toBe("Staging complete");
   expect(await readdir(join(directory, "home", "staging"))).toEqual([]);
   expect(errors).toEqual([]);
 });
 
-test("secrets reach the build; one that is missing fails it by name, and no value is ever told", async () => {
+test("secrets reach the build; a missing one fails it by name, and no value appears in status or log", async () => {
   secrets["a-env"] = { data: { TOKEN: Buffer.from("hunter2").toString("base64") } };
   const { look } = await startBuilder();
   const env = (key: string) => [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "a-env", key } } }];
@@ -182,7 +182,7 @@ test("secrets reach the build; one that is missing fails it by name, and no valu
   expect(JSON.stringify([failed, linesOf("app-a"), linesOf("app-b")])).not.toContain("hunter2");
 });
 
-test("a failure is the status, in CF's words", async () => {
+test("the status of a failed build has CF's code and words", async () => {
   const { look } = await startBuilder();
   const staging = await aStaging("a", { buildpacks: [{ name: "static", path: "staticfile" }] });
   const result = await until(() => look(staging), ended);
@@ -200,7 +200,7 @@ test("a failure is the status, in CF's words", async () => {
   });
 });
 
-test("trying them all passes over a buildpack that cannot be used; naming it, or having none at all, fails", async () => {
+test("detection skips a buildpack that cannot be used; naming it, or having none at all, fails", async () => {
   const { look } = await startBuilder();
   const buildpacks = [
     { name: "gone_buildpack", path: "/nowhere" },
@@ -208,9 +208,7 @@ test("trying them all passes over a buildpack that cannot be used; naming it, or
   ];
   const tried = await aStaging("a", { buildpacks });
   expect(state(await until(() => look(tried), ended))).toBe("Succeeded");
-  expect(linesOf("app-a")[0]).toMatch(
-    /the buildpack gone_buildpack is passed over: there is no buildpack in \/nowhere/,
-  );
+  expect(linesOf("app-a")[0]).toMatch(/the buildpack gone_buildpack is skipped: there is no buildpack in \/nowhere/);
   const named = await aStaging("b", { buildpacks, detect: false });
   expect((await until(() => look(named), ended)).status).toMatchObject({
     state: "Failed",
@@ -223,7 +221,7 @@ test("trying them all passes over a buildpack that cannot be used; naming it, or
   });
 });
 
-test("a foreign composite is used by its folder, with the parts that lie beside it", async () => {
+test("a composite is used by its folder, with the components beside it", async () => {
   const { look } = await startBuilder();
   const files: Record<string, string> = {
     "both/buildpack.toml": `api = "0.12"\n[buildpack]\nid = "foreign/both"\nversion = "1.0.0"\n[[order]]\n[[order.group]]\nid = "foreign/part"\nversion = "2.0.0"\n`,
@@ -245,7 +243,7 @@ test("a foreign composite is used by its folder, with the parts that lie beside 
 });
 
 test.each([
-  ["one of ours", "nodejs", { status: { id: "cupola/nodejs", version: "0.1.0" }, ready: { status: "True" } }],
+  ["a bundled one", "nodejs", { status: { id: "cupola/nodejs", version: "0.1.0" }, ready: { status: "True" } }],
   [
     "nothing there",
     "/nowhere/at/all",
@@ -291,7 +289,7 @@ test("a failure is reported once its last line has been readable for longer than
   expect(Date.now() - loggedAt).toBeGreaterThan(2250);
 });
 
-test("one build per app, the next waits; a deleted Staging's build is killed and makes room", async () => {
+test("an app has one build at a time; the build of a deleted Staging is killed and makes room", async () => {
   const { look } = await startBuilder();
   const buildpacks = [{ name: "slow", path: await slowBuildpack() }];
   const first = await aStaging("a", { buildpacks });
@@ -308,7 +306,7 @@ test("one build per app, the next waits; a deleted Staging's build is killed and
   await expect(access(join(directory, "droplets", "build-a"))).rejects.toThrow();
 });
 
-test("after a stop nothing of a build is left, and the next run builds the Staging again; its time is not given twice", async () => {
+test("a stop leaves nothing of a build; the next run builds the Staging again, and its time goes on", async () => {
   const one = await startBuilder();
   const slowOne = await aStaging("a", { buildpacks: [{ name: "slow", path: await slowBuildpack() }] });
   one.look(slowOne);
@@ -316,7 +314,7 @@ test("after a stop nothing of a build is left, and the next run builds the Stagi
     () => buildProcesses("a"),
     (pids) => pids.length > 1,
   );
-  // Another directory for each try: by TMPDIR nobody finds what a next leader builds.
+  // Each try has its own directory, so that its TMPDIR does not lead to the processes of the next leader.
   expect(await readdir(join(directory, "home", "staging"))).toEqual([expect.stringMatching(/^build-a\.[0-9a-f]{8}$/)]);
   await one.builder.stop();
   expect(await buildProcesses("a")).toEqual([]);
@@ -337,15 +335,15 @@ test("after a stop nothing of a build is left, and the next run builds the Stagi
 });
 
 test.each([
-  ["the first that waits", ["a", "b"], [], "a"],
-  ["another app's while this one's builds", ["a", "b"], ["a"], "b"],
-  ["nobody when there is no room", ["c"], ["a", "b"], undefined],
-])("next is %s", (_name, waiting, running, app) => {
+  ["the first pending one", ["a", "b"], [], "a"],
+  ["another app's while the first app is building", ["a", "b"], ["a"], "b"],
+  ["none when there is no room", ["c"], ["a", "b"], undefined],
+])("the next build is %s", (_name, waiting, running, app) => {
   const entry = (guid: string) => ({ staging: { spec: { app: { guid } } } as never as Staging });
   expect(planNextBuild(waiting.map(entry), running.map(entry), 2)?.staging.spec.app.guid).toBe(app);
 });
 
-test("only what no object names, and nobody touched for long, is swept; nothing when the objects cannot be seen", async () => {
+test("unreferenced old folders are removed, and none while the objects are not synced", async () => {
   const dropletsDir = join(directory, "droplets");
   const cacheDir = join(directory, "home", "cache");
   const day = 24 * 60 * 60 * 1000;

@@ -1,4 +1,4 @@
-// What an earlier run left is cleared by whoever leads, and by nobody who has been overtaken meanwhile.
+// The leader removes builds of an earlier run; a process that has lost its Lease removes nothing.
 import { mkdirSync, rmSync } from "node:fs";
 import { access, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { removeOrphanedBuilds } from "./orphaned-builds.ts";
 let directory: string;
 const work = (): string => join(directory, "staging", "b1.0a1b2c3d");
 const root = (): string => join(directory, "droplets", "b1");
-/** What the next leader has made. */
+/** A file that the next leader has made. */
 const next = (): string => join(root(), "next");
 
 beforeEach(async () => {
@@ -27,14 +27,14 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-test("what is left of one of several tries of a build is removed", async () => {
+test("the directories of an interrupted try are removed", async () => {
   await clear(() => true);
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
-// Elsewhere there is no second file system that may be counted on.
+// Other systems have no second file system to rely on.
 test.runIf(process.platform === "linux")(
-  "what is left of a build is removed, also where droplets lie on another file system",
+  "the directories are removed when droplets lie on another file system",
   async () => {
     const memory = await mkdtemp("/dev/shm/cupola-leftovers-");
     try {
@@ -51,19 +51,19 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a droplet that is whole is kept", async () => {
+test("a complete droplet is kept", async () => {
   await markRestored(root(), `sha256:${"0".repeat(64)}`);
   await clear(() => true);
   expect([await exists(work()), await exists(root())]).toEqual([false, true]);
 });
 
-test("nothing is removed by whom another has overtaken", async () => {
+test("a process that is not the leader removes nothing", async () => {
   await clear(() => false);
   expect([await exists(work()), await exists(root())]).toEqual([true, true]);
 });
 
 test.each([1, 2, 3])(
-  "one that stands still for longer than a lease after its look %i removes nothing that its successor builds",
+  "a process that is paused beyond its Lease after check %i removes nothing that its successor builds",
   async (last) => {
     let looks = 0;
     await clear(() => {

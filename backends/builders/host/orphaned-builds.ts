@@ -1,4 +1,4 @@
-// Clears what an earlier run of the builder left when it was killed: processes of builds, and their directories.
+// Removes what a killed builder left: processes of builds, and their directories.
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -10,14 +10,14 @@ import { toBuildName, removeRoot, toTmpDir } from "./work-directory.ts";
 const groupLeader = z.object({ pid: z.int(), identity: z.string() });
 
 export interface OrphanedBuildsOptions {
-  /** Holds the `work` of each try. */
+  /** Holds the work directory of each try. */
   stagingDir: string;
   dropletsDir: string;
-  /** As of HostBuilderOptions. */
+  /** See HostBuilderOptions. */
   isLeader: () => boolean;
 }
 
-/** Kills what is left of the builds, and removes the builds' directories. Await it before the first build. Ends early when this process does not lead any more. */
+/** Kills the processes of earlier builds and removes their directories. Await it before the first build. Returns early when this process is no longer the leader. */
 export async function removeOrphanedBuilds(options: OrphanedBuildsOptions): Promise<void> {
   const names = await readdir(options.stagingDir).catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
@@ -35,12 +35,12 @@ async function removeOrphanedBuild(
   const leader = await findGroupLeader(work);
   if (!isLeader()) return;
   await killInstance({ leader, tmp: toTmpDir(work) });
-  // A build that was done, but not yet known to be, is kept: its droplet is whole.
+  // A finished build whose status was not written yet: its droplet is complete, so it is kept.
   const isWhole = (await restoredDigest(root)) !== undefined;
   if (!isLeader()) return;
   if (!isWhole) await removeRoot(root, work);
   if (!isLeader()) return;
-  // Last of all: it says whose the root is.
+  // Last: until then no other process builds in the root.
   await rm(work, { recursive: true, force: true });
 }
 
@@ -48,7 +48,7 @@ async function findGroupLeader(work: string): Promise<z.output<typeof groupLeade
   try {
     return groupLeader.safeParse(JSON.parse(await readFile(join(work, groupLeaderFile), "utf8"))).data;
   } catch (_error) {
-    // None, or half of one: the platform ended just then. What was started carries its TMPDIR all the same.
+    // Absent or incomplete: the platform was killed at that moment. The build's processes are found by their TMPDIR.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// What a Staging's status says: while it builds, and when it has ended. Pure.
+// The status of a Staging, during its build and after it. Pure.
 import type { Staging } from "../../../crds/staging/staging.ts";
 import type { ReconcileResult } from "../../../kube/controller/controller.ts";
 import { toProcessTypes } from "../../host/droplet-metadata.ts";
@@ -7,17 +7,17 @@ import type { StagedDroplet } from "./staging-job.ts";
 
 type Status = NonNullable<Staging["status"]>;
 
-/** How a Staging ended: one of the two. */
+/** The result of a Staging: exactly one of the two. */
 export type Outcome = Pick<Status, "droplet" | "error">;
 
-/** A build that made a droplet. `names` says how the Staging calls each buildpack. */
+/** A build that made a droplet. `names` maps buildpack ids to the names in the Staging. */
 export interface FinishedBuild {
   staged: StagedDroplet;
   root: string;
   names: readonly { name: string; id: string }[];
 }
 
-/** From what the build gave to what the status holds. */
+/** The status fields for a build's result. */
 export function toOutcome(staging: Staging, build: FinishedBuild | { failure: StagingFailure }): Outcome {
   if ("failure" in build) return { error: presentFailure(build.failure) };
   const { metadata, digest, size } = build.staged;
@@ -37,7 +37,7 @@ export function toOutcome(staging: Staging, build: FinishedBuild | { failure: St
   };
 }
 
-/** The whole status at one moment; it differs only between waiting, running and ended, and is written no more often. */
+/** The whole status. It changes only between pending, running and ended, so it is written no more often. */
 export function planStatus(progress: { startedAt: string | undefined; outcome: Outcome | undefined }): ReconcileResult {
   const { startedAt, outcome } = progress;
   if (outcome?.error) {
@@ -51,7 +51,7 @@ export function planStatus(progress: { startedAt: string | undefined; outcome: O
   if (startedAt === undefined)
     return {
       status: { state: "Pending" },
-      ready: { status: "False", reason: "Waiting", message: "other builds of this machine, or of the app, come first" },
+      ready: { status: "False", reason: "Waiting", message: "waiting for other builds of this machine or of the app" },
     };
   return {
     status: { state: "Running", startedAt },

@@ -1,4 +1,4 @@
-// Builds for real: our buildpacks, in a process of their own, from a stored package to a droplet that is launched and answers.
+// Real builds with the bundled buildpacks in their own process, from a stored package to a launched droplet that answers.
 import { spawn } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -98,7 +98,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Launches the web process and returns how to ask it. */
+/** Launches the web process and returns a function that requests a path from it. */
 async function start(processType = "web"): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
   const port = await freePort();
   const spec = await prepareLaunch({ root: root(), processType, env: { ...hostEnvironment(), PORT: String(port) } });
@@ -121,7 +121,7 @@ async function start(processType = "web"): Promise<(path: string, init?: Request
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + 10_000; !(await condition()); await delay(20))
-    if (Date.now() > deadline) throw new Error("it never came to be");
+    if (Date.now() > deadline) throw new Error("the condition did not hold within 10 s");
 }
 
 const exists = (path: string): Promise<boolean> =>
@@ -163,7 +163,7 @@ test("the Procfile's web wins over package.json", async () => {
   expect(toProcessTypes(staged.metadata)).toEqual({ web: "node b.js" });
 });
 
-test("a static site answers with its files and with nothing else", async () => {
+test("a static site serves its files and nothing else", async () => {
   const staged = await stage({
     Staticfile: "root: site\npushstate: enabled\nssi: enabled\n",
     "site/index.html": "<h1>home</h1>",
@@ -203,7 +203,7 @@ test("a directory without Staticfile: 404 for what is not there", async () => {
   expect([lost.status, await lost.text()]).toEqual([404, "lost"]);
 });
 
-/** A buildpack that does `build` in sh. */
+/** A buildpack whose bin/build is the shell script `build`. */
 async function shellBuildpack(build: string): Promise<string> {
   const folder = join(directory, "bp");
   await mkdir(join(folder, "bin"), { recursive: true });
@@ -249,7 +249,7 @@ test.each<{ what: string; build: string; limits: Partial<StagingJob["limits"]>; 
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
-test("what a build leaves running ends with it, and its environment has nothing of the platform's", async () => {
+test("processes that a build leaves running end with it, and its environment has no variable of the platform", async () => {
   process.env["PLATFORM_TOKEN"] = "leak";
   try {
     await stage(
@@ -276,7 +276,7 @@ test("what a build leaves running ends with it, and its environment has nothing 
   for (const pid of pids) await until(async () => (await findProcess(pid)) === undefined);
 });
 
-test("a build that is given up dies, and so does one that an earlier run left", async () => {
+test("an aborted build is killed, and so is one that an earlier run left", async () => {
   const abort = new AbortController();
   const folder = await shellBuildpack("echo ready; sleep 300");
   const running = stage({ a: "x" }, { signal: abort.signal, request: { buildpacks: [folder], detect: false } });
@@ -299,12 +299,12 @@ test("a build that is given up dies, and so does one that an earlier run left", 
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
-describe("a builder that leads no more", () => {
+describe("a builder that is no longer the leader", () => {
   const [mine, another] = ["b1.00000001", "b1.00000002"].map((name) => () => join(directory, "staging", name)) as [
     () => string,
     () => string,
   ];
-  /** The next leader has removed what this one had, and builds the same. */
+  /** The next leader removes this one's directories and builds the same Staging. */
   function overtake(): number {
     rmSync(mine(), { recursive: true, force: true });
     for (const path of [join(another(), "tmp"), root()]) mkdirSync(path, { recursive: true });
@@ -318,7 +318,7 @@ describe("a builder that leads no more", () => {
     return pid;
   }
 
-  /** Leads as far as it can see when it asks, and stands still for longer than a lease right after it has asked `then`. */
+  /** True until `then` holds at a check; right after that check the process is paused beyond its Lease. */
   function standsStill(then: () => boolean): () => boolean {
     let leads = true;
     return () => {
@@ -332,7 +332,7 @@ describe("a builder that leads no more", () => {
   test.each<[string, () => boolean]>([
     ["before it began", () => true],
     ["before it cleaned up", () => log.includes("ready")],
-  ])("since it stood still %s, leaves the directories of the next one alone", async (_when, then) => {
+  ])("paused %s, leaves the directories of the next leader alone", async (_when, then) => {
     await expect(
       stage(
         { a: "x" },
@@ -350,7 +350,7 @@ describe("a builder that leads no more", () => {
     ]);
   });
 
-  test("as another has taken over, leaves the processes and directories of the next one alone", async () => {
+  test("leaves the processes and directories of the next leader alone", async () => {
     let leads = true;
     const running = stage(
       { a: "x" },
@@ -371,13 +371,13 @@ describe("a builder that leads no more", () => {
     expect([await exists(another()), await exists(join(root(), "next"))]).toEqual([true, true]);
   });
 
-  test("begins no build", async () => {
+  test("starts no build", async () => {
     overtake();
     await expect(stage({ a: "x" }, { work: mine(), isLeader: () => false })).rejects.toThrow("no longer the leader");
     expect([await exists(mine()), await exists(join(root(), "next"))]).toEqual([false, true]);
   });
 
-  test("since it stops, cleans up", async () => {
+  test("cleans up when it stops", async () => {
     let leads = true;
     const abort = new AbortController();
     const running = stage(
@@ -397,13 +397,13 @@ describe("a builder that leads no more", () => {
   });
 });
 
-test("a failed build that has removed its own directory leaves nothing", async () => {
+test("a failed build that removed its own work directory leaves nothing", async () => {
   const folder = await shellBuildpack(`rm -rf ${work()}; exit 1`);
   await expect(stage({ a: "x" }, { request: { buildpacks: [folder], detect: false } })).rejects.toThrow();
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
-test("no build outlives the platform's process, however that ends", async () => {
+test("a build ends with the platform's process, also after kill -9", async () => {
   const content = await packageOf({ a: "x" });
   const folder = await shellBuildpack("echo ready; sleep 300");
   const job = {
@@ -445,13 +445,13 @@ test("a build whose root holds another build's droplet is refused, and the dropl
   await expect(stage({ "index.html": "theirs" }, { uid: "uid-2" })).rejects.toThrow(/belongs to another droplet/);
   expect(await readFile(join(root(), "app", "index.html"), "utf8")).toBe("mine");
   await restoreDroplet(store, { space, digest: staged.digest, root: root() }, dirname(root()));
-  // A droplet from before there were records is no leftover either.
+  // A droplet that is older than records is not removed, either.
   await releaseRoot(root());
   await expect(stage({ "index.html": "theirs" }, { uid: "uid-2" })).rejects.toThrow(/belongs to another droplet/);
   expect(await readFile(join(root(), "app", "index.html"), "utf8")).toBe("mine");
 });
 
-test("a Staging that is built again after a crash takes its own root back, and a failed one gives it up", async () => {
+test("a Staging that is built again after a crash reclaims its root, and a failed one releases it", async () => {
   await stage({ "index.html": "first" });
   await stage({ "index.html": "second" });
   expect(await readFile(join(root(), "app", "index.html"), "utf8")).toBe("second");
@@ -473,7 +473,7 @@ test("no droplet is unpacked in the root of a build that is running", async () =
   await ended;
 });
 
-test("a droplet of another place is not unpacked here", async () => {
+test("a droplet with a root outside the droplets folder is not unpacked", async () => {
   for (const other of [
     "/etc",
     join(directory, "droplets", "a", "b"),
@@ -486,7 +486,7 @@ test("a droplet of another place is not unpacked here", async () => {
   }
 });
 
-test("buildpacks are known by name, classic name and path", () => {
+test("buildpacks are found by name, classic name and path", () => {
   expect(
     toFolders([{ name: "nodejs_buildpack" }, { name: "mine", path: "/opt/bp" }, { name: "x", path: "staticfile" }]),
   ).toEqual([

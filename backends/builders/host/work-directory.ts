@@ -1,24 +1,24 @@
-// The directories of a build's tries: each try has a `work` of its own, and all tries of one build share its `root`.
+// The directories of a build: each try has its own `work`, and all tries of one build share its `root`.
 import { randomBytes } from "node:crypto";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A name for the `work` of one try of a build: by TMPDIR nobody finds what another process does for the same build. */
+/** A unique name for the `work` of one try, so that its TMPDIR differs from those of other processes for the same build. */
 export function newWorkDirectoryName(build: string): string {
   return `${build}.${randomBytes(4).toString("hex")}`;
 }
 
-/** The build whose `work` has that name. */
+/** The build to which a `work` of this name belongs. */
 export function toBuildName(name: string): string {
   return name.replace(/\.[0-9a-f]{8}$/, "");
 }
 
-/** TMPDIR of everything that a build runs: whoever carries it is the build's, wherever it has fled to. */
+/** TMPDIR of everything that a build runs. A process with this TMPDIR belongs to the build, even outside its group and session. */
 export function toTmpDir(work: string): string {
   return join(work, "tmp");
 }
 
-/** Makes `work`; false, and nothing is made, when this process does not lead any more. It asks last, so whoever takes over later finds `work`, and removes it before building. */
+/** Makes `work`. Returns false, and makes nothing, when this process is no longer the leader. The check comes last, so a later leader finds `work` and removes it before it builds. */
 export async function createWorkDirectory(work: string, isLeader: () => boolean): Promise<boolean> {
   await mkdir(toTmpDir(work), { recursive: true, mode: 0o700 });
   if (isLeader()) return true;
@@ -27,8 +27,8 @@ export async function createWorkDirectory(work: string, isLeader: () => boolean)
 }
 
 /**
- * Removes `root` if `work` is there: as long as it is, nobody else builds in the same root. The root goes into `work` first, in one step that fails
- * without it, so that a process which stands still at any point removes nothing that its successor builds.
+ * Removes `root` if `work` exists: as long as it does, no other process builds in the same root. The root is first renamed into `work`, which fails
+ * without `work`. So a process that is paused at any point removes nothing that its successor builds.
  */
 export async function removeRoot(root: string, work: string): Promise<void> {
   const renamed = join(work, `root-${randomBytes(4).toString("hex")}`);
@@ -38,7 +38,7 @@ export async function removeRoot(root: string, work: string): Promise<void> {
     const code = error instanceof Error && "code" in error && error.code;
     if (code === "ENOENT" || code === "ENOTDIR") return;
     if (code !== "EXDEV") throw error;
-    // Between two file systems there is no such step: `work` was there just now, but a standstill from here on is not noticed.
+    // No rename between file systems: `work` existed just now, but a pause from here on goes unnoticed.
     await rm(root, { recursive: true, force: true });
   }
   await rm(renamed, { recursive: true, force: true });

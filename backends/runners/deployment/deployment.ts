@@ -1,4 +1,4 @@
-// The runner class `deployment`: an LRP is a Deployment of the cluster.
+// The runner class `deployment`: runs an LRP as a Deployment.
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Deployment, PodDisruptionBudget } from "../../../kube/api/builtin.ts";
 import {
@@ -19,11 +19,11 @@ export const deploymentCapabilities: Readonly<Record<string, string>> = {
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
   diskLimit: "evicts",
-  // The index gate is opened by the runner.
+  // The runner opens the pods' scheduling gate.
   startsWithoutPlatform: "false",
 };
 
-/** The controllers of the class: the one that renders, and the one that publishes what the class can do. */
+/** The controllers of the class: one renders LRPs, one publishes the capabilities. */
 export function deploymentRunner(): Controller[] {
   return [
     lrpController,
@@ -49,7 +49,7 @@ const lrpController = defineController({
     const deployment = read.find(Deployment, lrp.metadata);
     return { children: planLRP(lrp), status: { runningInstances: deployment?.status?.readyReplicas ?? 0 } };
   },
-  // An LRP is gone when its pods are: whoever starts the next version waits for that.
+  // An LRP exists until its pods have ended: the next version's LRP is made after that.
   finalizer: "cupola.dev/runner-deployment",
   finalize: endDeployment,
 });
@@ -57,7 +57,7 @@ const lrpController = defineController({
 /** Deletes the Deployment in the foreground: the garbage collector removes it after its pods. @throws NotReady until then */
 export async function endDeployment(lrp: LRP, { client }: ReconcileContext): Promise<void> {
   const deployment = await client.find(Deployment, lrp.metadata);
-  // The Deployment of a later LRP of this name is not ours to end.
+  // The Deployment may belong to a later LRP of the same name.
   if (!deployment?.metadata.ownerReferences?.some(({ uid }) => uid === lrp.metadata.uid)) return;
   if (!deployment.metadata.deletionTimestamp)
     await client.delete(Deployment, deployment.metadata, {

@@ -1,8 +1,8 @@
-// The environment of an instance in a Pod: what only the Pod knows by the downward API, ports, and the LRP's own. Pure.
+// The environment of an instance in a Pod: values of the downward API, ports, and the LRP's variables. Pure.
 import { STABLE_LABELS } from "../../../crds/labels.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 
-/** One variable of a container, as Kubernetes takes it. */
+/** One variable of a container, in Kubernetes' form. */
 export interface ContainerVariable {
   name: string;
   value?: string;
@@ -10,7 +10,7 @@ export interface ContainerVariable {
     { fieldRef: { apiVersion?: string; fieldPath: string } } | { secretKeyRef: { name: string; key: string } };
 }
 
-/** Kubernetes expands $(NAME) in values and commands; a user's text is meant as it is. */
+/** Escapes text of a user, since Kubernetes expands $(NAME) in values and commands. */
 export function literal(text: string): string {
   return text.replaceAll("$(", "$$$$(");
 }
@@ -20,7 +20,7 @@ const field = (name: string, fieldPath: string): ContainerVariable => ({
   valueFrom: { fieldRef: { apiVersion: "v1", fieldPath } },
 });
 
-/** In the order in which later ones may refer to earlier ones; no name twice, the runner's own win. */
+/** Ordered so that later variables may refer to earlier ones. No name appears twice; the runner's variables win. */
 export function planEnvironment(spec: LRP["spec"]): ContainerVariable[] {
   const index = `metadata.labels['${STABLE_LABELS.instanceIndex}']`;
   const own: ContainerVariable[] = [
@@ -39,7 +39,7 @@ export function planEnvironment(spec: LRP["spec"]): ContainerVariable[] {
 function portVariables({ ports, droplet }: LRP["spec"]): ContainerVariable[] {
   const first = ports[0];
   const instance: ContainerVariable[] = [
-    // The Pod has an address of its own: its port is the same inside and outside.
+    // The Pod has its own address, so its port is the same inside and outside.
     { name: "CF_INSTANCE_PORT", value: first === undefined ? "" : String(first) },
     { name: "CF_INSTANCE_ADDR", value: first === undefined ? "" : `$(CF_INSTANCE_INTERNAL_IP):${first}` },
     { name: "CF_INSTANCE_PORTS", value: JSON.stringify(ports.map((port) => ({ external: port, internal: port }))) },

@@ -1,5 +1,5 @@
-// From an LRP to a Deployment and a PodDisruptionBudget. Pure. Version 1 of the rendering: a change of what comes out here needs a new
-// version beside it, since an update of the platform touches no running pod.
+// Renders an LRP as a Deployment and a PodDisruptionBudget. Pure. This is rendering version 1: a change of its output needs a new version
+// beside it, since an update of the platform changes no running pod.
 import { ANNOTATIONS, LABELS, STABLE_LABELS } from "../../../crds/labels.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Draft } from "../../../kube/client/client.ts";
@@ -8,9 +8,9 @@ import { planProbes } from "./probes.ts";
 
 /** The renderer's version, published as a capability and pinned in every LRP. */
 export const RENDERING = "1";
-/** A pod waits behind this gate until the runner has given it its index. */
+/** Pods wait behind this scheduling gate until the runner has assigned their index. */
 export const INDEX_GATE = "cupola.dev/index";
-/** SIGTERM, then this long, then SIGKILL: Cloud Foundry's promise. Seconds. */
+/** Seconds between SIGTERM and SIGKILL, as in Cloud Foundry. */
 const GRACE_SECONDS = 10;
 
 export function planLRP(lrp: LRP): Draft[] {
@@ -85,7 +85,7 @@ function planContainer(spec: LRP["spec"]): Record<string, unknown> {
   };
 }
 
-/** A given command runs through a shell (docker) or the lifecycle's launcher (cnb); without one the image says how it starts. */
+/** A given command runs through a shell (docker) or the lifecycle's launcher (cnb); without one the image's own applies. */
 function commandOf({ droplet, command, processType }: LRP["spec"]): string[] | undefined {
   const isCnb = droplet.kind === "cnb";
   if (command) return isCnb ? ["/cnb/lifecycle/launcher", literal(command)] : ["/bin/sh", "-c", literal(command)];
@@ -94,12 +94,12 @@ function commandOf({ droplet, command, processType }: LRP["spec"]): string[] | u
 
 function planResources({ memoryMB, diskMB, cpu }: LRP["spec"]): Record<string, Record<string, string>> {
   const sizes = { memory: `${memoryMB}Mi`, "ephemeral-storage": `${diskMB}Mi` };
-  // A share by memory, as Diego's weights, and no limit: idle CPU is anybody's.
+  // A request in proportion to memory, as Diego's CPU weights, and no limit: idle CPU is free to use.
   const share = `${Math.max(5, Math.round((100 * memoryMB) / 1024))}m`;
   return { requests: { cpu: cpu ?? share, ...sizes }, limits: { ...(cpu && { cpu }), ...sizes } };
 }
 
-/** A drain leaves half of them; one instance alone cannot be protected without blocking the drain. */
+/** A drain leaves half of the pods. A single instance gets no budget: it would block the drain. */
 function planDisruptionBudget(lrp: LRP): Draft[] {
   if (lrp.spec.instances < 2) return [];
   return [

@@ -1,4 +1,4 @@
-// Cloud Foundry's health checks as probes of the kubelet. Pure.
+// Renders Cloud Foundry's health checks as kubelet probes. Pure.
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 
 const START_TIMEOUT_SECONDS = 60;
@@ -15,7 +15,7 @@ export interface Probe {
   failureThreshold: number;
 }
 
-/** The probes of a container. One failure of a running instance ends it, as in Diego; a check of type `process` needs no probe. */
+/** The probes of a container. One failed liveness probe ends it, as in Diego; a check of type `process` needs no probe. */
 export function planProbes(spec: LRP["spec"]): { startupProbe?: Probe; livenessProbe?: Probe; readinessProbe?: Probe } {
   const { healthCheck, readinessHealthCheck, ports } = spec;
   const port = ports[0];

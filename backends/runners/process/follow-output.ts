@@ -1,10 +1,10 @@
-// Takes an instance's stdout and stderr to the logs, within its log rate limit.
+// Logs an instance's stdout and stderr, within its log rate limit.
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { type InstanceLog, outputSource } from "./runner-context.ts";
 import type { InstanceFiles } from "./instance-record.ts";
 import { tailFile } from "./tail-file.ts";
 
-/** Starts reading both files; the returned function reads what is left and ends it. */
+/** Starts reading both files. The returned function reads the rest and stops. */
 export function followOutput(lrp: LRP, files: InstanceFiles, log: InstanceLog): () => void {
   const source = outputSource(lrp);
   const allow = rateLimit(lrp.spec.logRateLimitBytesPerSecond, (limit) =>
@@ -27,21 +27,21 @@ export function followOutput(lrp: LRP, files: InstanceFiles, log: InstanceLog): 
   return () => tails.forEach((tail) => tail.close());
 }
 
-/** A bucket of `bytesPerSecond` (-1: no limit) that says whether a line fits; `onLimit` is told once a second at most. */
+/** Returns whether a line fits in this second's `bytesPerSecond` (-1: no limit); calls `onLimit` at most once a second. */
 export function rateLimit(
   bytesPerSecond: number,
   onLimit: (limit: number) => void,
   now: () => number = Date.now,
 ): (bytes: number) => boolean {
   if (bytesPerSecond < 0) return () => true;
-  const bucket = { second: 0, used: 0, told: 0 };
+  const bucket = { second: 0, used: 0, reported: 0 };
   return (bytes) => {
     const second = Math.floor(now() / 1000);
     if (second !== bucket.second) Object.assign(bucket, { second, used: 0 });
     bucket.used += bytes;
     if (bucket.used <= bytesPerSecond) return true;
-    if (bucket.told !== second) onLimit(bytesPerSecond);
-    bucket.told = second;
+    if (bucket.reported !== second) onLimit(bytesPerSecond);
+    bucket.reported = second;
     return false;
   };
 }

@@ -1,4 +1,4 @@
-// The droplet of builder `host` as this runner starts it: restored, with its layers' environment, from a shell or directly.
+// This runner launches a droplet of builder `host`: restored, with its layers' environment, through a shell or directly.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { writeOwner } from "../../host/root-owner.ts";
 import { hostLauncher } from "./runner-context.ts";
 import { instanceEnvironment } from "./instance-environment.ts";
 
-it("runs a droplet's process in its folder with what the layers add, and nothing of the platform's", async () => {
+it("runs a droplet's process in its folder with the environment of its layers, and no variable of the platform", async () => {
   const home = mkdtempSync(join(tmpdir(), "cupola-launch-"));
   const root = join(home, "droplets", "build-1");
   const layer = join(dropletPaths.layers(root), "our_node", "tools");

@@ -23,7 +23,7 @@ const input = {
 };
 
 describe("instanceEnvironment", () => {
-  it("says where the instance is and what it may use", () => {
+  it("has the addresses, the index and the limits of the instance", () => {
     const { VCAP_APPLICATION, ...rest } = instanceEnvironment(input);
     expect(rest).toEqual({
       GREETING: "hello",
@@ -68,9 +68,9 @@ describe("instanceEnvironment", () => {
   it.each([
     ["the user may choose the language", { LANG: "C" }, { LANG: "C" }],
     ["the user may choose where the app listens", { HOST: "::" }, { HOST: "::" }],
-    ["nobody may choose another port", { PORT: "1" }, { PORT: "20001" }],
-    ["a broken VCAP_APPLICATION stays as it is", { VCAP_APPLICATION: "[" }, { VCAP_APPLICATION: "[" }],
-    ["VCAP_SERVICES is there without bindings", {}, { VCAP_SERVICES: "{}" }],
+    ["the user may not choose another port", { PORT: "1" }, { PORT: "20001" }],
+    ["a malformed VCAP_APPLICATION is unchanged", { VCAP_APPLICATION: "[" }, { VCAP_APPLICATION: "[" }],
+    ["VCAP_SERVICES is set without bindings", {}, { VCAP_SERVICES: "{}" }],
   ])("%s", (_name, env, wanted) => {
     expect(instanceEnvironment({ ...input, env })).toMatchObject(wanted);
   });

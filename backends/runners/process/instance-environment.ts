@@ -1,22 +1,22 @@
-// The environment of one instance as CF promises it (reference: Cloud Foundry's runtime contract). Pure: nothing of the platform's own environment gets in.
+// The environment of one instance, as in Cloud Foundry's runtime contract. Pure: nothing of the platform's own environment gets in.
 
-/** What the environment is made from. `env` is the LRP's own, with secrets resolved. */
+/** Input of the environment. `env` is the LRP's, with secrets resolved. */
 export interface InstanceEnvironmentOptions {
   env: Readonly<Record<string, string>>;
   index: number;
   instanceGuid: string;
-  /** Port that the process declares and the port of the host that stands for it, in order; the first is PORT. */
+  /** Declared ports and the host ports that stand for them, in order; the first is PORT. */
   ports: readonly { port: number; hostPort: number }[];
   memoryMB: number;
   address: string;
   home: string;
   tmp: string;
   appDir: string;
-  /** Search path below that of the droplet's layers. */
+  /** PATH before the droplet's layers prepend theirs. */
   path: string;
 }
 
-/** The variables for the launcher; later ones win as in Cloud Controller: container, ports, the LRP's own, what only the instance knows. */
+/** The variables for the launcher. As in Cloud Controller the instance's own win over the LRP's, and these over the defaults. */
 export function instanceEnvironment(options: InstanceEnvironmentOptions): Record<string, string> {
   const { index, instanceGuid, ports, address } = options;
   const first = ports[0]?.hostPort;
@@ -29,7 +29,7 @@ export function instanceEnvironment(options: InstanceEnvironmentOptions): Record
     CF_INSTANCE_INTERNAL_IP: address,
     CF_INSTANCE_PORT: first === undefined ? "" : String(first),
     CF_INSTANCE_ADDR: first === undefined ? "" : `${address}:${first}`,
-    // Without a network of its own the process listens on the host's port: inside and outside are the same.
+    // The process shares the host's network, so internal and external ports are the same.
     CF_INSTANCE_PORTS: JSON.stringify(ports.map(({ hostPort }) => ({ external: hostPort, internal: hostPort }))),
     HOME: options.home,
     TMPDIR: options.tmp,
@@ -45,14 +45,14 @@ export function instanceEnvironment(options: InstanceEnvironmentOptions): Record
     PWD: options.appDir,
     MEMORY_LIMIT: `${options.memoryMB}m`,
     VCAP_SERVICES: "{}",
-    // Many frameworks listen on HOST. Without it they listen on all interfaces of this machine; the router needs only this address.
+    // Many frameworks listen on HOST, else on all interfaces of this machine. The router needs only this address.
     HOST: options.address,
     ...options.env,
     ...own,
   };
 }
 
-/** Adds to VCAP_APPLICATION what the launcher adds in Cloud Foundry. Left as it is when it is no JSON object. */
+/** Adds the fields that Cloud Foundry's launcher adds to VCAP_APPLICATION. A value that is no JSON object is unchanged. */
 function completeVcapApplication(options: InstanceEnvironmentOptions, port: number | undefined): string | undefined {
   const text = options.env.VCAP_APPLICATION;
   if (text === undefined) return undefined;

@@ -1,4 +1,4 @@
-// What the runner remembers on disk of an instance, so that the next run of the platform finds it again. Never any variable's value.
+// The record of an instance on disk, by which the next run of the platform finds it. It holds no variable's value.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -8,7 +8,7 @@ const record = z.object({
   lrp: z.object({ namespace: z.string(), name: z.string(), uid: z.string() }),
   index: z.int(),
   guid: z.string(),
-  /** Absent until the process was started: after a crash of the platform in between it is found by its environment. */
+  /** Absent until the process has started. If the platform dies in between, the process is found by its environment. */
   process: z.object({ pid: z.int(), identity: z.string() }).optional(),
   /** The cgroup that holds its processes, where there are cgroups. */
   cgroup: z.string().optional(),
@@ -22,7 +22,7 @@ const record = z.object({
 });
 export type InstanceRecord = z.output<typeof record>;
 
-/** The directory of one instance: its record, its output files, its TMPDIR. */
+/** Paths of one instance: its directory, with record, output files and TMPDIR. */
 export interface InstanceFiles {
   dir: string;
   tmp: string;
@@ -40,7 +40,7 @@ export function instanceFiles(instancesDir: string, guid: string): InstanceFiles
   return { dir, tmp: join(dir, "tmp"), stdout: join(dir, "stdout.log"), stderr: join(dir, "stderr.log") };
 }
 
-/** By what the processes of an instance are found. */
+/** The means to find the processes of an instance. */
 export function processTree(
   instancesDir: string,
   { guid, process: leader, cgroup }: Pick<InstanceRecord, "guid" | "process" | "cgroup">,
@@ -48,20 +48,20 @@ export function processTree(
   return { leader, tmp: instanceFiles(instancesDir, guid).tmp, cgroup };
 }
 
-/** Makes the directory with empty output files. */
+/** Makes the directory and empty output files. */
 export async function createInstanceFiles(files: InstanceFiles): Promise<void> {
   await mkdir(files.tmp, { recursive: true, mode: 0o700 });
   await Promise.all([writeFile(files.stdout, "", { mode: 0o600 }), writeFile(files.stderr, "", { mode: 0o600 })]);
 }
 
-/** Writes the record in one step: a reader sees the old or the new one. */
+/** Writes the record atomically: a reader sees the old or the new one. */
 export async function writeRecord(instancesDir: string, value: InstanceRecord): Promise<void> {
   const path = join(instancesDir, value.guid, "instance.json");
   await writeFile(`${path}.new`, JSON.stringify(value), { mode: 0o600 });
   await rename(`${path}.new`, path);
 }
 
-/** What an earlier run left: records, and directories without a readable one. */
+/** The records of an earlier run, and the directories without a readable one. */
 export async function readRecords(instancesDir: string): Promise<{ records: InstanceRecord[]; broken: string[] }> {
   const guids = await readdir(instancesDir).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
@@ -79,12 +79,12 @@ async function readRecord(instancesDir: string, guid: string): Promise<InstanceR
     const parsed = record.safeParse(JSON.parse(await readFile(join(instancesDir, guid, "instance.json"), "utf8")));
     return parsed.data?.guid === guid ? parsed.data : undefined;
   } catch (_error) {
-    // No record, or half of one: the platform died before the process was started. The caller cleans up by the directory's name.
+    // Absent or incomplete: the platform died before the process started. The caller cleans up by the directory's name.
     return undefined;
   }
 }
 
-/** Removes the directory. A process that still writes into it may make it come back once. */
+/** Removes the directory, with retries: a process may still write into it. */
 export async function removeInstanceFiles(instancesDir: string, guid: string): Promise<void> {
   await rm(join(instancesDir, guid), { recursive: true, force: true, maxRetries: 3 });
 }

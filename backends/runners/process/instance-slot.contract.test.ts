@@ -1,4 +1,4 @@
-// Real processes: start, health, crash, limits, restart, stop, and being found again by the next run of the platform.
+// Real processes: start, health, crash, limits, restart, stop, and adoption by the next run of the platform.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -146,13 +146,13 @@ describe("an instance", () => {
     expect(readdirSync(context.instancesDir)).toEqual([]);
   });
 
-  it("that was started and cannot be recorded does not live on", async () => {
+  it("is killed when its start cannot be recorded", async () => {
     const { prepare } = context.launcher;
     let unrecorded: string | undefined;
     context.launcher.prepare = (request) => {
       if (unrecorded === undefined) {
         unrecorded = dirname(request.env["TMPDIR"] ?? "");
-        // As a full disk does, between the start and what is written of it.
+        // As on a full disk, the write of the record after the start fails.
         mkdirSync(join(unrecorded, "instance.json.new"));
       }
       return prepare(request);
@@ -163,7 +163,7 @@ describe("an instance", () => {
     expect(await findByEnvironment(`TMPDIR=${unrecorded}`)).toEqual([]);
   });
 
-  it("crashes three times at once, then waits, and says why", async () => {
+  it("is restarted three times at once, then waits, and its details have the reason", async () => {
     const slot = open(lrp(`console.log("no luck"); process.exit(3)`));
     await vi.waitFor(
       () =>
@@ -183,7 +183,7 @@ describe("an instance", () => {
     await vi.waitFor(() => expect(slot.status()).toMatchObject({ restart: "again", crashCount: 1 }), soon);
   });
 
-  it("is given up when it does not open its port in time", async () => {
+  it("crashes when it does not open its port in time", async () => {
     const slot = open(lrp(`setInterval(() => undefined, 1000)`, { healthCheck: { type: "port", timeoutSeconds: 1 } }));
     await vi.waitFor(
       () =>
@@ -194,7 +194,7 @@ describe("an instance", () => {
     );
   });
 
-  it("is crashed by one failed liveness check", async () => {
+  it("crashes after one failed liveness check", async () => {
     const slot = open(
       lrp(
         `let n = 0; require("node:http").createServer((q, r) => { r.statusCode = n++ ? 500 : 200; r.end(); }).listen(process.env.PORT)`,
@@ -207,7 +207,7 @@ describe("an instance", () => {
     );
   });
 
-  it("leaves the routes, not the machine, while it is not ready", async () => {
+  it("leaves the routes and runs on while it is not ready", async () => {
     const slot = open(
       lrp(
         `let ok = true; require("node:http").createServer((q, r) => { if (q.url === "/flip") ok = !ok; r.statusCode = q.url === "/ready" && !ok ? 503 : 200; r.end(); }).listen(process.env.PORT)`,
@@ -225,7 +225,7 @@ describe("an instance", () => {
     expect(slot.status().guid).toBe(guid);
   });
 
-  it("is killed beyond its memory, children included", async () => {
+  it("is killed above its memory limit, children included", async () => {
     const hog = `require("node:child_process").spawn(process.execPath, ["-e", "const a = []; setInterval(() => a.push(Buffer.alloc(8 << 20, 1)), 10)"]); ${server}`;
     const slot = open(lrp(hog, { memoryMB: 200 }));
     await vi.waitFor(
@@ -242,7 +242,7 @@ describe("an instance", () => {
   it.each<[string, Partial<LRP["spec"]>]>([
     ["a port check", { healthCheck: { type: "port" } }],
     ["a process check", { healthCheck: { type: "process" }, ports: [] }],
-  ])("that is over its memory from the start never runs with %s", async (_check, spec) => {
+  ])("above its memory limit from the start is never Running with %s", async (_check, spec) => {
     const states = new Set<string>();
     context.meter.close();
     // The periodic samples come too late to help.
@@ -256,7 +256,7 @@ describe("an instance", () => {
     expect([...states]).not.toContain("Running");
   });
 
-  it("is forced to end when it ignores SIGTERM, with a daemon that left its session", async () => {
+  it("is killed when it ignores SIGTERM, with a daemon that left its session", async () => {
     const daemon = `require("node:child_process").spawn("/bin/sh", ["-c", "sleep 1000 & sleep 1000"], { detached: true, stdio: "ignore" }).unref();`;
     const slot = open(lrp(`process.on("SIGTERM", () => undefined); ${daemon} ${server}`));
     await running(slot);
@@ -266,7 +266,7 @@ describe("an instance", () => {
     expect(logs().at(-1)).toMatch(/exceeded 1s graceful shutdown interval/);
   });
 
-  it.runIf(cgroups !== undefined)("ends with the daemons that left session and environment behind", async () => {
+  it.runIf(cgroups !== undefined)("ends with daemons that left its session and environment", async () => {
     context.createCgroup = (guid) => createCgroup(cgroups ?? "", guid);
     const marker = `cupola-daemon-${process.pid}`;
     const daemon = `require("node:child_process").execFileSync("/bin/sh", ["-c", "setsid env -i /bin/sh -c 'sleep 1000; : ${marker}' > /dev/null 2>&1 &"]);`;
@@ -285,7 +285,7 @@ describe("an instance", () => {
     expect(existsSync(`${cgroups}/cupola-${guid}`)).toBe(false);
   });
 
-  it("lives on when the platform goes, and is adopted by the next with its logs", async () => {
+  it("runs on when the platform stops, and the next run adopts it with its logs", async () => {
     const first = open(lrp(server));
     await running(first);
     const before = (await (await fetch(url(first))).json()) as { pid: number };
@@ -313,7 +313,7 @@ describe("an instance", () => {
     expect(second.status().guid).not.toBe(first.status().guid);
   });
 
-  it("is started anew when it ended while the platform was away, and that is no crash", async () => {
+  it("is started again when it ended while the platform was down, and that is no crash", async () => {
     const first = open(lrp(server));
     await running(first);
     await first.leave();
@@ -337,7 +337,7 @@ describe("an instance", () => {
     await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Crashed", crashCount: 6 }), soon);
   });
 
-  it("is tried again soon when its Secret comes late, and that is no crash", async () => {
+  it("is retried soon when its Secret is missing, and that is no crash", async () => {
     let there = false;
     context.resolveEnv = () => (there ? Promise.resolve({}) : Promise.reject(new Error("needs key A of Secret B")));
     const slot = open(lrp(server));
@@ -351,7 +351,7 @@ describe("an instance", () => {
     expect(slot.status().details).toBeUndefined();
   });
 
-  it("is refused at once, says why, and is not retried when no retry can help", async () => {
+  it("is Crashed at once with the reason when its droplet is no host droplet, and is not retried", async () => {
     const slot = open(lrp(server, { droplet: { guid: "d", kind: "docker", image: "nginx", processTypes: {} } }));
     await vi.waitFor(
       () =>

@@ -1,4 +1,4 @@
-// One index of an LRP: starts its instance, starts it again after crashes, until it is told to stop. Holds what the status says of it.
+// One index of an LRP: starts its instance, and again after crashes, until it is stopped. Holds the instance's status.
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -10,23 +10,23 @@ import { withoutUndefined } from "./plan.ts";
 import type { InstanceRecord } from "./instance-record.ts";
 import { runInstance, type RunOutcome, type RunSignal } from "./run-instance.ts";
 
-/** A place for one instance. */
+/** The instance of one index, over all its runs. */
 export interface InstanceSlot {
   readonly index: number;
-  /** As the LRP's status shows it. */
+  /** The instance in the LRP's status. */
   status(): LrpInstance;
   usage(): Usage | undefined;
-  /** The current start, running or not yet; undefined between two. */
+  /** The current run, started or not; undefined between two runs. */
   record(): InstanceRecord | undefined;
-  /** Stops the instance and starts a fresh one, with a clean crash count. */
+  /** Stops the instance and starts it again with a crash count of 0. */
   restart(value: string): void;
-  /** Resolves when nothing of it runs. */
+  /** Resolves when none of its processes is left. */
   stop(): Promise<void>;
-  /** Lets go of the instance: it runs on, and its record stays. */
+  /** Stops watching. The instance runs on, and its record stays. */
   leave(): Promise<void>;
 }
 
-/** What a slot is made from. `adopt` is an instance of an earlier run of the platform. */
+/** Input of a slot. `adopt` is the record of an instance from an earlier run of the platform. */
 export interface InstanceSlotOptions {
   context: RunnerContext;
   lrp: LRP;
@@ -39,16 +39,16 @@ export interface InstanceSlotOptions {
 interface State {
   instance: LrpInstance;
   crashCount: number;
-  /** Starts in a row that came to nothing before there was a process. */
+  /** Consecutive starts that failed before there was a process. */
   failures: number;
   record?: InstanceRecord;
   usage?: Usage;
-  /** Ends the current run or pause. */
+  /** Aborts the current run or pause. */
   current: AbortController;
   stopSignal?: RunSignal;
 }
 
-/** Starts at once. */
+/** Opens the slot and starts its instance at once. */
 export function openInstanceSlot(options: InstanceSlotOptions): InstanceSlot {
   const { index, context } = options;
   const state: State = {
@@ -80,7 +80,7 @@ export function openInstanceSlot(options: InstanceSlotOptions): InstanceSlot {
   };
 }
 
-/** What an earlier run of the platform said of this instance. */
+/** The status of this instance that an earlier run of the platform wrote. */
 function knownStatus({ lrp, index, restart }: InstanceSlotOptions): LrpInstance | undefined {
   return lrp.status?.instances?.find((instance) => instance.index === index && instance.restart === restart);
 }
@@ -88,7 +88,7 @@ function knownStatus({ lrp, index, restart }: InstanceSlotOptions): LrpInstance 
 function firstStatus(options: InstanceSlotOptions): LrpInstance {
   const { index, restart, adopt, context } = options;
   const known = knownStatus(options);
-  // Found again as it was left: nothing is written, and no request is turned away meanwhile.
+  // The adopted instance has not changed: nothing is written, and it stays in the routes.
   if (known?.guid !== undefined && known.guid === adopt?.guid) return known;
   const { state, since } = adopt ?? { state: "Starting", since: context.now().toISOString() };
   return {
@@ -119,7 +119,7 @@ async function loop(options: InstanceSlotOptions, state: State): Promise<void> {
     state.record = undefined;
     state.usage = undefined;
     if (end.kind === "left") return;
-    // Told to stop, but the slot goes on: a restart of this instance, asked for before or while it ended.
+    // After a restart of the instance, requested before or during its end, the next run starts without a pause.
     if (end.kind !== "stopped" && !state.stopSignal && restart === state.instance.restart)
       await afterCrash(options, state, { ...end, guid });
   }
@@ -135,7 +135,7 @@ async function startAndRun(
   return runOnce(options, state, state.record);
 }
 
-/** A full disk, no free port: the back-off tries again. */
+/** A full disk or a lack of ports: the start is retried with back-off. */
 function toRunOutcome({ context, index, lrp }: InstanceSlotOptions, error: unknown): RunOutcome {
   context.onError(error, `instance ${index} of ${lrp.metadata.namespace}/${lrp.metadata.name}`);
   return { kind: "unstartable", details: error instanceof Error ? error.message : String(error), ranMs: 0 };
@@ -191,13 +191,13 @@ async function afterCrash(
     guid: undefined,
   };
   set(options, state, {
-    // A refused one is shown as crashed: clients wait for one that is down.
+    // A refused instance is Crashed, not Down: cf waits for instances that are down.
     state: end.kind === "unstartable" ? "Down" : "Crashed",
     ...(state.crashCount > 0 && { crashCount: state.crashCount }),
     ...where,
   });
   state.current = new AbortController();
-  // A restart or a stop ends the pause.
+  // A restart or a stop aborts the pause.
   await delay(context.timings.backoff(pauseMs), undefined, { signal: state.current.signal, ref: false }).catch(
     () => undefined,
   );
@@ -209,11 +209,11 @@ function planPause(
   end: Extract<RunOutcome, { details: string }> & { guid: string },
 ): number {
   if (end.kind === "crashed") return recordCrash(options, state, end);
-  // The LRP is immutable: only a restart of the instance or the app can change what was refused.
+  // The LRP is immutable, so only a restart of the instance or the app can help.
   return end.kind === "refused" ? foreverMs : startRetryDelay(++state.failures);
 }
 
-/** Counts and logs the crash. Gives the pause before the next start. */
+/** Counts and logs the crash, and returns the pause before the next start. */
 function recordCrash(
   { context, lrp, index }: InstanceSlotOptions,
   state: State,
@@ -231,10 +231,10 @@ function recordCrash(
   return plan.delayMs ?? foreverMs;
 }
 
-/** The longest that a timer takes, 24 days. */
+/** The longest timeout of a timer, 24 days. */
 const foreverMs = 2 ** 31 - 1;
 
-/** A start is one write: where the instance is, and which, is said once it is up. */
+/** Host, ports and GUID are published when the instance is up, so that a start costs one write. */
 function presentInstance(context: RunnerContext, { state, since, guid, ports }: InstanceRecord): Partial<LrpInstance> {
   if (state === "Starting") return { state, since, ready: false, guid: undefined, host: undefined, ports: undefined };
   return { state, since, guid, details: undefined, host: context.address, ports: ports.length > 0 ? ports : undefined };

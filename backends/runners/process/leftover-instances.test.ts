@@ -1,4 +1,4 @@
-// What a kill -9 of the platform leaves behind: nothing of it may stay that nobody wants.
+// Instances that survive a kill -9 of the platform: wanted ones are adopted, the others end.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { readLeftoverInstances } from "./leftover-instances.ts";
 import { findByEnvironment, findProcess } from "../../host/process-table.ts";
 import { instanceFiles, type InstanceRecord, removeInstanceFiles, writeRecord } from "./instance-record.ts";
 
-const instancesDir = mkdtempSync(join(tmpdir(), "cupola-inventory-"));
+const instancesDir = mkdtempSync(join(tmpdir(), "cupola-leftovers-"));
 const pids: number[] = [];
 afterEach(() => {
   for (const pid of pids.splice(0)) if (pid > 0) process.kill(-pid, "SIGKILL");
@@ -42,27 +42,27 @@ async function leftBehind(
   return pid;
 }
 
-describe("inventory", () => {
-  it("hands out what is wanted, once, and ends the rest", async () => {
+describe("leftover instances", () => {
+  it("are adopted once when they are wanted, and end otherwise", async () => {
     const wanted = await leftBehind("a", "lrp-1");
     const scaledAway = await leftBehind("b", "lrp-1", { index: 1 });
     const deleted = await leftBehind("c", "lrp-2");
     const unrecorded = await leftBehind("d", "lrp-1", { process: undefined });
     pids.push(wanted);
-    const inventory = await readLeftoverInstances(instancesDir, 1000);
+    const leftovers = await readLeftoverInstances(instancesDir, 1000);
     expect(await findProcess(unrecorded)).toBeUndefined();
-    expect(inventory.adopt("lrp-1", 0)?.guid).toBe("a");
-    expect(inventory.adopt("lrp-1", 0)).toBeUndefined();
-    await inventory.terminateUnwanted((uid) => uid === "lrp-1");
+    expect(leftovers.adopt("lrp-1", 0)?.guid).toBe("a");
+    expect(leftovers.adopt("lrp-1", 0)).toBeUndefined();
+    await leftovers.terminateUnwanted((uid) => uid === "lrp-1");
     expect(await findProcess(deleted)).toBeUndefined();
     expect(await findProcess(scaledAway)).toBeDefined();
-    await inventory.terminateUnadopted("lrp-1");
+    await leftovers.terminateUnadopted("lrp-1");
     expect(await findProcess(scaledAway)).toBeUndefined();
     expect(await findProcess(wanted)).toBeDefined();
     expect(readdirSync(instancesDir)).toEqual(["a"]);
   });
 
-  it("does nothing to a stranger that got the same pid", async () => {
+  it("leave an unrelated process with a reused pid alone", async () => {
     const stranger = await leftBehind("e", "lrp-3", {}, mkdtempSync(join(tmpdir(), "cupola-stranger-")));
     pids.push(stranger);
     await leftBehind("f", "lrp-3", { process: { pid: stranger, identity: "of an earlier boot" } });

@@ -1,4 +1,4 @@
-// What an earlier run of the platform left on this machine: handed to the LRPs that still want it, ended otherwise.
+// Instances that an earlier run of the platform left on this machine. LRPs that still want them adopt them; the others end.
 import {
   type InstanceRecord,
   instancesFolder,
@@ -11,21 +11,21 @@ import { defaultTimings } from "./runner-context.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
 
 export interface LeftoverInstances {
-  /** Gives an instance to its new holder, once. */
+  /** The leftover instance of this index; each is returned only once. */
   adopt(uid: string, index: number): InstanceRecord | undefined;
-  /** Whether instances of this LRP are left that nobody has adopted. */
+  /** Whether this LRP has instances that are not adopted. */
   has(uid: string): boolean;
-  /** Ends the instances of LRPs for which `wanted` is false. Call it only when all LRPs are known. */
+  /** Ends the instances of LRPs for which `wanted` is false. All LRPs must be known. */
   terminateUnwanted(wanted: (uid: string) => boolean): Promise<void>;
-  /** Ends instances of an LRP that nobody took: its indexes were scaled away. */
+  /** Ends the instances of an LRP that were not adopted, since their indexes were scaled away. */
   terminateUnadopted(uid: string): Promise<void>;
-  /** How many still run, of those that nobody has adopted. */
+  /** How many of those that are not adopted still run. */
   countRunning(): Promise<number>;
-  /** Host ports that the instances hold. */
+  /** Host ports of the instances. */
   ports(): number[];
 }
 
-/** Reads the records and clears away directories in which no start is recorded, with whatever was started there. */
+/** Reads the records. Directories without a recorded process are removed, and processes that were started there are killed. */
 export async function readLeftoverInstances(instancesDir: string, graceMs: number): Promise<LeftoverInstances> {
   const { records, broken } = await readRecords(instancesDir);
   const remaining = new Map(records.filter((record) => record.process).map((record) => [record.guid, record]));
@@ -68,7 +68,7 @@ export async function terminateLeftoverInstances(home: string, graceMs = default
   return count;
 }
 
-/** No process is on record, but one may have been started in the last moment: it carries the directory in its TMPDIR. */
+/** No process is recorded, but one may have started just before the platform died: it has the directory in its TMPDIR. */
 async function removeUnstarted(instancesDir: string, record: Pick<InstanceRecord, "guid" | "cgroup">): Promise<void> {
   await killInstance(processTree(instancesDir, record));
   await removeInstanceFiles(instancesDir, record.guid);

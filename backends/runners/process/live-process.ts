@@ -1,17 +1,17 @@
-// The process behind an instance: started now, or found again after a restart of the platform.
+// The process of an instance: started now, or adopted after a restart of the platform.
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { waitForExit } from "./usage-meter.ts";
 import { findProcess } from "../../host/process-table.ts";
 import type { InstanceFiles } from "./instance-record.ts";
 
-/** How it ended. Both are undefined when it ended while the platform was away, or is not our child. */
+/** The end of a process. Both are undefined for an adopted process, since it is not our child. */
 export interface Exit {
   code?: number;
   signal?: string;
 }
 
-/** A running process that leads a group and session of its own. */
+/** A running process that leads its own group and session. */
 export interface LiveProcess {
   pid: number;
   identity: string;
@@ -19,7 +19,7 @@ export interface LiveProcess {
   exited: Promise<Exit>;
 }
 
-/** Spawns without a shell, output into the instance's files, in a new session. @throws Error when it cannot be started */
+/** Spawns the command in a new session, with its output in the instance's files. @throws Error when it cannot be started */
 export async function startProcess(
   launch: { command: string[]; env: Record<string, string>; cwd: string },
   files: InstanceFiles,
@@ -48,7 +48,7 @@ export async function startProcess(
   }
 }
 
-/** The process of an earlier run, if it is still that one. Watched until `signal` aborts. */
+/** The process of an earlier run, watched until `signal` aborts; undefined when it has ended. */
 export async function adoptProcess(
   known: { pid: number; identity: string },
   signal: AbortSignal,
@@ -58,7 +58,7 @@ export async function adoptProcess(
   return { ...known, exited: waitForExit(known.pid, known.identity, signal).then(() => ({})) };
 }
 
-/** `Exited with status 1`, as Diego says it; a signal counts 128 and its number, as in a shell. */
+/** `Exited with status 1`, in Diego's words; a signal is 128 and its number, as in a shell. */
 export function describeExit(exit: Exit): string {
   if (exit.signal) return `Exited with status ${128 + (signalNumbers[exit.signal] ?? 0)} (${exit.signal})`;
   return exit.code === undefined ? "Exited with unknown status" : `Exited with status ${exit.code}`;

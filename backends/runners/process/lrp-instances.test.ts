@@ -1,4 +1,4 @@
-// All instances of an LRP together: scaling both ways, one restarted, and an end that stays an end.
+// All instances of an LRP: scaling up and down, restarting one, and stopping.
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -79,7 +79,7 @@ const running = (n: number) =>
   );
 const guids = () => instances.status().status.instances.map((instance) => instance.guid);
 
-it("follows the spec, index by index, and does nothing after its end", async () => {
+it("follow the spec, index by index, and change nothing after a stop", async () => {
   instances = openLrpInstances({
     context,
     lrp: lrp({ instances: 2 }),

@@ -1,4 +1,4 @@
-// All instances of one LRP: as many slots as its spec asks for, and what they say of themselves.
+// All instances of one LRP: one slot for each index, their status and their stats.
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { InstanceState, InstanceStats } from "../../../telemetry/envelope.ts";
 import type { RunnerContext } from "./runner-context.ts";
@@ -7,18 +7,18 @@ import type { InstanceRecord } from "./instance-record.ts";
 import { openInstanceSlot, type InstanceSlot } from "./instance-slot.ts";
 
 export interface LrpInstances {
-  /** The newest version of the object: opens, closes and restarts slots. Never waits. Nothing after `stop` or `leave`. */
+  /** Opens, closes and restarts slots for a new version of the object. Does not wait. Does nothing after `stop` or `leave`. */
   setDesired(lrp: LRP): void;
   status(): LrpStatus;
   stats(): InstanceStats[];
-  /** The object as last desired. */
+  /** The object of the last `setDesired`. */
   lrp(): LRP;
-  /** Resolves when no process is left, of closed slots too. */
+  /** Resolves when no process is left, those of closed slots included. */
   stop(): Promise<void>;
   leave(): Promise<void>;
 }
 
-/** `takeRecord` gives what an earlier run of the platform left for this index, once. */
+/** `adoptRecord` returns the instance that an earlier run of the platform left for an index, once. */
 export interface LrpInstancesOptions {
   context: RunnerContext;
   lrp: LRP;
@@ -49,7 +49,7 @@ export function openLrpInstances({ context, lrp: first, adoptRecord, onChange }:
     });
   };
   const apply = (): void => {
-    // Slots of an earlier run may answer an older restart value: seen by the second plan, once they are open.
+    // An adopted slot may have an older restart value. The second plan restarts it.
     for (const index of planSlots(openSlots(slots), lrp.spec).open) open(index);
     const plan = planSlots(openSlots(slots), lrp.spec);
     for (const index of plan.close) close(index);

@@ -1,9 +1,9 @@
-// The platform's own shortage of descriptors is no fault of a healthy instance: nothing is killed, no port counts as taken.
+// A shortage of descriptors in the platform does not count against healthy instances, and makes no port look taken.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 
-/** Runs `script` in a process of few descriptors; its `use()` takes all that are left and `giveBack()` closes them. */
+/** Runs `script` in a process with few descriptors. Its `use()` opens all that are left, and `giveBack()` closes them. */
 async function withFewDescriptors(script: string): Promise<unknown> {
   const module = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
   const program = `
@@ -31,7 +31,7 @@ async function withFewDescriptors(script: string): Promise<unknown> {
 }
 
 describe.skipIf(process.platform === "win32")("without a free descriptor", () => {
-  it.each(["port", "http"])("a %s check is unknown, and healthy again afterwards", async (type) => {
+  it.each(["port", "http"])("the result of a %s check is unknown, and healthy afterwards", async (type) => {
     const script = `
       const check = { type: "${type}" };
       use();
@@ -41,17 +41,17 @@ describe.skipIf(process.platform === "win32")("without a free descriptor", () =>
     expect(await withFewDescriptors(script)).toEqual(["unknown", "healthy"]);
   });
 
-  it("a port is not called taken, and is handed out afterwards", async () => {
+  it("a port does not count as taken, and is allocated afterwards", async () => {
     const script = `
       const pool = createPortPool(0);
       use();
       const short = await pool.allocate(1).catch((error) => error.message);
       giveBack();
       return [short, (await pool.allocate(1)).length];`;
-    expect(await withFewDescriptors(script)).toEqual([expect.stringMatching(/cannot be tried: .*EMFILE/), 1]);
+    expect(await withFewDescriptors(script)).toEqual([expect.stringMatching(/cannot test whether port .*EMFILE/), 1]);
   });
 
-  it("a process that cannot be looked up is not gone", async () => {
+  it("a process that cannot be looked up does not count as gone", async () => {
     const script = `
       use();
       setTimeout(giveBack, 300);

@@ -1,4 +1,4 @@
-// Scaling, restarting single instances, and the summary of an LRP.
+// Scaling, restarts of single instances, and the status of an LRP.
 import { describe, expect, it } from "vitest";
 import type { LrpInstance } from "../../../crds/lrp/lrp.ts";
 import { type OpenSlots, planSlots, presentStatus, type SlotPlan } from "./plan.ts";
@@ -78,7 +78,7 @@ describe("presentStatus", () => {
     expect(shown.ready).toEqual(ready);
   });
 
-  it("orders by index and leaves out what is not known", () => {
+  it("orders by index and omits undefined fields", () => {
     const shown = presentStatus([{ ...up, index: 1, details: undefined }, up], 2);
     expect(shown.status.instances.map((instance) => instance.index)).toEqual([0, 1]);
     expect(Object.keys(shown.status.instances[1] ?? {})).not.toContain("details");

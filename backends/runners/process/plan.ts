@@ -1,8 +1,8 @@
-// Which instances of an LRP to start, stop and start afresh, and what its status says. Pure.
+// Plans which instances of an LRP to start, stop and restart, and presents its status. Pure.
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { ReadyDraft } from "../../../kube/controller/controller.ts";
 
-/** What is there: indexes with the restart value that each instance answers. */
+/** The open slots: each index with the restart value that its instance has answered. */
 export type OpenSlots = readonly { index: number; restart: string | undefined }[];
 
 export interface SlotPlan {
@@ -13,7 +13,7 @@ export interface SlotPlan {
   restart: { index: number; value: string }[];
 }
 
-/** From the LRP's spec and the open slots to what must happen. */
+/** Compares the open slots with the LRP's spec. */
 export function planSlots(open: OpenSlots, spec: Pick<LRP["spec"], "instances" | "restartInstances">): SlotPlan {
   const current = new Set(open.map((slot) => slot.index));
   const wanted = Array.from({ length: spec.instances }, (_, index) => index);
@@ -30,7 +30,7 @@ export function planSlots(open: OpenSlots, spec: Pick<LRP["spec"], "instances" |
   };
 }
 
-/** The value that an instance of this index must answer. */
+/** The restart value in the spec for this index. */
 export function restartValue(spec: Pick<LRP["spec"], "restartInstances">, index: number): string | undefined {
   return spec.restartInstances?.[String(index)];
 }
@@ -41,7 +41,7 @@ export interface LrpStatus {
   ready: ReadyDraft;
 }
 
-/** Sums the instances up. */
+/** The LRP's status from its instances. */
 export function presentStatus(instances: readonly LrpInstance[], wanted: number): LrpStatus {
   const sorted = instances.toSorted((a, b) => a.index - b.index).map(withoutUndefined);
   const runningInstances = sorted.filter((instance) => instance.state === "Running" && instance.ready).length;
@@ -65,7 +65,7 @@ export function presentStatus(instances: readonly LrpInstance[], wanted: number)
   };
 }
 
-/** An optional field that is undefined is one that is not there. */
+/** Removes fields whose value is undefined. */
 export function withoutUndefined(instance: LrpInstance): LrpInstance {
   return Object.fromEntries(Object.entries(instance).filter(([, value]) => value !== undefined)) as LrpInstance;
 }

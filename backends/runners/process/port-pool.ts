@@ -1,25 +1,25 @@
-// Free ports of the host for instances, below the range from which systems take ports of outgoing connections.
+// Allocates free host ports for instances, below the range of ephemeral ports.
 import { createServer } from "node:net";
 
 const first = 20_000;
 const count = 12_000;
 
-/** Hands out ports and remembers them until they are released. */
+/** Allocates ports and holds them until they are released. */
 export interface PortPool {
-  /** `n` ports that nobody listens on now. @throws Error when none is free, or when none can be tried (out of descriptors) */
+  /** `n` ports on which nobody listens. @throws Error when none is free, or when none can be tried (out of descriptors) */
   allocate(n: number): Promise<number[]>;
-  /** Marks ports as taken that an earlier run handed out. */
+  /** Marks ports of instances from an earlier run as taken. */
   reserve(ports: readonly number[]): void;
   release(ports: readonly number[]): void;
 }
 
-/** Makes a pool; `start` (0..1) says where in the range it begins, so that two platforms on one machine seldom meet. */
+/** Makes a pool. `start` (0..1) is its first position in the range; a random one keeps two platforms on one machine apart. */
 export function createPortPool(start: number = Math.random()): PortPool {
   const taken = new Set<number>();
   let next = Math.floor(start * count);
   const giveUp = (port: number, cause: unknown): never => {
     taken.delete(port);
-    throw new Error(`whether port ${port} is free cannot be tried: ${(cause as Error).message}`, { cause });
+    throw new Error(`cannot test whether port ${port} is free: ${(cause as Error).message}`, { cause });
   };
   const takeOne = async (): Promise<number> => {
     for (let tries = 0; tries < count; tries++) {
@@ -38,7 +38,7 @@ export function createPortPool(start: number = Math.random()): PortPool {
   };
 }
 
-/** @throws the error of any failure but that the port is in use or not for us */
+/** @throws any error of listening, unless the port is in use or not permitted */
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer();

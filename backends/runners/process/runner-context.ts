@@ -1,4 +1,4 @@
-// What every instance of this runner shares: places, limits, and the services it is given. No state of its own.
+// The context that all instances of this runner share: paths, timings and services.
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { SourceType } from "../../../telemetry/envelope.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
@@ -9,9 +9,9 @@ import { restoreDroplet } from "../../host/restore-droplet.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 import type { PortPool } from "./port-pool.ts";
 
-/** From a droplet to what is spawned. Given from outside, so that the runner can be tried without a builder. */
+/** Turns a droplet into a command. Tests replace it, so that they need no builder. */
 export interface DropletLauncher {
-  /** Makes sure that the droplet lies at its root. */
+  /** Unpacks the droplet at its root, unless it is there. @throws LaunchRefused when the root is another droplet's */
   restore(droplet: { space: string; digest: string; root: string }): Promise<void>;
   prepare(request: {
     root: string;
@@ -20,11 +20,11 @@ export interface DropletLauncher {
     env: Record<string, string>;
     signal?: AbortSignal;
   }): Promise<{ command: string[]; env: Record<string, string>; cwd: string }>;
-  /** Search path of an app below that of its layers. */
+  /** PATH of an app before its layers prepend theirs. */
   path: string;
 }
 
-/** The launcher over droplets that builder `host` makes. */
+/** The launcher for droplets of builder `host`. */
 export function hostLauncher(blobs: BlobStore, dropletsDir: string): DropletLauncher {
   return {
     restore: async (droplet) => restoreDroplet(blobs, droplet, dropletsDir),
@@ -33,17 +33,17 @@ export function hostLauncher(blobs: BlobStore, dropletsDir: string): DropletLaun
   };
 }
 
-/** Periods of the runner in milliseconds. */
+/** Periods of the runner, in ms. */
 export interface RunnerTimings {
-  /** Between taking an instance out of the routes and its SIGTERM. */
+  /** Between removing an instance from the routes and SIGTERM. */
   drain: number;
   /** Between SIGTERM and SIGKILL. */
   grace: number;
-  /** Longest pause between two checks of an instance that is starting. */
+  /** Longest pause between two checks of a starting instance. */
   startCheck: number;
-  /** Least age at which an instance with a process check is measured, and then counts as up. */
+  /** Minimum age at which an instance with a process check is measured and counts as up. */
   firstSample: number;
-  /** Replaces the crash back-off's delays in tests; identity otherwise. */
+  /** Shortens the crash back-off's delays in tests; else the identity. */
   backoff: (delayMs: number) => number;
 }
 
@@ -57,7 +57,7 @@ export const defaultTimings: RunnerTimings = {
 
 export interface RunnerContext {
   instancesDir: string;
-  /** Where the router reaches instances. */
+  /** Address at which the router reaches instances. */
   address: string;
   telemetry: Telemetry;
   launcher: DropletLauncher;
@@ -65,13 +65,13 @@ export interface RunnerContext {
   ports: PortPool;
   timings: RunnerTimings;
   now: () => Date;
-  /** Bounds how many instances are being started at once. */
+  /** Limits concurrent starts. */
   limitStarts: <T>(start: () => Promise<T>) => Promise<T>;
-  /** A cgroup for this instance, by its GUID; undefined where there are none. */
+  /** Makes a cgroup for the instance with this GUID; undefined where the system allows none. */
   createCgroup: (guid: string) => Promise<string | undefined>;
-  /** False once another process may run the same instances. */
+  /** False when another process may run the same instances. */
   isLeader: () => boolean;
-  /** Values of the LRP's env, secrets read. @throws Error naming the Secret or key that is missing */
+  /** The LRP's env with the values of its Secrets. @throws Error with the missing Secret or key */
   resolveEnv: (lrp: LRP) => Promise<Record<string, string>>;
   onError: (error: unknown, what: string) => void;
 }
@@ -83,7 +83,7 @@ export type InstanceLog = (
   more?: { stream?: "OUT" | "ERR"; time?: bigint },
 ) => void;
 
-/** A log of one instance; tags are made once. */
+/** The log of one instance. */
 export function instanceLog(telemetry: Telemetry, lrp: LRP, index: number, guid: string): InstanceLog {
   const { app, space, org, processGUID, processType } = lrp.spec;
   const tags = {

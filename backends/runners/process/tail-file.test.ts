@@ -1,4 +1,4 @@
-// Lines of a growing file, whoever writes it and however it is emptied.
+// The lines of a growing file, also when it is emptied meanwhile.
 import { appendFileSync, mkdtempSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ function follow() {
 }
 
 describe("tailFile", () => {
-  it("hands out lines as they come and the unfinished one at the end", async () => {
+  it("emits lines as they are written, and the unfinished one at the end", async () => {
     const { lines } = follow();
     appendFileSync(path, "one\ntw");
     await vi.waitFor(() => expect(lines).toEqual(["one"]));
@@ -35,7 +35,7 @@ describe("tailFile", () => {
     expect(lines).toEqual(["one", "two", "three"]);
   });
 
-  it("gives the lines of before the time of the file, so that a restart does not make them new", async () => {
+  it("gives earlier lines the time of the file, so that a restart does not make them new", async () => {
     writeFileSync(path, "old\n");
     const { lines, times } = follow();
     await vi.waitFor(() => expect(lines).toEqual(["old"]));
@@ -45,7 +45,7 @@ describe("tailFile", () => {
     expect(times[1]).toBeUndefined();
   });
 
-  it("empties a file that has grown and loses nothing", async () => {
+  it("empties a file that has grown, without losing lines", async () => {
     const { lines } = follow();
     const line = "x".repeat(1023);
     for (let i = 0; i < 1500; i++) appendFileSync(path, `${line}\n`);
@@ -55,7 +55,7 @@ describe("tailFile", () => {
     await vi.waitFor(() => expect(lines.at(-1)).toBe("after"));
   });
 
-  it("goes on when the program empties its own output", async () => {
+  it("continues when the program empties its own output", async () => {
     const { lines } = follow();
     appendFileSync(path, "a long first line\n");
     await vi.waitFor(() => expect(lines).toHaveLength(1));

@@ -1,30 +1,30 @@
-// Reads what an instance writes to a file, line by line, while it is being written; keeps the file small.
-// A file instead of a pipe: the instance goes on writing when the platform restarts, and a reader that is away blocks nobody.
+// Reads the lines that an instance writes to a file, as they are written, and keeps the file small.
+// A file instead of a pipe: the instance can write while the platform restarts, and a missing reader does not block it.
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, watch, type FSWatcher } from "node:fs";
 import { lineSplitter } from "../../../telemetry/line-splitter.ts";
 
-/** Once this much has been read the file is emptied. What is in it refills the log rings after a restart. */
+/** After this many bytes the file is emptied. Its content refills the log rings after a restart. */
 const rotateBytes = 1 << 20;
-/** A writer this far ahead of us loses what it wrote. */
+/** Unread bytes beyond this are dropped. */
 const maxBacklogBytes = 64 << 20;
 const chunkBytes = 64 << 10;
-/** Read without giving others a turn. */
+/** Bytes read before the event loop gets a turn. */
 const maxReadBytes = 1 << 20;
 
 /** A reader of one growing file. */
 export interface Tail {
-  /** Reads to the end of the file, hands out a last line without an end, and closes. */
+  /** Reads to the end of the file, emits a last line without a line end, and closes. */
   close(): void;
 }
 
-/** Options of `tailFile`. `backlogTime`: nanoseconds for lines that were there before (absent: they are new too). */
+/** `time` is given for lines that were in the file at the start, in ns since the epoch. */
 export interface TailOptions {
   path: string;
   onLine: (line: string, time?: bigint) => void;
   onDropped: (bytes: number) => void;
 }
 
-/** Starts reading from the beginning of the file, which must exist. Lines already in it carry the time of the file's last change. */
+/** Starts reading at the beginning of the file, which must exist. Lines already in it get the time of the file's last change. */
 export function tailFile({ path, onLine, onDropped }: TailOptions): Tail {
   const fd = openSync(path, "r+");
   const before = fstatSync(fd, { bigint: true });
@@ -47,7 +47,7 @@ export function tailFile({ path, onLine, onDropped }: TailOptions): Tail {
   const keepSmall = (): void => {
     const { size } = fstatSync(fd);
     const unread = size - position.offset;
-    // A program may empty the file itself, by opening /dev/stdout anew.
+    // A program can empty the file itself, by opening /dev/stdout again.
     if (unread < 0) {
       position.offset = 0;
       before.size = 0n;
@@ -84,7 +84,7 @@ export function tailFile({ path, onLine, onDropped }: TailOptions): Tail {
   };
 }
 
-/** Calls `onChange` after writes; where the system has no watches left, by the clock. */
+/** Calls `onChange` after writes, or periodically when the system has no inotify watches left. */
 function watchFile(path: string, onChange: () => void): () => void {
   const state: { watcher?: FSWatcher; timer?: NodeJS.Timeout } = {};
   const poll = (): void => {

@@ -1,4 +1,4 @@
-// The numbers of real processes: within what the system says they must be.
+// The usage of real processes is in the expected range.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ afterEach(() => {
   if (child?.pid) process.kill(-child.pid, "SIGKILL");
 });
 
-it("sees the memory and time of a whole group, and the disk below its folders", async () => {
+it("measures memory and CPU of a whole group, and the disk below its folders", async () => {
   const dir = mkdtempSync(join(tmpdir(), "cupola-meter-"));
   mkdirSync(join(dir, "deep"));
   writeFileSync(join(dir, "deep", "file"), Buffer.alloc(1 << 20, 1));
@@ -33,7 +33,7 @@ it("sees the memory and time of a whole group, and the disk below its folders", 
   stop();
 });
 
-it("reads a command with spaces and parentheses as one field", () => {
+it("parses a command with spaces and parentheses as one field", () => {
   const fields = `S 10 20 30 ${Array.from({ length: 20 }, (_, i) => i + 100).join(" ")}`;
   expect(parseStat(7, `7 (a) b (c) ${fields}`, "boot")).toMatchObject({
     pid: 7,

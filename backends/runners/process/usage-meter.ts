@@ -1,4 +1,4 @@
-// Measures all instances with one look at the process table a second, and their disk now and then. Idle when there are none.
+// Measures the CPU and memory of all instances by one read of the process table a second, and their disk less often. Idle without instances.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -9,7 +9,7 @@ import {
   readProcesses,
 } from "../../host/process-table.ts";
 
-/** What an instance uses now. `cpu` in cores; sizes in bytes. */
+/** The current usage of an instance. `cpu` in cores; sizes in bytes. */
 export interface Usage {
   cpu: number;
   mem: number;
@@ -18,7 +18,7 @@ export interface Usage {
   at: number;
 }
 
-/** Told after every look. `members` are the living processes of the instance. */
+/** Called after every sample. `members` are the living processes of the instance. */
 export type OnSample = (usage: Usage, members: readonly ProcessRow[]) => void;
 
 export interface UsageMeter {
@@ -34,19 +34,19 @@ interface Entry {
   dirs: readonly string[];
   onSample: OnSample;
   cpuSeconds?: number;
-  /** Its disk has been measured once. */
+  /** Whether its disk has been measured at least once. */
   isMeasured?: boolean;
   usage: Usage;
 }
 
-/** Options: how often to look, and every how many looks the disk is measured. */
+/** `intervalMs` between samples; the disk is measured in every `diskEvery`th. */
 export interface UsageMeterOptions {
   intervalMs?: number;
   diskEvery?: number;
   onError?: (error: unknown) => void;
 }
 
-/** Makes a meter; nothing runs before the first `add`. */
+/** Makes a meter. Nothing runs before the first `add`. */
 export function createUsageMeter({ intervalMs = 1000, diskEvery = 15, onError }: UsageMeterOptions = {}): UsageMeter {
   const entries = new Set<Entry>();
   let timer: NodeJS.Timeout | undefined;
@@ -58,7 +58,7 @@ export function createUsageMeter({ intervalMs = 1000, diskEvery = 15, onError }:
     const rows = await readProcesses();
     for (const entry of entries) await sample(entry, rows);
     const all = samples++ % diskEvery === 0;
-    // New ones at once, so that their numbers are soon whole. Beside the looks: memory is not left unwatched for a large folder.
+    // New instances are measured at once. Not awaited: reading a large folder must not delay the memory samples.
     const due = [...entries].filter((entry) => all || !entry.isMeasured);
     if (due.length > 0)
       measuring ??= measureDisk(due)
@@ -103,7 +103,7 @@ async function sample(entry: Entry, rows: readonly ProcessRow[]): Promise<void> 
   const members = listMembers(rows, entry.leader);
   const cpuSeconds = members.reduce((sum, row) => sum + row.cpuSeconds, 0);
   const at = Date.now();
-  // Time of members that ended is gone from the sum: never less than nothing.
+  // The time of processes that ended is missing in the sum, so the difference may be negative.
   const used = Math.max(0, cpuSeconds - (entry.cpuSeconds ?? cpuSeconds));
   const cpu = used / Math.max((at - entry.usage.at) / 1000, 0.001);
   entry.usage = { cpu, mem: await readResidentBytes(members), disk: entry.usage.disk, at };
@@ -111,7 +111,7 @@ async function sample(entry: Entry, rows: readonly ProcessRow[]): Promise<void> 
   entry.onSample(entry.usage, members);
 }
 
-/** A folder that several instances share is read once. */
+/** Reads a folder once, even if several instances share it. */
 async function measureDisk(entries: readonly Entry[]): Promise<void> {
   const sizes = new Map<string, number>();
   for (const entry of entries) {
@@ -126,7 +126,7 @@ async function measureDisk(entries: readonly Entry[]): Promise<void> {
   }
 }
 
-/** Bytes on disk below a directory, as `du`. Stops counting after `files`. What vanishes meanwhile counts nothing. */
+/** Bytes on disk below a directory, as `du`. Stops counting after `files`. Files that vanish meanwhile count nothing. */
 export async function sizeOf(dir: string, budget: { files: number }): Promise<number> {
   const names = await readdir(dir, { withFileTypes: true }).catch(() => []);
   let sum = 0;
@@ -163,7 +163,7 @@ async function isGone(pid: number, identity: string): Promise<boolean> {
   try {
     return (await findProcess(pid))?.identity !== identity;
   } catch (_error) {
-    // We could not look (out of descriptors, ps timed out): the next poll may.
+    // The lookup failed (no descriptors left, ps timed out); the next poll may succeed.
     return false;
   }
 }

@@ -21,9 +21,9 @@ test.each<[string, Candidate[], string[]]>([
   ["no plan at all", [bp("a"), bp("b")], ["a", "b"]],
   ["provided before", [bp("a", "provides node"), bp("b", "requires node")], ["a", "b"]],
   ["provided by itself", [bp("a", "provides node requires node")], ["a"]],
-  ["an optional one whose provision nobody requires goes", [bp("a?", "provides node"), bp("b")], ["b"]],
-  ["an optional one whose need nobody provides goes", [bp("a"), bp("b?", "requires node")], ["a"]],
-  ["dropping one makes another go", [bp("a?", "provides x"), bp("b?", "requires x requires y"), bp("c")], ["c"]],
+  ["an optional one whose provision is not required is dropped", [bp("a?", "provides node"), bp("b")], ["b"]],
+  ["an optional one whose requirement is not provided is dropped", [bp("a"), bp("b?", "requires node")], ["a"]],
+  ["dropping one drops another", [bp("a?", "provides x"), bp("b?", "requires x requires y"), bp("c")], ["c"]],
   ["the second alternative", [bp("a", "provides x", "provides y"), bp("b", "requires y")], ["a", "b"]],
   [
     "the last buildpack's alternative is tried first",
@@ -45,19 +45,19 @@ test.each<[string, Candidate[], RegExp]>([
     [bp("a", "requires x"), bp("b", "provides x")],
     /a requires x, which no buildpack before it provides/,
   ],
-  ["provided for nobody", [bp("a", "provides x"), bp("b")], /a provides x, which no buildpack after it requires/],
+  ["provided and not required", [bp("a", "provides x"), bp("b")], /a provides x, which no buildpack after it requires/],
   ["the provider was dropped", [bp("a?", "provides x requires y"), bp("b", "requires x")], /b requires x/],
   ["only optional ones, none of them fits", [bp("a?", "requires x")], /no buildpack takes part/],
 ])("fails: %s", (_name, candidates, problem) => {
   expect(resolvePlan(candidates)).toEqual({ problem: expect.stringMatching(problem) });
 });
 
-test("many alternatives end with an answer, not with a hang", () => {
+test("many alternatives are resolved in bounded time", () => {
   const stubborn = Array.from({ length: 30 }, (_, index) => bp(`b${index}`, "requires never", "requires nowhere"));
   expect(resolvePlan(stubborn)).toEqual({ problem: expect.stringContaining("none of the first") });
 });
 
-test("what a buildpack leaves unmet goes to the next provider, what it met to nobody", () => {
+test("unmet entries go to the next provider, met ones do not", () => {
   const outcome = resolvePlan([
     bp("a", "provides x provides y"),
     bp("b", "provides x provides y"),

@@ -1,12 +1,12 @@
-// Resolves what the buildpacks of a group provide and require into a build plan. Pure.
+// Resolves the provides and requires of a group of buildpacks into a build plan. Pure.
 
-/** A named need and what the buildpack that has it says of it. */
+/** A required dependency with the metadata of the buildpack that requires it. */
 export interface Requirement {
   name: string;
   metadata: Record<string, unknown>;
 }
 
-/** One way a buildpack can take part. */
+/** One alternative of a buildpack's detection. */
 export interface Alternative {
   provides: string[];
   requires: Requirement[];
@@ -19,14 +19,14 @@ export interface Candidate {
   alternatives: Alternative[];
 }
 
-/** A dependency, who provides it (in order), and all that is required of it. */
+/** A dependency, its providers in order, and its requirements. */
 export interface PlanEntry {
   name: string;
   providers: string[];
   requires: Requirement[];
 }
 
-/** Who builds, in order, and the plan. */
+/** The buildpacks that build, in order, and the plan. */
 export interface Resolution {
   members: string[];
   plan: PlanEntry[];
@@ -39,7 +39,7 @@ interface TrialMember extends Alternative {
 
 const maxTrials = 10_000;
 
-/** The first trial, alternatives taken left to right and depth-first, that works out. Otherwise what was wrong with the last one. */
+/** The first combination of alternatives (left to right, depth-first) that resolves; otherwise the problem of the last one. */
 export function resolvePlan(candidates: readonly Candidate[]): Resolution | { problem: string } {
   let problem = "no buildpack takes part";
   let trials = 0;
@@ -62,7 +62,7 @@ function* listCombinations(candidates: readonly Candidate[]): Generator<TrialMem
   }
 }
 
-/** Drops optional parts that do not fit until all fit, or a required one does not. */
+/** Drops optional buildpacks that do not fit, until all fit or a required one does not. */
 function tryCombination(members: readonly TrialMember[]): Resolution | { problem: string } {
   let remaining = [...members];
   for (;;) {
@@ -96,18 +96,18 @@ function toPlan(members: readonly TrialMember[]): PlanEntry[] {
       const entry = plan.get(name) ?? { name, providers: [], requires: [] };
       plan.set(name, { ...entry, providers: [...entry.providers, member.key] });
     }
-    // A provider is always before or at its requirer, so the entry is there.
+    // A provider is at or before its requirer, so the entry exists.
     for (const need of member.requires) plan.get(need.name)?.requires.push(need);
   }
   return [...plan.values()];
 }
 
-/** What `key` gets in its buildpack plan. */
+/** The buildpack plan of `key`. */
 export function entriesFor(plan: readonly PlanEntry[], key: string): Requirement[] {
   return plan.filter((entry) => entry.providers.includes(key)).flatMap((entry) => entry.requires);
 }
 
-/** The plan after `key` has built: what it met is gone, what it named in build.toml as unmet stays for the next provider. */
+/** The plan after `key` has built, without the entries that it met. Entries that its build.toml names as unmet stay for the next provider. */
 export function withoutMet(plan: readonly PlanEntry[], key: string, unmet: readonly string[]): PlanEntry[] {
   return plan.filter((entry) => !entry.providers.includes(key) || unmet.includes(entry.name));
 }

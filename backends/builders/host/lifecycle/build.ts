@@ -1,4 +1,4 @@
-// The build phase: runs bin/build of each buildpack in turn and hands on environment, plan and processes.
+// The build phase: runs bin/build of each buildpack in turn, passing on environment, plan and processes.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "smol-toml";
@@ -21,7 +21,7 @@ import { withoutMet, entriesFor } from "./build-plan.ts";
 import { type LineSink, runExecutable } from "./run-executable.ts";
 import { findToml } from "./toml-file.ts";
 
-/** What one buildpack left. */
+/** The output of one buildpack. */
 export interface BuiltLayers {
   id: string;
   directory: string;
@@ -29,7 +29,7 @@ export interface BuiltLayers {
   store?: string;
 }
 
-/** What all of them left. */
+/** The output of all buildpacks. */
 export interface BuildResult {
   layers: BuiltLayers[];
   metadata: DropletMetadata;
@@ -50,7 +50,7 @@ const launchFile = z.object({
     .array(
       z.object({
         type: processType,
-        // A string in APIs before 0.9.
+        // A string before API 0.9.
         command: z.union([z.string().transform((command) => [command]), z.array(z.string()).min(1)]),
         args: z.array(z.string()).default([]),
         direct: z.boolean().optional(),
@@ -63,7 +63,7 @@ const launchFile = z.object({
 });
 const buildFile = z.object({ unmet: z.array(z.object({ name: z.string() })).default([]) });
 
-/** Runs the build phase. @throws StagingFailure BuildpackCompileFailed that says which buildpack said what */
+/** Runs the build phase. @throws StagingFailure BuildpackCompileFailed with the buildpack and its last output */
 export async function build(options: BuildOptions): Promise<BuildResult> {
   const { workspace, detected } = options;
   const launches: { buildpack: Buildpack; launch: z.output<typeof launchFile> | undefined }[] = [];
@@ -138,7 +138,7 @@ async function readStore(directory: string): Promise<{ store?: string }> {
 
 type Launch = { buildpack: Buildpack; launch: z.output<typeof launchFile> | undefined };
 
-/** Later buildpacks' processes and labels replace earlier ones of the same name; the last default wins. */
+/** Processes and labels of later buildpacks replace earlier ones of the same name; the last default wins. */
 function toMetadata(launches: readonly Launch[]): DropletMetadata {
   const processes = new Map<string, ProcessDefinition>();
   let defaultProcess: string | undefined;
@@ -163,7 +163,7 @@ function toProcesses({ buildpack, launch }: Launch): { process: ProcessDefinitio
   return (launch?.processes ?? [])
     .filter((process) => inProduction(process["exec-env"]))
     .map(({ type, command, args, direct, default: isDefault, "working-dir": workingDirectory }) => {
-      // Before API 0.9 a process said itself whether it goes through a shell; since then none does.
+      // Before API 0.9 `direct` decided whether a process is run through a shell; since then none is.
       const process = { type, command, args, direct: buildpack.api === "0.8" ? (direct ?? false) : true };
       return { process: workingDirectory ? { ...process, workingDirectory } : process, isDefault };
     });

@@ -1,14 +1,14 @@
-// A Cloud Native Buildpack as a folder: reads and checks its buildpack.toml.
+// Reads and checks the buildpack.toml of a Cloud Native Buildpack's folder.
 import { access, constants, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { z } from "zod";
 import { StagingFailure } from "./staging-failure.ts";
 
-/** Buildpack APIs that this lifecycle speaks. */
+/** The Buildpack APIs that this lifecycle supports. */
 export const supportedApis: readonly string[] = ["0.8", "0.9", "0.10", "0.11", "0.12"];
 
-/** A reference inside an order. */
+/** An entry of an order's group. */
 export interface GroupEntry {
   id: string;
   version?: string;
@@ -21,7 +21,7 @@ export interface Target {
   distros?: { name?: string; version?: string }[];
 }
 
-/** A buildpack folder that has been read. With `order` it is a composite, and has no executables. */
+/** A buildpack's folder and its description. With `order` it is a composite, without executables. */
 export interface Buildpack {
   directory: string;
   api: string;
@@ -77,7 +77,7 @@ export async function loadBuildpack(directory: string): Promise<Buildpack> {
   const { buildpack } = file;
   const problem = await findProblem(directory, file);
   if (problem) throw new StagingFailure("StagingError", `the buildpack ${buildpack.id} in ${directory} ${problem}`);
-  // A buildpack without targets is one for Linux; stacks are how targets were said before API 0.10.
+  // A buildpack without targets is for Linux; before API 0.10 stacks had the role of targets.
   const targets =
     file.targets.length > 0 || file.stacks.some((stack) => stack.id === "*") || file.order
       ? file.targets
@@ -123,7 +123,7 @@ async function readDescriptor(directory: string): Promise<z.output<typeof descri
   }
 }
 
-/** Does something restricted to these execution environments take part? Apps here are always run in production. */
+/** Whether an entry restricted to these execution environments applies. Apps here always run in production. */
 export function inProduction(environments: readonly string[] | undefined): boolean {
   return (
     environments === undefined ||
@@ -133,14 +133,14 @@ export function inProduction(environments: readonly string[] | undefined): boole
   );
 }
 
-/** What we build on and run on. */
+/** The system on which apps are built and run. */
 export interface Machine {
   os: string;
   arch: string;
   distro?: { name: string; version: string };
 }
 
-/** Does any of the buildpack's targets fit? No targets fit everything. */
+/** Whether a target of the buildpack fits; without targets it fits every machine. */
 export function fitsMachine(buildpack: Pick<Buildpack, "targets">, machine: Machine): boolean {
   if (buildpack.targets.length === 0) return true;
   const matches = (wanted: string | undefined, is: string | undefined): boolean =>
@@ -156,7 +156,7 @@ export function fitsMachine(buildpack: Pick<Buildpack, "targets">, machine: Mach
   );
 }
 
-/** This machine, in the words of OCI images. */
+/** This machine, in the terms of OCI images. */
 export async function thisMachine(): Promise<Machine> {
   const arch = process.arch === "x64" ? "amd64" : process.arch;
   const release = process.platform === "linux" ? await readFile("/etc/os-release", "utf8").catch(() => "") : "";

@@ -1,4 +1,4 @@
-// What one build leaves for the next of the same app: cached layers, kept launch layers, layer metadata, store.toml.
+// The cache between builds of one app: cached layers, reusable launch layers, layer metadata, store.toml.
 import { randomUUID } from "node:crypto";
 import { constants, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -20,7 +20,7 @@ const index = z.object({
 });
 type Index = z.output<typeof index>;
 
-/** A buildpack and where its layers of this build are. */
+/** A buildpack and the folder of its layers in this build. */
 export interface BuildpackLayers {
   id: string;
   directory: string;
@@ -28,13 +28,13 @@ export interface BuildpackLayers {
 
 const indexFile = "cache.json";
 
-/** Restores for one buildpack what the specification's table says: contents of cached layers, metadata of those and of pure launch layers. */
+/** Restores for one buildpack the contents of cached layers, and the metadata of these and of launch-only layers, as the specification says. */
 export async function restoreLayers(cache: string, target: BuildpackLayers): Promise<void> {
   const saved = (await readIndex(cache)).buildpacks[target.id];
   await mkdir(target.directory, { recursive: true });
   if (!saved) return;
   for (const layer of saved.layers) {
-    // Contents come back for cached layers only; of a layer that is for launch alone the metadata does.
+    // Only cached layers get their contents back; a launch-only layer gets its metadata.
     if (layer.cache)
       await copyDirectory(join(cache, escapeId(target.id), layer.name), join(target.directory, layer.name));
     else if (layer.build) continue;
@@ -43,7 +43,7 @@ export async function restoreLayers(cache: string, target: BuildpackLayers): Pro
   if (saved.store !== undefined) await writeFile(join(target.directory, "store.toml"), saved.store);
 }
 
-/** Puts a launch layer that its buildpack left as it was back in place. @throws StagingFailure when the build before had none */
+/** Restores a launch layer that its buildpack reuses. @throws StagingFailure when the previous build had none */
 export async function reuseLayer(cache: string, target: BuildpackLayers, layer: string): Promise<void> {
   const contents = join(cache, escapeId(target.id), layer);
   if (!(await isDirectory(contents)))
@@ -54,7 +54,7 @@ export async function reuseLayer(cache: string, target: BuildpackLayers, layer: 
   await copyDirectory(contents, join(target.directory, layer));
 }
 
-/** Replaces the cache by what this build has. A build that is cut off meanwhile leaves the old cache or none, never a mixture. */
+/** Replaces the cache by the layers of this build. An interruption leaves the old cache or none, never a mixture. */
 export async function saveLayers(
   cache: string,
   built: readonly (BuildpackLayers & { layers: readonly Layer[]; store?: string })[],
@@ -85,7 +85,7 @@ async function readIndex(cache: string): Promise<Index> {
 
 async function copyDirectory(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
-  // Copy-on-write where the file system can; links as they are, or they would come to point into the cache.
+  // Copy-on-write where the file system supports it. Links are copied verbatim, or they would point into the cache.
   await cp(from, to, {
     recursive: true,
     verbatimSymlinks: true,

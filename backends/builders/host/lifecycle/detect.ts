@@ -1,4 +1,4 @@
-// Detection: runs bin/detect of the buildpacks of each group, at once, and picks the first group whose plan works out.
+// Detection: runs bin/detect of all buildpacks of a group in parallel, and picks the first group whose plan resolves.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
@@ -12,13 +12,13 @@ import { type Alternative, type Candidate, type PlanEntry, resolvePlan } from ".
 import { type LineSink, runExecutable, type RunResult } from "./run-executable.ts";
 import { findToml } from "./toml-file.ts";
 
-/** Who builds, in order, and what is asked of them. */
+/** The buildpacks that build, in order, and their plan. */
 export interface Detected {
   buildpacks: Buildpack[];
   plan: PlanEntry[];
 }
 
-/** How one bin/detect ended. */
+/** The result of one bin/detect. */
 type DetectResult = { kind: "pass"; alternatives: Alternative[] } | { kind: "fail" | "error"; message: string };
 
 const names = z.array(z.object({ name: z.string() })).default([]);
@@ -37,12 +37,12 @@ const atOnce = 4;
 export interface DetectOptions {
   workspace: Workspace;
   groups: readonly (readonly GroupMember[])[];
-  /** The buildpacks were named by the user: one that says "fail" builds all the same. */
+  /** The user named the buildpacks: one whose detect fails builds nevertheless. */
   forced: boolean;
   log: LineSink;
 }
 
-/** @throws StagingFailure NoAppDetectedError with what each buildpack said */
+/** @throws StagingFailure NoAppDetectedError with the message of each buildpack */
 export async function detect(options: DetectOptions): Promise<Detected> {
   const detectOnce = createDetector(options);
   const failures = new Map<string, string>();
@@ -60,7 +60,7 @@ export async function detect(options: DetectOptions): Promise<Detected> {
 
 type Detect = (member: GroupMember) => Promise<DetectResult>;
 
-/** Each buildpack is asked once, in however many groups it is. */
+/** Runs bin/detect once for each buildpack, even if several groups contain it. */
 function createDetector(options: DetectOptions): Detect {
   const limit = pLimit(atOnce);
   const results = new Map<string, Promise<DetectResult>>();
@@ -98,7 +98,7 @@ async function tryGroup(
   };
 }
 
-/** A buildpack's name within one build: the same one cannot be in a group twice. */
+/** Identifies a buildpack within one build; a group cannot contain it twice. */
 export function keyOf(buildpack: Pick<Buildpack, "id" | "version">): string {
   return `${buildpack.id}@${buildpack.version}`;
 }
@@ -118,7 +118,7 @@ async function detectBuildpack(buildpack: Buildpack, options: DetectOptions): Pr
     log: (stream, line) => void lines.push([stream, line]),
   });
   const passed = result.status === 0 || (options.forced && result.status === failStatus);
-  // Detects run side by side; the words of each are shown together, and those of a plain "no" not at all.
+  // Detects run in parallel, so the output of each is logged in one piece. The output of a plain "no" (100) is not logged.
   if (passed || result.status !== failStatus) for (const [stream, line] of lines) options.log(stream, line);
   return passed ? { kind: "pass", alternatives: await readAlternatives(plan, buildpack) } : toFailure(result);
 }

@@ -1,38 +1,38 @@
-// The environment of bin/detect and bin/build: a clean base, the user's variables, and what the specification adds.
+// The environment of bin/detect and bin/build: a clean base, the user's variables, and those of the specification.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "../../../host/host-environment.ts";
 import { pathVariables } from "../../../host/layer-environment.ts";
 import type { Buildpack, Machine } from "./buildpack.ts";
 
-/** What one build works on. All paths are absolute. */
+/** The directories and variables of one build. All paths are absolute. */
 export interface Workspace {
   /** The droplet's root; the app is in `<root>/app`. */
   root: string;
   /** CNB_PLATFORM_DIR. */
   platform: string;
-  /** Scratch of the lifecycle: plans, HOME, TMPDIR. */
+  /** The lifecycle's own files: plans, HOME, TMPDIR. */
   work: string;
   machine: Machine;
   stack: string;
   /** The clean base environment. */
   base: Environment;
-  /** The user's variables, as CF gives them to staging. */
+  /** The user's variables, as CF passes them to staging. */
   user: Environment;
 }
 
-/** Makes the platform directory with the user's variables as files, and HOME and TMPDIR. */
+/** Makes HOME, TMPDIR, and the platform directory with the user's variables as files. */
 export async function makeWorkspace(workspace: Workspace): Promise<void> {
   const directory = join(workspace.platform, "env");
   for (const path of [directory, join(workspace.work, "home"), join(workspace.work, "tmp")])
     await mkdir(path, { recursive: true, mode: 0o700 });
   for (const [name, value] of Object.entries(workspace.user)) {
-    // A name that cannot be a file name cannot be a variable that a program reads either.
+    // A name that is no valid file name is no variable that a program could read, either.
     if (/^[^/\0.][^/\0]{0,254}$/.test(name)) await writeFile(join(directory, name), value);
   }
 }
 
-/** `fromLayers` is the base environment as the buildpacks before have changed it; `own` are the paths of this very call. */
+/** `fromLayers` is the base environment with the changes of earlier buildpacks; `own` are the variables of this call. */
 export function buildpackEnvironment(
   workspace: Workspace,
   buildpack: Buildpack,
@@ -58,7 +58,7 @@ export function buildpackEnvironment(
   };
 }
 
-/** The user's value wins, but of a list of directories it is only put in front. */
+/** The user's value wins; for a list of directories it is only prepended. */
 function withUser(environment: Environment, user: Environment): Environment {
   const result = { ...environment };
   for (const [name, value] of Object.entries(user)) {

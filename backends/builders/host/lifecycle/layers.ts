@@ -1,4 +1,4 @@
-// The layers of one buildpack: which there are after its build, what type each has, and their end.
+// The layers of one buildpack after its build: reading, renaming and removing them by type.
 import { rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -6,14 +6,14 @@ import { listDirectory } from "../../../host/layer-environment.ts";
 import { inProduction } from "./buildpack.ts";
 import { findToml } from "./toml-file.ts";
 
-/** One layer as its buildpack left it. */
+/** One layer, as its buildpack wrote it. */
 export interface Layer {
   name: string;
   launch: boolean;
   build: boolean;
   cache: boolean;
   metadata: Record<string, unknown>;
-  /** Is the layer's directory there? A launch layer without one means: as in the build before. */
+  /** Whether the layer's directory exists. A launch layer without one reuses that of the previous build. */
   present: boolean;
 }
 
@@ -31,7 +31,7 @@ const layerFile = z.object({
 /** Files of a buildpack's layers directory that describe no layer. */
 const otherFiles = new Set(["launch.toml", "build.toml", "store.toml"]);
 
-/** All layers that `directory` (a buildpack's layers directory) has a `<layer>.toml` for, by name. `who` is for errors. */
+/** All layers with a `<layer>.toml` in a buildpack's layers directory, sorted by name. `who` is for errors. */
 export async function readLayers(directory: string, buildpackKey: string): Promise<Layer[]> {
   const layers: Layer[] = [];
   for (const entry of await listDirectory(directory)) {
@@ -45,7 +45,7 @@ export async function readLayers(directory: string, buildpackKey: string): Promi
   return layers;
 }
 
-/** Renames what is of no type, so that no later buildpack comes to rest on it. */
+/** Renames layers without a type, so that no later buildpack uses them. */
 export async function ignoreUntyped(directory: string, layers: readonly Layer[]): Promise<void> {
   const typed = new Set(
     layers.filter((layer) => layer.launch || layer.build || layer.cache).map((layer) => layer.name),
@@ -57,7 +57,7 @@ export async function ignoreUntyped(directory: string, layers: readonly Layer[])
   }
 }
 
-/** Leaves only launch layers: what the droplet has. */
+/** Removes all but the launch layers, which are the droplet's. */
 export async function keepLaunchLayers(directory: string, layers: readonly Layer[]): Promise<void> {
   const kept = new Set(layers.filter((layer) => layer.launch).map((layer) => layer.name));
   for (const entry of await listDirectory(directory)) {
@@ -70,7 +70,7 @@ function toStrings(value: unknown): string[] | undefined {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : undefined;
 }
 
-/** Is there a directory at `path`? */
+/** Whether `path` is a directory. */
 export async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }

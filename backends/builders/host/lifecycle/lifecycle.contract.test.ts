@@ -1,4 +1,4 @@
-// The lifecycle with small shell buildpacks: detection, hand-over between buildpacks, layers, cache, launch, and what failures say.
+// The lifecycle with small shell buildpacks: detection, data between buildpacks, layers, cache, launch and error messages.
 import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -105,7 +105,7 @@ const layer = (name: string, types: string, more = ""): string =>
 const processes = (...rows: string[]): string =>
   `cat > $CNB_LAYERS_DIR/launch.toml <<'END'\n${rows.map((row) => `[[processes]]\n${row}\n`).join("")}END\n`;
 
-test("one buildpack provides a tool and environment, the next builds with it, the process runs with what is for launch", async () => {
+test("one buildpack provides a tool and environment, the next builds with them, the process runs with the launch layers", async () => {
   const tool = await buildpack("test/tool", {
     detect: `printf '[[provides]]\\nname = "tool"\\n' > $CNB_BUILD_PLAN_PATH`,
     build: layer(
@@ -157,7 +157,7 @@ test("exec.d sets variables, profile.d and .profile are sourced for shell comman
   expect(await launch("deep")).toBe("/");
 });
 
-test("the second build finds cached layers, the metadata of launch layers, and store.toml; untyped layers are gone for everybody", async () => {
+test("the second build gets cached layers, the metadata of launch layers, and store.toml; layers without a type are gone", async () => {
   const bp = await buildpack("test/cache", {
     build: `cd $CNB_LAYERS_DIR; ls; ! test -f cached.toml || cat cached.toml store.toml kept.toml | tr '\\n' ' '
       echo; ! test -f cached/count || echo "restored: $(cat cached/count)"
@@ -177,11 +177,11 @@ test("the second build finds cached layers, the metadata of launch layers, and s
   expect(log).toContain("restored: x");
   expect(log).toMatch(/\[metadata\] v = "1" +\[metadata\] s = 1 +\[metadata\] v = "1"/);
   expect(lines.slice(0, lines.indexOf("restored: x"))).not.toContain("gone.toml");
-  // The launch layer that the buildpack left as it was is the first build's.
+  // The launch layer that the buildpack reuses is the first build's.
   expect(await readFile(join(root, "layers/test_cache/kept/file"), "utf8")).toBe("first\n");
 });
 
-test("the user's variables reach buildpacks, over the layers' own and in front of lists; with clear-env only as files", async () => {
+test("the user's variables override those of layers and are prepended to lists; with clear-env they are only files", async () => {
   const setter = await buildpack("test/setter", {
     build: layer(
       "l",
@@ -207,7 +207,7 @@ test("the user's variables reach buildpacks, over the layers' own and in front o
   expect(lines).toContain("clear layer user");
 });
 
-test("later buildpacks replace processes, the last default wins, an optional companion joins when it fits", async () => {
+test("later buildpacks replace processes, the last default wins, the companion joins when it fits", async () => {
   const one = await buildpack("test/one", {
     build: processes('type = "web"\ncommand = ["one"]\ndefault = true', 'type = "task"\ncommand = ["task"]'),
   });
@@ -277,7 +277,7 @@ test.each<[string, Scripts, object, { code: string; message: RegExp }]>([
   );
 });
 
-test("a folder that is no buildpack is named", async () => {
+test("the error names a folder that is no buildpack", async () => {
   await expect(lifecycle([join(directory, "nowhere")])).rejects.toThrow(/no buildpack in .*nowhere/);
   await expect(lifecycle([])).rejects.toThrow(expect.objectContaining({ code: "NoBuildpacksFound" }));
   expect(dirname(root)).toBe(join(directory, "droplets"));

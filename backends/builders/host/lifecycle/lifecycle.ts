@@ -10,14 +10,14 @@ import { keepLaunchLayers } from "./layers.ts";
 import { expandOrder } from "./order.ts";
 import type { LineSink } from "./run-executable.ts";
 
-/** What to build with. Directories are absolute. */
+/** Input of a build. Directories are absolute. */
 export interface LifecycleOptions {
   workspace: Workspace;
   /** Folders of buildpacks, in order. */
   buildpacks: readonly string[];
-  /** Try them one after the other; otherwise all of them build, in order. */
+  /** True: the first one that fits builds. False: all of them build, in order. */
   detect: boolean;
-  /** Further folders: what composites may name. `companion` ends every group, if it detects anything. */
+  /** Further folders, for the components of composites. `companion` joins the end of every group if it detects anything. */
   available: readonly string[];
   companionBuildpack?: string;
   /** The cache of this app. */
@@ -56,7 +56,7 @@ async function loadAll(directories: readonly string[]): Promise<Buildpack[]> {
   return Promise.all([...new Set(directories)].map(loadBuildpack));
 }
 
-/** The order of an auto-detecting build: each buildpack a group of its own. Of a named one: all of them together. */
+/** With detection each buildpack is a group of its own; without, all of them are one group. */
 function toOrder(chosen: readonly Buildpack[], companionBuildpack: Buildpack | undefined, detecting: boolean) {
   const entry = ({ id, version }: Buildpack) => ({ id, version, optional: false });
   const groups = detecting ? chosen.map((one) => [one]) : [chosen];

@@ -1,8 +1,8 @@
-// Which buildpacks are tried together: expands orders with composites into groups of components. Pure.
+// Expands orders with composites into groups of components, which are tried together. Pure.
 import type { Buildpack, GroupEntry } from "./buildpack.ts";
 import { StagingFailure } from "./staging-failure.ts";
 
-/** A component in its place in a group. */
+/** A component at its position in a group. */
 export interface GroupMember {
   buildpack: Buildpack;
   optional: boolean;
@@ -12,7 +12,7 @@ const maxGroups = 1000;
 const maxNesting = 10;
 
 /**
- * Expands an order depth-first, left to right: a composite in a group stands for each of its own groups in turn.
+ * Expands an order depth-first, left to right: each group of a composite takes the composite's place in turn.
  * @throws StagingFailure when an entry is not among `available`
  */
 export function expandOrder(

@@ -1,16 +1,16 @@
-// Runs one executable of a buildpack: its output goes on line by line, its last words are kept for the error.
+// Runs one executable of a buildpack: logs its output line by line and keeps the last lines for the error.
 import { spawn } from "node:child_process";
 import { createInterface, type Interface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Environment } from "../../../host/host-environment.ts";
 
-/** Where the build's output goes. Lines have no line end. */
+/** Receives the build's output, as lines without a line end. */
 export type LineSink = (stream: "OUT" | "ERR", line: string) => void;
 
-/** How it ended. `status` is the exit status, or the name of the signal. */
+/** The result. `status` is the exit status, or the name of the signal. */
 export interface RunResult {
   status: number | NodeJS.Signals;
-  /** The last lines that it printed, those on stderr if there are any. */
+  /** The last lines that it printed, of stderr if there are any. */
   lastOutput: string;
 }
 
@@ -24,7 +24,7 @@ export interface RunOptions {
 const keptLines = 12;
 const maxLine = 60_000;
 
-/** Runs `file` in the process group of the caller, so that whoever ends the build ends this too. */
+/** Runs `file` in the caller's process group, so that killing the group ends it, too. */
 export async function runExecutable(file: string, options: RunOptions): Promise<RunResult> {
   const child = spawn(file, options.args, { cwd: options.cwd, env: options.env, stdio: ["ignore", "pipe", "pipe"] });
   const kept: Record<"OUT" | "ERR", string[]> = { OUT: [], ERR: [] };
@@ -43,7 +43,7 @@ export async function runExecutable(file: string, options: RunOptions): Promise<
     child.once("error", (cause) => reject(new Error(`${file} cannot be run`, { cause })));
     child.once("exit", (code, signal) => resolve(code ?? signal ?? "SIGKILL"));
   });
-  // A background process of the buildpack may hold the pipes open for ever: its exit is the end.
+  // Wait for the exit, not for the pipes: a background process may hold those open for ever.
   const stopReading = (): void => {
     for (const reader of readers) reader.close();
     child.stdout.destroy();

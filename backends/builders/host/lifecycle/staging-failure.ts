@@ -1,6 +1,6 @@
-// Why a staging failed, in CF's own codes, with a message for the person who pushed.
+// The reason why a staging failed: CF's code, and a message for the person who pushed.
 
-/** CF's error codes of staging, with CF's own sentence for each. */
+/** CF's error codes of staging, with CF's sentence for each. */
 export const stagingCodes = {
   NoAppDetectedError: "An app was not successfully detected by any available buildpack",
   NoBuildpacksFound: "There are no buildpacks available",
@@ -13,7 +13,7 @@ export const stagingCodes = {
 
 export type StagingCode = keyof typeof stagingCodes;
 
-/** A staging that ended without a droplet for a reason of the app, its buildpacks or its limits. */
+/** The app, its buildpacks or its limits made the staging fail; the platform did not. */
 export class StagingFailure extends Error {
   readonly code: StagingCode;
   constructor(code: StagingCode, message: string, options: { cause?: unknown } = {}) {
@@ -23,7 +23,7 @@ export class StagingFailure extends Error {
   }
 }
 
-/** What goes in a status: CF's sentence, then what really happened. At most 4096 characters. */
+/** The status field: CF's sentence, then the reason. At most 4096 characters. */
 export function presentFailure(failure: { code: StagingCode; message: string }): {
   code: StagingCode;
   message: string;

@@ -4,7 +4,7 @@ import { parse } from "smol-toml";
 import { z } from "zod";
 import { StagingFailure } from "./staging-failure.ts";
 
-/** The file's content, or undefined when there is none. `who` is the buildpack that wrote it. @throws StagingFailure */
+/** The file's content; undefined when the file does not exist. `who` is the buildpack that wrote it. @throws StagingFailure */
 export async function findToml<T extends z.ZodType>(
   path: string,
   schema: T,

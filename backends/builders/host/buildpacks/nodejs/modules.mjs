@@ -1,4 +1,4 @@
-// Installs node_modules, and keeps a copy for the next build as long as what it was made from is the same.
+// Installs node_modules, and caches a copy that is valid as long as its inputs are the same.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { constants, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { hasDependencies, installsOutside, readIfThere } from "./package.mjs";
 
 const locks = ["npm-shrinkwrap.json", "package-lock.json"];
 
-/** Afterwards `<app>/node_modules` holds what the app depends on. Throws when npm fails. */
+/** Fills `<app>/node_modules` with the app's dependencies. Throws when npm fails. */
 export function installModules({ app, layers, description }) {
   const production =
     (process.env.NODE_ENV ?? "production") === "production" && process.env.NPM_CONFIG_PRODUCTION !== "false";
@@ -18,7 +18,7 @@ export function installModules({ app, layers, description }) {
   const key = cacheKey(app, production);
   const kept = join(layer, "node_modules");
   const saved = /^key = "([0-9a-f]+)"$/m.exec(readIfThere(`${layer}.toml`))?.[1];
-  // The layer's metadata comes back without its types: what is not stated again is dropped.
+  // The layer's metadata is restored without its types; a layer without types is dropped.
   if (installsOutside(description)) rmSync(`${layer}.toml`, { force: true });
   else writeFileSync(`${layer}.toml`, `[types]\ncache = true\n[metadata]\nkey = "${key}"\n`);
   if (saved === key && existsSync(kept) && !installsOutside(description)) {
@@ -41,7 +41,7 @@ function copy(from, to) {
   });
 }
 
-/** What npm has downloaded is kept too: a changed lockfile then fetches only what is new. */
+/** npm's downloads are cached, too: a changed lockfile then fetches only new packages. */
 function keepNpmCache(layers) {
   const cache = join(layers, "npm-cache");
   mkdirSync(cache, { recursive: true });
@@ -72,7 +72,7 @@ function runNpm({ app, layers, production }) {
   if (status !== 0) throw new Error(`npm ${args[0]} failed with status ${status ?? signal}`);
 }
 
-/** Everything that decides what npm installs: its inputs, and the Node that native modules are built for. */
+/** A digest of all that decides the result: npm's inputs, and the Node for which native modules are built. */
 function cacheKey(app, production) {
   const hash = createHash("sha256").update(`${process.version} ${process.platform} ${process.arch} ${production}\n`);
   const inputs = ["package.json", ...locks, ".npmrc"].map((name) => [name, readIfThere(join(app, name))]);

@@ -1,4 +1,4 @@
-// What a package.json says: dependencies, scripts, and how the app starts. Reads only.
+// Reads dependencies, scripts and the start command of a package.json.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -10,14 +10,14 @@ export function readPackage(app) {
   try {
     description = JSON.parse(text);
   } catch (error) {
-    throw new Error(`package.json is no JSON: ${error.message}`);
+    throw new Error(`package.json is not valid JSON: ${error.message}`);
   }
   if (typeof description !== "object" || description === null || Array.isArray(description))
-    throw new Error("package.json is no JSON object");
+    throw new Error("package.json is not a JSON object");
   return description;
 }
 
-/** The text of a file, "" when there is none. */
+/** The text of a file; "" when it does not exist. */
 export function readIfThere(path) {
   try {
     return readFileSync(path, "utf8");
@@ -27,10 +27,10 @@ export function readIfThere(path) {
   }
 }
 
-/** The start command, for a shell; undefined when there is nothing to start. */
+/** The start command, for a shell; undefined when the app has none. */
 export function findStart(app, { scripts, main }) {
   const { prestart, start, poststart } = scripts ?? {};
-  // Run as npm would, but without npm in between, which takes memory and keeps signals from the app.
+  // Runs the script without npm, which takes memory and keeps signals from the app.
   if (start) return [prestart, start, poststart].filter(Boolean).join(" && ");
   const file = ["server.js", "server.mjs", "server.cjs", main, "app.js", "main.js", "index.js", "index.mjs"].find(
     (name) => typeof name === "string" && name !== "" && existsSync(join(app, name)),
@@ -38,14 +38,14 @@ export function findStart(app, { scripts, main }) {
   return file && `node ${/^[A-Za-z0-9_./-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
 }
 
-/** Is there anything for npm to do? */
+/** Whether npm has anything to install. */
 export function hasDependencies(description, production) {
   const { dependencies, optionalDependencies, devDependencies } = description;
   const counted = [dependencies, optionalDependencies, ...(production ? [] : [devDependencies])];
   return counted.some((group) => Object.keys(group ?? {}).length > 0) || installsOutside(description);
 }
 
-/** Does an install leave something outside the app's node_modules? Then a copy of that is not the whole of it. */
+/** Whether an install also writes outside the app's node_modules; a copy of node_modules would then be incomplete. */
 export function installsOutside({ scripts, workspaces, dependencies, optionalDependencies, devDependencies }) {
   const own = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"].some(
     (name) => scripts?.[name],

@@ -1,8 +1,8 @@
-// Reads a Procfile: one `type: command` a line. Shared by the buildpacks of this builder.
+// Reads a Procfile: one `type: command` a line. The bundled buildpacks share it.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Commands by process type; undefined without a Procfile. Throws on a line that is none. */
+/** Commands by process type; undefined without a Procfile. Throws on a malformed line. */
 export function readProcfile(app) {
   const path = join(app, "Procfile");
   if (!existsSync(path)) return undefined;
@@ -18,7 +18,7 @@ export function readProcfile(app) {
 
 const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
 
-/** A launch.toml of processes `{ type, command, isDefault }`, each through a shell. */
+/** A launch.toml with processes `{ type, command, isDefault }`, each run through a shell. */
 export function toLaunchToml(processes) {
   return processes
     .map(

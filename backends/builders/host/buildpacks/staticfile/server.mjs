@@ -1,4 +1,4 @@
-// Serves a directory on $PORT: GET and HEAD, index.html, 404.html, never anything outside. No dependencies: it runs inside the droplet.
+// Serves a directory, and nothing outside it, on $HOST:$PORT: GET and HEAD, index.html, 404.html. No dependencies: it runs inside the droplet.
 import { createReadStream, readFileSync } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -38,7 +38,7 @@ const types = {
   mp3: "audio/mpeg",
   zip: "application/zip",
 };
-// What tells the platform about the app is not the app's content.
+// Files that configure the platform are not served.
 const hidden = new Set(["Staticfile", "Staticfile.auth", "Procfile", "manifest.yml", "manifest.yaml"]);
 
 const server = createServer((request, response) => {
@@ -71,7 +71,7 @@ async function answer(request, response) {
   return notFound(request, response);
 }
 
-// Undefined for what nobody may ask for: a broken escape, a way up, a hidden file.
+// Undefined for a malformed escape, a path upwards and a hidden file.
 function toParts(pathname) {
   let path;
   try {
@@ -85,7 +85,7 @@ function toParts(pathname) {
   return parts.some(refused) ? undefined : parts;
 }
 
-// The real path decides, so that no symlink leads out.
+// Checks the real path, so that no symlink leads out of the directory.
 async function find(path) {
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined || (real !== root && !real.startsWith(root + sep))) return undefined;
