@@ -50,6 +50,11 @@ export function displayNameOf(object: { metadata: { name: string }; spec: { name
   return object.spec.name ?? object.metadata.name;
 }
 
+/** Names in a list come in the order of their folded forms: aa, BB, cc. */
+export function sortKeyOfName(object: { metadata: { name: string }; spec: { name?: string } }): string {
+  return foldName(displayNameOf(object));
+}
+
 /** A generated object's name: readable parts, then a short hash of what makes it unique; at most 52 characters. */
 export function generatedName(readable: string, unique: string): string {
   return `${slug(readable).slice(0, 40).replace(/-+$/, "") || "x"}-${hash10(unique)}`;

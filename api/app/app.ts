@@ -1,6 +1,6 @@
 // The HTTP face of App: `/v3/apps`. Verbs are in actions.ts, environment in environment.ts.
 import { App } from "../../crds/app/app.ts";
-import { displayNameOf, foldName } from "../../crds/object-names.ts";
+import { displayNameOf, foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
@@ -43,7 +43,7 @@ const list = endpoint({
         isOneOf(names, foldName(displayNameOf(app))) &&
         isOneOf(query.stacks, stackOf(session.cache, app)) &&
         isOneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
-      sortKeys: { name: displayNameOf, state: (app) => app.spec.state },
+      sortKeys: { name: sortKeyOfName, state: (app) => app.spec.state },
       dependsOn: [Space, Droplet, Stack, ...(query.include ? [Org, OrgQuota] : [])],
     });
     return ok(

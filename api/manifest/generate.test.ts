@@ -97,3 +97,7 @@ test("values that look like something else in YAML stay text", () => {
   expect((parse(text) as { applications: { env: object }[] }).applications[0]?.env).toEqual(env);
   expect(text).not.toContain("&");
 });
+
+test("a document begins with its marker", () => {
+  expect(toYaml({ name: "a" })).toBe("---\napplications:\n  - name: a\n");
+});

@@ -80,7 +80,7 @@ function compact(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }
 
-/** The YAML document. */
+/** The YAML document, with its start marked as CF does. */
 export function toYaml(application: Record<string, unknown>): string {
-  return stringify({ applications: [application] });
+  return `---\n${stringify({ applications: [application] })}`;
 }

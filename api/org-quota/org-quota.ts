@@ -1,4 +1,5 @@
 // The HTTP face of OrgQuota: `/v3/organization_quotas`, to read.
+import { sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
@@ -96,7 +97,7 @@ export const orgQuotaEndpoints: readonly Endpoint[] = [
           isOneOf(query.names, quota.spec.name) &&
           (!query.organization_guids ||
             listOrgsWithQuota(session, quota).some((guid) => query.organization_guids?.includes(guid))),
-        sortKeys: { name: ({ spec }) => spec.name },
+        sortKeys: { name: sortKeyOfName },
         dependsOn: [Org],
       });
       return ok(presentPage(found, { base, url, query }, (quota) => presentQuota(session, quota, base)));

@@ -1,5 +1,5 @@
 // The HTTP face of Org: `/v3/organizations`.
-import { foldName, displayNameOf } from "../../crds/object-names.ts";
+import { foldName, displayNameOf, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Space } from "../../crds/space/space.ts";
@@ -32,7 +32,7 @@ export const orgEndpoints: readonly Endpoint[] = [
       const orgs = listObjects(session, Org, query, {
         url,
         filter: (org) => isOneOf(names, foldName(displayNameOf(org))),
-        sortKeys: { name: displayNameOf },
+        sortKeys: { name: sortKeyOfName },
         dependsOn: [OrgQuota],
       });
       return ok(

@@ -1,6 +1,6 @@
 // The HTTP face of Space: `/v3/spaces`, its features and what hangs on it.
 import { App } from "../../crds/app/app.ts";
-import { displayNameOf, foldName } from "../../crds/object-names.ts";
+import { displayNameOf, foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Route } from "../../crds/route/route.ts";
@@ -53,7 +53,7 @@ const list = endpoint({
       ...(namespaces && { scope: { namespaces } }),
       filter: (space) =>
         isOneOf(names, foldName(displayNameOf(space))) && isOneOf(namespaces, space.metadata.namespace ?? ""),
-      sortKeys: { name: displayNameOf },
+      sortKeys: { name: sortKeyOfName },
       dependsOn: [Org, ...(query.include ? [OrgQuota] : [])],
     });
     const included = query.include

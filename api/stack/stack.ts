@@ -1,4 +1,5 @@
 // The HTTP face of Stack: `/v3/stacks`, to read.
+import { sortKeyOfName } from "../../crds/object-names.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { booleanText } from "../http/query.ts";
@@ -39,7 +40,7 @@ export const stackEndpoints: readonly Endpoint[] = [
         url,
         filter: ({ spec }) =>
           isOneOf(query.names, spec.name) && (query.default === undefined || spec.default === query.default),
-        sortKeys: { name: ({ spec }) => spec.name },
+        sortKeys: { name: sortKeyOfName },
       });
       return ok(presentPage(found, { base, url, query }, (stack) => presentStack(session.cache, stack, base)));
     },

@@ -7,15 +7,9 @@ import { notFound } from "../http/errors.ts";
 import { listVisibleRoles } from "../cf/roles.ts";
 import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
-import { csv, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
+import { userListQuery } from "./payload.ts";
 import { originOf, presentUser } from "./present.ts";
-
-const userListQuery = listQuery({
-  usernames: csv.optional(),
-  partial_usernames: csv.optional(),
-  origins: csv.optional(),
-});
 
 type ListQuery = z.output<typeof userListQuery>;
 
@@ -59,7 +53,6 @@ export const userEndpoints: readonly Endpoint[] = [
     path: "/v3/organizations/:guid/users",
     permission: { verb: "get", on: Org },
     query: userListQuery,
-    badQueryError: "UnprocessableEntity",
     summary: "List users with a role in an organization",
     handler: (request) =>
       listReply(listUsersIn(request.session, request.session.get(Org, request.params.guid)), request),
@@ -69,7 +62,6 @@ export const userEndpoints: readonly Endpoint[] = [
     path: "/v3/spaces/:guid/users",
     permission: { verb: "get", on: Space },
     query: userListQuery,
-    badQueryError: "UnprocessableEntity",
     summary: "List users with a role in a space",
     handler: (request) =>
       listReply(listUsersIn(request.session, request.session.get(Space, request.params.guid)), request),

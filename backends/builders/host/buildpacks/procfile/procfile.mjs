@@ -8,6 +8,8 @@ export function readProcfile(app) {
   if (!existsSync(path)) return undefined;
   const commands = {};
   for (const [index, row] of readFileSync(path, "utf8").split(/\r?\n/).entries()) {
+    // To CF a Procfile is YAML, which may begin with a marker.
+    if (row.trim() === "---" && Object.keys(commands).length === 0) continue;
     if (row.trim() === "" || row.trim().startsWith("#")) continue;
     const match = /^\s*([A-Za-z0-9_-]+)\s*:\s*(\S.*?)\s*$/.exec(row);
     if (!match) throw new Error(`Procfile, line ${index + 1}: write it as "type: command"`);
