@@ -50,7 +50,7 @@ export function toLifecycle(
   const unknown = findUnknownBuildpack(cache, buildpacks);
   if (unknown !== undefined)
     throw unprocessable(
-      `Buildpack "${unknown}" for stack "${stack ?? defaultStack(cache) ?? ""}" must be an existing admin buildpack or a valid git URI`,
+      `Buildpack "${hideUserinfo(unknown)}" for stack "${stack ?? defaultStack(cache) ?? ""}" must be an existing admin buildpack or a valid git URI`,
     );
   return { type: input.type, ...(buildpacks && { buildpacks }), ...(stack && { stack }) };
 }

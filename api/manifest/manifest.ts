@@ -1,4 +1,5 @@
 // Manifests: applied to a space, compared with it, generated from an app. Writes are planned and made as the caller inside the request.
+import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { App } from "../../crds/app/app.ts";
 import { displayNameOf, foldName } from "../../crds/object-names.ts";
 import { Package } from "../../crds/package/package.ts";
@@ -90,7 +91,7 @@ async function ensureApps(session: Session, namespace: string, entries: readonly
 async function createApp(session: Session, namespace: string, entry: Application): Promise<App> {
   const lifecycle = lifecycleOf(entry);
   const unknown = lifecycle?.type !== "docker" && findUnknownBuildpack(session.cache, lifecycle?.data.buildpacks);
-  if (unknown) throw unprocessable(`Specified unknown buildpack name: "${unknown}"`);
+  if (unknown) throw unprocessable(`Specified unknown buildpack name: "${hideUserinfo(unknown)}"`);
   const draft = toApp(session.cache, namespace, {
     name: entry.name,
     ...(lifecycle && { lifecycle }),
