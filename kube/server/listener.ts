@@ -1,4 +1,4 @@
-// The one way to make an HTTP server here: it decides how long a peer may take and how many connections stand open. No listener sets its own limits.
+// Creates every HTTP server of the project, with limits on time and connections. No caller sets its own limits.
 import {
   createServer,
   type IncomingMessage,
@@ -17,15 +17,15 @@ import { endStalledPeers } from "./stalled-peers.ts";
 
 export type Listener = HttpServer | TlsServer;
 
-/** How long a peer may take, in milliseconds. */
+/** Time limits of a peer, in milliseconds. */
 export interface ListenerLimits {
   /** From the first byte, or from the connection, to the end of the headers. Also bounds the TLS handshake. */
   headersMs: number;
-  /** No byte of a request body arrives, or no byte of an answer is taken, for this long. Idle watches, logs and WebSockets have nothing to send and live on. */
+  /** Longest time without a byte of a request body or of a response being read. Idle watches, logs and WebSockets have nothing to send, so they stay open. */
   stallMs: number;
   /** A kept-alive connection without a request. Longer than the idle time of usual load balancers (60 s), so that they close first. */
   idleMs: number;
-  /** How often `headersMs` is looked at. */
+  /** Interval at which `headersMs` is checked. */
   checkMs: number;
 }
 
@@ -33,31 +33,31 @@ export const listenerLimits: ListenerLimits = { headersMs: 30_000, stallMs: 120_
 
 /** Clients that send a certificate with its key in one header need 7 KB; the usual bound of proxies. */
 const maxHeaderBytes = 64 * 1024;
-/** A peer that vanished without a word is found by TCP keep-alive. */
+/** TCP keep-alive detects a peer that disappeared. */
 const keepAliveProbeMs = 60_000;
 
 export interface ListenerOptions {
-  /** Serves TLS with these; without them in clear. */
+  /** TLS options; plain HTTP without them. */
   tls?: TlsOptions;
   /**
-   * The part of the process's descriptors that connections to this listener may take. The parts of all listeners of a process, twice that of a proxy (it opens
-   * a second connection for each), stay below 1: the process must be able to open files and to check its apps.
+   * Share of the process's file descriptors for connections of this listener. The shares of all listeners, twice that of a proxy (it opens
+   * a second connection for each), must add up to less than 1: the process also opens files and probes its apps.
    */
   share: number;
-  /** At most this many connections, whatever the share allows. */
+  /** Upper bound of connections, besides the share. */
   maxConnections?: number;
-  /** Which WebSockets become an `upgrade` event; none unless said. Every other Upgrade header is ignored (RFC 9110, 7.8) and the request is served. */
+  /** Which WebSocket requests become an `upgrade` event; none by default. Every other Upgrade header is ignored (RFC 9110, 7.8) and the request is served. */
   acceptsWebSocket?: (request: IncomingMessage) => boolean;
   limits?: ListenerLimits;
 }
 
-/** Makes a server with our limits. It listens once it is given to `startListening`. */
+/** Creates a server with our limits. `startListening` starts it. */
 export function createListener(options: ListenerOptions, handler: RequestListener): Listener {
   const { tls, limits = listenerLimits, acceptsWebSocket = () => false } = options;
   const serverOptions: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: limits.headersMs,
-    // Bounds a whole request, uploads of hours included; `stallMs` tells a slow upload from a dead one.
+    // 0, because it would bound whole uploads; `stallMs` distinguishes a slow upload from a dead one.
     requestTimeout: 0,
     keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: limits.checkMs,
@@ -79,7 +79,7 @@ export function createListener(options: ListenerOptions, handler: RequestListene
     Math.max(1, Math.floor(countDescriptors() * options.share)),
     options.maxConnections ?? Number.MAX_SAFE_INTEGER,
   );
-  // Idle connections make room for those who come next.
+  // Make room for new connections.
   server.on("drop", () => server.closeIdleConnections());
   endStalledPeers(server, limits.stallMs);
   return server;

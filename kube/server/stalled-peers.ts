@@ -1,18 +1,18 @@
-// Ends connections whose peer stopped in the middle: half a request body, or an answer that it does not take. What waits for our side stays.
-import type { IncomingMessage, ServerResponse } from "node:http";
+// Closes connections whose peer stalls: it sends half a body, or does not read the response. Connections that wait for our side stay open.
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Server as TlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
-import type { Listener } from "./listener.ts";
 
 interface Connection {
-  /** Requests without a complete answer: several where the client sends ahead. */
+  /** Requests without a complete response; several with pipelining. */
   open: number;
-  /** The last one; only its body can be incomplete. */
+  /** The last request; only its body can be incomplete. */
   request: IncomingMessage;
 }
 
-/** Judges each connection on which no byte moved for `stallMs`. Node's timer counts a write that proceeds in pieces as movement. */
-export function endStalledPeers(server: Listener, stallMs: number): void {
+/** Checks each connection without traffic for `stallMs`. Partial writes count as traffic for Node's timer. */
+export function endStalledPeers(server: Server | TlsServer, stallMs: number): void {
   const connections = new WeakMap<Socket, Connection>();
   const judge = (socket: Socket): void => {
     if (isStalled(socket, connections.get(socket))) socket.destroy();
@@ -30,7 +30,7 @@ export function endStalledPeers(server: Listener, stallMs: number): void {
     const socket = tunnel as Socket;
     socket.on("timeout", () => (socket.writableLength > 0 ? socket.destroy() : socket.setTimeout(stallMs)));
   });
-  // With a listener Node destroys nothing by itself, connections that are kept alive without a request included.
+  // With a timeout listener Node closes nothing by itself, idle keep-alive connections included.
   server.setTimeout(stallMs, judge);
 }
 
@@ -39,7 +39,7 @@ function isStalled(socket: Socket, connection: Connection | undefined): boolean 
   return socket.writableLength > 0 || owesBody(connection.request);
 }
 
-/** Whether the client owes the rest of a body. While our own reader is behind, nothing is read from the connection, and the client owes nothing. */
+/** Whether the client must send more of a body. While our reader is slow, the socket is not read and the client owes nothing. */
 function owesBody(request: IncomingMessage): boolean {
   return !request.complete && !request.destroyed && request.readableLength < request.readableHighWaterMark;
 }

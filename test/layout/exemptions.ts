@@ -32,5 +32,4 @@ export const remainingCircles: readonly (readonly string[])[] = [
     "api/peers/write-history.ts",
   ],
   ["api/manifest/plan.ts", "api/manifest/schema.ts"],
-  ["kube/server/listener.ts", "kube/server/stalled-peers.ts"],
 ];
