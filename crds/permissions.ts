@@ -125,7 +125,7 @@ export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
     fields: ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"],
   },
   { on: Process, subresource: "settings", fields: ["runner", "ports"] },
-  { on: Package, subresource: "content", fields: ["content"] },
+  { on: Package, subresource: "content", fields: ["content", "files"] },
   { on: Space, subresource: "limits", fields: ["suspended"] },
   // An org's manager may rename it, but neither lift its suspension nor choose its quota.
   { on: Org, subresource: "limits", fields: ["suspended", "quotaRef"] },

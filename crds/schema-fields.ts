@@ -72,6 +72,9 @@ export const digest = z
 /** Content in the platform's blob store, found by (space, digest). */
 export const content = z.object({ digest, size: z.int().min(0).describe("Bytes.") });
 
+/** Source small enough to stand in an object: path to text. The builder checks the paths as it does those of an archive. */
+export const inlineFiles = z.record(z.string().max(255), z.string().max(65536)).meta({ maxProperties: 50 });
+
 export const healthCheck = z.object({
   type: z
     .enum(["port", "http", "process"])

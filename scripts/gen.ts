@@ -8,6 +8,7 @@ import { errorsDocument } from "../api/http/errors.ts";
 import { apiReference } from "../api/http/api-reference.ts";
 import type { Services } from "../api/services.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
+import { kustomizeNameReferences } from "../crds/kustomize.ts";
 import { listManifests } from "../crds/manifests.ts";
 import { toImpersonatorRole, listOperationManifests } from "../platform/operations/permissions.ts";
 import { fidelityDocument } from "./fidelity-page.ts";
@@ -36,6 +37,11 @@ function generated(): [path: string, content: string][] {
   });
   return [
     ...deployed,
+    // kustomize reads no configuration from outside the folder of a kustomization.
+    ...["deploy/kustomize", "examples/kubectl"].map((folder): [string, string] => [
+      join(folder, "name-reference.yaml"),
+      HEADER + stringify(kustomizeNameReferences(), { lineWidth: 0 }),
+    ]),
     ...pages,
     ["docs/roles.md", rolesDocument()],
     ["docs/fidelity.md", fidelityDocument()],

@@ -160,6 +160,13 @@ describe("a started app", () => {
     expect(readyOf(app, none)).toMatchObject({ says: "False NoDroplet", isFailure: true });
     expect(readyOf(app, { ...none, builds: [aBuild()] })).toMatchObject({ says: "False Staging", isFailure: false });
   });
+
+  test("the droplet of a build that is under way is waited for", () => {
+    const app = anApp({ state: "Started", droplet: { name: "b1" } });
+    const none = { droplet: undefined, isStartDue: true, revision: undefined, processes: [] };
+    expect(readyOf(app, { ...none, builds: [aBuild()] })).toMatchObject({ says: "False Staging", isFailure: false });
+    expect(readyOf(app, none)).toMatchObject({ says: "False DropletMissing", isFailure: true });
+  });
 });
 
 describe("a stopped app", () => {

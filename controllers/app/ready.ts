@@ -62,6 +62,10 @@ function toStoppedReady(processes: readonly Process[]): ReadyDraft {
 function findStartProblem(app: App, { builds, droplet, isStartDue }: AppParts): ReadyDraft | undefined {
   if (droplet || !isStartDue) return undefined;
   const named = app.spec.droplet?.name;
+  // A Build's droplet has the Build's name.
+  const build = named === undefined ? findLastBuild(builds) : builds.find(({ metadata }) => metadata.name === named);
+  if (build && build.status?.state !== "Failed")
+    return { status: "False", reason: "Staging", message: `build ${build.metadata.name} is under way` };
   if (named !== undefined)
     return {
       status: "False",
@@ -69,9 +73,6 @@ function findStartProblem(app: App, { builds, droplet, isStartDue }: AppParts): 
       message: `droplet ${named} does not exist in this namespace; push the app, or name another in spec.droplet`,
       isFailure: true,
     };
-  const build = findLastBuild(builds);
-  if (build && build.status?.state !== "Staged")
-    return { status: "False", reason: "Staging", message: `build ${build.metadata.name} is under way` };
   return {
     status: "False",
     reason: "NoDroplet",

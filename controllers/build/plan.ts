@@ -162,10 +162,10 @@ export function planStaging(input: StagingInput): Draft {
 }
 
 function toStagingPackage(pkg: Package): Record<string, unknown> {
-  const { type, content, image, imagePullSecretRef } = pkg.spec;
+  const { type, content, files, image, imagePullSecretRef } = pkg.spec;
   return {
     type,
-    ...(content && { content }),
+    ...(content ? { content } : files && { files }),
     ...(image && { image }),
     ...(imagePullSecretRef && { imagePullSecretRef }),
   };

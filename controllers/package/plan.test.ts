@@ -9,6 +9,7 @@ test.each<[string, ReturnType<typeof aPackage>, boolean | undefined, [state: str
   ["an image is ready at once", aPackage({ type: "docker", image: "x" }), undefined, ["Ready"]],
   ["an image without a name fails", aPackage({ type: "docker" }), undefined, ["Failed", "ImageMissing"]],
   ["bits are waited for", aPackage(), undefined, ["AwaitingUpload", "AwaitingUpload"]],
+  ["files in the object are ready at once", aPackage({ files: { "index.html": "hello" } }), undefined, ["Ready"]],
   ["bits that are there", aPackage({ content }), true, ["Ready"]],
   ["bits of another space are not there", aPackage({ content }), false, ["ProcessingUpload", "ContentMissing"]],
 ])("%s", (_what, pkg, has, [state, reason]) => {

@@ -17,6 +17,7 @@ export function planPackage(
       ready: { status: "False", reason: "ImageMissing", message: "a docker package needs spec.image", isFailure: true },
     };
   }
+  if (hasContent === undefined && pkg.spec.files) return { status: { state: "Ready", error: undefined } };
   if (hasContent === undefined)
     return {
       status: { state: "AwaitingUpload" },

@@ -1,7 +1,7 @@
 // What a Package is: source bits, or the name of an image, that a Build turns into a Droplet.
 import { z } from "zod";
 import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
-import { content, refTo } from "../schema-fields.ts";
+import { content, inlineFiles, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Package = defineResource({
@@ -26,10 +26,14 @@ export const Package = defineResource({
         .optional()
         .describe("Credentials for the image's registry: a Secret of type kubernetes.io/dockerconfigjson."),
       content: content.optional().describe("The uploaded bits. Set once, by the upload."),
+      files: inlineFiles
+        .optional()
+        .describe("Small source as text, instead of an upload: path to content. Used while there is no content."),
     }),
     "appRef",
     "type",
     "image",
+    "files",
   ),
   status: readyStatus({
     state: z

@@ -2,7 +2,16 @@
 import { z } from "zod";
 import { defineResource, listAtomic, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
-import { className, content, envVars, identity, lifecycleType, memoryMB, refTo } from "../schema-fields.ts";
+import {
+  className,
+  content,
+  envVars,
+  identity,
+  inlineFiles,
+  lifecycleType,
+  memoryMB,
+  refTo,
+} from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 
 const usedBuildpack = z.object({
@@ -35,6 +44,7 @@ export const Staging = defineResource({
       package: z.object({
         type: z.enum(["bits", "docker"]),
         content: content.optional(),
+        files: inlineFiles.optional().describe("Source as text, path to content, instead of content."),
         image: z.string().max(1024).optional(),
         imagePullSecretRef: refTo("Secret").optional(),
       }),

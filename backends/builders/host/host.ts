@@ -176,14 +176,15 @@ async function toStagingJob(
   build: Build & { chosen: readonly UsableFolder[] },
 ): Promise<StagingJob> {
   const { spec } = staging;
-  if (!spec.package.content)
+  const { content, files } = spec.package;
+  if (!content && !files)
     throw new StagingFailure("StagingError", "the builder host builds packages of type bits only");
   checkBuildGuid(options, staging);
   return {
     store: options.blobs,
     space: spec.space.guid,
     uid: staging.metadata.uid ?? "",
-    content: spec.package.content.digest,
+    source: content ? { digest: content.digest } : { files: files ?? {} },
     workDir: join(stagingDir(options), newWorkDirectoryName(spec.buildGUID)),
     root: rootOf(options, staging),
     request: {

@@ -67,7 +67,7 @@ async function stage(
     store,
     space,
     uid: more.uid ?? "uid-1",
-    content: await packageOf(files),
+    source: { digest: await packageOf(files) },
     workDir: more.work ?? work(),
     root: root(),
     isLeader: more.isLeader ?? (() => true),
@@ -409,7 +409,7 @@ test("a build ends with the platform's process, also after kill -9", async () =>
   const job = {
     space,
     uid: "uid-1",
-    content,
+    source: { digest: content },
     workDir: work(),
     root: root(),
     request: {

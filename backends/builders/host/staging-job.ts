@@ -17,6 +17,7 @@ import type { BuildResponse, BuildRequest } from "./build-protocol.ts";
 import { StagingFailure } from "./lifecycle/staging-failure.ts";
 import type { LineSink } from "./lifecycle/run-executable.ts";
 import { type BuildLimits, watchLimits } from "./build-limits.ts";
+import { openSource, type PackageSource } from "./package-source.ts";
 import { createWorkDirectory, removeRoot, toTmpDir } from "./work-directory.ts";
 
 /** Input of one build. Directories are absolute. `workDir` belongs to this try and is removed at the end; so is `root`, unless the build succeeds. */
@@ -25,8 +26,7 @@ export interface StagingJob {
   space: string;
   /** uid of the Staging: it claims the root. */
   uid: string;
-  /** Digest of the package. */
-  content: string;
+  source: PackageSource;
   workDir: string;
   root: string;
   request: Omit<BuildRequest, "root" | "work" | "droplet" | "maxBytes">;
@@ -181,9 +181,7 @@ async function runProcess(job: StagingJob, droplet: string): Promise<DropletMeta
 }
 
 async function openPackage(job: StagingJob): Promise<Readable> {
-  const bits = await job.store.open(job.space, job.content).catch((cause: unknown) => {
-    throw new StagingFailure("StagingError", "the package's content is not in the blob store; push again", { cause });
-  });
+  const bits = await openSource(job);
   try {
     checkIsLeader(job);
   } catch (error) {
