@@ -8,16 +8,18 @@ import { measureIdle } from "./idle.ts";
 import { measureLaptop } from "./laptop.ts";
 import { measureReads } from "./reads.ts";
 import { measureStartUp } from "./start-up.ts";
+import { measureStockCf } from "./stock-cf.ts";
 import { APPS, startThousandApps } from "./thousand-apps.ts";
 
 const BENCHMARKS: Record<string, () => Promise<Figure[]>> = {
   cup: measureStartUp,
   laptop: measureLaptop,
+  cf: measureStockCf,
   apps: measureThousandApps,
   cluster: measureCluster,
 };
 /** What is measured when no part is named; `--cluster` is the part that needs a real control plane. */
-const DEFAULT_BENCHMARKS = ["cup", "laptop", "apps"];
+const DEFAULT_BENCHMARKS = ["cup", "laptop", "cf", "apps"];
 
 async function measureThousandApps(): Promise<Figure[]> {
   const apps = await startThousandApps();

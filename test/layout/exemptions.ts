@@ -16,20 +16,9 @@ export const withoutPlan: Record<string, string> = {
 export const remainingCircles: readonly (readonly string[])[] = [
   [
     "api/access/caller-permissions.ts",
-    "api/access/name-claims.ts",
     "api/access/session-writes.ts",
     "api/access/session.ts",
     "api/access/suspension.ts",
-    "api/cache/cluster-cache.ts",
-    "api/cf/domains.ts",
-    "api/cf/feature-flags.ts",
-    "api/cf/roles.ts",
     "api/http/endpoint.ts",
-    "api/peers/peer-client.ts",
-    "api/peers/peer-group.ts",
-    "api/peers/peer-server.ts",
-    "api/peers/read-barrier.ts",
-    "api/peers/write-history.ts",
   ],
-  ["api/manifest/plan.ts", "api/manifest/schema.ts"],
 ];
