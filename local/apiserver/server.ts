@@ -24,11 +24,11 @@ import { expireEvents } from "./gc/events.ts";
 import { collectGarbage } from "./gc/garbage-collector.ts";
 import { keepNamespaces } from "./gc/namespaces.ts";
 import { listen } from "./http/listener.ts";
-import { createCatalogue } from "./registry/catalogue.ts";
+import { createCatalogue, type Catalogue } from "./registry/catalogue.ts";
 import type { Core } from "./registry/core.ts";
 import { createReader, createWriter } from "./registry/system.ts";
 import { StatusError } from "./status.ts";
-import { openStore } from "./storage/store.ts";
+import { openStore, type Store } from "./storage/store.ts";
 
 export interface ApiServerOptions {
   /** Folder of all state: database, keys, certificates. Made when missing. One server at a time. */
@@ -60,6 +60,7 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
+const OWN_NAMES = ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc"];
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
 /** The escalation checks of RBAC kinds, then policies, then webhooks. */
@@ -72,17 +73,48 @@ function admission(policies: PolicyAdmission, webhooks: WebhookAdmission, auth: 
   };
 }
 
+/** Without admission, which needs the core itself. */
+function createCore(store: Store, catalogue: Catalogue): Core {
+  return {
+    store,
+    catalogue,
+    admit: () => Promise.resolve([]),
+    mutate: ({ object }) => Promise.resolve({ object, warnings: [] }),
+    now: Date.now,
+    newUid: randomUUID,
+    random: Math.random,
+  };
+}
+
+function addVirtualResources(
+  catalogue: Catalogue,
+  { virtualResources }: Pick<Auth, "virtualResources">,
+  kinds: ReturnType<typeof builtinKinds>["virtual"],
+): void {
+  for (const each of virtualResources) {
+    const kind = kinds.find(({ group, resource }) => group === each.gvr.group && resource === each.gvr.resource);
+    catalogue.addVirtual({ ...each, singular: kind?.singular ?? each.gvk.kind.toLowerCase() });
+  }
+}
+
+function urlOf(host: string, port: number): string {
+  return `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+async function startCollectors(core: Core, ca: string, onError: (error: unknown) => void): Promise<(() => void)[]> {
+  return [
+    await keepNamespaces(core, ca, onError),
+    collectGarbage(core, onError),
+    cleanUpCrds(core, onError),
+    expireEvents(core, onError),
+  ];
+}
+
 /** Starts the server; resolves when it answers. Rejects when the folder is in use or the port is taken. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { dir, host, onError = () => {} } = options;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const certificates = await openCertificates(join(dir, "pki"), [
-    "localhost",
-    "127.0.0.1",
-    "::1",
-    "kubernetes.default.svc",
-    ...(options.names ?? []),
-  ]);
+  const certificates = await openCertificates(join(dir, "pki"), [...OWN_NAMES, ...(options.names ?? [])]);
   const store = openStore(join(dir, "state.db"), onError);
   const catalogue = createCatalogue();
   const stopped = new AbortController();
@@ -92,15 +124,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     for (const end of ends.toReversed()) await end();
   };
   try {
-    const core: Core = {
-      store,
-      catalogue,
-      admit: () => Promise.resolve([]),
-      mutate: ({ object }) => Promise.resolve({ object, warnings: [] }),
-      now: Date.now,
-      newUid: randomUUID,
-      random: Math.random,
-    };
+    const core = createCore(store, catalogue);
     const { types, virtual } = builtinKinds({ CustomResourceDefinition: crdRules(Date.now) });
     for (const type of types) catalogue.add(type);
     ends.push(serveCrds(store, catalogue, onError));
@@ -115,23 +139,14 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       now: Date.now,
     });
     ends.push(() => auth.stop());
-    for (const each of auth.virtualResources) {
-      const kind = virtual.find(({ group, resource }) => group === each.gvr.group && resource === each.gvr.resource);
-      catalogue.addVirtual({ ...each, singular: kind?.singular ?? each.gvk.kind.toLowerCase() });
-    }
+    addVirtualResources(catalogue, auth, virtual);
     const policies = createPolicyAdmission({ reader, authorize: auth.authorize });
-    ends.push(() => policies.stop());
     const webhooks = createWebhookAdmission({ reader, authorize: auth.authorize, newUid: randomUUID });
-    ends.push(() => webhooks.stop());
+    ends.push(...[policies, webhooks].map((each) => () => each.stop()));
     core.admit = admission(policies, webhooks, auth);
     core.mutate = webhooks.mutate;
     await auth.bootstrap();
-    ends.push(
-      await keepNamespaces(core, certificates.authority.cert, onError),
-      collectGarbage(core, onError),
-      cleanUpCrds(core, onError),
-      expireEvents(core, onError),
-    );
+    ends.push(...(await startCollectors(core, certificates.authority.cert, onError)));
     const listener = await listen({
       resources: { core, authorize: auth.authorize, stopped: stopped.signal },
       auth,
@@ -143,7 +158,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     });
     ends.push(() => listener.close());
     return {
-      url: `https://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
+      url: urlOf(host, listener.port),
       port: listener.port,
       ca: certificates.authority.cert,
       issueClient: certificates.authority.issueClient,

@@ -67,6 +67,19 @@ function opened(schema: JsonSchema): JsonSchema {
   return open;
 }
 
+function listView(schema: JsonSchema, viewOf: (schema: JsonSchema) => TypeView): ListView {
+  const element = () => viewOf((schema.items ?? {}) as JsonSchema);
+  const declared = schema["x-kubernetes-list-type"];
+  if (declared === "map")
+    return { relation: "map", keys: ((schema["x-kubernetes-list-map-keys"] ?? []) as string[]).toSorted(), element };
+  if (declared === "set") return { relation: "set", keys: [], element };
+  if (declared === undefined && String(schema["x-kubernetes-patch-strategy"] ?? "").startsWith("merge")) {
+    const key = schema["x-kubernetes-patch-merge-key"] as string | undefined;
+    return key ? { relation: "map", keys: [key], element } : { relation: "set", keys: [], element };
+  }
+  return { relation: "atomic", keys: [], element };
+}
+
 /** Makes views of one set of schemas. */
 export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView {
   const cache = new WeakMap<JsonSchema, TypeView>();
@@ -86,7 +99,7 @@ export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView 
       case "object":
         return { ...base, ...objectView(schema) };
       case "array":
-        return { ...base, list: listView(schema) };
+        return { ...base, list: listView(schema, viewOf) };
       default:
         return otherView(schema, base);
     }
@@ -126,19 +139,6 @@ export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView 
     if (typeof extra === "object" && extra !== null) map.element = () => viewOf(extra as JsonSchema);
     else if (open || extra === true) map.element = () => untyped;
     return { map };
-  }
-
-  function listView(schema: JsonSchema): ListView {
-    const element = () => viewOf((schema.items ?? {}) as JsonSchema);
-    const declared = schema["x-kubernetes-list-type"];
-    if (declared === "map")
-      return { relation: "map", keys: ((schema["x-kubernetes-list-map-keys"] ?? []) as string[]).toSorted(), element };
-    if (declared === "set") return { relation: "set", keys: [], element };
-    if (declared === undefined && String(schema["x-kubernetes-patch-strategy"] ?? "").startsWith("merge")) {
-      const key = schema["x-kubernetes-patch-merge-key"] as string | undefined;
-      return key ? { relation: "map", keys: [key], element } : { relation: "set", keys: [], element };
-    }
-    return { relation: "atomic", keys: [], element };
   }
 
   return viewOf;

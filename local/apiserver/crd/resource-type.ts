@@ -160,22 +160,26 @@ function withoutHead(object: KubeObject, hasStatus: boolean): unknown {
   return hasStatus ? rest : { ...rest, status };
 }
 
-function strategyOf(crd: Crd): Strategy {
+/** Compiled when first needed: a start with many CRDs does not wait for them. */
+function schemasOf(crd: Crd): (apiVersion: string) => CompiledSchema {
   const compiled = new Map<string, CompiledSchema>();
-  const withStatus = new Map(
-    crd.spec.versions.map((version) => [
-      apiVersionOf(crd.spec.group, version.name),
-      version.subresources?.status !== undefined,
-    ]),
-  );
-  // Compiled when first needed: a start with many CRDs does not wait for them.
-  const schemaOf = (apiVersion: string): CompiledSchema => {
+  return (apiVersion) => {
     let found = compiled.get(apiVersion);
     if (!found)
       compiled.set(apiVersion, (found = compileSchema(versionNamed(crd, apiVersion).schema?.openAPIV3Schema ?? OPEN)));
     return found;
   };
-  const hasStatus = (object: KubeObject) => withStatus.get(object.apiVersion) === true;
+}
+
+function versionsWithStatus({ spec: { group, versions } }: Crd): Set<string> {
+  const withStatus = versions.filter((version) => version.subresources?.status !== undefined);
+  return new Set(withStatus.map((version) => apiVersionOf(group, version.name)));
+}
+
+function strategyOf(crd: Crd): Strategy {
+  const schemaOf = schemasOf(crd);
+  const withStatus = versionsWithStatus(crd);
+  const hasStatus = (object: KubeObject) => withStatus.has(object.apiVersion);
   return {
     decode(body, { version }) {
       const kind = crd.spec.names.kind;

@@ -31,11 +31,13 @@ export const OPEN_PATHS = new Set(["/healthz", "/livez", "/readyz", "/version"])
 
 type PathHandler = (exchange: Pick<Exchange, "request" | "response">, parts: string[]) => void;
 
+type Once = (key: string, make: () => object | undefined) => string | undefined;
+
 /** Documents are made once per revision of the catalogue. */
-export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
+function createDocumentCache(catalogue: Catalogue): Once {
   const cache = new Map<string, string | undefined>();
   let cachedAt = -1;
-  const once = (key: string, make: () => object | undefined): string | undefined => {
+  return (key, make) => {
     if (cachedAt !== catalogue.revision()) {
       cache.clear();
       cachedAt = catalogue.revision();
@@ -46,6 +48,21 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
     }
     return cache.get(key);
   };
+}
+
+function openApi(catalogue: Catalogue, once: Once, parts: string[]): string | undefined {
+  const [, version, root, group = "", name = ""] = parts;
+  if (version === "v2") return once("openapi/v2", () => openApiV2(catalogue));
+  if (version !== "v3") return undefined;
+  if (root === undefined) return once("openapi/v3", () => openApiIndex(catalogue));
+  if (root === "api") return once(`openapi/v3//${group}`, () => openApiV3(catalogue, "", group));
+  return root === "apis" && name
+    ? once(`openapi/v3/${group}/${name}`, () => openApiV3(catalogue, group, name))
+    : undefined;
+}
+
+export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
+  const once = createDocumentCache(catalogue);
 
   /** Of `/api` and `/apis`, their groups and versions. */
   function document([root = "", a = "", b = ""]: string[], as: string | undefined): string | undefined {
@@ -58,17 +75,6 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
     return b === ""
       ? once(`apis/${a}`, () => groupDocument(catalogue, a))
       : once(`apis/${a}/${b}`, () => resourceList(catalogue, a, b));
-  }
-
-  function openApi(parts: string[]): string | undefined {
-    const [, version, root, group = "", name = ""] = parts;
-    if (version === "v2") return once("openapi/v2", () => openApiV2(catalogue));
-    if (version !== "v3") return undefined;
-    if (root === undefined) return once("openapi/v3", () => openApiIndex(catalogue));
-    if (root === "api") return once(`openapi/v3//${group}`, () => openApiV3(catalogue, "", group));
-    return root === "apis" && name
-      ? once(`openapi/v3/${group}/${name}`, () => openApiV3(catalogue, group, name))
-      : undefined;
   }
 
   function handleDiscovery({ request, response }: Pick<Exchange, "request" | "response">, parts: string[]): void {
@@ -87,7 +93,7 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
 
   function handleOpenApi({ request, response }: Pick<Exchange, "request" | "response">, parts: string[]): void {
     if (parts[1] === "v2" && request.headers.accept?.includes("protobuf")) return sendEmptyV2(response);
-    const text = openApi(parts);
+    const text = openApi(catalogue, once, parts);
     if (text === undefined) return sendPlain(response, 404, NOT_FOUND);
     const asked = new URL(request.url ?? "/", "https://server.invalid").searchParams.get("hash") ?? "";
     sendHashed(response, text, {

@@ -22,6 +22,12 @@ const placeOf = (storageKey: string, object: KubeObject): Place => ({
 });
 const ownersOf = (object: KubeObject | undefined) => (object?.metadata.ownerReferences ?? []).map((owner) => owner.uid);
 
+function placesOf(dependents: Map<string, Map<string, Place>>, owner: string): Map<string, Place> {
+  let found = dependents.get(owner);
+  if (!found) dependents.set(owner, (found = new Map()));
+  return found;
+}
+
 /** Follows the store. `onChange` gets every uid whose rest may need cleaning: of changed objects and of owners of new dependents. */
 export function indexOwners(store: Store, onChange: (uid: string) => void): Owners {
   const places = new Map<string, Place>();
@@ -31,11 +37,7 @@ export function indexOwners(store: Store, onChange: (uid: string) => void): Owne
     const uid = object.metadata.uid ?? "";
     const place = placeOf(storageKey, object);
     places.set(uid, place);
-    for (const owner of ownersOf(object)) {
-      let found = dependents.get(owner);
-      if (!found) dependents.set(owner, (found = new Map()));
-      found.set(uid, place);
-    }
+    for (const owner of ownersOf(object)) placesOf(dependents, owner).set(uid, place);
   }
 
   function drop(object: KubeObject): void {

@@ -303,7 +303,7 @@ async function handleSubresource(context: ResourceContext, exchange: Exchange, c
 }
 
 async function handleVirtual(context: ResourceContext, exchange: Exchange, virtual: Virtual): Promise<void> {
-  const { info, user, query } = exchange;
+  const { info, user } = exchange;
   if (info.verb !== "create") throw methodNotAllowed();
   checkScope(info, { namespaced: virtual.namespaced, ...virtual.gvr });
   const wanted = negotiate(exchange.request, []);
@@ -313,37 +313,14 @@ async function handleVirtual(context: ResourceContext, exchange: Exchange, virtu
   decodeTyped(builtinView(schemaOfKind(group, version, kind) ?? ""), body, kind, version);
   if (virtual.namespaced && body.metadata.namespace && body.metadata.namespace !== info.namespace)
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
-  const options = writeOptions(
-    {
-      query,
-      userAgent: exchange.request.headers["user-agent"] ?? "",
-      user,
-      faults: [],
-      warnings: [],
-      target: {} as never,
-    },
-    "CreateOptions",
-  );
+  const options = virtualOptions(exchange);
   if (
     virtual.subresource &&
     !context.core.store.table(`${info.group}/${info.resource}`).find(info.namespace, info.name)
   ) {
     throw notFound({ group: info.group, resource: info.resource }, info.name);
   }
-  const empty = { apiVersion: `${group}/${version}`, kind, metadata: {} as KubeObject["metadata"], spec: {} };
-  trackUpdate(
-    {
-      view: builtinView(schemaOfKind(group, version, kind) ?? ""),
-      empty,
-      manager: options.fieldManager,
-      subresource: virtual.subresource,
-      apiVersion: empty.apiVersion,
-      time: timestamp(context.core.now()),
-      reset: ["status"],
-    },
-    undefined,
-    body,
-  );
+  trackFields(context, virtual, body, options.fieldManager);
   const answer = await virtual.create({
     user,
     namespace: info.namespace,
@@ -352,4 +329,27 @@ async function handleVirtual(context: ResourceContext, exchange: Exchange, virtu
     dryRun: options.dryRun,
   });
   sendText(exchange.response, 201, JSON.stringify(answer), wanted);
+}
+
+function virtualOptions({ request, query, user }: Exchange): ReturnType<typeof writeOptions> {
+  const userAgent = request.headers["user-agent"] ?? "";
+  return writeOptions({ query, userAgent, user, faults: [], warnings: [], target: {} as never }, "CreateOptions");
+}
+
+function trackFields(context: ResourceContext, virtual: Virtual, body: KubeObject, manager: string): void {
+  const { group, version, kind } = virtual.gvk;
+  const empty = { apiVersion: `${group}/${version}`, kind, metadata: {} as KubeObject["metadata"], spec: {} };
+  trackUpdate(
+    {
+      view: builtinView(schemaOfKind(group, version, kind) ?? ""),
+      empty,
+      manager,
+      subresource: virtual.subresource,
+      apiVersion: empty.apiVersion,
+      time: timestamp(context.core.now()),
+      reset: ["status"],
+    },
+    undefined,
+    body,
+  );
 }

@@ -46,6 +46,29 @@ function lineWriter({ version, as, include }: StreamOptions): (type: WatchType, 
   return (type, object) => `{"type":"${type}","object":${render(type, object)}}\n`;
 }
 
+function sendHead(response: ServerResponse): void {
+  response.writeHead(200, {
+    "content-type": "application/json",
+    "cache-control": "no-cache, private",
+    "transfer-encoding": "chunked",
+  });
+  response.flushHeaders();
+}
+
+function secondsOf({ timeoutSeconds }: StreamOptions): number {
+  return timeoutSeconds > 0 ? Math.min(timeoutSeconds, LONGEST_S) : SHORTEST_S + Math.floor(Math.random() * SHORTEST_S);
+}
+
+/** Now and then, and once before the end, so that the client resumes from there. Returns how to stop. */
+function startBookmarks(send: () => void, seconds: number): () => void {
+  const interval = setInterval(send, BOOKMARK_MS).unref();
+  const last = seconds > BEFORE_END_S ? setTimeout(send, (seconds - BEFORE_END_S) * 1_000).unref() : undefined;
+  return () => {
+    clearInterval(interval);
+    clearTimeout(last);
+  };
+}
+
 /** Streams until the client leaves, the time is over, or `stopped` aborts. */
 export function streamWatch(
   response: ServerResponse,
@@ -53,12 +76,7 @@ export function streamWatch(
   options: StreamOptions,
   stopped: AbortSignal,
 ): void {
-  response.writeHead(200, {
-    "content-type": "application/json",
-    "cache-control": "no-cache, private",
-    "transfer-encoding": "chunked",
-  });
-  response.flushHeaders();
+  sendHead(response);
   if (watch.failure) {
     response.end(`{"type":"ERROR","object":${JSON.stringify(watch.failure)}}\n`);
     return;
@@ -76,18 +94,8 @@ export function streamWatch(
   const unsubscribe = watch.start(send);
   response.uncork();
   isLive = true;
-  const bookmarks = watch.bookmarks
-    ? setInterval(() => send("BOOKMARK", watch.bookmark()), BOOKMARK_MS).unref()
-    : undefined;
-  const seconds =
-    options.timeoutSeconds > 0
-      ? Math.min(options.timeoutSeconds, LONGEST_S)
-      : SHORTEST_S + Math.floor(Math.random() * SHORTEST_S);
-  // A last one before the end, so that the client resumes from there.
-  const lastBookmark =
-    watch.bookmarks && seconds > BEFORE_END_S
-      ? setTimeout(() => send("BOOKMARK", watch.bookmark()), (seconds - BEFORE_END_S) * 1_000).unref()
-      : undefined;
+  const seconds = secondsOf(options);
+  const stopBookmarks = watch.bookmarks ? startBookmarks(() => send("BOOKMARK", watch.bookmark()), seconds) : undefined;
   let drained: NodeJS.Timeout | undefined;
   const end = () => {
     response.end();
@@ -97,8 +105,7 @@ export function streamWatch(
   stopped.addEventListener("abort", end);
   response.on("close", () => {
     unsubscribe();
-    clearInterval(bookmarks);
-    clearTimeout(lastBookmark);
+    stopBookmarks?.();
     clearTimeout(deadline);
     clearTimeout(drained);
     stopped.removeEventListener("abort", end);

@@ -112,6 +112,25 @@ function scaleOf(
   return scale;
 }
 
+/** The object with the number of replicas and the managers of its Scale. */
+function scaled(
+  current: KubeObject,
+  { metadata }: KubeObject,
+  { path, replicas }: { path: Parameters<typeof put>[1]; replicas: number },
+): KubeObject {
+  const next = copyOf(current);
+  put(next, path, replicas);
+  next.metadata.resourceVersion = metadata.resourceVersion ?? current.metadata.resourceVersion;
+  if (metadata.uid) next.metadata.uid = metadata.uid;
+  const owners = toParentFields(current.metadata.managedFields, metadata.managedFields, {
+    path,
+    apiVersion: current.apiVersion,
+  });
+  if (owners) next.metadata.managedFields = owners;
+  else delete next.metadata.managedFields;
+  return next;
+}
+
 /** Replaces (no media type) or patches the Scale of an object. */
 export async function writeScale(
   core: Core,
@@ -138,16 +157,7 @@ export async function writeScale(
         throw invalid({ group: "autoscaling", kind: "Scale" }, call.target.name, [
           invalidValue("spec.replicas", replicas, "must be greater than or equal to 0"),
         ]);
-      const next = copyOf(current);
-      put(next, paths.specReplicas, replicas);
-      next.metadata.resourceVersion = scale.metadata.resourceVersion ?? current.metadata.resourceVersion;
-      if (scale.metadata.uid) next.metadata.uid = scale.metadata.uid;
-      const owners = toParentFields(current.metadata.managedFields, scale.metadata.managedFields, {
-        path: paths.specReplicas,
-        apiVersion: current.apiVersion,
-      });
-      if (owners) next.metadata.managedFields = owners;
-      else delete next.metadata.managedFields;
+      const next = scaled(current, scale, { path: paths.specReplicas, replicas });
       return { object: next, managed: true };
     },
     // The rules see what was scaled as it is; defaults come after them.

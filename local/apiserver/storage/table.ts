@@ -68,10 +68,7 @@ export function createTable(startRevision: number, dispatch: (subscriber: () => 
     list(namespace) {
       return namespace ? sortedShelf(namespace) : (all ??= [...shelves.keys()].sort().flatMap(sortedShelf));
     },
-    count: (namespace) =>
-      namespace
-        ? (shelves.get(namespace)?.objects.size ?? 0)
-        : shelves.values().reduce((total, shelf) => total + shelf.objects.size, 0),
+    count: (namespace) => countObjects(shelves, namespace),
     since: (version) => history.since(version),
     listAt(version, namespace) {
       const later = history.since(version);
@@ -95,6 +92,12 @@ export function createTable(startRevision: number, dispatch: (subscriber: () => 
       for (const subscriber of [...subscribers]) dispatch(() => subscriber(entry));
     },
   };
+}
+
+function countObjects(shelves: Map<string, Shelf>, namespace: string | undefined): number {
+  return namespace
+    ? (shelves.get(namespace)?.objects.size ?? 0)
+    : shelves.values().reduce((total, shelf) => total + shelf.objects.size, 0);
 }
 
 const keyOf = ({ metadata }: KubeObject) => `${metadata.namespace ?? ""}/${metadata.name}`;
