@@ -1,6 +1,6 @@
 // Removes unpacked droplets and build caches that no object references. A droplet is unpacked again from the blob store when needed.
 import { readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
@@ -13,10 +13,14 @@ export interface CachedDirectory {
   modified: number;
 }
 
-const hourMs = 60 * 60 * 1000;
-/** How long unreferenced folders stay. A droplet may still be used by instances that are ending; without its cache an app's next build is slow. */
-const graceMs = { droplets: hourMs, caches: 30 * 24 * hourMs };
-const periodMs = hourMs / 2;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/**
+ * How long unreferenced folders stay. A droplet's LRP exists as long as its instances run, so minutes are enough. The folder of an unpacking
+ * that is still running does not change its time. Without its cache an app's next build is slow.
+ */
+const graceMs = { droplets: 5 * minuteMs, temporary: hourMs, caches: 30 * 24 * hourMs };
+const periodMs = minuteMs;
 /** The first collection comes after an ordinary start is over. */
 const initialDelayMs = 60_000;
 
@@ -76,16 +80,24 @@ export async function collectGarbage(
     ...stagings.map((one) => join(dropletsDir, one.spec.buildGUID)),
   ];
   const caches = stagings.map((one) => toAppCache(cacheDir, one.spec));
+  // A root's owner record stays as long as an object references the root.
+  const referenced = new Set(roots.filter((root) => root !== undefined).flatMap((root) => [root, ownerFile(root)]));
+  const [temporary, droplets] = partition(await listCachedDirectories(dropletsDir), isTemporary);
   const unused = [
-    ...planGarbageCollection(
-      await listCachedDirectories(dropletsDir),
-      // A root's owner record stays as long as an object references the root.
-      new Set(roots.filter((root) => root !== undefined).flatMap((root) => [root, ownerFile(root)])),
-      now - graceMs.droplets,
-    ),
+    ...planGarbageCollection(droplets, referenced, now - graceMs.droplets),
+    ...planGarbageCollection(temporary, referenced, now - graceMs.temporary),
     ...planGarbageCollection(await listCachedDirectories(cacheDir), new Set(caches), now - graceMs.caches),
   ];
   for (const path of unused) await rm(path, { recursive: true, force: true });
+}
+
+/** The rest of an unpacking, or one that is running. */
+function isTemporary({ path }: CachedDirectory): boolean {
+  return /^\.(unpack|old)-/.test(basename(path));
+}
+
+function partition<T>(all: readonly T[], matches: (one: T) => boolean): [matching: T[], others: T[]] {
+  return [all.filter(matches), all.filter((one) => !matches(one))];
 }
 
 async function listCachedDirectories(directory: string): Promise<CachedDirectory[]> {

@@ -347,8 +347,12 @@ test("unreferenced old folders are removed, and none while the objects are not s
   const dropletsDir = join(directory, "droplets");
   const cacheDir = join(directory, "home", "cache");
   const day = 24 * 60 * 60 * 1000;
+  const tenMinutes = 10 / (24 * 60);
   const aged = {
     [join(dropletsDir, "old")]: 2,
+    [join(dropletsDir, "deleted-app")]: tenMinutes,
+    [join(dropletsDir, ".unpack-running")]: tenMinutes,
+    [join(dropletsDir, ".unpack-killed")]: 1,
     [join(dropletsDir, "named")]: 2,
     [ownerFile(join(dropletsDir, "old"))]: 2,
     [ownerFile(join(dropletsDir, "named"))]: 2,
@@ -365,10 +369,10 @@ test("unreferenced old folders are removed, and none while the objects are not s
   lists.Staging = [await aStaging("a")];
   lists.synced = false;
   await collectGarbage({ informers: informers as never, dropletsDir, cacheDir }, Date.now());
-  expect(await readdir(dropletsDir)).toHaveLength(5);
+  expect(await readdir(dropletsDir)).toHaveLength(8);
   lists.synced = true;
   await collectGarbage({ informers: informers as never, dropletsDir, cacheDir }, Date.now());
-  expect((await readdir(dropletsDir)).sort()).toEqual([".owner-named", "named", "young"]);
+  expect((await readdir(dropletsDir)).sort()).toEqual([".owner-named", ".unpack-running", "named", "young"]);
   expect((await readdir(cacheDir)).sort()).toEqual(["resting", "space-1.app-a"]);
   expect(
     planGarbageCollection(
