@@ -1,4 +1,4 @@
-// The webhook's server: what it answers to questions good and bad, and how its certificate is changed under a client's eyes.
+// The webhook server: responses to valid and invalid reviews, and certificate rotation while it serves.
 import { request } from "node:https";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { pino } from "pino";
@@ -75,8 +75,8 @@ const review = (more: object = {}): string =>
   });
 const REFUSED: AdmissionDecision = { allowed: false, code: 422, reason: "Invalid", message: "taken" };
 
-describe("the webhook's server", () => {
-  test("asks who decides, and tells the verdict", async () => {
+describe("webhook server", () => {
+  test("calls the handler and returns its decision", async () => {
     const asked: unknown[] = [];
     const server = await serve(async (given) => {
       asked.push(given);
@@ -106,7 +106,7 @@ describe("the webhook's server", () => {
     ]);
   });
 
-  test("lets through when the decision fails or is late", async () => {
+  test("allows the write when the decision fails or is late", async () => {
     const allowed = { response: { uid: "u1", allowed: true } };
     const failing = await serve(() => Promise.reject(new Error("not synced")));
     expect(JSON.parse((await ask(failing, { body: review() })).text)).toMatchObject(allowed);
@@ -123,14 +123,14 @@ describe("the webhook's server", () => {
     [413, { body: " ".repeat(8 * 1024 * 1024 + 1) }],
   ])("answers %i to what is no review", async (code, wish) => {
     const server = await serve(async () => REFUSED);
-    // A body that is not read to its end may end the connection before the answer is there.
+    // An unread body may close the connection before the response arrives.
     const answer = await ask(server, wish).catch((error: unknown) => ({
       code: ["ECONNRESET", "EPIPE"].includes((error as NodeJS.ErrnoException).code ?? "") ? 413 : 0,
     }));
     expect(answer.code).toBe(code);
   });
 
-  test("changes its certificate without a restart: the next handshake has the new one", async () => {
+  test("uses a new certificate from the next handshake on, without a restart", async () => {
     const server = await serve(async () => REFUSED);
     expect((await ask(server, { body: review() })).code).toBe(200);
     server.setCertificate(fresh.pair);

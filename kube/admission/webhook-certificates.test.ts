@@ -1,4 +1,4 @@
-// When which certificate of a webhook is made anew, over years of a clock that is an argument.
+// Rotation of webhook certificates over years of simulated time.
 import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
@@ -28,8 +28,8 @@ async function made(): Promise<WebhookCertificates> {
 const isSignedBy = (cert: string, by: string): boolean =>
   new X509Certificate(cert).verify(new X509Certificate(by).publicKey);
 
-describe("a webhook's certificates", () => {
-  test("are made when there are none, when they cannot be read, and when the authority has ended", async () => {
+describe("webhook certificates", () => {
+  test("are created when missing, unreadable or when the authority has expired", async () => {
     const held = await made();
     expect(planRotation(undefined, at(START))).toEqual({ step: "create" });
     expect(parseSecretData({ ...toSecretData(held), "tls.key": "bm9uc2Vuc2U=" })).toBeUndefined();
@@ -37,7 +37,7 @@ describe("a webhook's certificates", () => {
     expect(planRotation(held, at(START + 400 * DAY, held))).toEqual({ step: "create" });
   });
 
-  test("are read as they were written", async () => {
+  test("survive writing and parsing", async () => {
     const held = {
       ...(await made()),
       next: (await made()).authority,
@@ -46,7 +46,7 @@ describe("a webhook's certificates", () => {
     expect(parseSecretData(toSecretData(held))).toEqual(held);
   });
 
-  test("are good for every host, and are renewed for another one beside those", async () => {
+  test("cover every host, and are renewed for an additional one", async () => {
     const held = await made();
     expect(planRotation(held, at(START, held))).toMatchObject({ step: undefined });
     const more = { ...at(START, held), hosts: ["10.0.0.7"] };
@@ -58,7 +58,7 @@ describe("a webhook's certificates", () => {
     ]);
   });
 
-  test("a year and a half: nobody is ever served with what was not trusted long enough, and nothing served has ended", async () => {
+  test("over 18 months every served certificate is valid and was trusted long enough before", async () => {
     let held = await made();
     let trusted = caBundleOf(held);
     const steps: string[] = [];
@@ -68,7 +68,7 @@ describe("a webhook's certificates", () => {
         held = await applyRotationStep(plan.step, held, at(now), "webhook");
         steps.push(plan.step);
       }
-      // What is served now is trusted by one who has the bundle of a day ago.
+      // A client with yesterday's bundle trusts the served certificate.
       const authorities = trusted.split(/(?<=-----END CERTIFICATE-----\n)/);
       expect(
         authorities.some(
@@ -83,7 +83,7 @@ describe("a webhook's certificates", () => {
     expect(steps.filter((step) => step === "renew").length).toBeGreaterThan(3);
   });
 
-  test("a new authority does not sign before it is trusted, however long that takes", async () => {
+  test("a new authority does not sign before the configuration trusts it", async () => {
     const held = await made();
     const late = START + 300 * DAY;
     const prepared = await applyRotationStep(

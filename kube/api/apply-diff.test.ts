@@ -1,4 +1,4 @@
-// What counts as a difference between a plan and a live object, and what does not.
+// Differences between a draft and a live object that require an apply.
 import { describe, expect, it } from "vitest";
 import { needsApply } from "./apply-diff.ts";
 
@@ -57,11 +57,11 @@ const change = <T extends object>(object: T, edit: (copy: T & Record<string, nev
 };
 
 describe("needsApply", () => {
-  it("is false when only the server and others have added to it", () => {
+  it("is false when only the server and other managers added fields", () => {
     expect(needsApply(desired, live, fields)).toBe(false);
   });
 
-  it("is true when there is no object, or none of our fields on it", () => {
+  it("is true without a live object, or without our managedFields", () => {
     expect(needsApply(desired, undefined, undefined)).toBe(true);
     expect(needsApply(desired, live, undefined)).toBe(true);
   });
@@ -76,7 +76,7 @@ describe("needsApply", () => {
     ["a set value that is gone", (l) => l.spec.tags.shift()],
     ["one more item in a list with one owner", (l) => l.spec.atomic.push({ x: 2, defaulted: true })],
   ];
-  it.each(drifts)("sees drift of %s", (_what, edit) => {
+  it.each(drifts)("detects drift of %s", (_what, edit) => {
     expect(needsApply(desired, change(live, edit as never), fields)).toBe(true);
   });
 
@@ -95,11 +95,11 @@ describe("needsApply", () => {
     ],
     ["a longer atomic list", (d) => d.spec.atomic.push({ x: 2 })],
   ];
-  it.each(plans)("sees %s in the plan", (_what, edit) => {
+  it.each(plans)("detects %s in the draft", (_what, edit) => {
     expect(needsApply(change(desired, edit as never), live, fields)).toBe(true);
   });
 
-  it("sees a field that another writer has taken over", () => {
+  it("detects a field that another manager has taken over", () => {
     const { "f:selector": _taken, ...spec } = fields["f:spec"];
     expect(needsApply(desired, live, { ...fields, "f:spec": spec })).toBe(true);
   });

@@ -1,4 +1,4 @@
-// Errors about text that is not JSON do not quote it.
+// Errors about invalid JSON do not quote the text.
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { NotJson, parseJson } from "./parse-json.ts";
@@ -16,7 +16,7 @@ test.each(texts)("%s", (text) => {
   }
 });
 
-test("nor does a watch", async () => {
+test("a watch does not quote an invalid line", async () => {
   async function* body(): AsyncGenerator<Buffer> {
     yield Buffer.from('{"type":"ADDED"}\n');
     yield Buffer.from("hunter2\n");

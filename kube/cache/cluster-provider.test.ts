@@ -1,4 +1,4 @@
-// Clusters come, hang, change their credential and go; the others do not notice.
+// Clusters are engaged, hang, change credentials and are disengaged; others are unaffected.
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -86,7 +86,7 @@ const names = (provider: ClusterProvider, cluster: string): string[] | undefined
     .sort();
 
 describe("clusters", () => {
-  test("one that does not answer is given up in time, and holds nobody up", async () => {
+  test("an attempt without an answer fails at its deadline and delays no other cluster", async () => {
     const { provider } = scene(400);
     const east = await fake("a");
     provider.engage("west", at(await blackHole()));
@@ -97,11 +97,11 @@ describe("clusters", () => {
     expect(await provider.waitForAttempt("west")).toEqual({ phase: "failed", reason: "did not answer within 0.4 s" });
     east.put("b");
     await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a", "b"]));
-    // Nobody looks after what is not engaged.
+    // A cluster that is not engaged is not retried.
     expect([provider.find("west"), provider.find("unknown")]).toEqual([undefined, undefined]);
   });
 
-  test("one that failed is engaged when it is asked for again", async () => {
+  test("a failed cluster is engaged by the next call", async () => {
     const { provider } = scene();
     let broken = true;
     const east = await fake("a");
@@ -116,7 +116,7 @@ describe("clusters", () => {
     expect(await provider.waitForAttempt("east")).toEqual({ phase: "engaged" });
   });
 
-  test("disengaging is no deletion, ends its watches and leaves the others alone", async () => {
+  test("disengaging ends the cluster's watches, emits no deletion and leaves other clusters alone", async () => {
     const { provider, deleted, disengaged, engagements } = scene();
     const [east, west] = [await fake("a"), await fake("b")];
     provider.engage("east", at(east.url));
@@ -134,7 +134,7 @@ describe("clusters", () => {
     expect(engagements).toHaveLength(2);
   });
 
-  test("the same hash changes nothing, another one begins anew", async () => {
+  test("the same hash is a no-op, another one engages the cluster again", async () => {
     const { provider, deleted, engagements, disengaged } = scene();
     const east = await fake("a");
     provider.engage("east", at(east.url, "one"));
@@ -148,7 +148,7 @@ describe("clusters", () => {
     expect([engagements.length, disengaged, deleted, names(provider, "east")]).toEqual([2, ["east"], [], ["a"]]);
   });
 
-  test("one that is disengaged while it is being engaged leaves nothing behind", async () => {
+  test("a cluster disengaged while it is engaging leaves nothing behind", async () => {
     const { provider, disengaged } = scene(60_000);
     const closed = vi.fn();
     const url = await blackHole();

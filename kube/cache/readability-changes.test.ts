@@ -1,4 +1,4 @@
-// When something comes out of sight or back, whoever reads it is told: also when one watch takes the place of many, or many of one.
+// Readability changes are reported, also when one watch replaces many or many replace one.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { KubeObject } from "../api/object.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
@@ -34,7 +34,7 @@ function halfBlind() {
   return { store, hole };
 }
 
-test("a namespace goes and comes back", () => {
+test("a namespace parks and resumes", () => {
   const { store, hole } = halfBlind();
   const told = follow(store);
   hole.setState("watching");
@@ -47,7 +47,7 @@ test("a namespace goes and comes back", () => {
   expect(told()).toBe(1);
 });
 
-test("a namespace that could not be seen and is gone stands in nobody's way any more", () => {
+test("a parked namespace that is removed no longer counts", () => {
   const { store } = halfBlind();
   const told = follow(store);
   store.removeNamespace("hole", "deleted");
@@ -56,7 +56,7 @@ test("a namespace that could not be seen and is gone stands in nobody's way any 
   expect(told()).toBe(0);
 });
 
-test("a namespace that is seen again because everything is", () => {
+test("a namespace is readable again because the cluster-wide watch is", () => {
   const { store } = halfBlind();
   const told = follow(store);
   store.setState("watching");
@@ -66,7 +66,7 @@ test("a namespace that is seen again because everything is", () => {
   expect(told()).toBe(1);
 });
 
-test("what could not be seen at all when the listening began", () => {
+test("a store that was unreadable at the start resumes", () => {
   const store = newStore();
   store.setState("parked", "Forbidden");
   const told = follow(store);
@@ -76,7 +76,7 @@ test("what could not be seen at all when the listening began", () => {
   expect(told()).toBe(1);
 });
 
-test("what could not be seen at all, and is now namespace by namespace", () => {
+test("an unreadable store resumes namespace by namespace", () => {
   const store = newStore();
   store.replace([], "1");
   const told = follow(store);

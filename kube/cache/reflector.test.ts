@@ -1,4 +1,4 @@
-// The reflector's contract on a scripted HTTP server: every way in which a list or a watch can fail, and a model test over all of them.
+// The reflector against a scripted HTTP server: every failure of list and watch, and a model test over all of them.
 import fc from "fast-check";
 import { pino } from "pino";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -65,7 +65,7 @@ const sees = (b: Bench, ...names: string[]) =>
   b.until(() => b.informers.store(Thing).synced && JSON.stringify(b.names()) === JSON.stringify(names));
 
 describe("reflector", () => {
-  it("throws NotSynced before the first list, then has every page with kind, without managedFields", async () => {
+  it("throws NotSynced before the first list, then holds every page with kind and without managedFields", async () => {
     const b = await bench({}, (fake) => {
       for (let i = 0; i < 1203; i++) fake.put(`t${i}`);
     });
@@ -79,7 +79,7 @@ describe("reflector", () => {
     expect(() => Object.assign(first.metadata, { name: "other" })).toThrow(TypeError);
   });
 
-  it("follows changes in order and tells when a version is reached", async () => {
+  it("applies changes in order and resolves waits for a version", async () => {
     const b = await bench();
     await b.informers.waitSynced(5_000);
     const store = b.informers.store(Thing);
@@ -94,7 +94,7 @@ describe("reflector", () => {
     expect(await store.waitForVersion(String(Number(b.fake.version) + 1), 30)).toBe(false);
   });
 
-  it("counts bookmarks as reached and goes on from them", async () => {
+  it("resumes from bookmarks", async () => {
     const b = await bench({ shortWatchMs: 0 });
     await b.informers.waitSynced(5_000);
     await b.until(() => b.fake.countRequests("watch") === 1);
@@ -108,7 +108,7 @@ describe("reflector", () => {
     expect(b.fake.countRequests("list")).toBe(1);
   });
 
-  it("waits for a uid to be gone or terminating", async () => {
+  it("waits until a uid is deleted or terminating", async () => {
     const b = await bench({}, (fake) => void fake.put("a"));
     await b.informers.waitSynced(5_000);
     const store = b.informers.store(Thing);
@@ -161,7 +161,7 @@ describe("reflector", () => {
     await b.until(() => b.fake.requests.length >= 4);
     const begin = performance.now();
     await b.until(() => performance.now() - begin > 400);
-    // 40, 80, 160, 300 ms: a hot loop would make hundreds. The first 410 is free of delay, and lists come along with watches.
+    // 40, 80, 160, 300 ms: a hot loop would send hundreds. The first 410 has no delay, and each watch may need a list.
     expect(b.fake.requests.length).toBeLessThan(24);
     b.fake.fault("watch", undefined);
     b.fake.fault("list", undefined);
@@ -185,7 +185,7 @@ describe("reflector", () => {
     expect(b.fake.countRequests("list")).toBe(1);
   });
 
-  it("goes on from the last version after a broken connection, without a list", async () => {
+  it("resumes at the last version after a broken connection, without a list", async () => {
     const b = await bench();
     await b.informers.waitSynced(5_000);
     await b.until(() => b.fake.countRequests("watch") === 1);
@@ -199,15 +199,15 @@ describe("reflector", () => {
     expect(b.deleted).toEqual(["a"]);
   });
 
-  it("notices a silent peer", async () => {
+  it("detects a silent peer", async () => {
     const b = await bench({ watchSeconds: [0, 0], graceMs: 100 });
     await b.informers.waitSynced(5_000);
-    // Nothing is sent and nothing is closed: only the stall clock can tell.
+    // Nothing is sent or closed: only the stall timeout can detect it.
     await b.until(() => b.fake.countRequests("watch") >= 2);
     expect(b.fake.countRequests("list")).toBe(1);
   });
 
-  it("lists again after 410 and synthesises the deletions it missed", async () => {
+  it("lists again after 410 and emits missed deletions", async () => {
     const b = await bench({ shortWatchMs: 0 }, (fake) => ["a", "b"].forEach((name) => fake.put(name)));
     await sees(b, "a", "b");
     await b.until(() => b.fake.countRequests("watch") === 1);
@@ -251,7 +251,7 @@ describe("reflector", () => {
     },
   );
 
-  it("stays parked without flicker while lists are allowed and watches are not", async () => {
+  it("stays parked without flicker while list is allowed and watch is not", async () => {
     const b = await bench({}, (fake) => void fake.put("a"));
     await sees(b, "a");
     const store = b.informers.store(Thing);
@@ -268,7 +268,7 @@ describe("reflector", () => {
     expect(b.deleted).toEqual([]);
   });
 
-  it("reads its credential anew after a 401, once, before it parks", async () => {
+  it("renews its credential once after a 401 before it parks", async () => {
     const fake = await startFakeCollection();
     fake.put("a");
     let isStale = true;
@@ -297,7 +297,7 @@ describe("reflector", () => {
     expect(renewals).toBe(2);
   });
 
-  it.each(["park", "stop", "retry"] as const)("does as the watch's own handler says: %s", async (verdict) => {
+  it.each(["park", "stop", "retry"] as const)("follows the watch's onError: %s", async (verdict) => {
     const b = await bench();
     const heard: unknown[] = [];
     b.fake.fault("list", refuse(verdict === "retry" ? 403 : 500, "Whatever"));
@@ -308,12 +308,12 @@ describe("reflector", () => {
     await b.until(() => store.state === { park: "parked", stop: "stopped", retry: "backoff" }[verdict]);
     expect(heard.length).toBeGreaterThan(0);
     expect(() => store.list()).toThrow(verdict === "park" ? NotPermitted : NotSynced);
-    // Whoever asks for a list of what has ended is not kept waiting.
+    // A relist of a stopped watch resolves at once.
     b.fake.fault("list", undefined);
     if (verdict === "stop") await b.informers.relist(Thing);
   });
 
-  it("wake looks at a parked watch at once", async () => {
+  it("retryNow retries a parked watch at once", async () => {
     const b = await bench({ parked: { minMs: 60_000, maxMs: 60_000, jitter: 0 } }, (fake) =>
       fake.fault("list", refuse(403, "Forbidden")),
     );
@@ -324,7 +324,7 @@ describe("reflector", () => {
     await sees(b, "a");
   });
 
-  it("keeps managedFields of a manager that somebody asks for later, after one more list, and tells nobody of a change", async () => {
+  it("keeps managedFields of a manager requested later, after one more list and without events", async () => {
     const b = await bench({}, (fake) => void fake.put("a"));
     await sees(b, "a");
     const changes: string[] = [];
@@ -342,14 +342,14 @@ describe("reflector", () => {
     expect(changes).toEqual(["added"]);
   });
 
-  it("a list that was under way when fields were asked for does not count", async () => {
+  it("a list that started before the request does not count", async () => {
     const b = await bench({}, (fake) => void fake.put("a"));
     await b.until(() => b.fake.countRequests("list") === 1);
     await b.informers.ensure(Thing, { keepFieldsOf: ["applier"] }).fieldsKept;
     expect(b.informers.store(Thing).list()[0]?.metadata.managedFields).toHaveLength(1);
   });
 
-  it("shares a watch, lets it linger after its last user, and starts a new one after that", async () => {
+  it("shares a watch, keeps it for lingerMs after its last user, and starts a new one after that", async () => {
     const b = await bench();
     const second = b.informers.ensure(Thing);
     await b.informers.waitSynced(5_000);
@@ -365,7 +365,7 @@ describe("reflector", () => {
     expect(() => b.informers.read.list({ ...Thing, plural: "others" })).toThrow("others.test is not watched");
   });
 
-  it("model: after any sequence of faults and writes the store equals the server, and every object is added and deleted in turn", async () => {
+  it("model: after any sequence of faults and writes the store equals the server, and additions and deletions of an object alternate", async () => {
     const step = fc.oneof(
       {
         weight: 4,

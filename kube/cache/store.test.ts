@@ -27,7 +27,7 @@ function store(objects: KubeObject[] = []) {
 }
 
 describe("store", () => {
-  it("finds by key, uid, namespace, labels and index, and follows changes of all of them", () => {
+  it("reads by key, uid, namespace, labels and index, also after changes of each", () => {
     const { made } = store([
       thing("a1", { tier: "x+y" }),
       thing("a2", { tier: "y", color: "red" }),
@@ -56,7 +56,7 @@ describe("store", () => {
     expect(() => made.byIndex("nope", "x")).toThrow("known: kube/namespace, tier");
   });
 
-  it("tells a recreation as deletion and addition", () => {
+  it("emits a recreation as deletion and addition", () => {
     const { made } = store([thing("a")]);
     const seen: string[] = [];
     made.onChange(({ type, object }) => seen.push(`${type} ${object.metadata.uid}`));
@@ -77,7 +77,7 @@ describe("store", () => {
     expect(faults.map(String)).toEqual(["Error: bad index", "Error: bad listener"]);
   });
 
-  it("does not wait when the version is reached, and a stopped store lets all waiters go", async () => {
+  it("does not wait for a reached version, and resolves all waiters when stopped", async () => {
     const { made } = store([thing("a")]);
     expect(await made.waitForVersion("1", 0)).toBe(true);
     const waiting = made.waitForVersion(String(version + 1000), 60_000);

@@ -1,4 +1,4 @@
-// Connections with certificates of callers are kept for a bounded number of them.
+// Connection pools of client certificates are bounded in number.
 import { afterEach, expect, test } from "vitest";
 import { type AgentPair, type Agents, createAgents, MAX_CERTIFICATES } from "./agents.ts";
 
@@ -11,7 +11,7 @@ const certificate = (number: number): { cert: string; key: string } => ({
 });
 const isClosed = ({ requests, streams }: AgentPair): boolean[] => [requests.closed, streams.closed];
 
-test("the one that was not used for longest is closed when there are too many, and the connections without one never", () => {
+test("closes the least recently used pool beyond the bound, but never the pool without a certificate", () => {
   agents = createAgents({});
   const plain = agents.forCertificate();
   const pairs = Array.from(
@@ -30,7 +30,7 @@ test("the one that was not used for longest is closed when there are too many, a
   expect(agents.forCertificate(certificate(1))).not.toBe(pairs[1]);
 });
 
-test("nobody gets the connection of another: certificate and key both count", () => {
+test("a pool belongs to one certificate and key", () => {
   agents = createAgents({});
   const pair = agents.forCertificate({ cert: "cert", key: "key" });
   expect(agents.forCertificate({ cert: "cert", key: "key" })).toBe(pair);
@@ -43,7 +43,7 @@ test("nobody gets the connection of another: certificate and key both count", ()
     expect(agents.forCertificate(other)).not.toBe(pair);
 });
 
-test("all end together", async () => {
+test("close ends all pools", async () => {
   agents = createAgents({});
   const pairs = [agents.forCertificate(), agents.forCertificate(certificate(1)), agents.forCertificate(certificate(2))];
   await agents.close();

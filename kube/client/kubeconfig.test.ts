@@ -1,4 +1,4 @@
-// Kubeconfigs of every kind of user, and what is said of broken ones.
+// Kubeconfigs with every kind of user, and errors of broken ones.
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ it("reads tokens, certificates, files and contexts", async () => {
   expect(typeof auth === "function" && (await auth())).toEqual({ headers: { authorization: "Bearer from-file" } });
 });
 
-it("leaves exec plugins to the library", async () => {
+it("delegates exec plugins to the library", async () => {
   const plugin = join(dir, "plugin");
   await writeFile(
     plugin,
@@ -65,7 +65,7 @@ it("leaves exec plugins to the library", async () => {
   });
 });
 
-it("says what is wrong, and where, without quoting credentials", async () => {
+it("names the error and its place without quoting credentials", async () => {
   const file = join(dir, "bad");
   await writeFile(file, config({ token: ["secret-token"] }));
   const message = await loadKubeconfig({ path: file }).then(() => expect.unreachable(), String);
@@ -77,7 +77,7 @@ it("says what is wrong, and where, without quoting credentials", async () => {
   await expect(loadKubeconfig({ path: join(dir, "absent") })).rejects.toThrow("cannot be used");
 });
 
-it("quotes nothing of a file that is no YAML", async () => {
+it("quotes nothing of a file that is not YAML", async () => {
   await writeFile(join(dir, "broken"), "users:\n- name: u\n  user: {token: hunter2\n");
   const error = (await loadKubeconfig({ path: join(dir, "broken") }).catch((thrown: unknown) => thrown)) as Error;
   expect(error.message).toMatch(/cannot be used/);

@@ -1,4 +1,4 @@
-// Requests by what they do: a review is a POST and yet no write.
+// Classification of requests: a review is a POST, but no write.
 import { expect, test } from "vitest";
 import { requestKind } from "./request-kind.ts";
 

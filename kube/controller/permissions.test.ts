@@ -1,4 +1,4 @@
-// From what controllers declare to RBAC rules: enough, and no more.
+// RBAC rules from controller definitions: sufficient and minimal.
 import { expect, test } from "vitest";
 import { ConfigMap, Namespace, Secret, Service } from "../api/builtin.ts";
 import { defineController, watch } from "./controller.ts";
@@ -7,7 +7,7 @@ import { toResourceRules } from "../rbac/resource-rules.ts";
 
 const Gadget = { group: "machinery.example", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true };
 
-test("a controller needs what its definition implies, and what it declares besides", () => {
+test("a controller needs the permissions that its definition implies and declares", () => {
   const controller = defineController({
     name: "gadget",
     for: Gadget,
@@ -30,14 +30,14 @@ test("a controller needs what its definition implies, and what it declares besid
   ]);
 });
 
-test("a controller that writes no status gets no right on it", () => {
+test("a controller without a status gets no permission on it", () => {
   const controller = defineController({ name: "quiet", for: Service, writesStatus: false, reconcile: () => ({}) });
   expect(toResourceRules(permissionsOf(controller))).toEqual([
     { apiGroups: [""], resources: ["services"], verbs: ["get", "list", "watch", "patch"] },
   ]);
 });
 
-test("what is given on all objects is not given again by name", () => {
+test("a verb granted on all objects is not granted again by name", () => {
   expect(
     toResourceRules([
       { resource: Secret, verbs: ["get", "create"] },

@@ -1,4 +1,4 @@
-// Status patches and merge patches: exactly what differs, and nothing when nothing does.
+// Status patches and merge patches contain exactly the differences.
 import { describe, expect, it } from "vitest";
 import { mergeDiff, mergeDiffNamed } from "../api/merge-diff.ts";
 import type { KubeObject } from "../api/object.ts";
@@ -15,7 +15,7 @@ const object = (status: unknown, generation = 1): KubeObject => ({
 });
 
 describe("planStatus", () => {
-  it("writes everything the first time, with the version when conditions change", () => {
+  it("writes everything the first time, with resourceVersion when conditions change", () => {
     expect(
       planStatus({
         object: object(undefined),
@@ -34,7 +34,7 @@ describe("planStatus", () => {
     });
   });
 
-  it("is undefined when nothing differs, whatever others have put there", () => {
+  it("is undefined without a difference, whatever others have added", () => {
     const status = { a: { b: 1 }, observedGeneration: 1, foreign: 2, conditions: [{ type: "Other" }, old] };
     expect(
       planStatus({
@@ -47,7 +47,7 @@ describe("planStatus", () => {
     ).toBeUndefined();
   });
 
-  it("keeps the transition time while the status stays, and other conditions where they are", () => {
+  it("keeps the transition time while the status is unchanged, and the order of other conditions", () => {
     const status = { observedGeneration: 1, conditions: [{ type: "Other" }, old] };
     expect(
       planStatus({
@@ -73,7 +73,7 @@ describe("planStatus", () => {
     ).toMatchObject({ status: { conditions: [{}, { lastTransitionTime: "2026-01-02T03:04:05Z" }] } });
   });
 
-  it("writes fields without a version when the conditions stay, and removes what is undefined", () => {
+  it("writes fields without resourceVersion when conditions are unchanged, and removes undefined ones", () => {
     const status = { a: 1, gone: 1, observedGeneration: 1, conditions: [old] };
     expect(
       planStatus({
@@ -101,7 +101,7 @@ describe("mergeDiff", () => {
     expect(mergeDiff(live, wanted)).toEqual(patch);
   });
 
-  it("leaves what is not named", () => {
+  it("leaves unnamed fields alone", () => {
     expect(mergeDiffNamed({ a: 1, b: 2 }, { a: 3, c: undefined })).toEqual({ a: 3 });
     expect(mergeDiffNamed({ a: 1 }, undefined)).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-// What was read by key is confirmed by one live read each; a stale view is told before it does harm.
+// Reads by key are verified by one live read each, so that a stale cache is detected before a write.
 import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../client/client.ts";
 import { createReadSet } from "./read-set.ts";
@@ -24,7 +24,7 @@ function inputs(cached: KubeObject | undefined, live: KubeObject | undefined) {
   return { ...recorded, find };
 }
 
-test("what is as it was read is confirmed, with one read an object", async () => {
+test("unchanged objects verify, with one read each", async () => {
   const { read, verify, find } = inputs(thing("1"), thing("1"));
   read.find(Thing, key);
   read.find(Thing, key);
@@ -37,26 +37,26 @@ test.each([
   ["has changed", thing("1"), thing("2")],
   ["is gone", thing("1"), undefined],
   ["has appeared", undefined, thing("1")],
-])("what %s is not", async (_what, cached, live) => {
+])("an object that %s does not verify", async (_what, cached, live) => {
   const { read, verify } = inputs(cached, live);
   read.find(Thing, key);
   await expect(verify()).rejects.toBeInstanceOf(NotSynced);
 });
 
-test("what we have written ourselves since is as it should be", async () => {
+test("an object that we have written since verifies", async () => {
   const { read, add, verify } = inputs(thing("1"), thing("2"));
   read.find(Thing, key);
   add(Thing, thing("2"));
   await verify();
 });
 
-test("nothing is asked of the server before", () => {
+test("nothing is read from the server before verify", () => {
   const { read, find } = inputs(thing("1"), thing("1"));
   read.find(Thing, key);
   expect(find).not.toHaveBeenCalled();
 });
 
-test("the server is asked with a deadline, and not about everything at once", async () => {
+test("live reads have a deadline and bounded concurrency", async () => {
   let open = 0;
   let most = 0;
   const deadlines: number[] = [];

@@ -1,4 +1,4 @@
-// How replicas that do the same work leave each other alone: no second try at a version that was refused, no child set back by one who sees the past.
+// Replicas with stale caches do not fight: no retry at a rejected version, no child overwritten from an old owner.
 import pino from "pino";
 import { expect, test, vi } from "vitest";
 import { createOwnedObjects } from "./owned-objects.ts";
@@ -108,7 +108,7 @@ function copying(
   });
 }
 
-test("a version at which a patch was refused is not tried again before the cache has another", async () => {
+test("a rejected version is not retried before the cache has a newer one", async () => {
   const things = filled(Thing, thing("1", "x"));
   const patch = vi.fn(async () => {
     throw new KubeError({ code: 409, reason: "Conflict" });
@@ -121,7 +121,7 @@ test("a version at which a patch was refused is not tried again before the cache
   expect(patch).toHaveBeenCalledTimes(2);
 });
 
-test("a child that another replica has brought on is not set back by one whose owner is old", async () => {
+test("a child written by another replica is not overwritten from a stale owner", async () => {
   const things = filled(Thing, thing("1", "old"));
   const parts = filled(Part, part("1", "old"));
   const apply = vi.fn(async () => part("9", "new"));
@@ -133,7 +133,7 @@ test("a child that another replica has brought on is not set back by one whose o
   expect(apply).not.toHaveBeenCalled();
 });
 
-test("a child that another replica has brought on is not set back by one that has just begun, nor by one that knows an older wish", async () => {
+test("a child written by another replica is not overwritten by a new process, nor by one with an older draft", async () => {
   const apply = vi.fn(async () => part("9", "new"));
   const client = { patch: async () => thing("1", "old"), find: async () => thing("5", "new"), apply };
   const fresh = copying(filled(Thing, thing("1", "old")), filled(Part, part("6", "new")), client);
@@ -147,7 +147,7 @@ test("a child that another replica has brought on is not set back by one that ha
   expect(apply).not.toHaveBeenCalled();
 });
 
-test("a child that nobody else has written since is changed without a question", async () => {
+test("a child without another writer is changed without a live read", async () => {
   const things = filled(Thing, thing("1", "old"));
   const parts = filled(Part, part("1", "old"));
   const find = vi.fn(async () => undefined);
@@ -219,21 +219,21 @@ function listing(names: readonly string[], refused: Readonly<Record<string, Erro
 const stale: KubeObject = { ...part("3", "x"), metadata: { ...part("3", "x").metadata, name: "stale", uid: "u9" } };
 const invalid = new KubeError({ code: 422, reason: "Invalid", message: "b is not valid" });
 
-test("a child that is refused holds up neither the others nor what is to be pruned", async () => {
+test("a rejected child stops neither its siblings nor the pruning", async () => {
   const { reconciler, done, condition } = listing(["b", "c"], { b: invalid }, [stale]);
   await expect(reconciler.reconcile(key)).rejects.toBe(invalid);
   expect(done).toEqual(["apply c", "delete stale"]);
   expect(condition()).toMatchObject({ reason: "Invalid", message: "b is not valid" });
 });
 
-test("of several refusals all are told, and the status says each", async () => {
+test("the status lists every rejected child", async () => {
   const forbidden = new KubeError({ code: 403, reason: "Forbidden", message: "c is forbidden" });
   const { reconciler, condition } = listing(["b", "c"], { b: invalid, c: forbidden }, []);
   await expect(reconciler.reconcile(key)).rejects.toMatchObject({ errors: [invalid, forbidden] });
   expect(condition()).toMatchObject({ reason: "Invalid", message: "b is not valid; c is forbidden" });
 });
 
-test("what was only outrun is tried again, beside what waits for somebody", async () => {
+test("a stale read is retried, also beside an error that waits", async () => {
   const conflict = new KubeError({ code: 409, reason: "Conflict", message: "changed meanwhile" });
   const taken: KubeObject = {
     ...stale,

@@ -1,4 +1,4 @@
-// When a controller begins: once all that it reads is seen at the same time, and then with everything there is.
+// A controller starts when all its caches are synced at the same time, and then enqueues every object.
 import pino from "pino";
 import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../client/client.ts";
@@ -60,21 +60,21 @@ function begin(more: { settled?: Promise<void> } = {}) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a kind that is lost again while another is waited for is waited for too", async () => {
+test("a cache that parks while another syncs delays the start", async () => {
   const { things, claims, worked, run, show, hide, stop } = begin();
   hide(claims);
   show(things, one);
   hide(things);
   show(claims);
   await turn();
-  // What is the same as before is told to nobody.
+  // Objects unchanged after a resync emit no event.
   show(things, one);
   await run.synced;
   await vi.waitFor(() => expect(worked).toEqual(["one"]));
   await stop();
 });
 
-test("a kind that is lost in the last moment is waited for too", async () => {
+test("a cache that parks at the last moment delays the start", async () => {
   const settling = Promise.withResolvers<void>();
   const { things, claims, worked, run, show, hide, stop } = begin({ settled: settling.promise });
   show(things, one);
@@ -90,7 +90,7 @@ test("a kind that is lost in the last moment is waited for too", async () => {
   await stop();
 });
 
-test("who is stopped before that has not begun", async () => {
+test("stopping before the sync rejects synced", async () => {
   const { things, run, show, stop } = begin();
   show(things, one);
   await stop();

@@ -1,4 +1,4 @@
-// A key that is outrun for long: its watch is opened anew, people are told once, and it is not tried ever more seldom.
+// A key with a lasting stale cache: its watch is reopened, it is reported once, and its retry delay is bounded.
 import pino from "pino";
 import { expect, test, vi } from "vitest";
 import { createStaleCacheMonitor } from "./stale-cache-monitor.ts";
@@ -11,34 +11,34 @@ function begin() {
     { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) },
   );
   const recheck = vi.fn();
-  const standstill = createStaleCacheMonitor({ reopen: recheck, log, now: () => at });
-  const outrunAt = (seconds: number, key = "one/a", resource = "things"): string => {
+  const monitor = createStaleCacheMonitor({ reopen: recheck, log, now: () => at });
+  const staleAt = (seconds: number, key = "one/a", resource = "things"): string => {
     at = seconds * 1000;
-    return standstill.recordStale(key, resource).kind;
+    return monitor.recordStale(key, resource).kind;
   };
-  return { standstill, outrunAt, recheck, lines };
+  return { monitor, staleAt, recheck, lines };
 }
 
-test("for a moment it is nothing", () => {
-  const { standstill, outrunAt, recheck, lines } = begin();
-  expect([outrunAt(0), outrunAt(1), outrunAt(4)]).toEqual(["retry", "retry", "retry"]);
-  standstill.clear("one/a");
-  expect(outrunAt(60)).toBe("retry");
-  expect([recheck.mock.calls, lines, standstill.staleKinds]).toEqual([[], [], []]);
+test("a short lag has no effect", () => {
+  const { monitor, staleAt, recheck, lines } = begin();
+  expect([staleAt(0), staleAt(1), staleAt(4)]).toEqual(["retry", "retry", "retry"]);
+  monitor.clear("one/a");
+  expect(staleAt(60)).toBe("retry");
+  expect([recheck.mock.calls, lines, monitor.staleKinds]).toEqual([[], [], []]);
 });
 
-test("when it lasts the watch is opened anew, now and then, whatever the number of keys", () => {
-  const { outrunAt, recheck } = begin();
+test("a longer lag reopens the watch at intervals, whatever the number of keys", () => {
+  const { staleAt, recheck } = begin();
   for (const seconds of [0, 5, 10, 20, 34, 35, 64, 65])
-    for (const key of ["one/a", "one/b"]) expect(outrunAt(seconds, key)).toBe(seconds < 5 ? "retry" : "requeue");
+    for (const key of ["one/a", "one/b"]) expect(staleAt(seconds, key)).toBe(seconds < 5 ? "retry" : "requeue");
   expect(recheck.mock.calls).toEqual([["things"], ["things"], ["things"]]);
 });
 
-test("then people are told, until it gets on", () => {
-  const { standstill, outrunAt, lines } = begin();
-  for (const seconds of [0, 29, 30, 40]) outrunAt(seconds);
+test("a lasting lag is reported until the key succeeds", () => {
+  const { monitor, staleAt, lines } = begin();
+  for (const seconds of [0, 29, 30, 40]) staleAt(seconds);
   expect(lines).toMatchObject([{ key: "one/a", resource: "things", seconds: 30 }]);
-  expect(standstill.staleKinds).toEqual(["things"]);
-  standstill.clear("one/a");
-  expect(standstill.staleKinds).toEqual([]);
+  expect(monitor.staleKinds).toEqual(["things"]);
+  monitor.clear("one/a");
+  expect(monitor.staleKinds).toEqual([]);
 });

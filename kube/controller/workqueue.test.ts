@@ -1,4 +1,4 @@
-// The queue on a clock of the test's own, and against a model.
+// The workqueue on a fake clock, and against a model.
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWorkqueue, LOW_PRIORITY, type RequeueAction, type Workqueue } from "./workqueue.ts";
@@ -31,7 +31,7 @@ function harness(workers: number) {
 }
 
 describe("queue", () => {
-  it("hands out each key once, and once more when added during work", async () => {
+  it("processes each key once, and once more when added during processing", async () => {
     const { queue, order, running, finish, settle } = harness(2);
     queue.add("a");
     queue.add("a");
@@ -48,7 +48,7 @@ describe("queue", () => {
     expect(order).toEqual(["a", "a"]);
   });
 
-  it("serves high priority first, first come first served inside one, and raises a waiting key", async () => {
+  it("serves by priority, then by arrival, and raises a waiting key", async () => {
     const { queue, order, finish, settle } = harness(1);
     queue.add("busy");
     await settle();
@@ -74,7 +74,7 @@ describe("queue", () => {
     expect(queue.depth).toBe(0);
   });
 
-  it("does not lose an immediate add behind a delayed one made during work", async () => {
+  it("does not lose an immediate add behind a delayed one during processing", async () => {
     const { queue, order, finish, settle } = harness(1);
     queue.add("a");
     await settle();
@@ -104,7 +104,7 @@ describe("queue", () => {
     expect(queue.depth).toBe(0);
   });
 
-  it("limits the retries of all keys together to the bucket", async () => {
+  it("limits the retries of all keys by the bucket", async () => {
     let tries = 0;
     const queue = createWorkqueue({
       workers: 200,
@@ -115,13 +115,13 @@ describe("queue", () => {
     });
     for (let i = 0; i < 150; i++) queue.add(`k${i}`);
     await vi.advanceTimersByTimeAsync(10_000);
-    // 150 first tries, 100 from the bucket, 10 a second after that.
+    // 150 first attempts, 100 from the bucket, then 10 per second.
     expect(tries).toBeGreaterThanOrEqual(345);
     expect(tries).toBeLessThanOrEqual(351);
     await queue.close();
   });
 
-  it("closes cleanly: waits for work, drops the rest, takes no more", async () => {
+  it("close waits for processing, drops waiting keys and accepts no more", async () => {
     const { queue, order, finish, settle } = harness(1);
     queue.add("a");
     queue.add("b");
@@ -138,7 +138,7 @@ describe("queue", () => {
     expect(order).toEqual(["a"]);
   });
 
-  it("model: whatever happens, every added key is worked on after its last add, never twice at once", async () => {
+  it("model: every key is processed after its last add, never twice at the same time", async () => {
     const key = fc.constantFrom("a", "b", "c", "d");
     const action = fc.oneof(
       fc.record({

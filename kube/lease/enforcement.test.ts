@@ -1,4 +1,4 @@
-// What a replica reports when its life, or its sight, is interrupted: each life reports everything, also what it could not see when it began.
+// Reports of a replica across rejoins and parked watches: each new Lease reports every object.
 import pino from "pino";
 import { expect, test } from "vitest";
 import type { ConfigMap } from "../api/builtin.ts";
@@ -56,7 +56,7 @@ function begin(first: string | undefined) {
   };
 }
 
-test("a new life that begins while nothing can be seen reports all once it can", async () => {
+test("a new Lease while nothing is readable reports every object once it is", async () => {
   const { store, start, live, reports, faults, end } = begin("first");
   store.setState("watching");
   store.replace([rule("a")], "1");
@@ -75,7 +75,7 @@ test("a new life that begins while nothing can be seen reports all once it can",
   expect(faults).toEqual([]);
 });
 
-test("what is in sight is reported although other namespaces are not, and those when they are, in the life of then", async () => {
+test("readable namespaces are reported at once, others under the Lease of the time when they become readable", async () => {
   const { store, start, live, reports, faults, end } = begin("first");
   store.switchToNamespaces();
   const [a, b] = [store.namespaceStore("a"), store.namespaceStore("b")];
@@ -101,7 +101,7 @@ test("what is in sight is reported although other namespaces are not, and those 
   expect(faults).toEqual([]);
 });
 
-test("who is no member takes things in, reports nothing and complains of nothing", async () => {
+test("a process that is no member applies objects and reports nothing, without errors", async () => {
   const { store, start, live, reports, faults, end } = begin(undefined);
   store.setState("watching");
   store.replace([rule("a")], "1");

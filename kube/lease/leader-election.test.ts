@@ -1,11 +1,11 @@
-// A candidate does not give up for a fault of its own process. What an API server makes of Leases is tested in test/conformance/kube.
+// Leader election survives local faults. Leases on an API server are tested in test/conformance/kube.
 import pino from "pino";
 import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/errors.ts";
 import { runLeaderElection } from "./leader-election.ts";
 
-test("a credential that cannot be read once ends no candidacy", async () => {
+test("an unreadable credential does not end the candidacy", async () => {
   const stop = new AbortController();
   const terms: number[] = [];
   let asked = 0;
@@ -69,7 +69,7 @@ function server() {
 
 const options = { namespace: "one", name: "lead", identity: "a", log: pino({ level: "silent" }) };
 
-test("a renewal that took effect and was not answered ends no term", async () => {
+test("a successful renewal without an answer does not end the term", async () => {
   const { state, client } = server();
   const stop = new AbortController();
   const ended = await new Promise<boolean>((resolve) => {
@@ -91,7 +91,7 @@ test("a renewal that took effect and was not answered ends no term", async () =>
   await vi.waitFor(() => expect(state.spec.holderIdentity).toBe(""));
 });
 
-test("leading that was given back although nobody heard the last renewal is taken over at once", async () => {
+test("a lease released after an unanswered renewal can be acquired at once", async () => {
   const { state, client } = server();
   const stop = new AbortController();
   await runLeaderElection({
@@ -111,7 +111,7 @@ test.each([
   ["another process holds it", { holderIdentity: "b", leaseTransitions: 1 }, "first"],
   ["it was ours again, in a later term", { holderIdentity: "a", leaseTransitions: 2 }, "first"],
   ["it was made anew", { holderIdentity: "a", leaseTransitions: 0 }, "second"],
-])("a term ends when its Lease was written: %s", async (_what, spec, uid) => {
+])("a term ends when another writer changes its Lease: %s", async (_what, spec, uid) => {
   const { state, client } = server();
   const stop = new AbortController();
   await runLeaderElection({
@@ -128,7 +128,7 @@ test.each([
   expect(state).toMatchObject({ spec, version: 100 });
 });
 
-test("no renewal is waited for longer than the term lasts", async () => {
+test("a renewal does not outlast the term", async () => {
   const { client } = server();
   const stop = new AbortController();
   const renewMs = 300;

@@ -1,4 +1,4 @@
-// Which bindings are heard as news of our own rights.
+// Bindings that change our own permissions.
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RoleBinding } from "../api/builtin.ts";

@@ -1,4 +1,4 @@
-// RBAC answers as kube-apiserver gives them, and the index stays right through changes.
+// RBAC decisions equal kube-apiserver's, and the index stays correct through changes.
 import { describe, expect, it } from "vitest";
 import { compactRules, covers, describeRule, missingRules } from "./covers.ts";
 import { rulesAllow } from "./match.ts";
@@ -70,7 +70,7 @@ describe("escalation", () => {
   ])("%s", (_name, owned, wanted, expected) => {
     expect(covers(owned, wanted)).toBe(expected);
   });
-  it("says what is missing", () => {
+  it("describes missing rules", () => {
     const missing = missingRules([pods], [{ ...pods, verbs: ["get", "create", "delete"] }]);
     expect(compactRules(missing).map(describeRule)).toEqual([
       '{APIGroups:[""], Resources:["pods"], Verbs:["create" "delete"]}',
@@ -146,7 +146,7 @@ describe("the index", () => {
     expect(ask()).toBe(false);
     expect(index.namespacesOf(alice)).toEqual([]);
   });
-  it("a Role holds in its own namespace", () => {
+  it("a Role applies in its own namespace only", () => {
     const index = createRbacIndex();
     index.set("Role", { metadata: { name: "r", namespace: "a" }, rules: [pods] });
     for (const namespace of ["a", "b"]) {
@@ -159,7 +159,7 @@ describe("the index", () => {
     expect(index.allows(alice, q("get", "pods", { namespace: "a" }))).toBe(true);
     expect(index.allows(alice, q("get", "pods", { namespace: "b" }))).toBe(false);
   });
-  it("answers anew for a namespace that ended and came again", () => {
+  it("recomputes for a recreated namespace", () => {
     const index = createRbacIndex();
     const ann: RbacUser = { name: "ann", groups: [] };
     const binding = {
@@ -217,7 +217,7 @@ describe("the index", () => {
   });
 });
 
-it("takes no user for another whose name spells out groups", () => {
+it("does not confuse a user with one whose name spells out groups", () => {
   const index = createRbacIndex();
   index.set("ClusterRole", { metadata: { name: "reader" }, rules: [pods] });
   index.set("ClusterRoleBinding", { metadata: { name: "b" }, roleRef, subjects: [{ kind: "Group", name: "admins" }] });
@@ -225,7 +225,7 @@ it("takes no user for another whose name spells out groups", () => {
   expect(index.allows({ name: "bob", groups: ["admins"] }, q("get", "pods"))).toBe(true);
 });
 
-it("lets system:masters do anything, as kube-apiserver does before it asks RBAC", () => {
+it("allows system:masters everything, as kube-apiserver does before RBAC", () => {
   const index = createRbacIndex();
   const root: RbacUser = { name: "root", groups: ["system:masters"] };
   expect([

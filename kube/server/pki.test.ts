@@ -1,4 +1,4 @@
-// What the certificates promise: Node's own verifier accepts the chain, the names and the subject.
+// Node's verifier accepts the certificates' chain, names and subject.
 import { X509Certificate, createPrivateKey } from "node:crypto";
 import { createServer, request } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -21,7 +21,7 @@ test("an issued certificate is signed by its authority and carries its names", a
   expect(cert.ca).toBe(false);
 });
 
-test("a validity in the past has ended", async () => {
+test("a certificate with a past validity is expired", async () => {
   const authority = await makeAuthority("test-ca");
   const pair = await issueCertificate(
     authority,
@@ -31,7 +31,7 @@ test("a validity in the past has ended", async () => {
   expect(subjectOf(pair.cert).notAfter.toISOString()).toBe("2020-01-02T00:00:00.000Z");
 });
 
-test("user, groups, commas and all, arrive at a server that asks for a client certificate", async () => {
+test("a server that requests a client certificate sees user and groups, commas included", async () => {
   const authority = await makeAuthority("test-ca");
   const serverPair = await issueCertificate(authority, { commonName: "server", ipAddresses: ["127.0.0.1"] });
   const client = await issueCertificate(authority, {

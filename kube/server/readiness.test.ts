@@ -1,9 +1,9 @@
-// Ready once, when everything that was there has been taken in; in any order, with deletions and objects that cannot be.
+// Ready once every object of the start is ingested: in any order, with deletions and failing objects.
 import { describe, expect, test } from "vitest";
 import { createReadiness } from "./readiness.ts";
 
 describe("readiness", () => {
-  test("waits for every condition, says what is missing, and opens once", () => {
+  test("waits for every check, reports failed ones, and stays ready", () => {
     const readiness = createReadiness();
     let gadgets: true | string = "gadgets listing";
     readiness.addCheck("api", () => gadgets);
@@ -22,7 +22,7 @@ describe("readiness", () => {
     });
   });
 
-  test("what may be missing degrades and does not hold up", () => {
+  test("a degraded check does not delay readiness", () => {
     const readiness = createReadiness();
     readiness.addCheck("controllers", () => ({ degraded: "ingresses Forbidden" }));
     expect(readiness.check()).toEqual({
@@ -32,7 +32,7 @@ describe("readiness", () => {
     });
   });
 
-  test("a process that ends is not ready, whatever was before", () => {
+  test("a closing process is not ready", () => {
     const readiness = createReadiness();
     expect(readiness.check().ready).toBe(true);
     readiness.close("shutting down");
@@ -43,7 +43,7 @@ describe("readiness", () => {
     });
   });
 
-  test("objects may be taken in before they are expected, and be gone before or after", () => {
+  test("objects may be observed before they are expected, and deleted before or after", () => {
     const readiness = createReadiness();
     const quotas = readiness.track("quotas");
     expect(readiness.check().pending).toEqual([{ name: "quotas", reason: "the first list is not complete" }]);
@@ -58,7 +58,7 @@ describe("readiness", () => {
     expect(readiness.check().ready).toBe(true);
   });
 
-  test("frees its memory when it opens, and stays open and empty", () => {
+  test("frees its memory when ready, and stays ready and empty", () => {
     const readiness = createReadiness();
     const quotas = readiness.track("quotas");
     for (let i = 0; i < 1000; i++) quotas.expect(`q${i}`);
@@ -72,7 +72,7 @@ describe("readiness", () => {
     expect([readiness.check().ready, readiness.size]).toEqual([true, 0]);
   });
 
-  test("an object that cannot be taken in keeps it shut, named with its reason", () => {
+  test("a failing object keeps the process unready and is named with its reason", () => {
     const readiness = createReadiness();
     const quotas = readiness.track("quotas");
     quotas.expect("poison");
@@ -87,7 +87,7 @@ describe("readiness", () => {
     expect(readiness.check().ready).toBe(true);
   });
 
-  test("with a budget it is given up after so many failures, and degrades", () => {
+  test("with a retry limit a failing object counts as degraded", () => {
     const readiness = createReadiness();
     const flags = readiness.track("flags", { retries: 2 });
     flags.expect("poison");
@@ -103,7 +103,7 @@ describe("readiness", () => {
     });
   });
 
-  test("objects deleted while nobody was told do not hold it up", () => {
+  test("prune drops objects deleted without an event", () => {
     const readiness = createReadiness();
     const quotas = readiness.track("quotas");
     quotas.expect("there");
@@ -114,7 +114,7 @@ describe("readiness", () => {
     expect(readiness.check().ready).toBe(true);
   });
 
-  test("names a few of many", () => {
+  test("names only the first few of many", () => {
     const readiness = createReadiness();
     const quotas = readiness.track("quotas");
     for (const key of ["a", "b", "c", "d", "e"]) quotas.expect(key);

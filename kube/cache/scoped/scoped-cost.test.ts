@@ -1,4 +1,4 @@
-// Many namespaces watched one by one: what one event costs does not grow with their number. Counted, not timed.
+// With namespaces watched one by one, the cost of an event does not grow with their number. Counted, not timed.
 import pino from "pino";
 import { expect, test, vi } from "vitest";
 import type { KubeClient, ListOptions, WatchEvent, WatchOptions } from "../../client/client.ts";
@@ -58,7 +58,7 @@ function expectLinear(few: Record<string, number>, many: Record<string, number>)
   ).toEqual([]);
 }
 
-test("a namespace that is listed, changes, parks, resumes or goes costs the same among a hundred and among a thousand", async () => {
+test("listing, changing, parking, resuming or removing a namespace costs the same among a hundred and a thousand", async () => {
   expectLinear(await life(FEW), await life(MANY));
 });
 
@@ -138,10 +138,10 @@ async function among(count: number): Promise<Record<string, number>> {
   return { ...counts, went };
 }
 
-test("to be shown, to be asked for its age, and that a namespace comes or goes costs the same among a hundred and among a thousand", async () => {
+test("status, freshness, and adding or removing a namespace cost the same among a hundred and a thousand", async () => {
   const [few, many] = [await among(FEW), await among(MANY)];
   for (const what of ["shown", "came", "went"])
     expect([what, (many[what] ?? 0) <= 2 * (few[what] ?? 0)], JSON.stringify({ few, many })).toEqual([what, true]);
-  // Fifty questions: one walk.
+  // Fifty reads cost one iteration.
   expect(many["heard"]).toBeLessThan(10 * MANY);
 });

@@ -1,4 +1,4 @@
-// A store of namespaces that are watched one by one: what is out of sight throws, what is known to be there is not called gone.
+// A store of namespaces watched one by one: unreadable namespaces throw, and evicted objects are not deleted.
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../api/object.ts";
 import { NotPermitted, NotSynced } from "../errors.ts";
@@ -45,8 +45,8 @@ const halfBlind = () => {
   return { store, told, a, b };
 };
 
-describe("a split store", () => {
-  it("reads what is in sight, and throws for what is not", () => {
+describe("a scoped store", () => {
+  it("reads readable namespaces and throws for others", () => {
     const { store } = halfBlind();
     expect(names(store.list({ namespace: "a" }))).toEqual(["one"]);
     expect(store.parkedNamespaces).toEqual(["b"]);
@@ -64,11 +64,11 @@ describe("a split store", () => {
     expect(names(store.byIndex("colour", "red"))).toEqual(["one"]);
     expect(store.byUid("u-nobody")).toBeUndefined();
     expect(store.byIndex("colour", "green")).toEqual([]);
-    // Nobody has spoken of it yet; it may be about to appear.
+    // An unknown namespace may be new.
     expect(() => store.find({ namespace: "c", name: "x" })).toThrow(NotSynced);
   });
 
-  it("throws for a label that somebody out of sight is known to bear, even when asked for a part", () => {
+  it("throws for a label of a tombstone, even for a partial list", () => {
     const { store, b } = halfBlind();
     b.setState("watching");
     b.replace([thing("b", "two", { owner: "x" })], "9");
@@ -78,7 +78,7 @@ describe("a split store", () => {
     expect(store.list({ labels: { owner: "y" }, partial: true })).toEqual([]);
   });
 
-  it("is not complete while a namespace that is permitted is still being listed", () => {
+  it("is not synced while a permitted namespace is being listed", () => {
     const { store } = halfBlind();
     store.namespaceStore("c");
     expect(() => store.byIndex("colour", "green")).toThrow(NotSynced);
@@ -86,7 +86,7 @@ describe("a split store", () => {
     expect(store.synced).toBe(true);
   });
 
-  it("tells after a parking only what really changed, and nothing of those evicted but who they were", () => {
+  it("emits only real changes after a parking, with tombstones as old objects", () => {
     const { store, told, b } = halfBlind();
     expect(told).toEqual([]);
     const deleted: KubeObject[] = [];
@@ -102,7 +102,7 @@ describe("a split store", () => {
     expect(store.parkedNamespaces).toEqual([]);
   });
 
-  it("forgets a namespace silently when it is only not ours any more, and tells deletions when it is gone", () => {
+  it("drops an unselected namespace without events and emits deletions of a deleted one", () => {
     const { store, told } = halfBlind();
     store.removeNamespace("a", "unselected");
     expect(told).toEqual([]);
@@ -110,7 +110,7 @@ describe("a split store", () => {
     expect(told.sort()).toEqual(["deleted three unseen", "deleted two unseen"]);
   });
 
-  it("remembers who was in a namespace that is only unseen", () => {
+  it("keeps tombstones of a namespace in an unknown state", () => {
     const { store, told } = halfBlind();
     store.removeNamespace("a", "unknown");
     expect(() => store.byUid("u-a-one")).toThrow(NotPermitted);
@@ -118,7 +118,7 @@ describe("a split store", () => {
     expect(told).toEqual(["deleted one unseen"]);
   });
 
-  it("waits for a version in its own namespace", async () => {
+  it("waits for a version of one namespace", async () => {
     const { store, a } = halfBlind();
     expect(await store.waitForVersion("100", 10, "a")).toBe(false);
     a.observeVersion("100");
@@ -126,7 +126,7 @@ describe("a split store", () => {
     expect(await store.waitForVersion("1", 10, "b")).toBe(false);
   });
 
-  it("is whole again by one list, which stops the feeds of namespaces", () => {
+  it("switches back with a cluster-wide list, which disables the namespaces' writers", () => {
     const { store, told, a } = halfBlind();
     store.replace([thing("a", "one"), thing("b", "two")], "50");
     store.setState("watching");
@@ -136,7 +136,7 @@ describe("a split store", () => {
     expect(store.size).toBe(2);
   });
 
-  it("may be empty when no namespace can hold any", () => {
+  it("is synced and empty when no namespace can hold objects", () => {
     const { store } = newStore();
     store.switchToNamespaces();
     expect(store.synced).toBe(false);
@@ -146,7 +146,7 @@ describe("a split store", () => {
 });
 
 describe("a view", () => {
-  it("shows a namespace as if it were all there is", () => {
+  it("shows only its namespace", () => {
     const { store, a } = halfBlind();
     const [seen, blind] = ["a", "b"].map((namespace) => new StoreView(store, { namespace }));
     expect([seen?.synced, blind?.synced]).toEqual([true, false]);
@@ -172,7 +172,7 @@ describe("a view", () => {
     ["a in (b)", undefined],
     ["!a", undefined],
     ["a=b,a=c", undefined],
-  ])("understands %s or says that it does not", (selector, labels) =>
+  ])("parses %s or returns undefined", (selector, labels) =>
     expect(parseEqualitySelector(selector)).toEqual(labels && new Map(labels as [string, string | undefined][])),
   );
 });

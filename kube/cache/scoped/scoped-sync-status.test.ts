@@ -1,4 +1,4 @@
-// A kind watched namespace by namespace while Namespaces themselves come out of sight: who was deleted meanwhile is told, whoever is only unseen is not.
+// A kind watched namespace by namespace while Namespaces cannot be read: only real deletions are emitted.
 import pino from "pino";
 import { afterEach, expect, test, vi } from "vitest";
 import { Namespace } from "../../api/builtin.ts";
@@ -122,7 +122,7 @@ async function unseen() {
 const keys = (objects: readonly KubeObject[]) =>
   objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
 
-test("what is deleted while namespaces are unseen is told, and the others go on", async () => {
+test("deletions are emitted while Namespaces cannot be read, and other namespaces continue", async () => {
   const { server, store, told, see } = await unseen();
   expect(keys(store.list())).toEqual(["a/one", "b/one"]);
   server.remove("b", "one");
@@ -131,7 +131,7 @@ test("what is deleted while namespaces are unseen is told, and the others go on"
   expect(keys(store.list())).toEqual(["a/one"]);
 });
 
-test("a namespace that went while it was unseen is asked for, and what was in it is deleted", async () => {
+test("a namespace deleted while unreadable is looked up, and its objects are deleted", async () => {
   const { server, informers, store, told, see } = await unseen();
   server.namespaces.delete("b");
   informers.reopen("things.test");
@@ -142,7 +142,7 @@ test("a namespace that went while it was unseen is asked for, and what was in it
   expect([server.asked, keys(store.list())]).toEqual([["b"], ["a/one"]]);
 });
 
-test("a namespace that lost the label while it was unseen is let go of, and nothing in it is called deleted", async () => {
+test("a namespace that lost the label while unreadable is dropped without deletions", async () => {
   const { server, store, told, see } = await unseen();
   server.namespaces.set("b", { isOurs: false });
   await see();
@@ -150,7 +150,7 @@ test("a namespace that lost the label while it was unseen is let go of, and noth
   expect([server.asked, told]).toEqual([["b"], []]);
 });
 
-test("of a namespace that somebody had asked for by name nothing is forgotten when it is let go of unseen", async () => {
+test("tombstones stay when a requested namespace is released while unreadable", async () => {
   const { server, informers, store, told, see } = await unseen();
   server.namespaces.set("c", { isOurs: true });
   server.things.push(thing("c", "one"));

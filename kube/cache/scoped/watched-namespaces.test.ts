@@ -1,4 +1,4 @@
-// Which namespaces are ours, asked one by one or all at once, seen or unseen; and that those which went are not remembered for ever.
+// Which namespaces are watched, readable or not, and that the memory of deleted ones is bounded.
 import { afterEach, expect, test, vi } from "vitest";
 import { Namespace } from "../../api/builtin.ts";
 import { MAX_DELETED } from "./labelled-namespaces.ts";
@@ -32,7 +32,7 @@ function begin() {
   return { store, namespaces, told, look };
 }
 
-test("says of one namespace what it says of all", () => {
+test("has and listFor agree", () => {
   const { store, namespaces } = begin();
   expect([namespaces.isKnown, namespaces.listFor(Thing), namespaces.has(Thing, "a")]).toEqual([false, ["base"], false]);
   store.replace([namespace("b"), namespace("a"), namespace("nobody")], "1");
@@ -41,7 +41,7 @@ test("says of one namespace what it says of all", () => {
     expect([name, namespaces.has(Thing, name)]).toEqual([name, namespaces.listFor(Thing).includes(name)]);
 });
 
-test("tells which one came or went, and remembers of those that went the last only", () => {
+test("notifies with the added or removed namespace, and remembers only the last deleted ones", () => {
   const { store, namespaces, told } = begin();
   expect(namespaces.isKnown).toBe(false);
   store.replace([], "1");
@@ -60,7 +60,7 @@ test("tells which one came or went, and remembers of those that went the last on
   ]);
 });
 
-test("those that are unseen stay what they were, and of any other one nothing is known", () => {
+test("unreadable namespaces keep their state, and others are unknown", () => {
   const { store, namespaces } = begin();
   expect(namespaces.removalOf("a")).toBe("unknown");
   store.replace([namespace("a")], "1");
@@ -74,11 +74,11 @@ test("those that are unseen stay what they were, and of any other one nothing is
 });
 
 test.each<[what: string, KubeObject | undefined, farewell: string]>([
-  ["is not there any more", undefined, "deleted"],
-  ["is another one by now", namespace("a", { uid: "other" }), "deleted"],
+  ["does not exist", undefined, "deleted"],
+  ["was recreated", namespace("a", { uid: "other" }), "deleted"],
   ["is being deleted", namespace("a", { deletionTimestamp: "2026-01-01T00:00:00Z" }), "deleted"],
-  ["has lost the label only", namespace("a"), "unselected"],
-])("one that a list does not name any more is ours until it was asked for: it %s", async (_what, found, farewell) => {
+  ["lost only the label", namespace("a"), "unselected"],
+])("a namespace missing from a list stays watched until its lookup: it %s", async (_what, found, farewell) => {
   const { store, namespaces, told, look } = begin();
   namespaces.listFor(Thing);
   store.replace([namespace("a"), namespace("b")], "1");
@@ -96,7 +96,7 @@ test.each<[what: string, KubeObject | undefined, farewell: string]>([
   ]);
 });
 
-test("first asked for while none can be seen: they are ours as soon as they can, and one that went meanwhile is asked for", async () => {
+test("first used while Namespaces are unreadable: watched once readable, and a namespace deleted meanwhile is looked up", async () => {
   const { store, namespaces, told } = begin();
   store.replace([namespace("a"), namespace("b")], "1");
   store.setState("parked", "Forbidden");
@@ -112,7 +112,7 @@ test("first asked for while none can be seen: they are ours as soon as they can,
   expect(namespaces.removalOf("a")).toBe("deleted");
 });
 
-test("nobody answers: it is asked for again; it comes back: it is not asked for any more", async () => {
+test("a failed lookup is retried, and ends when the namespace reappears", async () => {
   vi.useFakeTimers();
   const { store, namespaces, look } = begin();
   namespaces.listFor(Thing);
@@ -126,7 +126,7 @@ test("nobody answers: it is asked for again; it comes back: it is not asked for 
   look.mockReset();
   await vi.advanceTimersByTimeAsync(120_000);
   expect([namespaces.listFor(Thing), look.mock.calls.map(([name]) => name)]).toEqual([["a", "base"], ["b"]]);
-  // Made anew within one list: it has never been missing.
+  // Recreated within one list: it was never missing.
   store.replace([namespace("a", { uid: "anew" })], "3");
   await vi.advanceTimersByTimeAsync(120_000);
   expect([namespaces.listFor(Thing), look.mock.calls.length]).toEqual([["a", "base"], 1]);

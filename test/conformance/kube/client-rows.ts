@@ -1,4 +1,4 @@
-// What the client, stores and leadership promise on an API server.
+// Client, stores and leader election on an API server.
 import { describe, expect, it } from "vitest";
 import { ClusterRole, ConfigMap, RoleBinding, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -16,7 +16,7 @@ import { eventually, freshNamespace, Gadget, log, type Scene } from "./harness.t
 
 export function clientRows(scene: Scene): void {
   describe("client", () => {
-    it("tells errors apart", async () => {
+    it("distinguishes errors", async () => {
       const draft = { metadata: { name: "errors", namespace: scene.ns }, data: { a: "1" } };
       const made = await scene.client.create(ConfigMap, draft);
       const caught = (work: Promise<unknown>) =>
@@ -54,7 +54,7 @@ export function clientRows(scene: Scene): void {
       expect(isConflict(await caught(applied))).toBe(true);
     });
 
-    it("speaks as a token, a certificate or an impersonated user, never as itself beside them", async () => {
+    it("authenticates as a token, a certificate or an impersonated user, never as itself too", async () => {
       const review = {
         ...Gadget,
         group: "authentication.k8s.io",
@@ -72,11 +72,11 @@ export function clientRows(scene: Scene): void {
       expect(await who(carol)).toMatchObject({
         userInfo: { username: "carol", groups: expect.arrayContaining(["crew"]) },
       });
-      // A bad token must not fall back to the certificate of the connection it was derived from.
+      // An invalid token must not fall back to the original client's certificate.
       await expect(who(carol.as({ kind: "token", token: "wrong" }))).rejects.toMatchObject({ code: 401 });
     });
 
-    it("pages lists, and a store has them all and waits for a version", async () => {
+    it("pages lists, and a store holds all pages and waits for a version", async () => {
       const own = await freshNamespace(scene.client);
       await Promise.all(
         Array.from({ length: 23 }, (_, i) =>
@@ -133,7 +133,7 @@ export function clientRows(scene: Scene): void {
     });
   });
 
-  it("has one leader at a time, and the next one when it goes", async () => {
+  it("has one leader at a time, and a successor when it stops", async () => {
     const timing = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, retryPeriodMs: 100, renewIntervalMs: 300 };
     const leading: string[] = [];
     let most = 0;

@@ -1,4 +1,4 @@
-// What controllers report, finalize and select on an API server, and how many keys and processes they serve at once.
+// Controllers on an API server: conditions, finalizers, selection, workers, and two processes at once.
 import { describe, expect, it } from "vitest";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
 import { NotReady, Stalled, watch } from "../../../kube/controller/controller.ts";
@@ -8,7 +8,7 @@ import { gadgets } from "./gadget-controller.ts";
 
 export function controllerLifecycleRows(scene: Scene): void {
   describe("the life of a controller's objects", () => {
-    it("finalizes before it lets go, waiting as long as finalize says so", async () => {
+    it("runs finalize before it removes the finalizer, and waits while finalize throws NotReady", async () => {
       let blocked = true;
       const calls: string[] = [];
       const controller = gadgets({
@@ -38,7 +38,7 @@ export function controllerLifecycleRows(scene: Scene): void {
       );
     });
 
-    it("says NotReady, Stalled and faults in the condition, keeps the transition time, and is woken by index", async () => {
+    it("reports NotReady, Stalled and faults in the condition, keeps the transition time, and is enqueued by index", async () => {
       const faults = { left: 2 };
       const controller = gadgets({
         owns: [],
@@ -76,7 +76,7 @@ export function controllerLifecycleRows(scene: Scene): void {
       expect(JSON.stringify(await scene.client.list(Gadget, { namespace: scene.ns }))).not.toContain("secret detail");
     });
 
-    it("works on twelve keys at once, or on as many as the controller says", async () => {
+    it("processes twelve keys at once, or as many as the controller defines", async () => {
       const most: Record<string, number> = {};
       const released = Promise.withResolvers<void>();
       const counting = (name: string, workers?: number) => {
@@ -102,7 +102,7 @@ export function controllerLifecycleRows(scene: Scene): void {
       expect(most).toEqual({ usual: 12, few: 2 });
     });
 
-    it("touches only what it selects, and cleans up after an object that it no longer does", async () => {
+    it("handles selected objects only, and cleans up an object that it no longer selects", async () => {
       const finalized: string[] = [];
       const controller = gadgets({
         owns: [ConfigMap],
@@ -135,7 +135,7 @@ export function controllerLifecycleRows(scene: Scene): void {
       expect(finalized).toEqual(["chosen"]);
     });
 
-    it("works in two processes at once without fighting", async () => {
+    it("runs in two processes at once without conflicting writes", async () => {
       const [one, two] = await Promise.all([scene.run(gadgets()), scene.run(gadgets())]);
       await scene.gadget("twins", { text: "x" });
       await scene.ready("twins");

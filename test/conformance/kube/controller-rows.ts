@@ -1,4 +1,4 @@
-// What controllers do with children on an API server: apply, repair, prune, and write nothing without need.
+// Children of controllers on an API server: apply, repair, prune, and no write without a difference.
 import { describe, expect, it } from "vitest";
 import { ConfigMap, Deployment, RoleBinding, Secret, Service } from "../../../kube/api/builtin.ts";
 import { defineController } from "../../../kube/controller/controller.ts";
@@ -51,7 +51,7 @@ export function controllerRows(scene: Scene): void {
       expect(second.writes.filter((write) => write.includes("quiet"))).toEqual([]);
     });
 
-    it("repairs what drifts, leaves alone what others add, removes what is not planned any more", async () => {
+    it("repairs drift, leaves fields of others alone, removes children that are no longer desired", async () => {
       await scene.gadget("drift", { text: "a", items: ["http", "admin"], replicas: 2 });
       const running = await scene.run(gadgets());
       await scene.ready("drift");
@@ -106,7 +106,7 @@ export function controllerRows(scene: Scene): void {
       expect(running.writes).toEqual([]);
     });
 
-    it("prunes children that are not named, and never those of another controller", async () => {
+    it("prunes undesired children, but never those of another controller", async () => {
       const one = gadgets({
         owns: [ConfigMap],
         reconcile: ({ metadata, spec }) => ({
@@ -148,7 +148,7 @@ export function controllerRows(scene: Scene): void {
       expect(object.status?.conditions?.map(({ type }) => type).sort()).toEqual(["Other", "Ready"]);
     });
 
-    it("a child that is refused holds up neither its siblings nor the pruning, and the condition says why", async () => {
+    it("a rejected child stops neither its siblings nor the pruning, and the condition gives the reason", async () => {
       const copies = gadgets({
         owns: [ConfigMap],
         reconcile: ({ metadata, spec }) => ({
@@ -183,7 +183,7 @@ export function controllerRows(scene: Scene): void {
       expect(await names()).toEqual(["refused-z"]);
     });
 
-    it("a silent result says nothing, but that a child is somebody else's is said", async () => {
+    it("keepStatus writes no status, except for a child that another owner holds", async () => {
       const alone = gadgets({
         owns: [ConfigMap],
         reconcile: ({ metadata, spec }) => ({
@@ -206,7 +206,7 @@ export function controllerRows(scene: Scene): void {
       expect((await scene.client.get(Gadget, { namespace: scene.ns, name: "silent-one" })).status).toBeUndefined();
     });
 
-    it("removes children elsewhere when their owner is gone, also when that happened while nobody was looking", async () => {
+    it("deletes children in other namespaces with their owner, also after a deletion during downtime", async () => {
       const elsewhere = await freshNamespace(scene.client);
       const far = gadgets({
         owns: [ConfigMap],

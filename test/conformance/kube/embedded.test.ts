@@ -1,4 +1,4 @@
-// The machinery on the embedded API server. Deployments have no controller there; nothing in the suite needs one.
+// The kube/ suite on the embedded API server, which runs no Deployment controller; the suite needs none.
 import { startEmbedded } from "../embedded-server.ts";
 import { controllerRuntimeTests } from "./suite.ts";
 

@@ -1,4 +1,4 @@
-// What "in force everywhere" promises on an API server, while replicas come, lag, refuse, die and are killed.
+// The condition Enforced on an API server, while replicas join, lag, fail, leave and are killed.
 import { afterEach, describe, expect, it } from "vitest";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
 import { runLeaderWork } from "../../../kube/lease/leader-work.ts";
@@ -14,12 +14,12 @@ const leader = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, retryPeriodMs: 
 interface Replica {
   membership: Membership;
   readiness: Readiness;
-  /** Resolves when told to: takes nothing in before. */
+  /** The replica applies nothing before this resolves. */
   lag: { until: Promise<void> };
-  /** Texts that it cannot take in. */
+  /** Texts that the replica cannot apply. */
   failingKeys: Set<string>;
   stop(): Promise<void>;
-  /** As kill -9 does: nothing is said, nothing is removed. */
+  /** Like kill -9: nothing is reported, nothing is deleted. */
   kill(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export function enforcementRows(scene: Scene): void {
         log,
         timing: MEMBERSHIP_TEST_TIMING,
       });
-      // First the Lease, then what is listed.
+      // First the Lease, then the lists.
       await membership.joined;
       const halt = new AbortController();
       const readiness = createReadiness();
@@ -109,7 +109,7 @@ export function enforcementRows(scene: Scene): void {
       return replica;
     };
 
-    /** The condition, where it answers the present generation. */
+    /** The condition, if it is for the current generation. */
     const enforced = async (name: string): Promise<string | undefined> => {
       const gadget = await scene.client.get(Gadget, { namespace: scene.ns, name });
       const found = condition(gadget, "Enforced");
@@ -120,14 +120,14 @@ export function enforcementRows(scene: Scene): void {
     const change = (name: string, text: string) =>
       scene.client.patch(Gadget, { namespace: scene.ns, name }, { type: "merge", body: { spec: { text } } });
 
-    it("is never said while a replica that has joined lags, and is said as soon as it does not", async () => {
+    it("is never True while a joined replica lags, and is True once it has caught up", async () => {
       const run = `e${++runs}`;
       await scene.gadget("rule", { text: "1" });
       await Promise.all([replicaOf(run, "a"), replicaOf(run, "b")]);
       await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
       const gate = Promise.withResolvers<void>();
       const late = await replicaOf(run, "c", gate.promise);
-      // What the world is told from here on, whoever looks.
+      // Record every value of the condition from here on.
       const events: string[] = [];
       const seen = createInformers({ client: scene.client, log });
       const { store } = seen.ensure(Gadget, { namespace: scene.ns });
@@ -149,7 +149,7 @@ export function enforcementRows(scene: Scene): void {
       await seen.close();
     });
 
-    it("does not count who was killed for longer than a lease, nor what it said in an earlier life", async () => {
+    it("does not count a replica killed for longer than a lease, nor its reports from before a restart", async () => {
       const run = `e${++runs}`;
       await scene.gadget("rule", { text: "1" });
       await replicaOf(run, "a");
@@ -166,7 +166,7 @@ export function enforcementRows(scene: Scene): void {
       await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
     });
 
-    it("names who cannot use it, holds that one back, and lets go when it is repaired or deleted", async () => {
+    it("names a replica that cannot apply an object, keeps it unready, until the object is repaired or deleted", async () => {
       const run = `e${++runs}`;
       await scene.gadget("rule", { text: "bad" });
       await scene.gadget("other", { text: "worse" });
@@ -186,7 +186,7 @@ export function enforcementRows(scene: Scene): void {
       await scene.client.delete(Gadget, { namespace: scene.ns, name: "other" });
       await eventually(() => expect(b.readiness.check()).toMatchObject({ ready: true }));
       await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
-      // The reports on what is gone have gone too.
+      // Reports on deleted objects are deleted too.
       await eventually(async () =>
         expect(
           (

@@ -1,10 +1,10 @@
-// The controller that the controller rows run: a Gadget with children of every shape.
+// The controller of the controller rows: a Gadget with a ConfigMap, a Secret, a Service, a RoleBinding and a Deployment.
 import { ConfigMap, Deployment, RoleBinding, Secret, Service } from "../../../kube/api/builtin.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import { defineController } from "../../../kube/controller/controller.ts";
 import { Gadget } from "./harness.ts";
 
-/** Children of every shape that an API server rewrites in its own way. */
+/** Children whose fields the API server defaults or normalizes in different ways. */
 export const plan = (ns: string, name: string, spec: Gadget["spec"]): Draft[] => {
   const meta = (suffix: string) => ({ name: `${name}-${suffix}`, namespace: ns });
   const labels = { gadget: name };

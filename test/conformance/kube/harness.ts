@@ -1,4 +1,4 @@
-// What the machinery's tests share: two kinds of their own, clients that count writes, and controllers started on demand.
+// Shared by the rows: two kinds, clients that count writes, and controllers on demand.
 import { pino } from "pino";
 import { vi } from "vitest";
 import { CustomResourceDefinition, Namespace } from "../../../kube/api/builtin.ts";
@@ -17,7 +17,7 @@ export interface Endpoint {
   adminToken: string;
 }
 
-/** An API server to be judged. `issueClient` makes a client certificate that it accepts. */
+/** An API server under test. `issueClient` creates a client certificate that it accepts. */
 export interface Server {
   name: string;
   start(): Promise<
@@ -28,17 +28,17 @@ export interface Server {
   >;
 }
 
-/** What a row may use. */
+/** Passed to every row. */
 export interface Scene {
   readonly endpoint: Awaited<ReturnType<Server["start"]>>;
-  /** As the administrator. */
+  /** A client with all permissions. */
   readonly client: KubeClient;
-  /** A namespace of the suite's own. */
+  /** The suite's namespace. */
   readonly ns: string;
-  /** Starts a process's worth of controllers and waits until it is synced; stopped after the row. */
+  /** Starts controllers like one process and waits until they are synced; stopped after the row. */
   run(...controllers: Controller[]): Promise<RunningControllers>;
   gadget(name: string, spec?: GadgetSpec): Promise<Gadget>;
-  /** Waits for a Ready condition of that status for the present generation. */
+  /** Waits for a Ready condition of that status for the current generation. */
   ready(name: string, status?: string): Promise<Gadget>;
 }
 
@@ -126,7 +126,7 @@ export interface RunningControllers extends ControllerRun {
   stop(): Promise<void>;
 }
 
-/** One process's worth of machinery. */
+/** Client, informers and controllers of one process. */
 export function start(endpoint: Endpoint, ...controllers: Controller[]): RunningControllers {
   const writes: string[] = [];
   const client = connect(endpoint, ({ method, path, code }) => {
@@ -163,7 +163,7 @@ export function start(endpoint: Endpoint, ...controllers: Controller[]): Running
 
 let counter = 0;
 
-/** A namespace of the test's own. */
+/** Creates a namespace for one test. */
 export async function freshNamespace(client: KubeClient): Promise<string> {
   const name = `m-${process.pid}-${++counter}-${Date.now().toString(36)}`;
   await client.create(Namespace, { metadata: { name } });

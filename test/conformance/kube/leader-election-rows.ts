@@ -1,4 +1,4 @@
-// What election promises on an API server: one at a time, warm before it begins, silent once it is given up.
+// Leader election on an API server: one leader at a time, synced before it starts, no write after its term.
 import { afterEach, describe, expect, it } from "vitest";
 import { ConfigMap, Lease } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -11,13 +11,13 @@ import { eventually, Gadget, log, platform, type Scene } from "./harness.ts";
 const timing = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, retryPeriodMs: 100, renewIntervalMs: 300 };
 
 export function leaderElectionRows(scene: Scene): void {
-  describe("elected controllers", () => {
+  describe("leader work", () => {
     const disposers: (() => Promise<void>)[] = [];
     afterEach(async () => {
       await Promise.all(disposers.splice(0).map((end) => end()));
     });
 
-    /** A process that copies gadgets' text into ConfigMaps while it leads, and notes what it does. */
+    /** A process that copies gadgets' text into ConfigMaps while it leads, and records its actions. */
     const startCandidate = (name: string, identity: string, through: KubeClient = scene.client) => {
       const informers = createInformers({ client: through, log });
       const halt = new AbortController();
@@ -63,7 +63,7 @@ export function leaderElectionRows(scene: Scene): void {
       return { elected, notes, terms, stop };
     };
 
-    it("work moves to the next process when the leader stops, and never runs in two", async () => {
+    it("work moves to another process when the leader stops, and never runs in two", async () => {
       await scene.gadget("one", { text: "1" });
       const a = startCandidate("office", "a");
       await eventually(() => expect(a.elected.isLeading()).toBe(true));
@@ -86,12 +86,12 @@ export function leaderElectionRows(scene: Scene): void {
       expect(a.notes).toHaveLength(noted);
     });
 
-    it("a leader that was overtaken stops, and can write nothing more", async () => {
+    it("a leader that lost its lease stops and can no longer write", async () => {
       await scene.gadget("fenced", { text: "1" });
       const a = startCandidate("fence", "a");
       await eventually(() => expect(a.elected.isLeading()).toBe(true));
       await scene.ready("fenced");
-      // Somebody takes the Lease, as another process would after this one had stood still.
+      // Take the Lease, as another process would after this one stalled.
       const lease = await scene.client.get(Lease, { namespace: scene.ns, name: "fence" });
       await scene.client.update(Lease, {
         ...lease,

@@ -1,4 +1,4 @@
-// What membership promises on an API server: who is there, who is gone, and who may still count on itself.
+// Membership on an API server: joining, leaving, expiry and eviction.
 import { afterEach, describe, expect, it } from "vitest";
 import { Lease } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -48,7 +48,7 @@ export function membershipRows(scene: Scene): void {
         .map(({ spec }) => spec?.holderIdentity)
         .sort();
 
-    it("shows everybody to everybody, with what they say of themselves, until they leave", async () => {
+    it("shows every member and its annotations to all others until it leaves", async () => {
       const of = group();
       const a = await join(of, "a", { annotations: { "machinery.example/url": "https://a" } });
       const b = await join(of, "b");
@@ -72,7 +72,7 @@ export function membershipRows(scene: Scene): void {
       expect(await leases(of)).toEqual(["a"]);
     });
 
-    it("stays while it renews, longer than a lease", async () => {
+    it("a member stays longer than a lease while it renews", async () => {
       const of = group();
       const a = await join(of, "a");
       await join(of, "b");
@@ -87,14 +87,14 @@ export function membershipRows(scene: Scene): void {
       expect([names(a), changes]).toEqual([["a", "b"], 0]);
     });
 
-    it("a consistent list includes who joined a moment ago, whatever the watch has brought", async () => {
+    it("listConsistent includes a member that joined just now, whatever the watch has delivered", async () => {
       const of = group();
       const a = await join(of, "a");
       await join(of, "b");
       expect((await a.listConsistent()).map(({ identity }) => identity)).toEqual(["a", "b"]);
     });
 
-    it("removes who was killed, and the survivor's Lease stays", async () => {
+    it("deletes the Lease of a killed member and keeps the survivor's", async () => {
       const of = group();
       const a = await join(of, "a");
       const b = await join(of, "b");
@@ -103,13 +103,13 @@ export function membershipRows(scene: Scene): void {
       expect(names(a)).toEqual(["a", "b"]);
       await eventually(() => expect(names(a)).toEqual(["a"]));
       await eventually(async () => expect(await leases(of)).toEqual(["a"]));
-      // Its next life is another one, also under the same name.
+      // A restart gets a new Lease, also under the same name.
       const before = b.ownerReference()?.uid;
       const again = await join(of, "b");
       expect(again.ownerReference()?.uid).not.toBe(before);
     });
 
-    it("a second life under a name that still has a Lease begins with a new Lease", async () => {
+    it("a restart under a name that still has a Lease creates a new Lease", async () => {
       const of = group();
       const first = await join(of, "a");
       const uid = first.ownerReference()?.uid;
@@ -121,7 +121,7 @@ export function membershipRows(scene: Scene): void {
       );
     });
 
-    it("does not count on itself when it cannot renew, nor after it was given up, before it has caught up", async () => {
+    it("is no member while it cannot renew, nor after an eviction until it has caught up", async () => {
       const of = group();
       let cut = false;
       const unlessCut =
@@ -129,7 +129,7 @@ export function membershipRows(scene: Scene): void {
         (...args: A) =>
           cut ? Promise.reject(new Error("cut off")) : call(...args);
       const { client } = scene;
-      // Joining anew as well: else the Lease that the others remove is back before anybody sees that it was gone.
+      // Block rejoining too, or the deleted Lease is back before anyone observes its absence.
       const through = {
         ...client,
         patch: unlessCut(client.patch.bind(client)),

@@ -1,4 +1,4 @@
-// Rights that come and go while the machinery runs: watches park within the bound, nothing is deleted for it, and all goes on by itself.
+// Permissions revoked and granted at run time: watches park within the bound, nothing is deleted, and everything resumes by itself.
 import { afterEach, describe, expect, it } from "vitest";
 import { ClusterRoleBinding, ConfigMap, CustomResourceDefinition, Namespace } from "../../../kube/api/builtin.ts";
 import { defineController, type Controller } from "../../../kube/controller/controller.ts";
@@ -38,7 +38,7 @@ const gadgets: Controller = defineController<Gadget>({
   }),
 });
 
-/** Each Depot says how many Gadgets there are in the namespace it names. */
+/** Each Depot reports the number of Gadgets in the namespace that it names. */
 const depots: Controller = defineController<Gadget>({
   name: "parked-depot",
   for: Depot,
@@ -52,7 +52,7 @@ const machinery: Rule[] = [rule(Gadget.group, ["gadgets", "gadgets/status"])];
 const configMaps: Rule = rule("", ["configmaps"]);
 
 export function permissionRows(scene: Scene): void {
-  describe("rights that come and go", () => {
+  describe("changing permissions", () => {
     const disposers: (() => Promise<unknown>)[] = [];
     let counter = 0;
     afterEach(async () => {
@@ -86,14 +86,14 @@ export function permissionRows(scene: Scene): void {
         .sort();
     const statusOf = (started: Process, resource: string) =>
       started.informers.status().find((one) => one.resource === resource);
-    /** Waits for it and says how long it took. */
+    /** Waits for a condition and returns how long it took. */
     const timed = async (check: () => void): Promise<number> => {
       const begun = performance.now();
       await eventually(check, 20_000);
       return performance.now() - begun;
     };
 
-    it("revoked: parked within the bound, no child deleted, no restart; granted: resumed, and what was deleted meanwhile is told", async () => {
+    it("revoked: parked within the bound, no child deleted, no restart; granted: resumed, with the deletions of the meantime", async () => {
       const namespace = await freshNamespace(scene.client);
       const permissions = newPermissions();
       await permissions.grantClusterWide([...machinery, configMaps]);
@@ -148,7 +148,7 @@ export function permissionRows(scene: Scene): void {
       expect(events).toContain("deleted foreign unseen");
     }, 60_000);
 
-    it("a list that is allowed is not enough when the watch is forbidden", async () => {
+    it("parks while list is allowed and watch is forbidden", async () => {
       const permissions = newPermissions();
       await permissions.grantClusterWide([rule("", ["configmaps"], ["get", "list"])]);
       const started = begin(scene.endpoint, permissions.user);
@@ -159,7 +159,7 @@ export function permissionRows(scene: Scene): void {
       store.onStateChange(() => seen.push(store.synced));
       const before = started.requests.length;
       await eventually(() => expect(started.requests.length).toBeGreaterThan(before + 3));
-      // It asks whether it may, rather than list and be refused for ever.
+      // It asks for permission instead of sending forbidden lists.
       expect(started.requests.slice(before).every((request) => request.includes("selfsubjectaccessreviews"))).toBe(
         true,
       );
@@ -168,7 +168,7 @@ export function permissionRows(scene: Scene): void {
       expect(await store.waitSynced(15_000)).toBe(true);
     }, 60_000);
 
-    it("one namespace revoked: it is out of sight and says so, the others go on; granted: it goes on too", async () => {
+    it("one namespace revoked: it is unreadable and reported, others continue; granted: it resumes", async () => {
       const [home, away] = [await freshNamespace(scene.client), await freshNamespace(scene.client)];
       const permissions = newPermissions();
       await permissions.grantClusterWide([
@@ -258,7 +258,7 @@ export function permissionRows(scene: Scene): void {
       expect(store.list().length).toBeGreaterThan(0);
     }, 90_000);
 
-    it("Namespaces revoked: those seen are watched on; granted: what was deleted meanwhile is told, and one without the label is let go of", async () => {
+    it("Namespaces revoked: known namespaces stay watched; granted: deletions are emitted, and a namespace without the label is dropped", async () => {
       const [home, away] = [await freshNamespace(scene.client), await freshNamespace(scene.client)];
       const permissions = newPermissions();
       const namespaces = rule("", ["namespaces"], ["list", "watch"]);
@@ -298,7 +298,7 @@ export function permissionRows(scene: Scene): void {
       expect(deleted).toEqual([`${home}/goes`]);
     }, 60_000);
 
-    it("a new binding that names us is noticed at once where bindings are watched", async () => {
+    it("a new binding that names us takes effect at once where bindings are watched", async () => {
       const permissions = newPermissions();
       const bindings = rule("rbac.authorization.k8s.io", ["clusterrolebindings"], READ);
       await permissions.grantClusterWide([bindings]);
@@ -324,13 +324,13 @@ export function permissionRows(scene: Scene): void {
       expect(await store.waitSynced(15_000)).toBe(true);
       await scene.client.delete(ClusterRoleBinding, { name });
       await eventually(() => expect(store.parkReason).toBe("Forbidden"));
-      // Whoever asks again has it looked at again.
+      // Another ensure retries it.
       await scene.client.create(ClusterRoleBinding, bind);
       started.informers.ensure(ConfigMap, { namespace: scene.ns });
       expect(await store.waitSynced(15_000)).toBe(true);
     }, 60_000);
 
-    it("a kind that is taken away and given back", async () => {
+    it("a kind that is no longer served parks, and resumes when it is served again", async () => {
       const definition = { name: "widgets.machinery.example" };
       const Widget: ResourceRef = {
         group: "machinery.example",
@@ -364,7 +364,7 @@ export function permissionRows(scene: Scene): void {
         rule("machinery.example", ["*"], READ),
         rule("apiextensions.k8s.io", ["customresourcedefinitions"], READ),
       ]);
-      // Its own looks are too rare to be what wakes it.
+      // Its own retries are too rare to explain the resumption.
       const started = begin(scene.endpoint, permissions.user, {
         timing: { ...FAST, parked: { minMs: 600_000, maxMs: 600_000, jitter: 0 } },
       });
@@ -386,7 +386,7 @@ export function permissionRows(scene: Scene): void {
     }, 90_000);
   });
 
-  it("metadata alone holds no content, and a part of what is watched whole costs no watch", async () => {
+  it("a metadata watch holds no content, and a view of a cluster-wide watch opens none", async () => {
     const namespace = await freshNamespace(scene.client);
     await scene.client.create(ConfigMap, {
       metadata: { name: "big", namespace, labels: { colour: "red" } },
@@ -439,7 +439,7 @@ export function permissionRows(scene: Scene): void {
       await eventually(() => expect(red.store.size).toBe(1));
       expect(events).toEqual(["deleted", "added"]);
 
-      // The whole is refused, so the namespace that somebody looks at is watched by itself.
+      // The cluster-wide watch is forbidden, so the requested namespace gets its own.
       await permissions.role([rule("", ["configmaps"], READ)]);
       await permissions.grantIn(namespace);
       await permissions.grantClusterWide([]);

@@ -1,4 +1,4 @@
-// Users whose rights the rows give and take, and a process of machinery that runs as one of them.
+// Users whose permissions the rows grant and revoke, and a process that runs as one of them.
 import { ClusterRole, ClusterRoleBinding, RoleBinding } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { Controller } from "../../../kube/controller/controller.ts";
@@ -9,9 +9,9 @@ import { connect, log, platform, type Endpoint } from "./harness.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
-/** Seconds a watch lives at most in these rows: the bound within which a revocation must be seen. */
+/** Longest lifetime of a watch in these rows, in seconds: the bound of revocation. */
 export const BOUND_SECONDS = 2;
-/** kube-apiserver's own authorizer lags, and the machine is busy. */
+/** Allowance for the lag of kube-apiserver's authorizer and a busy machine. */
 const SLACK_MS = 3_000;
 export const BOUND_MS = BOUND_SECONDS * 1000 + SLACK_MS;
 
@@ -19,7 +19,7 @@ export const FAST: NonNullable<InformersOptions["timing"]> = {
   backoff: { minMs: 50, maxMs: 500, jitter: 0 },
   parked: { minMs: 100, maxMs: 300, jitter: 0 },
   watchSeconds: [1, BOUND_SECONDS],
-  // A watch of one second is not a fault here.
+  // A watch of one second is no failure here.
   shortWatchMs: 200,
 };
 
@@ -35,12 +35,12 @@ export const rule = (group: string, resources: string[], verbs = ["*"]): Rule =>
   verbs,
 });
 
-/** Grants to and revocations from one user, by the administrator. */
+/** Grants and revokes permissions of one user. */
 export interface TestPermissions {
   readonly user: string;
-  /** Everywhere, these rules and no others. */
+  /** Grants exactly these rules cluster-wide. */
   grantClusterWide(rules: Rule[]): Promise<void>;
-  /** What `inNamespace` will grant. */
+  /** Sets the rules that `inNamespace` grants. */
   role(rules: Rule[]): Promise<void>;
   grantIn(namespace: string): Promise<void>;
   revokeIn(namespace: string): Promise<void>;
@@ -78,7 +78,7 @@ export interface Process {
   stop(): Promise<void>;
 }
 
-/** One process's worth of machinery with a user's rights. */
+/** Client, informers and controllers of one process, with a user's permissions. */
 export function startAs(
   endpoint: Endpoint,
   user: string,

@@ -1,4 +1,4 @@
-// Watches that come and go: the union of wishes, replay to late comers, slow takers, and nothing left behind.
+// Dynamic watches on an API server: union of dependents, replay to late ones, slow consumers, no leaks.
 import { env } from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -13,13 +13,13 @@ const lists = (process: Process): number =>
   process.requests.filter((request) => request.includes("/configmaps?") && !request.includes("watch=true")).length;
 
 export function registrarRows(scene: Scene): void {
-  describe("registrars", () => {
+  describe("dynamic watches", () => {
     const open: Process[] = [];
     let counter = 0;
     afterEach(async () => {
       for (const process of open.splice(0)) await process.stop();
     });
-    /** A process that may see ConfigMaps, and a namespace with some. */
+    /** A process that may read ConfigMaps, and a namespace with some. */
     const begin = async (
       lingerMs: number,
       objects: string[] = ["one", "two"],
@@ -43,7 +43,7 @@ export function registrarRows(scene: Scene): void {
       return { process, key: { ref: ConfigMap, namespace, labelSelector: "own=yes" }, put };
     };
 
-    it("run the union of all wishes, each watch once, and end what nobody wishes any more", async () => {
+    it("run each watch once for the union of dependents, and stop unused ones", async () => {
       const { process, key, put } = await begin(50);
       const received: Record<string, string[]> = { a: [], b: [] };
       const [a, b] = ["a", "b"].map((name) =>
@@ -72,7 +72,7 @@ export function registrarRows(scene: Scene): void {
       await eventually(() => expect(process.informers.status()).toEqual([]));
     });
 
-    it("replay to one who comes late while another leaves, without listing again", async () => {
+    it("replay objects to a late dependent while another leaves, without a new list", async () => {
       const { process, key, put } = await begin(0);
       const first = process.informers.dynamicWatches({ name: "first", deliver: () => undefined });
       first.add(key, "x");
@@ -90,7 +90,7 @@ export function registrarRows(scene: Scene): void {
       expect(lists(process)).toBe(1);
     });
 
-    it("keep a watch that is given back while its objects are being read", async () => {
+    it("keep a released watch while its objects are being read", async () => {
       const { process, key } = await begin(0);
       const reading = Promise.withResolvers<void>();
       const read: string[] = [];
@@ -112,7 +112,7 @@ export function registrarRows(scene: Scene): void {
       await eventually(() => expect(process.informers.status()).toEqual([]));
     });
 
-    it("are not delayed by a slow one, which gets what it missed at once", async () => {
+    it("are not delayed by a slow consumer, which gets missed changes in one batch", async () => {
       const { process, key, put } = await begin(0, ["one"]);
       const gate = Promise.withResolvers<void>();
       const batches: string[][] = [];
@@ -140,7 +140,7 @@ export function registrarRows(scene: Scene): void {
       await eventually(() => expect(batches).toEqual([["one"], ["three", "two"]]));
     });
 
-    it("deliver again what could not be taken", async () => {
+    it("deliver a failed batch again", async () => {
       const { process, key } = await begin(0, ["one"]);
       const tries: string[][] = [];
       const unsteady = process.informers.dynamicWatches({
@@ -154,7 +154,7 @@ export function registrarRows(scene: Scene): void {
       await eventually(() => expect(tries).toEqual([["one"], ["one"]]));
     });
 
-    it("leave nothing behind after as many openings as a day has", async () => {
+    it("leak nothing over a day's worth of reopened watches", async () => {
       const { process, key, put } = await begin(0);
       const other = await freshNamespace(scene.client);
       const keys = [
@@ -182,7 +182,7 @@ export function registrarRows(scene: Scene): void {
       await churn(10);
       const watching = await openWatches(scene);
       const before = heapUsed();
-      // A watch of a tenant's lives 90 s on average: 240 rounds of four are the openings of one watch in a day.
+      // A namespaced watch lives 90 s on average: 240 rounds of four equal one day.
       const rounds = Number(env["CUPOLA_CHURN"] ?? 50);
       await churn(rounds);
       expect(taken).toBeGreaterThanOrEqual(2 * rounds);
@@ -198,7 +198,7 @@ export function registrarRows(scene: Scene): void {
   });
 }
 
-/** Hundreds of times in a row. */
+/** Many times in sequence. */
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 1 });
 
 function heapUsed(): number {
@@ -209,7 +209,7 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** Watches of ConfigMaps that the API server serves, where it says so (kube-apiserver does). */
+/** Number of ConfigMap watches by the API server's metrics, where it has them (kube-apiserver does). */
 async function openWatches(scene: Scene): Promise<number> {
   try {
     const { body } = await scene.client.stream("GET", "/metrics");

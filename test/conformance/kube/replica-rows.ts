@@ -1,4 +1,4 @@
-// What N equal replicas promise on an API server: the writes of one, and an answer to "is it in force everywhere?" that is never too early.
+// N equal replicas on an API server: no more writes than one, and none while idle.
 import { describe, expect, it } from "vitest";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
 import { defineController } from "../../../kube/controller/controller.ts";
@@ -10,7 +10,7 @@ const CHANGES = 20;
 
 export function replicaRows(scene: Scene): void {
   describe("replicas", () => {
-    it("write what one would: each change once, others try at most as often as there are replicas, and nothing while idle", async () => {
+    it("write each change once, with at most one attempt per replica, and nothing while idle", async () => {
       const copying = () =>
         defineController<Gadget>({
           name: "copy",
@@ -61,7 +61,7 @@ export function replicaRows(scene: Scene): void {
         ),
       );
       await waitUntilStable();
-      // Ours and theirs: each object created, changed by the test, and its status written twice.
+      // Test and replicas: each object is created, changed by the test, and its status written twice.
       await eventually(() => expect(changed).toEqual({ gadgets: 4 * CHANGES, copies: 2 * CHANGES }));
       const attempts = replicas.flatMap(({ writes }) => writes).length;
       expect(attempts).toBeLessThanOrEqual(4 * CHANGES * REPLICAS);

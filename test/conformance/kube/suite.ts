@@ -1,4 +1,4 @@
-// The Kubernetes machinery on an API server: client, stores, controllers, leadership. Runs unchanged on every server that is given.
+// The suite of kube/ on an API server: client, caches, controllers, leases. It runs unchanged on every server.
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import {
@@ -24,7 +24,7 @@ import { membershipRows } from "./membership-rows.ts";
 import { replicaRows } from "./replica-rows.ts";
 
 export function controllerRuntimeTests(server: Server): void {
-  describe(`kube machinery on ${server.name}`, () => {
+  describe(`kube/ on ${server.name}`, () => {
     let endpoint: Awaited<ReturnType<Server["start"]>>;
     let client: KubeClient;
     let ns: string;
