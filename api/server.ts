@@ -13,12 +13,9 @@ import type { Endpoint } from "./http/endpoint.ts";
 import { createRouting } from "./http/routing.ts";
 import { createPeerGroup, type PeerDirectory, type PeerGroup } from "./peers/peer-group.ts";
 import { type AuthorizationMode, createAccessReviewer } from "./access/access-reviewer.ts";
-import {
-  createCallerPermissions,
-  listRequiredPermissions,
-  type CallerPermissionsDeps,
-} from "./access/caller-permissions.ts";
-import { createSession } from "./access/session.ts";
+import { createCallerPermissions, type CallerPermissionsDeps } from "./access/create-caller-permissions.ts";
+import { listRequiredPermissions } from "./access/required-permission.ts";
+import { createSession } from "./access/create-session.ts";
 import { createClusterCache, type ClusterCache } from "./cache/cluster-cache.ts";
 import { createHeldReads } from "./cache/held-reads.ts";
 
@@ -99,7 +96,7 @@ function permissionsOf(
     review: {
       reviewer: createAccessReviewer(client, now),
       trustsRbac: authorization === "rbac+review",
-      requiredPermissions: listRequiredPermissions(endpoints),
+      requiredPermissions: listRequiredPermissions(endpoints.map(({ permission }) => permission)),
     },
   };
 }

@@ -5,6 +5,7 @@ import { SubjectAccessReview } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { AccessAttributes } from "./rbac-authorizer.ts";
 import { unavailable } from "../http/errors.ts";
+import { rejectOnAbort } from "../http/reject-on-abort.ts";
 import type { Caller } from "../identity/caller.ts";
 
 /** Where rights come from: RBAC from memory; RBAC, and a *no* is confirmed by a review; or a review always. */
@@ -80,14 +81,6 @@ export function createAccessReviewer(client: KubeClient, now: () => Date): Acces
       return signal ? Promise.race([all, rejectOnAbort(signal)]) : all;
     },
   };
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const rejectWithReason = (): void => reject(signal.reason as Error);
-    if (signal.aborted) rejectWithReason();
-    else signal.addEventListener("abort", rejectWithReason, { once: true });
-  });
 }
 
 async function review(

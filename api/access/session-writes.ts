@@ -29,10 +29,10 @@ export type WriteContext = SessionReader &
     permissions: CallerPermissions;
   };
 
-/** As `require`, and what may be asked next about the namespace is asked ahead: after a write the handler cannot be run again. */
+/** As `authorize`, with a review now if need be; what the answer may ask about the namespace is judged with it. */
 async function authorizeWrite({ permissions }: WriteContext, asked: AccessAttributes): Promise<void> {
   if (!(await permissions.decide(asked))) throw notAuthorized();
-  await permissions.prefetch(asked.namespace ?? "");
+  if (asked.namespace) await permissions.judgeNamespace?.(asked.namespace);
 }
 
 /** The writes of a session. */

@@ -1,18 +1,13 @@
 // Reads and writes with the caller's rights. Reads are answered from memory; writes go to Kubernetes as the caller, and are seen here before they are answered.
 import type { Draft, KubeClient, Patch } from "../../kube/client/client.ts";
-import { objectKey, type KubeObject } from "../../kube/api/object.ts";
-import type { Store } from "../../kube/cache/reader.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { AccessAttributes } from "./rbac-authorizer.ts";
-import { createCallerPermissions, type CallerPermissions, type CallerPermissionsDeps } from "./caller-permissions.ts";
-import { isNameHolder } from "./name-claims.ts";
-import { type CFError, notAuthorized, notFound } from "../http/errors.ts";
-import type { EndpointPermission } from "../http/endpoint.ts";
+import type { ReviewConfig } from "./reviewed-permissions.ts";
+import type { CFError } from "../http/errors.ts";
+import type { EndpointPermission } from "./required-permission.ts";
 import type { Caller } from "../identity/caller.ts";
-import { requireNotSuspended } from "./suspension.ts";
-import { kindTitle } from "../cf/kind-title.ts";
 import type { PeerGroup } from "../peers/peer-group.ts";
-import { createSessionWriter } from "./session-writes.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { HeldReads } from "../cache/held-reads.ts";
 
@@ -24,7 +19,7 @@ export interface SessionDeps {
   peers: Pick<PeerGroup, "publishWrites" | "publishObserved">;
   now: () => Date;
   /** Where rights are reviewed by the cluster's authorizers; undefined where RBAC alone decides. */
-  review?: CallerPermissionsDeps["review"];
+  review?: ReviewConfig | undefined;
 }
 
 /** Narrows a list to a few namespaces, or to what an index files under a value. */
@@ -39,8 +34,11 @@ export interface Session {
   readonly now: () => Date;
   /** Whether equal lists are equal until an object or RBAC changes. */
   readonly canCacheLists: boolean;
-  /** Runs the handler until every right it asks for is known (caller-rights.ts); `discard` gets answers that do not count. */
-  runUntilDecided: CallerPermissions["runUntilDecided"];
+  /**
+   * Judges what the handler may ask, where permissions are reviewed: on all that `values` (parameters, query, body) name, and on every object of the
+   * kinds that it lists. Undefined where RBAC alone decides. @throws CFError 422, 503
+   */
+  judge(values: readonly unknown[], listed: readonly ResourceRef[]): Promise<void> | undefined;
   /** Whether the caller is allowed this. */
   allows(asked: AccessAttributes): boolean;
   /** Throws 403 unless `allows`. */
@@ -92,101 +90,5 @@ export interface SessionRequest {
   writes: boolean;
 }
 
-/** A session of one request. */
-export function createSession(deps: SessionDeps, request: SessionRequest): Session {
-  const { caller } = request;
-  const permissions = createCallerPermissions({ authorizer: deps.cache.authorizer, review: deps.review }, request);
-  const reader = createSessionReader(deps, request, permissions);
-  // A connection as the caller is for those who write: most requests only read.
-  let callerClient: KubeClient | undefined;
-  const writer = createSessionWriter({
-    ...reader,
-    peers: deps.peers,
-    permissions,
-    get platformClient() {
-      permissions.commit();
-      return deps.platformClient;
-    },
-    callerClient() {
-      permissions.commit();
-      return (callerClient ??= caller.connect(deps.platformClient));
-    },
-  });
-  return {
-    ...reader,
-    ...writer,
-    get platformClient() {
-      permissions.commit();
-      return deps.platformClient;
-    },
-  };
-}
-
 export type SessionWriter = Pick<Session, "create" | "patch" | "patchWithRetry" | "delete" | "publishObserved">;
 export type SessionReader = Omit<Session, keyof SessionWriter | "platformClient">;
-
-function createSessionReader(
-  { cache, now, heldReads }: SessionDeps,
-  { caller, signal, permission }: SessionRequest,
-  permissions: CallerPermissions,
-): SessionReader {
-  const requiredPermissions = typeof permission === "string" ? [] : [permission].flat();
-  const reader: SessionReader = {
-    caller,
-    cache,
-    signal,
-    now,
-    canCacheLists: permissions.isCacheable,
-    runUntilDecided: (attempt, discard) => permissions.runUntilDecided(attempt, discard),
-    allows: (asked) => permissions.allows(asked),
-    authorize(asked) {
-      if (!reader.allows(asked)) throw notAuthorized();
-    },
-    canSee: (ref, object) =>
-      isNameHolder(cache, ref, object) && reader.allows({ verb: "get", on: ref, ...objectKey(object) }),
-    find(ref, guid) {
-      const object = cache.findByGUID(ref, guid);
-      return object && reader.canSee(ref, object) ? object : undefined;
-    },
-    get(ref, guid) {
-      const object = reader.find(ref, guid);
-      if (!object) throw notFound(kindTitle(ref));
-      // Before anything else is looked at, so that no shortcut of a handler goes round the right.
-      for (const { verb, on, subresource } of requiredPermissions) {
-        if (on.kind !== ref.kind || verb === "create") continue;
-        reader.authorize({ verb, on, ...(subresource && { subresource }), ...objectKey(object) });
-        if (verb !== "get") requireNotSuspended(reader, object.metadata.namespace);
-      }
-      return object;
-    },
-    list: (ref, within, filter) => listVisible({ cache, permissions }, ref, within, filter),
-    visibleNamespaces: (ref) => (ref.namespaced ? permissions.visibleNamespaces(ref) : undefined),
-    holdWhile: (refs, isUnderWay) => heldReads.holdWhile(refs, isUnderWay, signal),
-  };
-  return reader;
-}
-
-/** The visible objects of a kind. By RBAC only namespaces are walked where the caller has a role, unless a cluster-wide rule opens all. */
-function listVisible<T extends KubeObject>(
-  { cache, permissions }: { cache: ClusterCache; permissions: CallerPermissions },
-  ref: ResourceRef<T>,
-  scope: ListScope = {},
-  filter: (object: T) => boolean = () => true,
-): T[] {
-  const store = cache.store(ref);
-  const visible = permissions
-    .filterVisible(ref, listCandidates(store, permissions, ref, scope))
-    .filter((object) => filter(object) && isNameHolder(cache, ref, object));
-  return store.synced ? visible : store.list();
-}
-
-function listCandidates<T extends KubeObject>(
-  store: Store<T>,
-  permissions: CallerPermissions,
-  ref: ResourceRef<T>,
-  scope: ListScope,
-): Iterable<T> {
-  if (scope.index) return store.byIndex(scope.index[0], scope.index[1]);
-  const namespaces = scope.namespaces ?? (ref.namespaced ? permissions.visibleNamespaces(ref) : undefined);
-  return namespaces ? namespaces.flatMap((namespace) => store.list({ namespace })) : store.list();
-}

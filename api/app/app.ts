@@ -31,6 +31,7 @@ const list = endpoint({
   method: "GET",
   path: "/v3/apps",
   permission: "authenticated",
+  lists: [App],
   query: appListQuery,
   summary: "List apps",
   handler: ({ session, query, base, url }) => {

@@ -128,6 +128,7 @@ export const buildEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/builds",
     permission: "authenticated",
+    lists: [Build],
     query: buildListQuery,
     summary: "List builds",
     handler: (request) => listReply(request),

@@ -40,6 +40,7 @@ export const buildpackEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/buildpacks",
     permission: "authenticated",
+    lists: [Buildpack],
     query: buildpackListQuery,
     summary: "List buildpacks",
     handler: ({ session, query, base, url }) => {

@@ -79,6 +79,9 @@ const cachedKinds: readonly CachedKind[] = [
 /** Kinds that stand in a space's namespace, beside all that refers to them. */
 const spaceKinds: ReadonlySet<unknown> = new Set([App, Process, Package, Build, Droplet, Revision, Route, LRP]);
 
+/** Kinds that have the index `guid`. */
+export const KINDS_WITH_GUID: readonly ResourceRef[] = [...cachedKinds.map(({ ref }) => ref), RoleBinding];
+
 /** The kinds that the cache reads, for the generated roles. */
 export const CACHED_KINDS: readonly ResourceRef[] = [...cachedKinds.map(({ ref }) => ref), ...Object.values(rbacKinds)];
 

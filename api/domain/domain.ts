@@ -145,6 +145,7 @@ export const domainEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/domains",
     permission: "authenticated",
+    lists: [Domain, Org],
     query: domainListQuery,
     summary: "List domains",
     handler: (request) => listReply(request),

@@ -72,6 +72,7 @@ const rows: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/droplets",
     permission: "authenticated",
+    lists: [Droplet],
     query: dropletListQuery,
     summary: "List droplets",
     handler: (request) => listReply(request),

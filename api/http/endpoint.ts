@@ -4,23 +4,10 @@ import type { Logger } from "pino";
 import type { z } from "zod";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Caller } from "../identity/caller.ts";
+import type { EndpointPermission } from "../access/required-permission.ts";
 import type { Session } from "../access/session.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-
-/** A Kubernetes right: verb on a kind, or on one of its (virtual) subresources. */
-export interface RequiredPermission {
-  verb: "get" | "create" | "update" | "patch" | "delete" | "bind";
-  on: ResourceRef;
-  /** E.g. `env` for the right on `apps/env`. */
-  subresource?: string;
-}
-
-/**
- * Who may call. `anonymous`: anybody. `authenticated`: any caller, who sees what RBAC lets them see. Rights: the caller needs each of them on the
- * object concerned; `get` of the session requires them, the API server does again, and the authorization test compares them with what happens.
- */
-export type EndpointPermission = "anonymous" | "authenticated" | RequiredPermission | readonly RequiredPermission[];
 
 /** How the request body is read. `multipart` and `stream` leave the request unread to the handler. */
 export type BodyFormat = "json" | "yaml" | "multipart" | "stream";
@@ -31,6 +18,8 @@ interface EndpointBase {
   permission: EndpointPermission;
   /** One line for the OpenAPI document. */
   summary?: string;
+  /** Kinds whose every visible object the answer may show: where permissions are reviewed, each is judged before the handler runs. */
+  lists?: readonly ResourceRef[];
   /** No object of the kind can exist, so the list is always empty. */
   isAlwaysEmpty?: true;
   /** CF answers some lists' bad queries with 422 instead of 400. */

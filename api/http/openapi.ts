@@ -1,7 +1,8 @@
 // The OpenAPI document, made from the endpoint table.
 import { z } from "zod";
 import { errorCatalogue } from "./errors.ts";
-import { endpoint, type Endpoint, ok, type EndpointPermission } from "./endpoint.ts";
+import { endpoint, type Endpoint, ok } from "./endpoint.ts";
+import type { EndpointPermission } from "../access/required-permission.ts";
 import { apiVersion } from "../discovery/discovery.ts";
 
 function parameters(row: Endpoint): object[] {

@@ -1,16 +1,21 @@
 // Serves the rows of the endpoint table over Express: finds the row, authenticates, validates, runs it under a deadline, presents the answer or the error.
 import { randomUUID } from "node:crypto";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import express, { type Express, type Request, type Response, Router } from "express";
 import type { Logger } from "pino";
-import type { Endpoint, Method, EndpointPermission, Reply, RequestContext } from "./endpoint.ts";
+import { Domain } from "../../crds/domain/domain.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Space } from "../../crds/space/space.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { EndpointPermission } from "../access/required-permission.ts";
+import type { Endpoint, Method, Reply, RequestContext } from "./endpoint.ts";
 import { CFError, unavailable } from "./errors.ts";
 import { logError, toCFError } from "./error-translation.ts";
 import type { Caller } from "../identity/caller.ts";
 import { parseJson, parseYaml, readBody } from "./body.ts";
 import { rawQuery } from "./query.ts";
 import { parseBody, parseQuery } from "./validation.ts";
+import { rejectOnAbort } from "./reject-on-abort.ts";
 import type { Session } from "../access/session.ts";
 
 const defaultDeadlineMs = 30_000;
@@ -110,9 +115,10 @@ async function serve(deps: RoutingDeps, row: Endpoint, request: Request, respons
   try {
     const warnings: string[] = [];
     const context = await toRequestContext(deps, row, { request, warnings, signal });
-    const result = context.caller
-      ? context.session.runUntilDecided(() => run(row, context, warnings), discard)
-      : row.handler(context);
+    const judged =
+      context.caller && context.session.judge([context.params, context.query, context.body], listedKinds(row, context));
+    if (judged) await judged;
+    const result = row.handler(context);
     const reply = result instanceof Promise ? await Promise.race([result, rejectOnAbort(signal)]) : result;
     clearTimeout(timer);
     if (warnings.length > 0) response.setHeader("X-Cf-Warnings", warnings.map(encodeURIComponent).join(","));
@@ -125,22 +131,9 @@ async function serve(deps: RoutingDeps, row: Endpoint, request: Request, respons
   }
 }
 
-/** What an earlier run has warned of does not count. */
-function run(row: Endpoint, context: RequestContext, warnings: string[]): Promise<Reply> | Reply {
-  warnings.length = 0;
-  return row.handler(context);
-}
-
-function discard({ body }: Reply): void {
-  if (body && isStream(body) && body instanceof Readable) body.destroy();
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const rejectWithReason = () => reject(signal.reason as Error);
-    if (signal.aborted) rejectWithReason();
-    else signal.addEventListener("abort", rejectWithReason, { once: true });
-  });
+/** The kinds whose every object the answer may show. */
+function listedKinds({ lists = [] }: Endpoint, { query }: RequestContext): readonly ResourceRef[] {
+  return (query as { include?: unknown }).include ? [...lists, Space, Org, Domain] : lists;
 }
 
 interface RequestInput {

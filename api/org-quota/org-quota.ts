@@ -88,6 +88,7 @@ export const orgQuotaEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/organization_quotas",
     permission: "authenticated",
+    lists: [OrgQuota, Org],
     query: quotaListQuery,
     summary: "List organization quotas",
     handler: ({ session, query, base, url }) => {

@@ -25,6 +25,7 @@ export const orgEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/organizations",
     permission: "authenticated",
+    lists: [Org],
     query: orgListQuery,
     summary: "List organizations",
     handler: ({ session, query, base, url }) => {

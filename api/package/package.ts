@@ -68,6 +68,7 @@ const rows: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/packages",
     permission: "authenticated",
+    lists: [Package],
     query: packageListQuery,
     summary: "List packages",
     handler: (request) => listReply(request),

@@ -104,6 +104,7 @@ const lists: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/processes",
     permission: "authenticated",
+    lists: [Process],
     query: processListQuery,
     summary: "List processes",
     handler: (request) => listReply(request),

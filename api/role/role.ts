@@ -147,6 +147,7 @@ const list = endpoint({
   method: "GET",
   path: "/v3/roles",
   permission: "authenticated",
+  lists: [Space, Org],
   query: roleListQuery,
   badQueryError: "UnprocessableEntity",
   summary: "List roles",

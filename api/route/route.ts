@@ -128,6 +128,7 @@ const rows: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/routes",
     permission: "authenticated",
+    lists: [Route],
     query: routeListQuery,
     summary: "List routes",
     handler: (request) => listReply(request),

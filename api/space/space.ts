@@ -43,6 +43,7 @@ const list = endpoint({
   method: "GET",
   path: "/v3/spaces",
   permission: "authenticated",
+  lists: [Space],
   query: spaceListQuery,
   summary: "List spaces",
   handler: ({ session, query, base, url }) => {

@@ -33,6 +33,7 @@ export const stackEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/stacks",
     permission: "authenticated",
+    lists: [Stack],
     query: stackListQuery,
     summary: "List stacks",
     handler: ({ session, query, base, url }) => {

@@ -43,6 +43,7 @@ export const userEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/users",
     permission: "authenticated",
+    lists: [Space, Org],
     query: userListQuery,
     badQueryError: "UnprocessableEntity",
     summary: "List users",
@@ -70,6 +71,7 @@ export const userEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/users/:guid",
     permission: "authenticated",
+    lists: [Space, Org],
     summary: "Get a user",
     handler: ({ session, params, base }) => {
       const name = listVisibleUsers(session).find((one) => one === params.guid);

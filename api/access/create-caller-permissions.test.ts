@@ -5,7 +5,8 @@ import { Space } from "../../crds/space/space.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
 import type { AccessAttributes, RbacAuthorizer } from "./rbac-authorizer.ts";
-import { createCallerPermissions } from "./caller-permissions.ts";
+import { createCallerPermissions } from "./create-caller-permissions.ts";
+import type { ReviewTargets } from "./review-targets.ts";
 import type { Caller } from "../identity/caller.ts";
 import { UNCONFIRMED_DENIAL_TTL_MS, createAccessReviewer, REVIEW_TTL_MS } from "./access-reviewer.ts";
 
@@ -14,19 +15,34 @@ afterEach(() => void vi.restoreAllMocks());
 const caller = { name: "ann", groups: [] } as unknown as Caller;
 const space: AccessAttributes = { verb: "get", on: Space, namespace: "acme", name: "dev" };
 
+interface Question {
+  verb: string;
+  resource: string;
+  subresource?: string;
+  namespace?: string;
+  name?: string;
+}
+
 /** A cluster whose RBAC is seen here (`rbac`), and whose API server answers reviews (`says`), each when it is told. */
 function cluster(trustsRbac = false) {
   const state = {
     rbac: false as boolean | "unseen",
-    says: false,
+    says: false as boolean | ((asked: Question) => boolean),
     now: 1e12,
     asked: 0,
     held: undefined as Promise<void> | undefined,
   };
+  const questions: string[] = [];
   const client = {
-    review: async () => {
+    review: async (
+      _ref: unknown,
+      { spec: { resourceAttributes: one } }: { spec: { resourceAttributes: Question } },
+    ) => {
       state.asked++;
-      const allowed = state.says;
+      questions.push(
+        `${one.verb} ${one.resource}${one.subresource ? `/${one.subresource}` : ""} ${one.namespace ?? "*"}/${one.name ?? "*"}`,
+      );
+      const allowed = typeof state.says === "function" ? state.says(one) : state.says;
       await state.held;
       return { status: { allowed } };
     },
@@ -38,11 +54,11 @@ function cluster(trustsRbac = false) {
   const reviews = createAccessReviewer(client, () => new Date(state.now));
   const deps = {
     authorizer: { allows } as unknown as RbacAuthorizer,
-    review: { reviewer: reviews, trustsRbac, requiredPermissions: [] },
+    review: { reviewer: reviews, trustsRbac, requiredPermissions: [{ verb: "get", on: App }] as const },
   };
   /** As one request. */
   const request = () => createCallerPermissions(deps, { caller, signal: AbortSignal.timeout(5_000), writes: false });
-  return { state, request, decide: (asked = space) => request().decide(asked) };
+  return { state, questions, request, decide: (asked = space) => request().decide(asked) };
 }
 
 test("a no from before a binding does not hide what the binding opens", async () => {
@@ -139,4 +155,54 @@ test("where RBAC's yes is trusted nothing is asked, and out of sight is an error
   expect(state.asked).toBe(0);
   state.rbac = "unseen";
   await expect(decide()).rejects.toThrow(NotSynced);
+});
+
+const app = (name: string, namespace = "acme-dev") =>
+  ({ apiVersion: "cupola.dev/v1alpha1", kind: "App", metadata: { name, namespace } }) as App;
+const getApp = (name: string): AccessAttributes => ({ verb: "get", on: App, namespace: "acme-dev", name });
+const targets = (more: Partial<ReviewTargets>): ReviewTargets => ({
+  namespaces: new Set(),
+  objects: [],
+  lists: [],
+  ...more,
+});
+
+test("what was not judged is no, and a reader asks nothing about it", () => {
+  const { state, request } = cluster();
+  state.says = true;
+  expect(request().allows(getApp("one"))).toBe(false);
+  expect(state.asked).toBe(0);
+});
+
+test("a yes for the namespace stands for all in it, and no object is asked about", async () => {
+  const { state, questions, request } = cluster();
+  state.says = ({ namespace }) => namespace === "acme-dev";
+  const permissions = request();
+  await permissions.judge?.(targets({ lists: [{ ref: App, objects: [app("one"), app("two")] }] }));
+  expect(permissions.filterVisible(App, [app("one"), app("two"), app("three", "other")])).toEqual([
+    app("one"),
+    app("two"),
+  ]);
+  expect(questions.filter((one) => one.startsWith("get apps acme-dev"))).toEqual(["get apps acme-dev/*"]);
+});
+
+test("where the namespace's answer is no, each named or listed object is asked about by name", async () => {
+  const { state, questions, request } = cluster();
+  state.says = ({ name }) => name === "one";
+  const permissions = request();
+  await permissions.judge?.(
+    targets({ objects: [{ ref: App, object: app("one") }], lists: [{ ref: App, objects: [app("two")] }] }),
+  );
+  expect([permissions.allows(getApp("one")), permissions.allows(getApp("two"))]).toEqual([true, false]);
+  expect(questions.filter((one) => one.startsWith("get apps acme-dev")).sort()).toEqual([
+    "get apps acme-dev/*",
+    "get apps acme-dev/one",
+    "get apps acme-dev/two",
+  ]);
+});
+
+test("a list that needs too many reviews is refused with a hint", async () => {
+  const { request } = cluster();
+  const objects = Array.from({ length: 2001 }, (_, at) => app(`app-${at}`));
+  await expect(request().judge?.(targets({ lists: [{ ref: App, objects }] }))).rejects.toThrow("Narrow it down");
 });

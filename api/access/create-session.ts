@@ -1,0 +1,102 @@
+// Makes the session of one request. Reads are answered from the cache; writes are session-writes.ts.
+import type { KubeClient } from "../../kube/client/client.ts";
+import { objectKey, type KubeObject } from "../../kube/api/object.ts";
+import type { Store } from "../../kube/cache/reader.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { CallerPermissions } from "./caller-permissions.ts";
+import { createCallerPermissions } from "./create-caller-permissions.ts";
+import { findReviewTargets } from "./review-targets.ts";
+import { isNameHolder } from "./name-claims.ts";
+import { notAuthorized, notFound } from "../http/errors.ts";
+import { requireNotSuspended } from "./suspension.ts";
+import { kindTitle } from "../cf/kind-title.ts";
+import { createSessionWriter } from "./session-writes.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
+import type { ListScope, Session, SessionDeps, SessionReader, SessionRequest } from "./session.ts";
+
+/** A session of one request. */
+export function createSession(deps: SessionDeps, request: SessionRequest): Session {
+  const { caller } = request;
+  const permissions = createCallerPermissions({ authorizer: deps.cache.authorizer, review: deps.review }, request);
+  const reader = createSessionReader(deps, request, permissions);
+  // A connection as the caller is for those who write: most requests only read.
+  let callerClient: KubeClient | undefined;
+  const writer = createSessionWriter({
+    ...reader,
+    peers: deps.peers,
+    permissions,
+    platformClient: deps.platformClient,
+    callerClient: () => (callerClient ??= caller.connect(deps.platformClient)),
+  });
+  return {
+    ...reader,
+    ...writer,
+    platformClient: deps.platformClient,
+  };
+}
+
+function createSessionReader(
+  { cache, now, heldReads }: SessionDeps,
+  { caller, signal, permission }: SessionRequest,
+  permissions: CallerPermissions,
+): SessionReader {
+  const requiredPermissions = typeof permission === "string" ? [] : [permission].flat();
+  const reader: SessionReader = {
+    caller,
+    cache,
+    signal,
+    now,
+    canCacheLists: permissions.isCacheable,
+    judge: (values, listed) => permissions.judge?.(findReviewTargets(cache, values, listed)),
+    allows: (asked) => permissions.allows(asked),
+    authorize(asked) {
+      if (!reader.allows(asked)) throw notAuthorized();
+    },
+    canSee: (ref, object) =>
+      isNameHolder(cache, ref, object) && reader.allows({ verb: "get", on: ref, ...objectKey(object) }),
+    find(ref, guid) {
+      const object = cache.findByGUID(ref, guid);
+      return object && reader.canSee(ref, object) ? object : undefined;
+    },
+    get(ref, guid) {
+      const object = reader.find(ref, guid);
+      if (!object) throw notFound(kindTitle(ref));
+      // Before anything else is looked at, so that no shortcut of a handler goes round the right.
+      for (const { verb, on, subresource } of requiredPermissions) {
+        if (on.kind !== ref.kind || verb === "create") continue;
+        reader.authorize({ verb, on, ...(subresource && { subresource }), ...objectKey(object) });
+        if (verb !== "get") requireNotSuspended(reader, object.metadata.namespace);
+      }
+      return object;
+    },
+    list: (ref, within, filter) => listVisible({ cache, permissions }, ref, within, filter),
+    visibleNamespaces: (ref) => (ref.namespaced ? permissions.visibleNamespaces(ref) : undefined),
+    holdWhile: (refs, isUnderWay) => heldReads.holdWhile(refs, isUnderWay, signal),
+  };
+  return reader;
+}
+
+/** The visible objects of a kind. By RBAC only namespaces are walked where the caller has a role, unless a cluster-wide rule opens all. */
+function listVisible<T extends KubeObject>(
+  { cache, permissions }: { cache: ClusterCache; permissions: CallerPermissions },
+  ref: ResourceRef<T>,
+  scope: ListScope = {},
+  filter: (object: T) => boolean = () => true,
+): T[] {
+  const store = cache.store(ref);
+  const visible = permissions
+    .filterVisible(ref, listCandidates(store, permissions, ref, scope))
+    .filter((object) => filter(object) && isNameHolder(cache, ref, object));
+  return store.synced ? visible : store.list();
+}
+
+function listCandidates<T extends KubeObject>(
+  store: Store<T>,
+  permissions: CallerPermissions,
+  ref: ResourceRef<T>,
+  scope: ListScope,
+): Iterable<T> {
+  if (scope.index) return store.byIndex(scope.index[0], scope.index[1]);
+  const namespaces = scope.namespaces ?? (ref.namespaced ? permissions.visibleNamespaces(ref) : undefined);
+  return namespaces ? namespaces.flatMap((namespace) => store.list({ namespace })) : store.list();
+}

@@ -1,0 +1,24 @@
+// The Kubernetes permissions that an endpoint declares.
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+
+/** A Kubernetes permission: verb on a kind, or on one of its (virtual) subresources. */
+export interface RequiredPermission {
+  verb: "get" | "create" | "update" | "patch" | "delete" | "bind";
+  on: ResourceRef;
+  /** E.g. `env` for the permission on `apps/env`. */
+  subresource?: string;
+}
+
+/**
+ * Who may call. `anonymous`: anybody. `authenticated`: any caller, who sees what RBAC lets them see. Permissions: the caller needs each of them on the
+ * object concerned; `get` of the session requires them, the API server does again, and the authorization test compares them with what happens.
+ */
+export type EndpointPermission = "anonymous" | "authenticated" | RequiredPermission | readonly RequiredPermission[];
+
+/** Every permission that some endpoint declares, once. */
+export function listRequiredPermissions(declared: readonly EndpointPermission[]): RequiredPermission[] {
+  const permissions = declared.flatMap((permission) => (typeof permission === "string" ? [] : [permission].flat()));
+  const keyOf = ({ verb, on, subresource = "" }: RequiredPermission): string =>
+    `${verb} ${on.group}/${on.plural}/${subresource}`;
+  return [...new Map(permissions.map((permission) => [keyOf(permission), permission])).values()];
+}

@@ -1,0 +1,194 @@
+// What one request's caller may do where SubjectAccessReviews decide: judged before the handler runs, and never guessed. ADR 10 says what that gives up.
+import { objectKey, type KubeObject } from "../../kube/api/object.ts";
+import { Domain } from "../../crds/domain/domain.ts";
+import { App } from "../../crds/app/app.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Space } from "../../crds/space/space.ts";
+import { NotPermitted, NotSynced } from "../../kube/cache/errors.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { RequiredPermission } from "./required-permission.ts";
+import { CFError } from "../http/errors.ts";
+import type { AccessReviewer, ReviewAttributes } from "./access-reviewer.ts";
+import type { CallerPermissions, PermissionsRequest } from "./caller-permissions.ts";
+import type { AccessAttributes, RbacAuthorizer } from "./rbac-authorizer.ts";
+import type { ReviewTargets, TargetObject } from "./review-targets.ts";
+
+/** Reviews that one request may ask for. */
+const MAX_REVIEWS = 2000;
+
+/** Permissions that handlers ask for beyond those that endpoints declare. */
+const UNDECLARED: readonly RequiredPermission[] = [
+  { verb: "update", on: Org },
+  { verb: "update", on: Domain },
+  { verb: "update", on: Space, subresource: "limits" },
+  { verb: "get", on: App, subresource: "secrets" },
+];
+
+/** How permissions are reviewed. */
+export interface ReviewConfig {
+  reviewer: AccessReviewer;
+  /** A *yes* of RBAC needs no review. */
+  trustsRbac: boolean;
+  /** All permissions that endpoints declare. */
+  requiredPermissions: readonly RequiredPermission[];
+}
+
+export class ReviewedPermissions implements CallerPermissions {
+  readonly isCacheable = false;
+  readonly #authorizer: RbacAuthorizer;
+  readonly #config: ReviewConfig;
+  readonly #request: PermissionsRequest;
+  readonly #permissions: readonly RequiredPermission[];
+  /** Kept for this request, so that an answer that expires meanwhile still counts. */
+  readonly #answers = new Map<string, boolean>();
+  readonly #pending = new Set<string>();
+
+  constructor(authorizer: RbacAuthorizer, config: ReviewConfig, request: PermissionsRequest) {
+    this.#authorizer = authorizer;
+    this.#config = config;
+    this.#request = request;
+    const declared = [...config.requiredPermissions, ...UNDECLARED];
+    const kinds = [...new Set(declared.map(({ on }) => on))];
+    this.#permissions = [
+      ...kinds.map((on) => ({ verb: "get" as const, on })),
+      ...declared.filter(
+        ({ verb, subresource, on }) => request.writes || verb === "get" || (on === Org && !subresource),
+      ),
+    ];
+  }
+
+  allows(asked: AccessAttributes): boolean {
+    return this.#verdict(asked) ?? this.#reviewLater(asked);
+  }
+
+  async decide(asked: AccessAttributes): Promise<boolean> {
+    // Twice: RBAC may change while a review is under way, and then its answer is to another question.
+    for (let round = 0; round < 2; round++) {
+      const known = this.#find(asked);
+      if (known !== undefined) return known;
+      await this.#fetch([asked]);
+    }
+    return this.#find(asked) ?? false;
+  }
+
+  filterVisible<T extends KubeObject>(ref: ResourceRef<T>, objects: Iterable<T>): T[] {
+    return [...objects].filter((object) => this.allows({ verb: "get", on: ref, ...objectKey(object) }));
+  }
+
+  visibleNamespaces(): undefined {
+    return undefined;
+  }
+
+  /** The widest question first: a *yes* for everything, then for a namespace, stands for all in it. */
+  async judge({ namespaces, objects, lists }: ReviewTargets): Promise<void> {
+    const gets = lists.map(({ ref }) => ({ verb: "get", on: ref }) as const);
+    await this.#judgeAll([...this.#permissions, ...gets]);
+    await this.#judgeAll([
+      ...[...namespaces].flatMap((namespace) => this.#questionsIn(namespace)),
+      ...lists.flatMap(({ ref, objects: all }) => namespaceQuestions(ref, all)),
+    ]);
+    await this.#judgeAll([
+      ...objects.flatMap((target) => this.#questionsAbout(target)),
+      ...lists.flatMap(({ ref, objects: all }) =>
+        all.map((object) => ({ verb: "get", on: ref, ...objectKey(object) }) as const),
+      ),
+    ]);
+  }
+
+  async judgeNamespace(namespace: string): Promise<void> {
+    await this.#judgeAll(this.#questionsIn(namespace));
+  }
+
+  #questionsIn(namespace: string): AccessAttributes[] {
+    return this.#permissions.filter(({ on }) => on.namespaced).map((permission) => ({ ...permission, namespace }));
+  }
+
+  #questionsAbout({ ref, object }: TargetObject): AccessAttributes[] {
+    const key = objectKey(object);
+    return this.#permissions
+      .filter(({ on, verb }) => on.kind === ref.kind && verb !== "create")
+      .map((permission) => ({ ...permission, ...key }));
+  }
+
+  /** The answer to the question itself or to a wider one; undefined when none is known. */
+  #verdict(asked: AccessAttributes): boolean | undefined {
+    const { name, namespace, ...everywhere } = asked;
+    const exact = this.#find(asked);
+    if (exact !== undefined) return exact;
+    if (name && namespace && this.#find({ ...everywhere, namespace })) return true;
+    if ((name || namespace) && this.#find(everywhere)) return true;
+    return undefined;
+  }
+
+  /** A write may ask about what it has just made: no for now, and the answer is there when it asks again. */
+  #reviewLater(asked: AccessAttributes): boolean {
+    const key = keyOf(asked);
+    if (this.#request.writes && !this.#pending.has(key)) {
+      this.#pending.add(key);
+      this.#fetch([asked])
+        .catch(() => undefined) // asked again by the next call
+        .finally(() => this.#pending.delete(key));
+    }
+    return false;
+  }
+
+  #find(asked: AccessAttributes): boolean | undefined {
+    const { caller } = this.#request;
+    const question = this.#toReviewAttributes(asked);
+    if (this.#config.trustsRbac && question.rbacAllowed) return true;
+    const key = keyOf(question);
+    const own = this.#answers.get(key);
+    if (own !== undefined) return own;
+    const known = this.#config.reviewer.findCached(caller, question);
+    if (known !== undefined) this.#answers.set(key, known);
+    return known;
+  }
+
+  /** @throws NotSynced, NotPermitted where RBAC's own yes would count and cannot be seen */
+  #toReviewAttributes(asked: AccessAttributes): ReviewAttributes {
+    try {
+      return { ...asked, rbacAllowed: this.#authorizer.allows(this.#request.caller, asked) };
+    } catch (error) {
+      if (this.#config.trustsRbac || !(error instanceof NotSynced || error instanceof NotPermitted)) throw error;
+      return { ...asked, rbacAllowed: undefined };
+    }
+  }
+
+  /** @throws CFError 422 when that takes too many reviews */
+  async #judgeAll(asked: readonly AccessAttributes[]): Promise<void> {
+    const unknown = [
+      ...new Map(asked.filter((one) => this.#verdict(one) === undefined).map((one) => [keyOf(one), one])).values(),
+    ];
+    if (this.#answers.size + unknown.length > MAX_REVIEWS)
+      throw new CFError(
+        "UnprocessableEntity",
+        `This needs more than ${MAX_REVIEWS} access reviews. Narrow it down, for example by space_guids or guids.`,
+      );
+    await this.#fetch(unknown);
+  }
+
+  async #fetch(asked: readonly AccessAttributes[]): Promise<void> {
+    if (asked.length === 0) return;
+    const { caller, signal } = this.#request;
+    const questions = asked.map((one) => this.#toReviewAttributes(one));
+    const answers = await this.#config.reviewer.review(caller, questions, signal);
+    for (const [at, one] of questions.entries()) this.#answers.set(keyOf(one), answers[at] ?? false);
+  }
+}
+
+/** One question for each namespace that holds some of the objects. */
+function namespaceQuestions(ref: ResourceRef, objects: readonly KubeObject[]): AccessAttributes[] {
+  const namespaces = new Set(objects.map(({ metadata: { namespace } }) => namespace));
+  return [...namespaces].flatMap((namespace) => (namespace ? [{ verb: "get", on: ref, namespace }] : []));
+}
+
+function keyOf({
+  verb,
+  on,
+  subresource = "",
+  namespace = "",
+  name = "",
+  rbacAllowed,
+}: AccessAttributes & Partial<Pick<ReviewAttributes, "rbacAllowed">>): string {
+  return `${verb} ${on.group}/${on.plural}/${subresource} ${on.namespaced ? namespace : ""}/${name} ${String(rbacAllowed)}`;
+}
