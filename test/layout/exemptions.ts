@@ -13,6 +13,4 @@ export const withoutPlan: Record<string, string> = {
 };
 
 /** Import circles that are still there, one list of files for each. A circle may shrink; when it is gone its list goes, too. */
-<<<<<<< HEAD
 export const remainingCircles: readonly (readonly string[])[] = [];
->>>>>>> ac15a26 (test/layout: the circles of api are gone)
