@@ -1,7 +1,7 @@
-// What a content store promises. directory/ keeps it on a disk; nothing here does I/O.
+// The contract of a content store. directory/ implements it on a disk; nothing here does I/O.
 import { Transform, type Readable } from "node:stream";
 
-/** What a blob is for. It decides the path it is kept under and what may be cleaned up, never who may read it. */
+/** The use of a blob. It decides its path and its clean-up, never who may read it. */
 export type BlobKind = "package" | "droplet" | "cache";
 
 export const blobKinds: readonly BlobKind[] = ["package", "droplet", "cache"];
@@ -9,7 +9,7 @@ export const blobKinds: readonly BlobKind[] = ["package", "droplet", "cache"];
 /** The name of a content: `sha256:` and 64 hex digits. It is a key only together with its space. */
 export type Digest = string;
 
-/** What `put` returns, and what `Package.spec.content` holds. `size` is in bytes, as stored. */
+/** The result of `put` and the value of `Package.spec.content`. `size` is in bytes, as stored. */
 export interface Blob {
   digest: Digest;
   size: number;
@@ -25,7 +25,7 @@ export interface StoredBlob extends Blob {
 /** Content by (space GUID, digest). Every method throws `InvalidBlobName` on a malformed space or digest. */
 export interface BlobStore {
   /**
-   * Streams the content in; it is durable and complete, or absent. The same content twice is kept once and counts as new again.
+   * Streams the content in; it is durable and complete, or absent. The same content twice is kept once, also across spaces, and counts as new again.
    * @throws BlobTooLarge after `maxBytes`
    */
   put(space: string, kind: BlobKind, content: Readable, options: { maxBytes: number }): Promise<Blob>;
@@ -36,7 +36,9 @@ export interface BlobStore {
   has(space: string, digest: Digest): Promise<boolean>;
   /** Removes content and note; removing what is absent is no error. */
   remove(space: string, digest: Digest): Promise<void>;
-  /** Everything, or what one space has. */
+  /** Counts as put now, so that clean-up's grace begins again; nothing where it is absent. */
+  touch(space: string, digest: Digest): Promise<void>;
+  /** Everything, or the contents of one space. */
   list(filter?: { space?: string; kind?: BlobKind }): Promise<StoredBlob[]>;
   /** A small document kept beside a content and removed with it (the resource index of a package). */
   writeNote(space: string, digest: Digest, note: string): Promise<void>;

@@ -1,10 +1,10 @@
-// Which contents may be removed. Pure: the caller lists blobs and references, and removes what comes out.
+// Which contents may be removed. Pure: the caller lists blobs and references, and removes the result.
 import type { Digest, StoredBlob } from "./blob-store.ts";
 
-/** A content stays this long after it was last put, referenced or not: an upload comes before the object that names it. */
+/** A content stays this long after it was last put, even unreferenced: an upload comes before the object that names it. */
 export const removalGraceMs = 24 * 60 * 60 * 1000;
 
-/** Something that needs a content: a Package, Droplet, Revision, LRP or Staging. */
+/** A reference of a Package, Droplet, Revision, LRP or Staging to a content. */
 export interface BlobReference {
   space: string;
   digest: Digest;

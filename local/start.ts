@@ -93,6 +93,9 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   return { url: platform.url, kubeUrl: server.url, doOnce, stop };
 }
 
+/** A laptop's disk is small, and its uploads take seconds: two minutes are enough for the object that names a content to follow it. */
+const UNUSED_CONTENT_MS = 2 * 60_000;
+
 function platformOptions(
   { home, port, log }: LocalOptions,
   { token, ...access }: { server: string; ca: string; token: string },
@@ -101,6 +104,7 @@ function platformOptions(
     access: { ...access, auth: { kind: "token", token } },
     operations: LOCAL_OPERATIONS,
     data: home.data,
+    unusedContentMs: UNUSED_CONTENT_MS,
     listen: { host: HOST, port },
     // The only one on this API server that leads: after a crash it does not wait until its own Leases are over.
     leaderIdentity: "laptop",

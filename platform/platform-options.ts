@@ -15,6 +15,8 @@ export interface PlatformOptions {
   operations: readonly Operation[];
   /** Folder for blobs and what backends keep. */
   data: string;
+  /** How long a content that nothing refers to stays after its upload, in milliseconds; a day unless said. */
+  unusedContentMs?: number;
   listen: { host: string; port: number; tls?: TLSKeyPair };
   /** The CF API's address as clients see it; default: the one it listens at. All replicas must be given the same. */
   publicURL?: string;

@@ -1,7 +1,21 @@
-// The content store of one machine: a directory. `<root>/<space>/<kind>/<hex>`, notes beside as `<hex>.note`.
+// The content store of one machine: a directory. `<root>/<space>/<kind>/<hex>`, notes beside as `<hex>.note`. Equal content of several spaces is one file: each
+// name is a hard link to `<root>/.content/<hex>`. Nobody reads by that name, so the key of access stays the space.
 import { createHash, randomUUID } from "node:crypto";
 import { constants, createReadStream, createWriteStream, type Dirent } from "node:fs";
-import { access, mkdir, open, readdir, readFile, rename, rm, stat, unlink, utimes, writeFile } from "node:fs/promises";
+import {
+  access,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  unlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -19,6 +33,7 @@ import {
 
 /** Files that a killed process left half written are removed after this time; several processes may share one store. */
 const abandonedUploadMs = 24 * 60 * 60 * 1000;
+const contentFolder = ".content";
 
 /** Opens the store under `root`, which is made when absent. */
 export async function createDirectoryStore(root: string): Promise<BlobStore> {
@@ -31,6 +46,7 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
     );
     if (modified < Date.now() - abandonedUploadMs) await rm(join(incoming, name), { force: true });
   }
+  await removeUnlinkedContent(root);
   const findPath = async (space: string, digest: Digest): Promise<string | undefined> => {
     checkBlobName(space, digest);
     for (const kind of blobKinds) {
@@ -54,13 +70,10 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
       return path ? { digest, size: (await stat(path)).size } : undefined;
     },
     has: async (space, digest) => (await findPath(space, digest)) !== undefined,
-    async remove(space, digest) {
-      checkBlobName(space, digest);
-      for (const kind of blobKinds) {
-        const path = blobPath(root, space, kind, digest);
-        await rm(path, { force: true });
-        await rm(`${path}.note`, { force: true });
-      }
+    remove: (space, digest) => removeBlob(root, space, digest),
+    async touch(space, digest) {
+      const path = await findPath(space, digest);
+      if (path) await markNew(path);
     },
     list: (filter = {}) => listBlobs(root, filter),
     async writeNote(space, digest, note) {
@@ -81,6 +94,16 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
       return path && (await exists(`${path}.note`)) ? readFile(`${path}.note`, "utf8") : undefined;
     },
   };
+}
+
+async function removeBlob(root: string, space: string, digest: Digest): Promise<void> {
+  checkBlobName(space, digest);
+  for (const kind of blobKinds) {
+    const path = blobPath(root, space, kind, digest);
+    await rm(path, { force: true });
+    await rm(`${path}.note`, { force: true });
+  }
+  await removeIfUnlinked(contentPath(root, digest));
 }
 
 interface PutTarget {
@@ -111,7 +134,7 @@ async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
       createWriteStream(temporary, { mode: 0o600, flush: true }),
     );
     const digest = `sha256:${hash.digest("hex")}`;
-    await publish(temporary, blobPath(target.root, target.space, target.kind, digest));
+    await publish(temporary, target, digest);
     return { digest, size };
   } catch (error) {
     await rm(temporary, { force: true });
@@ -119,21 +142,59 @@ async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
   }
 }
 
-/** Moves a complete, synced file to its name and makes the name durable. */
-async function publish(temporary: string, path: string): Promise<void> {
+/** Gives a complete, synced file its names, and makes that of the space durable. */
+async function publish(temporary: string, { root, space, kind }: PutTarget, digest: Digest): Promise<void> {
+  const path = blobPath(root, space, kind, digest);
+  const content = contentPath(root, digest);
   await makeFolder(dirname(path));
-  if (await exists(path)) {
-    // Put again means wanted again: clean-up counts its grace from here.
-    await utimes(path, new Date(), new Date());
-    return unlink(temporary);
-  }
-  await rename(temporary, path);
+  await makeFolder(dirname(content));
+  if ((await exists(path)) || (await tryLink(content, path))) {
+    // Put again: clean-up counts its grace from here.
+    await markNew(path);
+    await unlink(temporary);
+  } else await rename(temporary, path);
+  await tryLink(path, content);
   const directory = await open(dirname(path), "r");
   try {
     await directory.sync();
   } finally {
     await directory.close();
   }
+}
+
+/** Whether `name` is a link to `existing` now. Where that cannot be (no such file, a file system without links, too many links), the content is just stored again. */
+async function tryLink(existing: string, name: string): Promise<boolean> {
+  try {
+    await link(existing, name);
+    return true;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (["ENOENT", "EEXIST", "EMLINK", "EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(code)) return false;
+    throw error;
+  }
+}
+
+async function markNew(path: string): Promise<void> {
+  await utimes(path, new Date(), new Date());
+}
+
+/** A content that no space has a name for. A name given at the same moment keeps the file: only a later equal content is stored again. */
+async function removeIfUnlinked(content: string): Promise<void> {
+  const links = await stat(content).then(
+    ({ nlink }) => nlink,
+    (error: unknown) => ifAbsent(error, undefined),
+  );
+  if (links === 1) await rm(content, { force: true });
+}
+
+/** Contents whose last space lost them to a process that was killed in between. */
+async function removeUnlinkedContent(root: string): Promise<void> {
+  const folder = join(root, contentFolder);
+  for (const { name } of await entriesOf(folder)) await removeIfUnlinked(join(folder, name));
+}
+
+function contentPath(root: string, digest: Digest): string {
+  return join(root, contentFolder, digest.slice("sha256:".length));
 }
 
 function openFile(path: string, space: string, digest: Digest): Promise<Readable> {

@@ -18,7 +18,7 @@ export interface PackageSource {
   digest: Digest;
 }
 
-/** Where a content known by SHA-1 is: in which package, at which path. */
+/** A content known by SHA-1: its package and its path there. */
 export interface KnownFile {
   source: PackageSource;
   path: string;
@@ -48,7 +48,7 @@ export async function listNewestPackages(store: BlobStore, space: string): Promi
     .map(({ digest }) => ({ space, digest }));
 }
 
-/** Where each of these contents (SHA-1 in hex) is found. The map lacks what is in none of the packages; the first one wins. */
+/** Where each of these contents (SHA-1 in hex) is found. Unknown contents are not in the map; the first package wins. */
 export async function findFiles(
   store: BlobStore,
   sources: readonly PackageSource[],
@@ -74,6 +74,9 @@ export async function matchResources(
 ): Promise<Resource[]> {
   const wanted = new Set(resources.filter(({ size }) => size >= minResourceBytes).map(({ sha1 }) => sha1));
   const known = await findFiles(store, sources, wanted);
+  // The upload that relies on this answer comes next: its packages must not be removed in between.
+  for (const { space, digest } of new Set([...known.values()].map(({ source }) => source)))
+    await store.touch(space, digest);
   return resources.filter((resource) => known.get(resource.sha1)?.size === resource.size);
 }
 

@@ -1,4 +1,4 @@
-// What goes a day after it was put, what stays, and that nothing goes while something cannot be seen.
+// Unreferenced contents are removed after their grace, referenced ones stay, and nothing is removed while a kind cannot be read.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ function reader(objects: Record<string, unknown[]>, hidden: readonly string[] = 
   return { list } as unknown as Reader;
 }
 
-test("removes what nothing refers to, once its day is over", async () => {
+test("removes unreferenced contents once their day is over", async () => {
   const [used, staged, running, unused] = await Promise.all(["used", "staged", "running", "unused"].map(put));
   const read = reader({
     Package: [{ spec: { content: used } }, { spec: {} }],
@@ -46,7 +46,14 @@ test("removes what nothing refers to, once its day is over", async () => {
   for (const kept of [used, staged, running]) expect(await blobs.has("space-1", kept?.digest ?? "")).toBe(true);
 });
 
-test.each(["Package", "Droplet", "LRP", "Staging"])("removes nothing while %s cannot be seen", async (kind) => {
+test("a shorter grace removes sooner", async () => {
+  await put("unused");
+  const look = (now: number) => removeUnusedBlobs({ blobs, read: reader({}), now, graceMs: 120_000 });
+  expect(await look(Date.now() + 60_000)).toBe(0);
+  expect(await look(Date.now() + 180_000)).toBe(1);
+});
+
+test.each(["Package", "Droplet", "LRP", "Staging"])("removes nothing while %s cannot be read", async (kind) => {
   const blob = await put("unused");
   await expect(removeUnusedBlobs({ blobs, read: reader({}, [kind]), now: Date.now() + 2 * DAY_MS })).rejects.toThrow(
     NotPermitted,

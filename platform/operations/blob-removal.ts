@@ -1,7 +1,7 @@
-// Removes contents that nothing refers to any more, a day after they were last put.
+// Removes contents that nothing refers to any more, once their grace is over.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { planBlobRemoval } from "../../blobs/plan-blob-removal.ts";
+import { planBlobRemoval, removalGraceMs } from "../../blobs/plan-blob-removal.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
@@ -10,49 +10,53 @@ import { Package } from "../../crds/package/package.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import type { PeriodicTask } from "../leases/singletons.ts";
 
-const INTERVAL_MS = 60 * 60_000;
+const MAX_INTERVAL_MS = 60 * 60_000;
 /** Kinds that refer to content. */
 export const BLOB_REFERRERS = [Package, Droplet, LRP, Staging];
 
-/** An hourly look, by the leader alone. */
+export interface BlobRemovalOptions {
+  blobs: BlobStore;
+  read: Reader;
+  log: Logger;
+  /** How long a content stays after it was last put, even unreferenced; a day unless said. */
+  graceMs: number | undefined;
+}
+
+/** Looks each hour, or twice in a shorter grace; on the leader only. */
 export function createBlobRemovalTask({
   blobs,
   read,
   log,
-}: {
-  blobs: BlobStore;
-  read: Reader;
-  log: Logger;
-}): PeriodicTask {
+  graceMs = removalGraceMs,
+}: BlobRemovalOptions): PeriodicTask {
+  const intervalMs = Math.min(MAX_INTERVAL_MS, graceMs / 2);
   const loop = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
-      await removeUnusedBlobs({ blobs, read, now: Date.now() }).then(
+      await removeUnusedBlobs({ blobs, read, now: Date.now(), graceMs }).then(
         (removed) => removed > 0 && log.info({ removed }, "removed contents that nothing refers to"),
-        (err: unknown) => log.warn({ err }, "could not remove unused contents; it is tried again in an hour"),
+        (err: unknown) => log.warn({ err }, "could not remove unused contents; the next look tries again"),
       );
-      await delay(INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await delay(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   };
   return { reads: BLOB_REFERRERS, start: (signal) => void loop(signal) };
 }
 
-/** One look. @throws NotSynced, NotPermitted while any kind that may refer to content cannot be seen: nothing is removed then */
+/** One look. @throws NotSynced, NotPermitted while any kind that may refer to content cannot be read: nothing is removed then */
 export async function removeUnusedBlobs({
   blobs,
   read,
   now,
-}: {
-  blobs: BlobStore;
-  read: Reader;
-  now: number;
-}): Promise<number> {
+  graceMs = removalGraceMs,
+}: Pick<BlobRemovalOptions, "blobs" | "read"> & { now: number; graceMs?: number }): Promise<number> {
   const stored = await blobs.list();
-  // Read after the list, so that what has been referred to since stays. A content that any space refers to stays in all.
+  // Read after the list, so that a content with a newer reference stays. A content that any space refers to stays in all.
   const referenced = listReferencedDigests(read);
   const unused = planBlobRemoval({
     blobs: stored,
     references: stored.filter(({ digest }) => referenced.has(digest)),
     now,
+    graceMs,
   });
   for (const { space, digest } of unused) await blobs.remove(space, digest);
   return unused.length;

@@ -132,7 +132,11 @@ function listControllerSingletons(
 ): Singleton[] {
   const { operations } = options;
   const removal = operations.includes("controllers")
-    ? toSingleton("controllers", [], [createBlobRemovalTask({ blobs, read: informers.read, log })])
+    ? toSingleton(
+        "controllers",
+        [],
+        [createBlobRemovalTask({ blobs, read: informers.read, log, graceMs: options.unusedContentMs })],
+      )
     : undefined;
   const localRouter = operations.includes("local-router")
     ? toSingleton(
