@@ -76,7 +76,7 @@ function toColumn(column: PrinterColumn): SchemaNode {
 }
 
 function toObjectSchema(definition: ResourceDefinition): SchemaNode {
-  const spec = withDescription(toStructuralSchema(definition.spec, "spec"), "What is wanted.");
+  const spec = withDescription(toStructuralSchema(definition.spec, "spec"), "Desired state.");
   // An optional spec needs a default: server-side apply drops an empty map, so `spec: {}` could not be applied twice.
   const mayBeEmpty = spec["required"] === undefined;
   return {
@@ -90,7 +90,7 @@ function toObjectSchema(definition: ResourceDefinition): SchemaNode {
       spec: mayBeEmpty ? { ...spec, default: {} } : spec,
       status: withDescription(
         toStructuralSchema(definition.status, "status"),
-        "What is so, as controllers see it. Nobody else writes it.",
+        "Observed state. Only controllers write it.",
       ),
     },
     ...(definition.rules.length > 0 && { "x-kubernetes-validations": definition.rules }),

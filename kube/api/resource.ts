@@ -92,19 +92,21 @@ export function defineResource<Spec extends z.ZodObject, Status extends z.ZodObj
 }
 
 const condition = z.object({
-  type: z.string().max(316).describe("What the condition is about, e.g. Ready."),
-  status: z.enum(["True", "False", "Unknown"]).describe("Whether it holds; Unknown when that cannot be told."),
-  reason: z.string().max(1024).describe("Why, in one word for programs."),
-  message: z.string().max(32768).describe("Why, for people; says what to do where something is to be done."),
+  type: z.string().max(316).describe("Type of the condition, e.g. Ready."),
+  status: z
+    .enum(["True", "False", "Unknown"])
+    .describe("Status of the condition; Unknown when it cannot be determined."),
+  reason: z.string().max(1024).describe("Machine-readable reason, one CamelCase word."),
+  message: z.string().max(32768).describe("Human-readable reason, with the next step where there is one."),
   lastTransitionTime: z.string().max(64).meta({ format: "date-time" }).describe("When the status last changed."),
-  observedGeneration: z.int().optional().describe("The generation of the spec that the condition answers."),
+  observedGeneration: z.int().optional().describe("metadata.generation that the condition reflects."),
 });
 
 /** Status schema of a kind: its own fields plus conditions and observedGeneration. */
 export function readyStatus<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({
     ...shape,
-    observedGeneration: z.int().optional().describe("The generation of the spec that this status answers."),
+    observedGeneration: z.int().optional().describe("metadata.generation that this status reflects."),
     conditions: listMap(z.array(condition).max(32), ["type"])
       .optional()
       .describe("Ready says whether the object is in force; reason and message say why not."),
