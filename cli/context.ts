@@ -1,4 +1,4 @@
-// What every command gets that speaks to a platform.
+// What every command gets that calls a platform.
 import { apiClient, type ApiClient, type Resource } from "./api/client.ts";
 import { Failure } from "./failure.ts";
 import type { Progress } from "./output.ts";

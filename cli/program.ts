@@ -53,7 +53,7 @@ function addLocal(program: Command): void {
     );
   local
     .command("status")
-    .description("is it running, and where")
+    .description("show whether Cupola runs, and where")
     .addOption(home())
     .action(
       withoutContext(async (_progress, options: { home?: string }) =>
@@ -107,15 +107,15 @@ function addPushOptions(command: Command): Command {
     .option("-b, --buildpack <name>", "buildpack; may be given several times", collect)
     .option("-c, --command <command>", "start command")
     .option("-i, --instances <n>", "number of instances", toCount)
-    .option("-m, --memory <size>", "memory per instance, as 256M or 1G")
+    .option("-m, --memory <size>", "memory per instance, such as 256M or 1G")
     .option("-k, --disk <size>", "disk per instance")
     .option("-u, --health-check-type <type>", "port, http or process")
     .option("--endpoint <path>", "path of the http health check")
     .option("-t, --app-start-timeout <seconds>", "time an instance may take to start", toCount)
     .option("-s, --stack <name>", "stack")
     .option("-o, --docker-image <image>", "run this image")
-    .option("--no-route", "make no route")
-    .option("--random-route", "make a route with a random host")
+    .option("--no-route", "create no route")
+    .option("--random-route", "create a route with a random host")
     .option("--var <name=value>", "value of a ((variable)); may be given several times", collect)
     .option("--vars-file <file>", "YAML file of variables; may be given several times", collect);
 }
@@ -149,7 +149,7 @@ function addApps(program: Command): void {
   program
     .command("logs <app>")
     .description("follow an app's log")
-    .option("--recent", "print what there is, and end")
+    .option("--recent", "print the recent lines and end")
     .action(
       withContext(async (context, name: string, options: { recent?: boolean }) =>
         (await import("./app/logs.ts")).logs(context, name, options),
@@ -191,7 +191,7 @@ function addAppVerbs(program: Command): void {
   }
   program
     .command("restage <app>")
-    .description("build the newest package again, and restart")
+    .description("build the newest package again and restart")
     .action(withContext(async (context, name: string) => (await import("./app/restage.ts")).restage(context, name)));
   program
     .command("scale <app>")
@@ -208,7 +208,7 @@ function addAppVerbs(program: Command): void {
   program
     .command("delete <app>")
     .description("delete an app")
-    .option("-r, --routes", "its routes too")
+    .option("-r, --routes", "delete its routes, too")
     .action(
       withContext(async (context, name: string, options: { routes?: boolean }) =>
         (await import("./app/delete.ts")).deleteApp(context, name, options),
@@ -227,7 +227,7 @@ function addRoutes(program: Command): void {
     .command("domains")
     .description("list domains")
     .action(withContext(async (context) => (await import("./route/route.ts")).listDomains(context)));
-  address(program.command("create-route <domain>").description("make a route")).action(
+  address(program.command("create-route <domain>").description("create a route")).action(
     withContext(async (context, domain: string, options: RouteOptions) =>
       (await import("./route/route.ts")).createRoute(context, domain, options),
     ),
@@ -237,12 +237,12 @@ function addRoutes(program: Command): void {
       (await import("./route/route.ts")).deleteRoute(context, domain, options),
     ),
   );
-  address(program.command("map-route <app> <domain>").description("let an app answer at a route")).action(
+  address(program.command("map-route <app> <domain>").description("route requests to an app")).action(
     withContext(async (context, app: string, domain: string, options: RouteOptions) =>
       (await import("./route/map.ts")).mapRoute(context, { app, domain, ...options }),
     ),
   );
-  address(program.command("unmap-route <app> <domain>").description("let an app answer there no more")).action(
+  address(program.command("unmap-route <app> <domain>").description("remove an app from a route")).action(
     withContext(async (context, app: string, domain: string, options: RouteOptions) =>
       (await import("./route/map.ts")).unmapRoute(context, { app, domain, ...options }),
     ),
@@ -256,11 +256,11 @@ function addOrgs(program: Command): void {
     .action(withContext(async (context) => (await import("./org/org.ts")).listOrgs(context)));
   program
     .command("create-org <name>")
-    .description("make an org")
+    .description("create an org")
     .action(withContext(async (context, name: string) => (await import("./org/org.ts")).createOrg(context, name)));
   program
     .command("delete-org <name>")
-    .description("delete an org and all in it")
+    .description("delete an org and everything in it")
     .action(withContext(async (context, name: string) => (await import("./org/org.ts")).deleteOrg(context, name)));
   program
     .command("spaces")
@@ -268,13 +268,13 @@ function addOrgs(program: Command): void {
     .action(withContext(async (context) => (await import("./space/space.ts")).listSpaces(context)));
   program
     .command("create-space <name>")
-    .description("make a space")
+    .description("create a space")
     .action(
       withContext(async (context, name: string) => (await import("./space/space.ts")).createSpace(context, name)),
     );
   program
     .command("delete-space <name>")
-    .description("delete a space and all in it")
+    .description("delete a space and everything in it")
     .action(
       withContext(async (context, name: string) => (await import("./space/space.ts")).deleteSpace(context, name)),
     );

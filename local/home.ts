@@ -1,4 +1,4 @@
-// The one directory that holds all state of a laptop's Cupola, and the note in it that says who runs there.
+// The directory that holds all state of a laptop's Cupola, and the note in it of the process that runs there.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -14,7 +14,7 @@ export interface Home {
   /** Blobs, droplets, instances: what the backends keep. */
   data: string;
   log: string;
-  /** Who runs here now. */
+  /** The process that runs here now. */
   runFile: string;
   /** Tokens. */
   stateFile: string;
@@ -34,7 +34,7 @@ export function homeAt(dir: string | undefined): Home {
   };
 }
 
-/** Only this user may read what is in it: it holds keys and tokens. */
+/** Readable by this user only: it holds keys and tokens. */
 export function makeHome(home: Home): void {
   for (const dir of [home.dir, home.kube, home.data]) mkdirSync(dir, { recursive: true, mode: 0o700 });
 }
@@ -51,7 +51,7 @@ const running = z.object({
 });
 export type Running = z.output<typeof running>;
 
-/** Who runs here, if that process is alive. A note left by a kill -9 counts for nothing, whoever has the pid now. */
+/** The process that runs here, if it is alive. A note left by a kill -9 does not count, even when another process has the pid now. */
 export async function findRunning(home: Home): Promise<Running | undefined> {
   const { data } = running.safeParse(readJson(home.runFile));
   return data && (await findProcess(data.pid))?.identity === data.identity ? data : undefined;
@@ -101,7 +101,7 @@ function readJson(path: string): unknown {
   }
 }
 
-/** Whole or not at all, so that a kill in the middle leaves the old one. */
+/** Atomic, so that a kill leaves the old file or the new one. */
 function writeJson(path: string, value: unknown): void {
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });

@@ -1,4 +1,4 @@
-// The log of a laptop's Cupola: a file, so that the terminal stays readable. Started afresh when it is large.
+// The log of a laptop's Cupola: a file, so that the terminal stays readable. A large one is rotated at the start.
 import { openSync, renameSync, statSync } from "node:fs";
 import { pino, type Logger } from "pino";
 import { openLogDestination } from "../platform/log-destination.ts";

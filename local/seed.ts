@@ -1,4 +1,4 @@
-// What the first start puts into an empty laptop cluster, so that `cup push` works at once. Pure.
+// The objects of the first start, so that `cup push` works at once. Pure.
 import type { KubeObject } from "../kube/api/object.ts";
 import { apiVersionOf } from "../kube/api/resource-ref.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";

@@ -29,7 +29,7 @@ export interface LocalOptions {
   /** The Kubernetes API. 0: any free port. */
   kubePort: number;
   log: Logger;
-  /** Told what is being waited for. */
+  /** Called with each step of the start. */
   progress: (step: string) => void;
 }
 
@@ -37,7 +37,7 @@ export interface LocalCluster {
   url: string;
   kubeUrl: string;
   doOnce: DoOnce;
-  /** Ends instances too: a laptop's apps stop with it. */
+  /** Ends instances, too: a laptop's apps stop with it. */
   stop(): Promise<void>;
 }
 
@@ -106,7 +106,7 @@ function platformOptions(
     data: home.data,
     unusedContentMs: UNUSED_CONTENT_MS,
     listen: { host: HOST, port },
-    // The only one on this API server that leads: after a crash it does not wait until its own Leases are over.
+    // Only one process leads on this API server: after a crash it takes its own Leases back at once.
     leaderIdentity: "laptop",
     shutdown: { drainMs: 1_000 },
     log,
@@ -139,7 +139,7 @@ function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-/** Three tokens, made once. */
+/** The tokens of the three users; made at the first start. */
 function readOrCreateTokens(home: Home): Tokens {
   const state = readState(home);
   const known = state.tokens ?? {};

@@ -1,4 +1,4 @@
-// Puts into a cluster what the platform needs before it starts: kinds, roles, policies, and the objects that make it usable.
+// Installs what the platform needs in a cluster before it starts: kinds, roles, policies and feature flags.
 import { setTimeout as delay } from "node:timers/promises";
 import { resourcePath } from "../kube/api/resource-ref.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
@@ -48,7 +48,7 @@ function partitionCRDs(objects: KubeObject[]): [crds: KubeObject[], rest: KubeOb
   return [objects.filter(isCrd), objects.filter((object) => !isCrd(object))];
 }
 
-/** Applies objects one after the other, so that a namespace is there before what goes into it. */
+/** Applies objects one after the other, so that a namespace exists before its objects. */
 export async function applyObjects(client: KubeClient, objects: readonly KubeObject[]): Promise<void> {
   for (const object of objects) await applyObject(client, object);
 }

@@ -1,4 +1,4 @@
-// What the parts of one process share, and what they are told by it.
+// What the parts of one process share.
 import type { Logger } from "pino";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -11,12 +11,12 @@ import type { PeerServer } from "./peers/peer-server.ts";
 import type { PlatformOptions } from "./platform-options.ts";
 import type { LocalTelemetry } from "./telemetry/telemetry-server.ts";
 
-/** What becomes of the instances when this process ends: said at the stop. */
+/** Whether instances outlive this process. Set at the stop. */
 export interface ShutdownMode {
   instances: "keep" | "end";
 }
 
-/** What every operation of the process shares. Whatever is started is put on `ends`, so that it ends in reverse. */
+/** Shared by all operations of the process. Whatever is started goes onto `disposables`, so that it stops in reverse order. */
 export interface PlatformContext {
   options: PlatformOptions;
   log: Logger;
@@ -31,16 +31,16 @@ export interface PlatformContext {
   apiURL: string;
 }
 
-/** What answers at the front door, as soon as it is there. */
+/** The handlers behind the HTTP port, as soon as they exist. */
 export interface RequestHandlers {
   api?: Api;
   backends: readonly Backend[];
 }
 
-/** The same before this process has joined the others. */
+/** The same before this process has joined the other replicas. */
 export type StartupContext = Omit<PlatformContext, "membership">;
 
-/** Where other processes of the platform read from this one. */
+/** The servers that other processes of the platform call. */
 export interface PeerServers extends LocalTelemetry {
   peers?: PeerServer;
 }

@@ -32,21 +32,21 @@ import { startBackends, startControllers, startSingletons } from "./operations/s
 export interface RunningPlatform {
   url: string;
   ready(): boolean;
-  /** As `/readyz` tells it. */
+  /** The report of `/readyz`. */
   health(): ReadinessReport;
-  /** Resolves when no controller has work in hand. */
+  /** Resolves when no controller has work queued or running. */
   idle(): Promise<void>;
   /** Operations whose elected part runs in this process now. */
   leads(): string[];
-  /** Serves no more, finishes what is in hand, and leaves the replicas last. */
+  /** Stops serving, finishes work in progress, and gives up its membership last. */
   stop(options: { instances: "keep" | "end" }): Promise<void>;
 }
 
 const DEFAULT_DRAIN_MS = 5_000;
 
 /**
- * Starts, and waits until everything that was there is ingested. A cluster that does not answer or a right that is missing is waited for; `/readyz`
- * and the log say what it is. @throws Error when the port is taken or `signal` aborts; nothing is left behind then
+ * Starts, and waits until everything that existed at the start is in the caches. It waits for an unreachable cluster and for missing rights; `/readyz`
+ * and the log name them. @throws Error when the port is taken or `signal` aborts; nothing is left behind then
  */
 export async function startPlatform(options: PlatformOptions): Promise<RunningPlatform> {
   const disposables = new AsyncDisposableStack();
@@ -138,7 +138,7 @@ async function startOperations(
   };
 }
 
-/** No new requests, then what is in hand, then the work of controllers and backends, then the Leases, then the connection. */
+/** Refuses new requests, answers open ones, then stops controllers and backends, Leases, and the connection. */
 async function stop(
   { options, readiness, disposables, shutdownMode }: PlatformContext,
   server: HttpServer,
@@ -153,7 +153,7 @@ async function stop(
   await disposables.disposeAsync();
 }
 
-/** `kubectl get replicas` tells what this process does and what it cannot see. */
+/** `kubectl get replicas` shows what this process does and which watches are parked. */
 function startReplicaReporter(
   { client, membership, informers, readiness, options, log, disposables }: PlatformContext,
   handlers: RequestHandlers,

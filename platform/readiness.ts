@@ -5,7 +5,7 @@ import type { InformerStatus } from "../kube/cache/informer-options.ts";
 
 const MAX_LISTED_GAPS = 50;
 
-/** A few words for watches that cannot be read. */
+/** Names the watches that cannot be read. */
 export function formatWatchGaps(gaps: readonly (UnsyncedWatch | InformerStatus)[]): string {
   const listed = gaps
     .slice(0, MAX_LISTED_GAPS)
@@ -18,7 +18,7 @@ export function formatWatchGaps(gaps: readonly (UnsyncedWatch | InformerStatus)[
   );
 }
 
-/** Gaps of controllers: what is still being listed keeps the process unready; what waits for a right or a kind degrades it, so that one missing right does not stop everything else. */
+/** A watch that is still listing keeps the process unready. One that lacks a right or a kind only degrades it, so that one missing right does not stop everything else. */
 export function presentWatchGaps(gaps: readonly UnsyncedWatch[]): CheckResult {
   if (gaps.length === 0) return true;
   const text = formatWatchGaps([
@@ -27,7 +27,7 @@ export function presentWatchGaps(gaps: readonly UnsyncedWatch[]): CheckResult {
   return gaps.every(({ parkReason }) => parkReason) ? { degraded: text } : text;
 }
 
-/** Kinds for whose cache objects have waited too long; the log says which objects. */
+/** Kinds whose caches are so far behind that objects have waited too long; the log names the objects. */
 export function presentStaleCaches(resources: readonly string[]): CheckResult {
   return (
     resources.length === 0 || {

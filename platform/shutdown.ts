@@ -1,16 +1,16 @@
-// How a process of the platform ends at a signal: once, cleanly, and in any case in time.
+// Ends a process of the platform at a signal: once, cleanly, and within a deadline.
 
-/** From the signal to the end, whatever happens, milliseconds. Kubernetes kills after terminationGracePeriodSeconds, which is to be longer. */
+/** Milliseconds from the signal to the end, at most. terminationGracePeriodSeconds of the pod must be longer. */
 export const SHUTDOWN_TIMEOUT_MS = 55_000;
 
 export interface Shutdown {
-  /** Aborted by the first `end`. */
+  /** Aborted by the first `trigger`. */
   readonly signal: AbortSignal;
-  /** At a signal, and once more when the start was through before it heard of it. A second call waits for what the first one began. */
+  /** Called at a signal, and again by a start that finished meanwhile. A second call waits for the first one. */
   trigger(): Promise<void>;
 }
 
-/** `stop` gives undefined as long as there is nothing to stop; then only `signal` says that the start is to be given up. `exit` ends the process. */
+/** `stop` returns undefined as long as nothing has started; then only `signal` gives up the start. `exit` ends the process. */
 export function createShutdown({
   stop,
   exit,

@@ -7,7 +7,7 @@ const RETRY_MS = 1_000;
 const POLL_MS = 20;
 const LOG_INTERVAL_MS = 10_000;
 
-/** Does the work until it succeeds; meanwhile `readiness` says under that name why not. @throws whatever `signal` was aborted with */
+/** Retries until it succeeds; meanwhile `readiness` shows the error under that name. @throws the abort reason of `signal` */
 export async function retryUntilSuccess<T>(
   name: string,
   operation: () => Promise<T>,
@@ -23,15 +23,14 @@ export async function retryUntilSuccess<T>(
       return done;
     } catch (err) {
       const problem = err instanceof Error ? err.message : String(err);
-      if (problem !== status)
-        log.warn({ err, part: name }, "could not start a part of the platform; it is tried again");
+      if (problem !== status) log.warn({ err, part: name }, "could not start a part of the platform; retrying");
       status = problem;
       await delay(RETRY_MS, undefined, { signal });
     }
   }
 }
 
-/** Resolves when everything is there. Says now and then in the log what is not. @throws whatever `signal` was aborted with */
+/** Resolves when everything is ready. Logs now and then what is missing. @throws the abort reason of `signal` */
 export async function waitUntilReady(readiness: Readiness, signal: AbortSignal, log: Logger): Promise<void> {
   let loggedAt = performance.now();
   for (;;) {

@@ -1,4 +1,4 @@
-// Where the platform watches a namespaced kind when it may not watch it everywhere: in the namespaces of orgs and spaces, and its own.
+// The namespaces in which the platform watches a kind that it may not watch in all namespaces: those of orgs and spaces, and its own.
 import type { NamespaceScope } from "../kube/cache/scoped/watched-namespaces.ts";
 import { resourceId } from "../kube/api/resource-ref.ts";
 import { App } from "../crds/app/app.ts";
@@ -39,7 +39,7 @@ const SPACE_SCOPED = [
   Ingress,
 ];
 
-/** Where our objects of a kind are; kinds that are not named may be anywhere. */
+/** The namespaces that can hold a kind; kinds not listed here can be in any. */
 const NAMESPACE_KINDS = new Map<string, readonly NamespaceKind[]>([
   ...SPACE_SCOPED.map((ref): [string, readonly NamespaceKind[]] => [resourceId(ref), ["space"]]),
   [resourceId(Space), ["org"]],
@@ -47,7 +47,7 @@ const NAMESPACE_KINDS = new Map<string, readonly NamespaceKind[]>([
   ...[Claim, Buildpack, Stack].map((ref): [string, readonly NamespaceKind[]] => [resourceId(ref), ["system"]]),
 ]);
 
-/** The namespaces of orgs and spaces are told by their label, so Namespaces must be allowed to be watched. */
+/** A label marks the namespaces of orgs and spaces, so the platform needs the right to watch Namespaces. */
 export const PLATFORM_NAMESPACES: NamespaceScope = {
   labelSelector: LABELS.namespaceKind,
   always: [SYSTEM_NAMESPACE],

@@ -50,7 +50,7 @@ async function startHere(home: Home, progress: Progress, options: StartOptions):
     const hello = options.empty ? undefined : await cluster.doOnce("hello", "true", () => pushExample(home, progress));
     process.stdout.write(`${welcome(home, cluster.url, hello).join("\n")}\n`);
     process.send?.(READY);
-    // Now, since a process that is killed keeps nothing.
+    // Now, since a killed process writes no cache.
     flushCompileCache();
     await stopped;
     progress.step("Stopping");
@@ -66,7 +66,7 @@ function untilSignal(): Promise<void> {
   });
 }
 
-/** What a newcomer reads: where it is, and three commands to type next. */
+/** What a newcomer reads: the URL and three commands to type next. */
 function welcome(home: Home, url: string, hello: string | undefined): string[] {
   return [
     "",
@@ -108,7 +108,7 @@ async function startDetached(home: Home, progress: Progress, options: StartOptio
   if (ready !== READY) {
     child.kill();
     throw new Failure(
-      ready === "exit" ? "it ended before it was ready" : `it was not ready in ${DETACH_DEADLINE_MS / 1000} s`,
+      ready === "exit" ? "the process ended before it was ready" : `it was not ready in ${DETACH_DEADLINE_MS / 1000} s`,
       { next: `read ${home.log}` },
     );
   }

@@ -24,7 +24,7 @@ function path(): string {
   return join(folder, "config.json");
 }
 
-/** An absent file is an empty target. @throws Failure when it is damaged. */
+/** A missing file is an empty target. @throws Failure when it is damaged. */
 export function readConfig(): Config {
   let text: string;
   try {

@@ -1,4 +1,4 @@
-// `cup login`: remembers an API and a kubeconfig user, and proves both by asking who we are.
+// `cup login`: remembers an API and a kubeconfig user, and checks both with a request.
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { apiClient } from "../api/client.ts";
 import { contextFor, getNamed } from "../context.ts";
@@ -30,11 +30,15 @@ export async function login(progress: Progress, options: LoginOptions): Promise<
   return describeTarget(await describeInUse(contextFor(chosen, client, progress)), me.name);
 }
 
-/** Where the API is and who we are there. The laptop's own API brings its own kubeconfig. */
+/** The API and the user. The laptop's own API comes with its own kubeconfig. */
 function chooseAccess(options: LoginOptions): Target {
   const local = findLocal();
   const api = (options.api ?? local?.url)?.replace(/\/+$/, "");
-  if (!api) throw new Failure("which API?", { kind: "usage", next: "cup login --api URL" });
+  if (!api)
+    throw new Failure("no API is given, and no Cupola runs on this machine", {
+      kind: "usage",
+      next: "cup login --api URL",
+    });
   const own = api === local?.url ? { kubeconfig: local.kubeconfig, user: "admin" } : {};
   return { ...own, ...omitUndefined({ api, kubeconfig: options.kubeconfig, user: options.user }) } as Target;
 }

@@ -1,4 +1,4 @@
-// Which API and user a command speaks to: what was targeted, else the Cupola that runs on this laptop.
+// The API and user of a command: the target, else the Cupola that runs on this laptop.
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// The one HTTP port: requests for the API's own hosts go to the API, all others to the router, when this process has one.
+// The HTTP port: requests for the API's hosts go to the API, all others to the router, where this process has one.
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -8,7 +8,7 @@ import { isLoopback } from "../../kube/server/loopback.ts";
 import { startListening } from "../../kube/server/start-listening.ts";
 import type { ReadinessReport } from "../../kube/server/readiness.ts";
 
-/** What answers for apps. */
+/** The handler of requests to apps. */
 export interface AppHandler {
   request: (request: IncomingMessage, response: ServerResponse) => void;
   /** For WebSockets; every other Upgrade header is ignored, and `request` gets it. */
@@ -28,17 +28,17 @@ export interface HttpServerOptions {
   tls?: TLSKeyPair;
   api?: RequestListener;
   apps?: AppHandler;
-  /** Whether everything is there and may be served, and why not. */
+  /** Whether this process may serve, and why not. */
   health: () => ReadinessReport;
-  /** Told of connections that could not be taken, and of handlers that threw. */
+  /** Called with errors of connections that were not accepted, and of handlers that threw. */
   onError: (error: Error) => void;
 }
 
 export interface HttpServer {
   url: string;
-  /** Serves on, and tells clients with every answer to open their next connection elsewhere. */
+  /** Serves on, but each answer asks the client to close its connection. */
   startDraining(): void;
-  /** Takes no new connections, answers what was asked, and ends connections: idle ones at once, those in use when answered or when `drainMs` is over. */
+  /** Accepts no new connections and closes open ones: idle ones at once, those in use after their answer, or after `drainMs`. */
   close(drainMs?: number): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ function tunnel(options: HttpServerOptions, upgraded: Set<Duplex>, { request, so
   );
 }
 
-/** What is thrown inside an event of the server would end the process. */
+/** An exception inside a server event would end the process. */
 function handleSafely({ onError }: HttpServerOptions, handle: () => void, onFailure: () => void): void {
   try {
     handle();
@@ -119,7 +119,7 @@ function dispatch(options: HttpServerOptions, request: IncomingMessage, response
   response.writeHead(404).end();
 }
 
-/** One line, and one more for each thing that is missing. */
+/** The first line is the verdict; one more line for each reason. */
 function sendHealth(response: ServerResponse, { ready, pending, degraded }: ReadinessReport): void {
   const reasons = [...pending, ...degraded.map(({ name, reason }) => ({ name: `degraded: ${name}`, reason }))];
   sendText(
@@ -151,7 +151,7 @@ function listen(server: Listener, { host, port, onError }: HttpServerOptions): P
   });
 }
 
-/** Between looks at connections whose request has been answered. */
+/** Pause between two checks for connections that became idle. */
 const IDLE_POLL_MS = 20;
 
 async function close(server: Listener, upgraded: ReadonlySet<Duplex>, drainMs: number): Promise<void> {

@@ -1,4 +1,4 @@
-// The HTTP port of this process: what is behind it, and whether it may be asked.
+// The HTTP port of this process, its handlers, and its readiness.
 import type { RequestListener } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Readiness, ReadinessReport } from "../../kube/server/readiness.ts";
@@ -7,7 +7,7 @@ import { startHttpServer, type HttpServer } from "./http-server.ts";
 import type { RequestHandlers } from "../platform-context.ts";
 import type { PlatformOptions } from "../platform-options.ts";
 
-/** A replica that must not answer since it lacks what the others have written is not ready, other than one that lacks a right. */
+/** A replica that lacks writes of the others must not answer, so it is not ready; one that lacks a right is only degraded. */
 export function presentHealth(readiness: Readiness, { api }: RequestHandlers): ReadinessReport {
   const report = readiness.check();
   if (!report.ready || !api || api.peers.isReady()) return report;
@@ -18,7 +18,7 @@ export function presentHealth(readiness: Readiness, { api }: RequestHandlers): R
   };
 }
 
-/** Opened first of all, so that it can be asked what the rest waits for. */
+/** Opened before everything else, so that `/readyz` can name what the start waits for. */
 export function startPlatformServer(
   { listen, operations, log }: PlatformOptions,
   readiness: Readiness,
@@ -30,7 +30,7 @@ export function startPlatformServer(
   return startHttpServer({
     ...listen,
     health: () => presentHealth(readiness, handlers),
-    onError: (err) => log.warn({ err }, "could not take a connection or a request"),
+    onError: (err) => log.warn({ err }, "could not accept a connection or a request"),
     ...(operations.includes("api") && {
       api: (request, response) => (handlers.api?.handler ?? unavailable)(request, response),
     }),

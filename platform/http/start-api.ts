@@ -9,7 +9,7 @@ import { formatWatchGaps } from "../readiness.ts";
 import { listTelemetryAddresses } from "../telemetry/replica-logs.ts";
 import { createTelemetryClient } from "../telemetry/telemetry-client.ts";
 
-/** Answers at once with 503 until all it reads is listed and the other replicas are met. */
+/** Until its caches are filled and the other replicas are connected, the API answers 503. */
 export function startApiOperation(context: PlatformContext, peerServers: PeerServers): Api {
   const { informers, readiness, disposables } = context;
   const api = createApiOf(context, peerServers);
@@ -62,7 +62,7 @@ function createApiOf(
 
 const SYNC_POLL_MS = 1_000;
 
-/** What the others have written counts from what is held here, so that is listed first. */
+/** The caches are filled first: the writes of other replicas are compared with them. */
 async function connectPeersWhenSynced(api: Api, signal: AbortSignal): Promise<void> {
   let synced = false;
   while (!synced && !signal.aborted) synced = await api.waitUntilReady(SYNC_POLL_MS);

@@ -1,4 +1,4 @@
-// This process as one of equal replicas: its name, its membership, and what it says of itself to the others.
+// This process as one of equal replicas: its name, its membership, and its annotations for the others.
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { Logger } from "pino";
@@ -22,7 +22,7 @@ export const REPLICA_ANNOTATIONS = {
   logs: "cupola.dev/logs",
 } as const;
 
-/** Others may take over from a replica that was killed after so long; see `leaseTiming`. */
+/** Other replicas take over from a killed one after so many seconds; see `leaseTiming`. */
 export const LEASE_SECONDS = 15;
 
 /** All times of Leases, by the one that counts: the longest that a dead replica is taken for a living one. */
@@ -56,14 +56,14 @@ export interface JoinReplicasOptions {
   operations: readonly Operation[];
   identity: string;
   timing: MembershipTiming;
-  /** What else it says of itself. */
+  /** More annotations of its Lease. */
   annotations: Readonly<Record<string, string>>;
-  /** After everything was listed again, because the others had given this process up. */
+  /** Called after the others had evicted this process and it has listed everything again. */
   onRejoined: () => Promise<void>;
   log: Logger;
 }
 
-/** Joins the replicas of this platform. Await `joined` before anything is listed: who joined can be waited for. */
+/** Joins the replicas of this platform. Await `joined` before listing anything: other replicas wait only for members. */
 export function joinReplicas({
   client,
   informers,
@@ -75,7 +75,7 @@ export function joinReplicas({
   log,
 }: JoinReplicasOptions): Membership {
   const relistAndNotify = async (): Promise<void> => {
-    // What was held while nobody counted on this process may lack what the others have told their clients since.
+    // The caches may lack writes that the others answered while this process was no member.
     await informers.relist();
     await onRejoined();
   };

@@ -1,4 +1,4 @@
-// Shows this process in the cluster: an object that says what it does, what it leads and which watches are parked. Written when that has changed and stays so, never else.
+// Keeps this process's Replica object: its operations, what it leads, and its parked watches. Written only after a change that lasts.
 import { isDeepStrictEqual } from "node:util";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -36,11 +36,11 @@ export interface ReportTiming {
   pollMs: number;
   /** After a write that failed. */
   retryMs: number;
-  /** What has changed is written when it has stayed so for so long: what comes and goes is nobody's business. */
+  /** A change is written after it has lasted so long; short-lived changes are not written. */
   stableMs: number;
-  /** What goes on changing is written so often all the same. */
+  /** A status that keeps changing is written this often. */
   maxDelayMs: number;
-  /** Other words for what is the case anyway (a number, an error's text) are written so often at most. */
+  /** A change of wording only (a number, an error's text) is written this often at most. */
   messageMs: number;
 }
 
@@ -53,14 +53,14 @@ const DEFAULT_TIMING: ReportTiming = {
 };
 const MAX_PARKED = 500;
 
-/** Keeps the object until the signal aborts; it goes with the Lease that owns it. */
+/** Keeps the object until the signal aborts; garbage collection deletes it with its owner, the Lease. */
 export function reportReplica(options: ReplicaReporterOptions): Promise<void> {
   return new ReplicaReporter(options).run();
 }
 
 type Status = Pick<NonNullable<Replica["status"]>, "leads" | "parked" | "degraded">;
 
-/** The status fields and the Ready condition, and what of the process is missing. */
+/** Status fields and the Ready condition, with what is missing. */
 export interface PresentedReplica {
   status: Status;
   ready: boolean;
@@ -98,14 +98,14 @@ export function presentReplica({ health, leads, watches }: ReplicaState): Presen
   };
 }
 
-/** What was written, and what has differed from it since when. Times are monotonic milliseconds. */
+/** The last written status, and since when the current one differs. Times are monotonic milliseconds. */
 export interface ReportState {
   reported: { present: PresentedReplica; at: number };
-  /** Since when it has been as it is now, and since when it has been otherwise than told. */
+  /** Since when it is as it is now, and since when it differs from what was written. */
   pendingChange?: { outline: unknown; since: number; first: number };
 }
 
-/** Whether what is seen is to be written now, and what is to be remembered if not. Pure. */
+/** Whether to write now, and the state to remember if not. Pure. */
 export function planReport(
   { reported, pendingChange }: ReportState,
   present: PresentedReplica,
@@ -148,10 +148,10 @@ class ReplicaReporter {
       try {
         await this.#report();
       } catch (err) {
-        // Removed, or changed by somebody else: it is applied anew, which answers with what is there.
+        // Removed, or changed by another writer: it is applied again, and the answer shows the current object.
         if (isNotFound(err) || isConflict(err)) this.#object = undefined;
         this.#reportState = undefined;
-        log.debug({ err }, "could not write what this replica is");
+        log.debug({ err }, "could not write the Replica object");
         pause = this.#timing.retryMs;
       }
       await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
@@ -163,7 +163,7 @@ class ReplicaReporter {
     const owner = membership.ownerReference();
     if (!owner) return;
     const present = presentReplica(observe());
-    // A new Lease after an eviction: the object of before goes with the old one.
+    // A new Lease after an eviction: the old object is deleted with the old Lease.
     if (this.#owner === owner.uid && !this.#isDue(present)) return;
     const object =
       this.#object?.metadata.ownerReferences?.[0]?.uid === owner.uid ? this.#object : await this.#apply(owner);

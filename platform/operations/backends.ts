@@ -21,7 +21,7 @@ import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { AppHandler } from "../http/http-server.ts";
 import type { Operation } from "./operations.ts";
 
-/** What a backend needs of its process. */
+/** What a process gives its backends. */
 export interface BackendDeps {
   client: KubeClient;
   informers: Informers;
@@ -32,7 +32,7 @@ export interface BackendDeps {
   /** Folder of this process's backends. */
   data: string;
   log: Logger;
-  /** Whether this process still is the one that may act; for elected ones. */
+  /** Whether this process still leads; always true where every replica runs the backend. */
   isLeader: () => boolean;
 }
 
@@ -44,15 +44,15 @@ export interface Backend {
   /** After the controllers have stopped. `end`: no process of an app outlives this one. */
   stop(instances: "keep" | "end"): Promise<void>;
   apps?: AppHandler;
-  /** Whether it can serve; true where it has nothing to wait for. */
+  /** Whether it can serve. Without it: always. */
   ready?(): boolean;
 }
 
 interface BackendFactory {
   create: (deps: BackendDeps) => Backend;
-  /** It acts on this machine, so one process of many runs it; these kinds it must know before it takes over. */
+  /** It acts on this machine, so one elected process runs it. The caches of these kinds must be filled before it takes over. */
   singletonKinds?: readonly ResourceRef[];
-  /** Kinds that it follows besides what its controllers declare. */
+  /** Kinds that it watches besides those of its controllers. */
   watchedKinds?: readonly ResourceRef[];
 }
 
@@ -67,7 +67,7 @@ export interface BackendOperation extends BackendFactory {
   operation: Operation;
 }
 
-/** The backends among these operations that publish logs or stats. */
+/** The backends among these operations. All of them publish logs or stats. */
 export function listBackendOperations(operations: readonly Operation[]): BackendOperation[] {
   return operations.flatMap((operation) => {
     const factory = BACKEND_FACTORIES[operation];
@@ -80,19 +80,19 @@ export function hasTelemetry(operations: readonly Operation[]): boolean {
   return operations.includes("logs") || listBackendOperations(operations).length > 0;
 }
 
-/** The controllers of the backends among these operations, only to be read: what they would work with is left out. */
+/** The controllers of the backends among these operations, for their declarations only: they have no dependencies and must not run. */
 export function listBackendControllers(operations: readonly Operation[]): Controller[] {
   const noDeps = { data: "", endpoint: { url: "", secretRef: { name: "" } } } as unknown as BackendDeps;
   return listBackendOperations(operations).flatMap(({ create }) => create(noDeps).controllers);
 }
 
-/** Classes that only translate objects to objects: controllers, and nothing to start or stop. */
+/** Classes that only translate objects to objects: controllers without anything to start or stop. */
 const TRANSLATOR_CONTROLLERS: Partial<Record<Operation, () => Controller[]>> = {
   "deployment-runner": deploymentRunner,
   "ingress-router": ingressRouter,
 };
 
-/** The controllers of the translating classes among these operations. */
+/** The controllers of those classes. */
 export function listTranslatorControllers(operations: readonly Operation[]): Controller[] {
   return operations.flatMap((operation) => TRANSLATOR_CONTROLLERS[operation]?.() ?? []);
 }

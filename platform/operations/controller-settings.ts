@@ -1,4 +1,4 @@
-// The words that the platform puts on what its controllers make.
+// Field managers, labels and annotations of objects that our controllers make.
 import type { OwnershipMarkers } from "../../kube/controller/controller.ts";
 import { ANNOTATIONS, OBSERVE_LABELS } from "../../crds/labels.ts";
 import { CONTROLLER_FIELD_MANAGER_PREFIX } from "../../crds/groups.ts";

@@ -1,4 +1,4 @@
-// The operation `webhook`: early, friendly refusals of names that are taken. What it says is a courtesy: claims decide, with it or without it.
+// The operation `webhook`: refuses taken names early and in friendly words. Correctness does not rest on it: claims decide.
 import type { Logger } from "pino";
 import { findClaimantName } from "../../controllers/shared/claimant-name.ts";
 import { DOMAIN_INDEXES, TENANCY_KINDS } from "../../controllers/shared/tenancy.ts";
@@ -24,16 +24,16 @@ import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 
-/** The Secret of its certificates; the Service that is looked for in front of it; its configuration and its name there. */
+/** The Secret of its certificates, the Service in front of it, its configuration, and its name there. */
 export const WEBHOOK_SECRET = "cupola-webhook";
 const WEBHOOK_SERVICE = { namespace: SYSTEM_NAMESPACE, name: "cupola-webhook" };
 export const WEBHOOK_NAMES = { configuration: "cupola", webhook: "names.cupola.dev" };
 const WEBHOOK_PATH = "/names";
 const TIMEOUT_SECONDS = 2;
-/** Leaves time for the way there and back. */
+/** Shorter than the time-out, so that the answer arrives in time. */
 const DEADLINE_MS = 1_500;
 
-/** Kinds whose names are claimed, with what a person calls the place in which they must differ. */
+/** Kinds whose names are claimed, with the scope of uniqueness in a person's words. */
 const CLAIMED_KINDS: readonly { ref: ResourceRef; what: string }[] = [
   { ref: Org, what: "Org" },
   { ref: Space, what: "Space of this org" },
@@ -53,7 +53,7 @@ const WEBHOOK_SCOPE: WebhookScope = {
       scope: "*",
     },
   ],
-  // The API has the claim before it writes, so there is nothing to ask. Whoever borrows its name misses a courtesy.
+  // The API holds the claim before it writes. Another client under its field manager only misses the early refusal.
   matchConditions: [
     {
       name: "not-claimed-by-the-api",
@@ -72,7 +72,7 @@ export const WEBHOOK_PERMISSIONS: readonly Permission[] = [
     names: [WEBHOOK_NAMES.configuration],
   },
 ];
-/** In the platform's namespace: the Secret of its certificates, made by whoever comes first. */
+/** In the platform's namespace: the Secret of its certificates. The first replica creates it. */
 export const WEBHOOK_SYSTEM_PERMISSIONS: readonly Permission[] = [
   { resource: Secret, verbs: [...LIST_WATCH_VERBS, "update"], names: [WEBHOOK_SECRET] },
   { resource: Secret, verbs: ["create"] },
@@ -87,11 +87,11 @@ export interface WebhookListenOptions {
   /** 0 for any; not with `service`. */
   port: number;
   service?: boolean;
-  /** Other lifetimes than the usual ones, in code only: for tests that cannot wait for months. */
+  /** Shorter lifetimes for tests that cannot wait for months. */
   lifetimes?: CertificateLifetimes;
 }
 
-/** Where it listens unless said: any port of loopback, for an API server on this machine. */
+/** Default: any port of loopback, for an API server on this machine. */
 export const DEFAULT_WEBHOOK_LISTEN: WebhookListenOptions = { host: "127.0.0.1", port: 0 };
 
 export interface NameWebhook {
@@ -159,8 +159,8 @@ function register(
 }
 
 /**
- * Refuses a name that another object is seen to bear and to hold by a claim. Lets through whatever it is not sure of: what the API writes, which has the
- * claim already; a claim whose object is not there yet, or not any more.
+ * Refuses a name that another object has and holds by a claim. When in doubt it allows: writes of the API, which holds the claim already, and a
+ * claim whose object does not exist (yet).
  * @throws NotSynced, NotPermitted
  */
 export async function reviewName(

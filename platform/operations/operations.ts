@@ -21,7 +21,7 @@ export const LOCAL_OPERATIONS: readonly Operation[] = [
   "process-runner",
   "local-router",
 ];
-/** What a cluster runs unless told otherwise. Not `webhook`: it needs a Service in front of it, or an address that API servers reach. */
+/** Default on a cluster. Not `webhook`: it needs a Service in front of it, or an address that API servers reach. */
 export const CLUSTER_OPERATIONS: readonly Operation[] = [
   "api",
   "controllers",

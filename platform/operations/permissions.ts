@@ -1,4 +1,4 @@
-// The platform's rights in a cluster, one role and one ServiceAccount for each operation, from what the code declares that it reads and writes.
+// The platform's rights in a cluster: a role and a ServiceAccount for each operation, generated from the permissions that the code declares.
 import { Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { LIST_WATCH_VERBS, permissionsOf } from "../../kube/controller/permissions.ts";
@@ -18,7 +18,7 @@ import { WEBHOOK_PERMISSIONS, WEBHOOK_SYSTEM_PERMISSIONS } from "./name-webhook.
 const RBAC = "rbac.authorization.k8s.io";
 const SYSTEM_METADATA = { namespace: SYSTEM_NAMESPACE };
 
-/** What an operation needs in every namespace, and what in the platform's own only. */
+/** What an operation needs in all namespaces, and what only in the platform's own. */
 export interface OperationPermissions {
   cluster: ResourceRule[];
   system: ResourceRule[];
@@ -31,7 +31,7 @@ const MEMBER_PERMISSIONS: readonly Permission[] = [
   { resource: Replica, subresource: "status", verbs: ["patch"] },
 ];
 
-/** Where logs and stats are read: the Secret that opens the other processes, made by whoever comes first. */
+/** For readers of logs and stats: the Secret behind the tokens of the other processes. The first process creates it. */
 const TELEMETRY_PERMISSIONS: readonly Permission[] = [
   { resource: Secret, verbs: LIST_WATCH_VERBS, names: [TELEMETRY_SECRET] },
   { resource: Secret, verbs: ["create"] },
@@ -71,7 +71,7 @@ export function serviceAccountName(operation: Operation): string {
   return `cupola-${operation}`;
 }
 
-/** To speak for the users of a token issuer. Bound to nobody: RBAC knows no prefixes of names, so whoever has it can be anyone. */
+/** For impersonating the users of a token issuer. Never bound by us: RBAC knows no prefixes of names, so its holder can be anyone. */
 export function toImpersonatorRole(): KubeObject {
   return {
     apiVersion: `${RBAC}/v1`,

@@ -1,4 +1,4 @@
-// What this process does: backends and controllers that every replica runs, and those that one replica runs for all.
+// Starts backends and controllers: those that every replica runs, and those that one elected replica runs for all.
 import type { LeaderWorkRun } from "../../kube/lease/leader-work.ts";
 import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import { runControllers, type ControllerRun } from "../../kube/controller/run-controllers.ts";
@@ -81,7 +81,7 @@ export function startControllers(
   return run;
 }
 
-/** What one replica does for all. */
+/** Work that one elected replica does for all. */
 export function startSingletons(
   context: PlatformContext,
   peerServers: PeerServers | undefined,

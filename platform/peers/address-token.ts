@@ -5,7 +5,7 @@ import { createHmac } from "node:crypto";
 export type TokenPurpose = "telemetry" | "replicas";
 
 /**
- * The token to send to an address, and the one that who listens there wants. Only scheme, host and port of the URL count. Whoever gets it, since an
+ * The token for an address: a client sends it, the server there expects it. Only scheme, host and port of the URL count. Whoever gets it, since an
  * address was published that is not the platform's, can use it nowhere else. @throws TypeError when it is no URL
  */
 export function deriveAddressToken(secret: string, purpose: TokenPurpose, url: string): string {

@@ -1,4 +1,4 @@
-// How this process meets the other replicas: where they read from it, and that it counts as one of them.
+// Connects this process with the other replicas: the servers that they call, and the membership.
 import { untilAborted } from "../../kube/client/until-aborted.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
@@ -18,7 +18,7 @@ export function needsPeerServers(operations: readonly Operation[]): boolean {
   return operations.includes("api") || hasTelemetry(operations);
 }
 
-/** Listens for them. @throws what `signal` was aborted with */
+/** Starts the servers. @throws the abort reason of `signal` */
 export async function startPeerServers({
   client,
   readiness,
@@ -41,14 +41,14 @@ export async function startPeerServers({
     ? await startPeerListener(
         address,
         (url) => deriveAddressToken(secret, "replicas", url),
-        (err) => log.warn({ err }, "could not take a connection of another replica"),
+        (err) => log.warn({ err }, "could not accept a connection of another replica"),
       )
     : undefined;
   disposables.defer(async () => peers?.close());
   return { ...telemetry, ...omitUndefined({ peers }) };
 }
 
-/** The Lease stands before anything is listed: whoever counts the replicas from then on counts this one. */
+/** The Lease exists before anything is listed: every replica that answers a write from then on waits for this one. */
 export async function joinPeers(
   { client, informers, readiness, signal, log, options, disposables }: StartupContext,
   peerServers: PeerServers | undefined,

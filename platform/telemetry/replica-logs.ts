@@ -1,4 +1,4 @@
-// The operation `logs`: which replica keeps the logs of which app, and whom the API asks for them.
+// The operation `logs`: which replica keeps the logs of which app, and which replicas the API asks for them.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -21,7 +21,7 @@ export interface TelemetryAddress {
   authority?: string;
 }
 
-/** Replicas that keep logs of pods and have read what was there. */
+/** Replicas that keep logs of pods and have read the existing ones. */
 function listLogReplicas(members: readonly Member[]): string[] {
   return members.filter(({ annotations }) => annotations[REPLICA_ANNOTATIONS.logs]).map(({ identity }) => identity);
 }
@@ -30,7 +30,7 @@ function parseMemberOperations({ annotations }: Member): Operation[] {
   return (annotations[REPLICA_ANNOTATIONS.operations] ?? "").split(",") as Operation[];
 }
 
-/** Whom to ask for the logs of a source, or without one for stats: all who have lines of their own, and of those who only keep pods' the owner. */
+/** The replicas to ask for the logs of a source, or without one for stats: all with telemetry of their own, and the owner among those that only keep logs of pods. */
 export function listTelemetryAddresses(members: readonly Member[], source?: string): TelemetryAddress[] {
   const owner = source === undefined ? undefined : pickOwner(source, listLogReplicas(members));
   return members.flatMap((member) => {
@@ -55,12 +55,12 @@ export interface ReplicaLogs {
 
 const POLL_MS = 200;
 
-/** Follows the pods of the apps that this replica owns. It is asked by others only once it has read what there was. */
+/** Follows the pods of the apps that this replica owns. Others ask it only after it has read the existing logs. */
 export function startReplicaLogs({ client, informers, membership, ring, log }: ReplicaLogsOptions): ReplicaLogs {
   let logReplicas: string[] = [membership.identity];
   const refreshReplicas = (): void => {
     const members = findLiveMembers(membership) ?? [];
-    // A replica that does not see itself does not see who owns what, and goes on as before.
+    // A replica that does not see itself cannot know the owners, and keeps its sources.
     if (members.some(({ identity }) => identity === membership.identity))
       logReplicas = [...new Set([membership.identity, ...listLogReplicas(members)])];
   };
@@ -90,7 +90,7 @@ export function startReplicaLogs({ client, informers, membership, ring, log }: R
   };
 }
 
-/** Says that this replica is to be asked, once it has something to say. */
+/** Announces this replica as a keeper of logs once it has read the existing ones. */
 async function announceLogs(
   membership: Membership,
   isReady: () => boolean,
@@ -104,7 +104,7 @@ async function announceLogs(
       await membership.annotate({ [REPLICA_ANNOTATIONS.logs]: "kept" });
       announced = true;
     } catch (err) {
-      log.debug({ err }, "could not say that this replica keeps logs; it is tried again");
+      log.debug({ err }, "could not announce that this replica keeps logs; retrying");
     }
   }
 }

@@ -15,7 +15,7 @@ import { decodeBase64, TELEMETRY_SECRET } from "./telemetry-secret.ts";
 export interface PlatformTelemetryOptions {
   informers: Informers;
   log: Logger;
-  /** Replicas to be asked for the logs of a source; without one, for stats. */
+  /** Replicas to ask for the logs of a source; without one, for stats. */
   addresses: (source?: string) => TelemetryAddress[];
   members: () => readonly Member[];
 }
@@ -36,7 +36,7 @@ export function createTelemetryClient({
     const secret = secrets.find({ namespace: SYSTEM_NAMESPACE, name });
     return secret && decodeBase64(secret.data?.["token"]);
   };
-  /** A class says where it is; how to trust that, the process behind it says in its membership. */
+  /** A class publishes its URL; the process behind it publishes its certificate authority in its membership. */
   const findAuthority = (url: string): string | undefined =>
     members().find(({ annotations }) => annotations[REPLICA_ANNOTATIONS.telemetry] === url)?.annotations[
       REPLICA_ANNOTATIONS.authority
@@ -62,7 +62,7 @@ export function createTelemetryClient({
   });
 }
 
-/** An address comes from a status, so it may be anybody's: it gets the token of that address only, and none where it is no address. */
+/** An address comes from a status, so anybody may have written it: it gets only the token of that address, and none when it is no HTTP address. */
 function toEndpoints(address: TelemetryAddress, secret: string): TelemetryEndpoint[] {
   return isHttpAddress(address.url)
     ? [{ ...address, token: deriveAddressToken(secret, "telemetry", address.url) }]

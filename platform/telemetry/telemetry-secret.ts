@@ -8,7 +8,7 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 /** The Secret from whose key `token` the token of every address is derived: platform/peers/address-token.ts. It is never sent itself. */
 export const TELEMETRY_SECRET = "cupola-telemetry";
 
-/** Makes the secret once, whoever comes first. */
+/** Returns the secret. The first process creates it. */
 export async function ensureTelemetrySecret(
   client: KubeClient,
 ): Promise<{ secret: string; secretRef: { name: string } }> {

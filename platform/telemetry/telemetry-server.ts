@@ -5,7 +5,7 @@ import { REPLICA_ANNOTATIONS } from "../leases/replica-membership.ts";
 import { deriveAddressToken } from "../peers/address-token.ts";
 import { startPeerListener, type PeerServer } from "../peers/peer-server.ts";
 
-/** The telemetry of this process, where it has any, and the secret behind what opens that of the others. */
+/** The telemetry of this process, where it has any, and the secret behind the tokens of the others. */
 export interface LocalTelemetry {
   secret: string;
   secretRef: { name: string };
@@ -28,13 +28,13 @@ export async function startTelemetry({
   const telemetry = createTelemetry({ onError: (err) => log.error({ err }, "instance stats") });
   const tokenFor = (url: string): string => deriveAddressToken(secret, "telemetry", url);
   const server = await startPeerListener(address, tokenFor, (err) =>
-    log.warn({ err }, "could not take a connection of another replica"),
+    log.warn({ err }, "could not accept a connection of another replica"),
   );
   server.setHandler(telemetryHandler(telemetry, tokenFor(server.url)));
   return { secret, secretRef, telemetry, server };
 }
 
-/** Says in the membership where that is. */
+/** Its address, for the Lease of this replica. */
 export function toTelemetryAnnotations({ url, authority }: PeerServer): Record<string, string> {
   return { [REPLICA_ANNOTATIONS.telemetry]: url, ...(authority && { [REPLICA_ANNOTATIONS.authority]: authority }) };
 }
