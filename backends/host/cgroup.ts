@@ -1,5 +1,5 @@
-// Cgroups (v2) hold all that an instance starts, daemons that left group, session, parent and environment included. Optional: only where
-// this process may make groups below its own, as root or in a delegated tree. They hold processes together and limit nothing.
+// A cgroup (v2) contains every process that an instance starts, daemons without its group, session, parent and environment included.
+// Optional: only where this process may make groups below its own, as root or in a delegated tree. These groups limit nothing.
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
@@ -8,11 +8,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { trySignal } from "./process-table.ts";
 
-/** Joins the group whose `cgroup.procs` is $0, then becomes the command: nothing that the command starts is ever outside. */
+/** Joins the group of the `cgroup.procs` in $0, then execs the command, so that nothing the command starts is outside. */
 const joinScript = '{ echo 0 > "$0"; } 2>/dev/null; exec "$@"';
 const killTimeoutMs = 5000;
 
-/** The folder below which groups can be made; undefined where they cannot. */
+/** The folder in which groups can be made; undefined where the system allows none. */
 export async function findCgroupParent(): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
   const parent = await ownCgroup();
@@ -24,7 +24,7 @@ export async function findCgroupParent(): Promise<string | undefined> {
     await removeCgroup(probe);
     return stdout.includes(probe.slice(parent.length)) ? parent : undefined;
   } catch (_error) {
-    // Read-only, not ours, or of a kind that takes no processes: the usual case outside of a delegated tree.
+    // Read-only, another user's, or a group that accepts no processes: usual outside of a delegated tree.
     return undefined;
   }
 }
@@ -41,7 +41,7 @@ export function joinCommand(cgroup: string, command: readonly string[]): string[
   return ["/bin/sh", "-c", joinScript, join(cgroup, "cgroup.procs"), ...command];
 }
 
-/** Kills whatever is in the group, waits until it is empty, and removes it. Returns after 5 s at the latest; a group that is gone is no error. */
+/** Kills all processes in the group, waits until it is empty, and removes it. Returns after 5 s at the latest; a missing group is no error. */
 export async function killCgroup(path: string): Promise<void> {
   const deadline = Date.now() + killTimeoutMs;
   while ((await isPopulated(path)) && Date.now() < deadline) {
@@ -71,13 +71,13 @@ async function killMembers(path: string): Promise<void> {
   try {
     await writeFile(join(path, "cgroup.kill"), "1");
   } catch (_error) {
-    // Before Linux 5.14 there is no such file.
+    // Linux has this file since 5.14.
     const procs = await readFile(join(path, "cgroup.procs"), "utf8").catch(() => "");
     for (const pid of procs.split("\n").filter(Boolean)) trySignal(Number(pid), "SIGKILL");
   }
 }
 
-/** Its own groups first, which an app may have made. */
+/** Removes nested groups first, which an app may have made. */
 async function removeCgroup(path: string): Promise<void> {
   const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) if (entry.isDirectory()) await removeCgroup(join(path, entry.name));

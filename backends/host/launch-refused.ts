@@ -1,6 +1,6 @@
-// The error of a start that no retry can mend: somebody has to change the app first.
+// The error of a start that no retry can make succeed: the app must change first.
 
-/** Its message is shown to the app's owner, so it says what to do. */
+/** The message is for the app's owner and names the next step. */
 export class LaunchRefused extends Error {
   constructor(message: string) {
     super(message);

@@ -1,4 +1,4 @@
-// Errors of a machine or process that has run out of descriptors, memory or ports. They say nothing about what was asked for.
+// Errors of a process or machine without free descriptors, memory or ports. They imply nothing about the target of the call.
 import { setTimeout as delay } from "node:timers/promises";
 
 const codes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EADDRNOTAVAIL"]);

@@ -271,7 +271,7 @@ test.each([
       },
     },
   ],
-])("a Buildpack says whether it can be used: %s", async (_name, path, expected) => {
+])("the condition Usable of a Buildpack: %s", async (_name, path, expected) => {
   const controller = buildpackController();
   expect(await controller.reconcile({ spec: { name: "x", path } } as never, {} as never)).toMatchObject(expected);
 });

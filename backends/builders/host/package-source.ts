@@ -1,4 +1,4 @@
-// The source that a build reads: content of the blob store, or files that stand in the Staging. Both are an archive to the build.
+// The source of a build, as an archive: content of the blob store, or files in the Staging.
 import { Readable } from "node:stream";
 import { packMembers } from "../../../blobs/archive/tar.ts";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
@@ -7,7 +7,7 @@ import { StagingFailure } from "./lifecycle/staging-failure.ts";
 /** A digest in the blob store, or path to text. */
 export type PackageSource = { digest: string } | { files: Readonly<Record<string, string>> };
 
-/** A tar.gz; whoever unpacks it checks its paths. @throws StagingFailure when the blob store does not have it */
+/** A tar.gz, whose paths are checked when it is unpacked. @throws StagingFailure when the blob store does not have it */
 export async function openSource(job: { source: PackageSource; store: BlobStore; space: string }): Promise<Readable> {
   const { source, store, space } = job;
   if ("files" in source) return packFiles(source.files);

@@ -17,12 +17,12 @@ test.each([
   ["a YAML marker, blanks and comments first", "---\n\n# processes\nweb: node a.js\n", { web: "node a.js" }],
 ])("%s", async (_what, text, commands) => {
   await writeFile(join(app, "Procfile"), text);
-   
+
   expect(readProcfile(app)).toEqual(commands);
 });
 
 test("a line that is no process is named", async () => {
   await writeFile(join(app, "Procfile"), "web: a\n---\n");
-   
+
   expect(() => readProcfile(app)).toThrow("line 2");
 });

@@ -12,12 +12,12 @@ export interface HealthTarget {
 
 type Check = Pick<HealthCheck, "type" | "endpoint" | "invocationTimeoutSeconds">;
 
-/** `unknown`: this process could not ask, which says nothing about the instance. */
+/** `unknown`: the check could not be made, so it counts neither way. */
 export type ProbeResult = { outcome: "healthy" } | { outcome: "failed" | "unknown"; why: string };
 
 const healthy: ProbeResult = { outcome: "healthy" };
 
-/** Runs the check once. Never throws. A `process` check is healthy as long as somebody asks. */
+/** Runs the check once. Never throws. A `process` check always passes: the runner sees the exit of the process. */
 export async function checkHealth(check: Check, target: HealthTarget): Promise<ProbeResult> {
   const timeoutMs = (check.invocationTimeoutSeconds ?? 1) * 1000;
   const [first] = target.ports;

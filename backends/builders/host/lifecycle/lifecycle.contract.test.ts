@@ -261,7 +261,7 @@ test.each<[string, Scripts, object, { code: string; message: RegExp }]>([
     { code: "StagingError", message: /needs Buildpack API 0.99; this builder speaks/ },
   ],
   ["another machine", { toml: '[[targets]]\nos = "plan9"' }, {}, { code: "NoAppDetectedError", message: /not for/ }],
-])("a failure says what happened: %s", async (_name, scripts, options, expected) => {
+])("the error of a failed build: %s", async (_name, scripts, options, expected) => {
   const folder = await buildpack("test/bp", scripts);
   if (scripts.toml?.includes("targets"))
     await writeFile(
