@@ -66,7 +66,7 @@ describe.skipIf(reason)("stock cf", () => {
     );
     expect(output).toMatch(/instances:\s+\d\/2/);
     await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
-    expect(await cf("apps")).toMatch(/hello\s+started\s+web:2\/2/);
+    await eventually(async () => expect(await cf("apps")).toMatch(/hello\s+started\s+web:2\/2/));
     expect(await cf("app", "hello")).toMatch(/#0\s+running[\s\S]*#1\s+running/);
   });
 
