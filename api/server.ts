@@ -16,6 +16,7 @@ import { type AuthorizationMode, createAccessReviewer } from "./access/access-re
 import { createCallerPermissions, type CallerPermissionsDeps } from "./access/create-caller-permissions.ts";
 import { listRequiredPermissions } from "./access/required-permission.ts";
 import { createSession } from "./access/create-session.ts";
+import type { AppLog } from "./access/session.ts";
 import { createClusterCache, type ClusterCache } from "./cache/cluster-cache.ts";
 import { createHeldReads } from "./cache/held-reads.ts";
 
@@ -35,6 +36,8 @@ export interface ApiDeps {
   /** The other replicas, and the token that opens each by its URL. Without it this is the only one. */
   peers?: { directory: PeerDirectory; tokenFor: (url: string) => string };
   now?: () => Date;
+  /** Takes the lines that the API writes into apps' logs. Without it there are none. */
+  appLog?: AppLog;
   /** Where rights come from; `rbac` unless said. */
   authorization?: AuthorizationMode;
   /** An issuer that kube-apiserver does not trust, whose users the platform speaks for. None unless said. */
@@ -64,7 +67,15 @@ export function createApi(deps: ApiDeps): Api {
   const permissions = permissionsOf({ ...deps, now }, cache, endpoints);
   const peerGroup = createPeerGroup({ cache, log, ...peers });
   const heldReads = createHeldReads(cache);
-  const sessionDeps = { cache, heldReads, platformClient: client, peers: peerGroup, now, review: permissions.review };
+  const sessionDeps = {
+    cache,
+    heldReads,
+    platformClient: client,
+    peers: peerGroup,
+    now,
+    review: permissions.review,
+    ...(deps.appLog && { appLog: deps.appLog }),
+  };
   const handler = createRouting({
     endpoints,
     log,

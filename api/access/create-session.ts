@@ -10,6 +10,7 @@ import { isNameHolder } from "./name-claims.ts";
 import { notAuthorized, notFound } from "../http/errors.ts";
 import { requireNotSuspended } from "./suspension.ts";
 import { kindTitle } from "../cf/kind-title.ts";
+import { logWrites } from "./logged-writes.ts";
 import { createSessionWriter } from "./session-writes.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { ListScope, Session, SessionDeps, SessionReader, SessionRequest } from "./session.ts";
@@ -30,7 +31,7 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
   });
   return {
     ...reader,
-    ...writer,
+    ...(deps.appLog ? logWrites(writer, deps.cache, deps.appLog) : writer),
     platformClient: deps.platformClient,
   };
 }

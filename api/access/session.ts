@@ -6,10 +6,14 @@ import type { AccessAttributes } from "./rbac-authorizer.ts";
 import type { ReviewConfig } from "./reviewed-permissions.ts";
 import type { CFError } from "../http/errors.ts";
 import type { EndpointPermission } from "./required-permission.ts";
+import type { LogEntry } from "../../telemetry/envelope.ts";
 import type { Caller } from "../identity/caller.ts";
 import type { PeerGroup } from "../peers/peer-group.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { HeldReads } from "../cache/held-reads.ts";
+
+/** Keeps a line; never blocks, never throws. */
+export type AppLog = (entry: LogEntry) => void;
 
 export interface SessionDeps {
   cache: ClusterCache;
@@ -18,6 +22,8 @@ export interface SessionDeps {
   heldReads: Pick<HeldReads, "holdWhile">;
   peers: Pick<PeerGroup, "publishWrites" | "publishObserved">;
   now: () => Date;
+  /** Takes the lines of apps' logs, where this process keeps any. */
+  appLog?: AppLog;
   /** Where rights are reviewed by the cluster's authorizers; undefined where RBAC alone decides. */
   review?: ReviewConfig | undefined;
 }

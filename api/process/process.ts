@@ -9,7 +9,7 @@ import { Space } from "../../crds/space/space.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { endpoint, noContent, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { CFError } from "../http/errors.ts";
-import { appGUIDOf, appKey, getProcess, getProcessOfType, processGUID } from "../cf/app-children.ts";
+import { appGUIDOf, appOf, appKey, getProcess, getProcessOfType, processGUID } from "../cf/app-children.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toMetadataPatch } from "../cf/metadata.ts";
 import { presentPage } from "../http/page.ts";
@@ -150,7 +150,9 @@ function objectRows(path: ProcessPath, find: FindProcess): Endpoint[] {
       permission: read,
       query: processGetQuery,
       summary: "Get a process",
-      handler: ({ session, params, query, base }) => {
+      handler: async ({ session, params, query, base }) => {
+        // Right after a start the revision is a moment away.
+        await session.holdWhile([App, Process, Revision], () => isUnreconciled(session, find(session, params)));
         const process = find(session, params);
         return ok({ ...present(session, process, base), ...(query.embed && embedded(session, process)) });
       },
@@ -199,6 +201,12 @@ function scaleRows(path: ProcessPath, find: FindProcess): Endpoint[] {
       handler: ({ session, params }) => restartInstance(session, find(session, params), params.index),
     }),
   ];
+}
+
+/** Whether no controller has seen yet that the process's app is to start. */
+function isUnreconciled({ cache }: Session, process: Process): boolean {
+  const app = appOf(cache, process);
+  return app?.spec.state === "Started" && (app.status?.observedGeneration ?? 0) < (app.metadata.generation ?? 0);
 }
 
 /** `cf` asks for stats while it waits for a start: held until the first instance runs or crashes. */

@@ -1,4 +1,5 @@
 // Starts the CF API of this process and introduces it to the other replicas.
+import type { LogEntry } from "../../telemetry/envelope.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Member } from "../../kube/lease/member.ts";
 import { createApi, type Api } from "../../api/server.ts";
@@ -56,6 +57,7 @@ function createApiOf(
       authorization: options.authorization,
       tokenIssuer: options.tokenIssuer,
       peers,
+      appLog: peerServers.telemetry && ((entry: LogEntry) => peerServers.telemetry?.log(entry)),
     }),
   });
 }

@@ -1,6 +1,7 @@
 // Apps with their environment and droplets.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Process } from "../../../crds/process/process.ts";
+import type { LogEntry } from "../../../telemetry/envelope.ts";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
 import { shapeProblems } from "./response-shape.ts";
 
@@ -292,6 +293,23 @@ describe("droplets", () => {
         "CF-UnprocessableEntity",
         "Current droplet cannot be removed. Replace it with a preferred droplet.",
       ]);
+  });
+
+  test("what the API does is in the app's log", async () => {
+    const lines: string[] = [];
+    const appLog = ({ source, sourceType, message }: LogEntry) => lines.push(`${source} [${sourceType}] ${message}`);
+    const replica = await bench.testEnv.replica("logging", { appLog });
+    const call = async (method: string, path: string, body?: unknown) =>
+      (await replica.call("admin", method, path, body)).json;
+    const { guid } = await call("POST", "/v3/apps", { name: "logged", relationships: { space: to(space) } });
+    await call("POST", `/v3/apps/${guid}/processes/web/actions/scale`, { instances: 2 });
+    await call("PATCH", `/v3/apps/${guid}`, { name: "" });
+    await call("DELETE", `/v3/apps/${guid}`);
+    expect(lines.filter((line) => !line.includes("Added process"))).toEqual([
+      `${guid} [API] Created app with guid ${guid}`,
+      `${guid} [API] Scaling process: "web"`,
+      `${guid} [API] Deleted app with guid ${guid}`,
+    ]);
   });
 
   test("an app without a droplet has no current one to relate to", async () => {

@@ -142,6 +142,14 @@ describe("update", () => {
     expect((await bench.read(path())).command).toBe("npm start");
   });
 
+  test("right after a start it has the revision that starts", async () => {
+    const { guid } = await bench.app(space, "started");
+    await bench.call("PATCH", `/v3/apps/${guid}/relationships/current_droplet`, to(await bench.droplet({ guid }, "s")));
+    expect((await bench.call("POST", `/v3/apps/${guid}/actions/start`)).status).toBe(200);
+    const { relationships } = await bench.read(`/v3/apps/${guid}/processes/web`);
+    expect(relationships.revision?.data.guid).toEqual(expect.any(String));
+  });
+
   test("health checks: values merge, null resets one, leaving http loses the endpoint", async () => {
     expect(
       (await patch({ health_check: { type: "http", data: { endpoint: "/ok", timeout: 90, interval: 5 } } }))
