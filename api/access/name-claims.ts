@@ -6,7 +6,6 @@ import {
   type ClaimedName,
   domainName,
   isClaimant,
-  isClaimStale,
   newClaim,
   orgName,
   routeName,
@@ -14,6 +13,7 @@ import {
   type ClaimState,
   toClaimState,
 } from "../../crds/claim/rules.ts";
+import { isReleasable, planClaim, toTakenOver } from "../../crds/claim/plan-claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
@@ -119,9 +119,11 @@ export async function acquireClaim(
     if (!isAlreadyExists(error)) throw error;
   }
   const current = await context.client.find(Claim, claimKey(name), options);
-  if (current && isClaimant(current, ref.kind, object as KubeObject))
-    return { resourceVersion: undefined, release: async () => {} };
-  if (current && !isClaimStale(current, await findClaimantName(context, current), context.now())) throw taken();
+  let step = planClaim(wanted, current, undefined, context.now());
+  if (step === "readClaimant" && current)
+    step = planClaim(wanted, current, { name: await findClaimantName(context, current) }, context.now());
+  if (step === "hold") return { resourceVersion: undefined, release: async () => {} };
+  if (step === "refuse") throw taken();
   return takeOverClaim(context, wanted, current, taken);
 }
 
@@ -148,14 +150,7 @@ async function takeOverClaim(
   const { client } = context;
   try {
     const claim = current
-      ? await client.update<Claim>(Claim, {
-          ...wanted,
-          metadata: {
-            ...wanted.metadata,
-            resourceVersion: current.metadata.resourceVersion,
-            uid: current.metadata.uid,
-          },
-        })
+      ? await client.update<Claim>(Claim, toTakenOver(wanted, current))
       : await client.create<Claim>(Claim, wanted);
     return toHeldClaim(context, claim);
   } catch (error) {
@@ -165,10 +160,9 @@ async function takeOverClaim(
 }
 
 function toHeldClaim(context: ClaimContext, claim: Claim): HeldClaim {
-  const { scope, claimed } = claim.spec;
   const release = async (): Promise<void> => {
-    const claimantName = await findClaimantName(context, claim);
-    if (claimantName?.scope !== scope || claimantName.claimed !== claimed) await releaseClaim(context.client, claim);
+    if (isReleasable(claim, { name: await findClaimantName(context, claim) }))
+      await releaseClaim(context.client, claim);
   };
   return { resourceVersion: claim.metadata.resourceVersion, release: () => release().catch(() => undefined) };
 }

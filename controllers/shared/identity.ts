@@ -4,11 +4,11 @@ import {
   CLAIM_GRACE_MS,
   claimObjectName,
   isClaimant,
-  isClaimStale,
   newClaim,
   type ClaimedName,
   type Claimant,
 } from "../../crds/claim/rules.ts";
+import { planClaim, toTakenOver } from "../../crds/claim/plan-claim.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { guidOf, pickGUIDHolder } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -68,7 +68,7 @@ export async function ensureClaim(
   // What carries a GUID was made by the API, which claimed the name before: the cache of claims is only behind.
   if (!cached && !hasGUIDLabel(object) && (await createClaim(desired, context))) return;
   const live = await context.client.find(Claim, key);
-  if (live && isClaimant(live, kind, object)) return;
+  if (planClaim(desired, live, undefined, context.now()) === "hold") return;
   if (live) await takeOverClaim(live, desired, context);
   else if (!(await createClaim(desired, context)))
     throw new NotReady("NameTaken", `another object is just claiming ${name.claimed}`, { requeueAfterMs: 1000 });
@@ -98,12 +98,10 @@ async function takeOverClaim(live: Claim, desired: Claim, context: ReconcileCont
     find: (ref, key) => context.client.find(ref, key),
     read: context.read,
   });
-  if (!isClaimStale(live, currentName, context.now())) throw toNameTaken(live, context.now());
+  if (planClaim(desired, live, { name: currentName }, context.now()) === "refuse")
+    throw toNameTaken(live, context.now());
   try {
-    await context.client.update(Claim, {
-      ...desired,
-      metadata: { ...desired.metadata, resourceVersion: live.metadata.resourceVersion },
-    });
+    await context.client.update(Claim, toTakenOver(desired, live));
   } catch (error) {
     if (isConflict(error))
       throw new NotReady("NameTaken", `another object takes ${live.spec.claimed} over`, {
