@@ -16,7 +16,7 @@ export interface Context {
   app(name: string): Promise<Resource>;
 }
 
-/** The context of what is targeted. @throws Failure (target) */
+/** The context of the current target. @throws Failure (target) */
 export async function makeContext(progress: Progress): Promise<Context> {
   const target = resolveTarget();
   return contextFor(target, apiClient(target.api, await authorizationOf(target)), progress);
@@ -61,7 +61,7 @@ function listNames(resources: readonly Resource[]): string {
   return [...names, ...(resources.length > MAX_LISTED ? ["…"] : [])].join(", ");
 }
 
-/** One object by name. @throws Failure that says so when there is none. */
+/** One object by name. @throws Failure when it does not exist */
 export async function getNamed(
   api: ApiClient,
   path: string,

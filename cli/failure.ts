@@ -1,7 +1,7 @@
 // What a command throws when it cannot do what it was asked: what happened, and the next step. Exit codes are part of the contract of `cup`.
 
 export const EXIT_CODES = {
-  /** The platform refused, or what was asked for did not come about. */
+  /** The platform refused, or the result did not come about. */
   failed: 1,
   /** The command line is wrong. */
   usage: 2,

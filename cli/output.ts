@@ -7,7 +7,7 @@ export interface Result {
   text: readonly string[];
 }
 
-/** Where a command tells what it is doing. */
+/** Where a command reports its steps. */
 export interface Progress {
   /** A step that has begun. */
   step(text: string): void;

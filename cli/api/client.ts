@@ -15,7 +15,7 @@ export interface RequestOptions {
   /** An object is sent as JSON. */
   body?: Json | FormData | { yaml: string };
   query?: Readonly<Record<string, string>>;
-  /** 30 s unless said. */
+  /** Default 30 s. */
   deadlineMs?: number;
 }
 

@@ -1,4 +1,4 @@
-// Waits for an app's instances, and says what is being waited for.
+// Waits for an app's instances and reports their states.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
@@ -9,7 +9,7 @@ const DEADLINE_MS = 5 * 60_000;
 /** An instance that cannot be started is tried again for so long: what it lacks may just be coming. */
 const STUCK_MS = 20_000;
 
-/** Waits until every process that wants instances has one running. @throws Failure when all instances of a process crash, or time is up. */
+/** Waits until every process with instances has one running. @throws Failure when all instances of a process crash, or at the deadline */
 export async function waitUntilRunning(context: Context, app: Resource): Promise<ProcessState[]> {
   const deadline = Date.now() + DEADLINE_MS;
   let lastSummary = "";

@@ -25,7 +25,7 @@ export async function localStop(progress: Progress, options: { home?: string }):
   return { json: { running: false, stopped: running.pid }, text: ["Stopped."] };
 }
 
-/** The apps of a platform that was killed run on, so that the next start finds them. Whoever stops wants them to end. */
+/** The apps of a killed platform run on for its next start. A stop ends them. */
 async function endLeftovers(home: Home): Promise<Result> {
   const { terminateLeftoverInstances } = await import("../../backends/runners/process/leftover-instances.ts");
   const ended = await terminateLeftoverInstances(join(home.data, "instances"));

@@ -36,7 +36,7 @@ describe("manifests", () => {
     expect(() => parseManifest(text, {}, "manifest.yml")).toThrow(message);
   });
 
-  test("the command line wins, and a default route is asked for when nothing is said of routes", () => {
+  test("the command line wins, and without routes a default route is requested", () => {
     const app = { name: "a", memory: "1G", env: { A: "b" } };
     expect(overlay(app, { memory: "64M", instances: 2 })).toEqual({
       name: "a",

@@ -27,7 +27,7 @@ async function namesIn(file: string): Promise<string[]> {
 }
 
 describe("packing", () => {
-  test("takes all but what .cfignore names and what is never pushed", async () => {
+  test("takes everything except .cfignore entries and files that are never pushed", async () => {
     put(
       "index.js",
       "lib/a.js",
@@ -54,7 +54,7 @@ describe("packing", () => {
     expect((await packSource(join(folder, "app.zip"))).file).toBe(join(folder, "app.zip"));
   });
 
-  test("nothing to push, and no such place, are told", async () => {
+  test("an empty folder and a missing one are errors", async () => {
     await expect(packSource(folder)).rejects.toThrow("holds nothing to push");
     await expect(packSource(join(folder, "nowhere"))).rejects.toThrow("does not exist");
   });

@@ -29,7 +29,7 @@ export async function waitUntilPackageReady({ api }: Context, guid: string): Pro
   }
 }
 
-/** Builds, prints the log, sets the droplet. @throws Failure with what the build said. */
+/** Builds, prints the log, sets the droplet. @throws Failure with the build's error */
 export async function stage(context: Context, app: Resource, packageGuid: string): Promise<void> {
   const { api } = context;
   const build = await api.request<Build>("POST", "/v3/builds", { body: { package: { guid: packageGuid } } });

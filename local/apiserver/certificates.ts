@@ -14,7 +14,7 @@ export interface Authority extends KeyPair {
   issueClient(user: string, groups: string[]): Promise<KeyPair>;
 }
 
-/** A pair from the folder; undefined when there is none, when it ends soon, or when certificate and key are of two pairs: a kill fell between their writes. */
+/** A pair from the folder; undefined when there is none, when it expires soon, or when certificate and key do not match because a kill fell between their writes. */
 function load(dir: string, name: string): KeyPair | undefined {
   const [certFile, keyFile] = [join(dir, `${name}.crt`), join(dir, `${name}.key`)];
   if (!existsSync(certFile) || !existsSync(keyFile)) return undefined;

@@ -147,7 +147,7 @@ export type JsonSchema = Record<string, unknown>;
 
 /** How a compiled schema is to judge an object. */
 export interface ValidateOptions {
-  /** The schema of `status` alone, for writes through that door; rules see the whole object. */
+  /** The schema of `status` alone, for writes of that subresource; rules see the whole object. */
   onlyStatus?: boolean;
   /** Types, bounds and formats are not asked for. */
   skipValues?: boolean;

@@ -1,4 +1,4 @@
-// What a hostile or broken client may send: it gets no rights it has not, no 500, and nobody else notices.
+// Requests of hostile or broken clients: no extra rights, no 500, no effect on other clients.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -121,7 +121,7 @@ function openWatch(query: string): Promise<{ lines: string[]; pause(): void; res
   });
 }
 
-test("a watch that is over but not yet read hears no more changes, and nobody dies of it", async () => {
+test("a watch that has ended but was not read to its end gets no more changes and does not crash the server", async () => {
   const watch = await openWatch("timeoutSeconds=1");
   watch.pause();
   // More than the sockets hold, less than what cuts a slow client off; then the end comes, and after it more changes.
@@ -284,7 +284,7 @@ test("no label selects what is only a word of the language", async () => {
   expect((await send("GET", `${MAPS}?labelSelector=constructor`)).body).toMatchObject({ items: [] });
 });
 
-test("garbage on the TLS port disturbs nobody", async () => {
+test("garbage on the TLS port affects no other client", async () => {
   const socket = connect({ port: server.port, host: "127.0.0.1", ca: server.ca }, () =>
     socket.write("\u0000garbage\r\n\r\n"),
   );

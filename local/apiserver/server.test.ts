@@ -1,4 +1,4 @@
-// The whole server over HTTPS: what outlives a restart, what is cleaned up, what is refused at the door.
+// The whole server over HTTPS: restarts, clean-up, and refused requests.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// The door: starts a Kubernetes-compatible API server in this process and puts its parts together.
+// Starts a Kubernetes-compatible API server in this process.
 import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ export interface ApiServerOptions {
   tokens?: Map<string, UserInfo>;
   /** More host names and addresses for the certificate; localhost and 127.0.0.1 are always in. */
   names?: string[];
-  /** Told of faults that no client caused. Default: they are dropped. */
+  /** Called with errors that no client caused. Default: they are dropped. */
   onError?: (error: unknown) => void;
 }
 

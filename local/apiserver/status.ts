@@ -101,7 +101,7 @@ export const tooLarge = (limit: number) =>
 /** The version asked for is no longer in the history. */
 export const expired = (message: string) => failure(410, "Expired", message);
 
-/** The write was not stored; what was stored before is served on. */
+/** The write was not stored; reads go on. */
 export const diskFull = () =>
   failure(
     507,

@@ -36,7 +36,7 @@ export function aggregatedRules(role: ClusterRole, all: ClusterRole[]): PolicyRu
   return rules;
 }
 
-/** Follows ClusterRoles. Writes only differences; `onFault` hears of writes that failed and are tried again on the next change. */
+/** Follows ClusterRoles. Writes only differences; `onFault` gets failed writes; they are retried on the next change. */
 export function startAggregation(
   reader: ResourceReader,
   writer: SystemWriter,

@@ -59,7 +59,7 @@ export async function createAuth(deps: AuthDeps): Promise<Auth> {
   };
 }
 
-/** The caller by certificate, else by token, else nobody. Credentials that do not hold are 401, unless others do. */
+/** The caller by certificate, else by token, else anonymous. Invalid credentials are 401 unless another credential is valid. */
 async function identify(credentials: Credentials, authenticators: Authenticators): Promise<UserInfo> {
   const token = bearerToken(credentials.authorization);
   const byCertificate = credentials.clientCertificate && tryCertificate(credentials.clientCertificate, authenticators);

@@ -28,7 +28,7 @@ function checkRole(request: AdmissionRequest, role: Role, authorizer: RbacAuthor
   const old = request.oldObject as Role | undefined;
   const { name } = role.metadata;
   const { resource } = request.gvr;
-  // A right to escalate by name is none to create: the path of a create has no name.
+  // The right to escalate one named role does not cover a create, whose path has no name.
   if (
     isForCollectorOnly(old, role) ||
     may(request, authorizer, { verb: "escalate", resource, name: request.pathName ?? name })
@@ -53,7 +53,7 @@ function isForCollectorOnly(old: KubeObject | undefined, next: KubeObject): bool
 
 function withoutCollectors(object: KubeObject): unknown {
   const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _fields, ...metadata } = object.metadata;
-  // Through JSON: what is undefined is absent.
+  // Through JSON, which drops undefined fields.
   return JSON.parse(JSON.stringify({ ...object, apiVersion: undefined, kind: undefined, metadata })) as unknown;
 }
 

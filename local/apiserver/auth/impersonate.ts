@@ -1,4 +1,4 @@
-// Acting as somebody else: the Impersonate-* headers, each part of which needs the verb `impersonate`.
+// The Impersonate-* headers: each of them needs the verb `impersonate`.
 import type { AttributesRecord, Authorize, Credentials, UserInfo } from "../contract.ts";
 import { internal } from "../status.ts";
 import { refusalOf } from "./refusal.ts";
@@ -53,7 +53,7 @@ function targets({ user, groups, uid, extra }: Wanted): Target[] {
   ];
 }
 
-/** The user that the request is to be made as: `caller` itself, or whom it may impersonate. Throws 403 when it may not. */
+/** The effective user of the request: `caller`, or the impersonated user. Throws 403 when that is not allowed. */
 export function impersonate(caller: UserInfo, headers: Credentials["impersonate"], authorize: Authorize): UserInfo {
   const wanted = readHeaders(headers);
   if (!wanted) return caller;

@@ -79,7 +79,7 @@ function shownMetadata(kind: string, { metadata }: KubeObject, now: () => number
   return kind === "SelfSubjectRulesReview" ? ({} as KubeObject["metadata"]) : metadata;
 }
 
-/** kube-apiserver does not repeat what was asked about oneself. */
+/** kube-apiserver does not echo the spec of a self review. */
 function shownSpec(kind: string, body: KubeObject): { spec?: Record<string, unknown> } {
   if (kind === "SelfSubjectReview") return {};
   return { spec: kind === "SelfSubjectRulesReview" ? {} : specOf(body) };

@@ -44,6 +44,6 @@ test("a filter may look deeper", () => {
   ).toEqual([1]);
 });
 
-test("what is no such path is undefined", () => {
+test("an invalid path is undefined", () => {
   expect(parseJsonPath("{.a")).toBeUndefined();
 });

@@ -7,7 +7,7 @@ import type { Crd } from "./types.ts";
 
 const KEY = "apiextensions.k8s.io/customresourcedefinitions";
 
-/** Serves what is stored now and follows every change, inside the commit: a create that was answered can be used. */
+/** Serves the stored CRDs and follows every change inside the commit: an answered create can be used at once. */
 export function serveCrds(store: Store, catalogue: Catalogue, onFault: (error: unknown) => void): () => void {
   const serve = (object: KubeObject, old: KubeObject | undefined) => {
     const crd = object as Crd;

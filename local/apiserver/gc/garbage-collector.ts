@@ -1,4 +1,4 @@
-// Deletes what nobody owns any more, and carries out foreground and orphan deletion.
+// Deletes objects without owners, and carries out foreground and orphan deletion.
 import type { KubeObject, OwnerReference } from "../../../kube/api/object.ts";
 import type { Core } from "../registry/core.ts";
 import { edit, removeAsSystem, typeOfKey } from "../registry/system.ts";
@@ -9,7 +9,7 @@ import { createWorkQueue } from "./work-queue.ts";
 const FOREGROUND = "foregroundDeletion";
 const ORPHAN = "orphan";
 
-/** Starts collecting; also what was left over by an earlier run. Returns the function that ends it. */
+/** Starts collecting, leftovers of an earlier run included. Returns the function that stops it. */
 export function collectGarbage(core: Core, onError: (error: unknown) => void): () => void {
   const queue = createWorkQueue((uid) => settle(core, owners, uid), onError);
   const owners: Owners = indexOwners(core.store, (uid) => queue.add(uid));

@@ -79,7 +79,7 @@ async function unlessThere(act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Deletes everything inside; the namespace goes with the last object. */
+/** Deletes everything inside; the namespace is deleted after the last object. */
 async function empty(core: Core, namespace: KubeObject): Promise<void> {
   const { name } = namespace.metadata;
   const types = core.catalogue

@@ -1,4 +1,4 @@
-// Who owns whom: an index of all objects by uid and of dependents by their owners' uids.
+// Owner references: an index of all objects by uid and of dependents by their owners' uids.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ChangeEvent } from "../contract.ts";
 import type { Store } from "../storage/store.ts";

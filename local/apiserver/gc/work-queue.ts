@@ -7,7 +7,7 @@ export interface WorkQueue {
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 30_000;
 
-/** @param onError told of each failure; the key is tried again with growing pauses. */
+/** @param onError called for each failure; the key is retried with backoff. */
 export function createWorkQueue(work: (key: string) => Promise<void>, onError: (error: unknown) => void): WorkQueue {
   const waiting = new Set<string>();
   const failures = new Map<string, number>();

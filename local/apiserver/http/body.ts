@@ -44,7 +44,7 @@ export function mediaTypeOf(request: IncomingMessage): string {
   return (request.headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
 }
 
-/** JSON, or YAML where the text is none. Throws 400. */
+/** JSON, or YAML where the text is not JSON. Throws 400. */
 export function parseBody(text: string): unknown {
   try {
     return parseText(text);

@@ -1,4 +1,4 @@
-// Finds fields that a JSON text gives twice: JSON.parse keeps the last one silently, kube-apiserver tells.
+// Finds fields that a JSON text gives twice: JSON.parse keeps the last one silently, kube-apiserver reports them.
 
 interface Frame {
   path: string;

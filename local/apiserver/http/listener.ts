@@ -1,4 +1,4 @@
-// The TLS door: accepts connections, finds out who calls, hands requests on, turns every failure into a Status.
+// The TLS listener: accepts connections, authenticates callers, dispatches requests, turns every failure into a Status.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
@@ -21,7 +21,7 @@ export interface ListenerOptions {
   tls: { key: string; cert: string; ca: string };
   host: string;
   port: number;
-  /** Told of errors that nobody expected. */
+  /** Called with unexpected errors. */
   onError: (error: unknown) => void;
 }
 

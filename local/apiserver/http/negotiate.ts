@@ -1,4 +1,4 @@
-// What form the caller wants the answer in.
+// Content negotiation: the format of the answer.
 import type { IncomingMessage } from "node:http";
 import { notAcceptable } from "../status.ts";
 

@@ -83,7 +83,7 @@ export async function handleResource(context: ResourceContext, exchange: Exchang
   try {
     await (info.subresource ? handleSubresource : (VERBS[info.verb] ?? refuse))(context, exchange, call);
   } catch (error) {
-    // What was seen before the refusal is told with it.
+    // Warnings from before the refusal are sent with it.
     if (!exchange.response.headersSent) addWarnings(exchange.response, call.warnings);
     throw error;
   }

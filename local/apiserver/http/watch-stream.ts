@@ -84,7 +84,7 @@ export function streamWatch(
   const line = lineWriter(options);
   let isLive = false;
   const send = (type: WatchType, object: KubeObject) => {
-    // Between its end and its close a stream still hears of changes; a write then would be an error that nobody catches.
+    // Between its end and its close a stream still gets changes; a write then would be an uncaught error.
     if (response.writableEnded || response.destroyed) return;
     if (isLive && response.writableLength > BACKLOG_LIMIT) response.destroy();
     else response.write(line(type, object));

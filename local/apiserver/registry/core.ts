@@ -25,7 +25,7 @@ export interface Core {
 export interface Face {
   gvk: GroupVersionKind;
   show: (object: KubeObject) => KubeObject;
-  /** Brings what was changed in the form back into the object, in place. */
+  /** Copies changes of the form back into the object, in place. */
   take: (object: KubeObject, shown: KubeObject) => void;
 }
 
@@ -34,7 +34,7 @@ export interface InternalCall extends Call {
   internal?: boolean;
   /** A subresource that shows an object of another kind: admission sees that. */
   face?: Face;
-  /** One object of a deletecollection: admission hears no name, as the request had none. */
+  /** One object of a deletecollection: admission gets no name, as the request had none. */
   isCollection?: boolean;
   /** Throws 403 unless the caller may also create: apply may turn out to be a create. */
   checkCreate?: () => void;

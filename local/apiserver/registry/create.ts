@@ -114,7 +114,7 @@ function complete(core: Core, call: InternalCall, object: KubeObject): void {
 function faultsOf({ target: { type, subresource } }: InternalCall, object: KubeObject): FieldError[] {
   const first = type.strategy.validateFirst?.(object, subresource) ?? [];
   if (first.length > 0) return first;
-  // Of an object of another kind nothing is told but that.
+  // For an object of another kind only that is reported.
   const common = type.builtin || object.kind === type.kind ? validateMetadata(object, type) : [];
   return [...common, ...type.strategy.validate(object, undefined, "", common)];
 }

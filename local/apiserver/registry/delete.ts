@@ -213,7 +213,7 @@ export async function removeCollection(core: Core, call: InternalCall, options: 
     try {
       await remove(core, one, options);
     } catch (error) {
-      // Somebody else was quicker: that is what was asked for.
+      // Another client deleted it first, which is what this request wants.
       if (core.store.table(type.storageKey).find(one.target.namespace, one.target.name)) throw error;
     }
   }

@@ -87,7 +87,7 @@ function refusalOfInternal(
   return nameless(name);
 }
 
-/** Faults of the patched object are told with the whole of it. */
+/** Errors in the patched object quote the whole object. */
 export function refusalOf(text: string): (message: string) => StatusError {
   return (message) => invalid({ group: "", kind: "" }, "", [invalidValue("patch", text, message)]);
 }

@@ -54,7 +54,7 @@ function exactVersion(query: URLSearchParams): number | undefined {
   return query.get("resourceVersionMatch") === "Exact" ? Number(query.get("resourceVersion")) : undefined;
 }
 
-/** Where the next page begins; the number of remaining objects is told where no selector was asked for. */
+/** Where the next page begins; with the number of remaining objects when there is no selector. */
 function more(
   page: KubeObject[],
   version: number,

@@ -1,4 +1,4 @@
-// Ownership through the scale door: entries of managedFields that own the replicas, as a Scale shows them, and back.
+// Field ownership of the scale subresource: the managedFields entries that own the replicas, as a Scale shows them, and back.
 import type { ManagedFieldsEntry } from "../../../kube/api/object.ts";
 import { difference, type FieldSet, setOf } from "../apply/field-set.ts";
 import { decodeManagers, encodeManagers, type Manager, type Managers } from "../apply/managers.ts";

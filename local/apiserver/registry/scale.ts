@@ -160,7 +160,7 @@ export async function writeScale(
       const next = scaled(current, scale, { path: paths.specReplicas, replicas });
       return { object: next, managed: true };
     },
-    // The rules see what was scaled as it is; defaults come after them.
+    // The rules see the scaled object without defaults.
     complete(next) {
       const before = JSON.stringify(next);
       call.target.type.strategy.decodeApplied?.(next, call.target.version);

@@ -58,7 +58,7 @@ export interface Strategy {
   settleApplied?(object: KubeObject): KubeObject;
   /** `subresource` is "" but for an object that came into being by a write of its status. */
   prepareCreate(object: KubeObject, subresource: string): void;
-  /** `subresource` is "" or "status"; resets what this door may not change. */
+  /** `subresource` is "" or "status"; resets the fields that it may not change. */
   prepareUpdate(object: KubeObject, old: KubeObject, subresource: string): void;
   /** Faults for which nothing else is looked at, not even metadata. */
   validateFirst?(object: KubeObject, subresource: string): FieldError[];

@@ -88,7 +88,7 @@ const unpinned = ({ target: { type, name } }: InternalCall) =>
   ]);
 
 export interface Change {
-  /** Try again when somebody else wrote in between. */
+  /** Retry after a conflicting write. */
   retry: boolean;
   isPatch?: boolean;
   /** The new object from the current one (in the version of the call; not to be changed). `managed`: its managedFields are right. `rewrites`: it is a new version even where nothing changed, and so is the next. */
@@ -244,7 +244,7 @@ function put(
   return done && fromStored(type, done, version.version);
 }
 
-/** Deleted, and nothing holds it any more. */
+/** Deleted and without finalizers. */
 export function isGone(object: KubeObject): boolean {
   if (!object.metadata.deletionTimestamp || (object.metadata.finalizers ?? []).length > 0) return false;
   const spec = object.spec as { finalizers?: string[] } | undefined;

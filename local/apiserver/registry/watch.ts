@@ -11,7 +11,7 @@ import type { Call } from "./types.ts";
 export type WatchType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
 
 export interface Watch {
-  /** Sends what is due from before, then every change, until the returned function is called. */
+  /** Sends the initial events, then every change, until the returned function is called. */
   start(send: (type: WatchType, object: KubeObject) => void): () => void;
   /** An object to send as bookmark: everything up to its version was sent. */
   bookmark(): KubeObject;
@@ -70,7 +70,7 @@ export function watch(core: Core, call: Call): Watch {
   };
 }
 
-/** What a change means to somebody who sees only what is selected. */
+/** The event of a change under a selector: an object that begins to match is ADDED, one that stops is DELETED. */
 function transition(
   entry: HistoryEntry,
   selects: Selects,

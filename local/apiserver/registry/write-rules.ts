@@ -44,7 +44,7 @@ export function fieldsRequest(core: Core, call: InternalCall, options: WriteOpti
   };
 }
 
-/** Fields, dotted, that a door may not write, so that nobody owns them through it. */
+/** Fields, dotted, that a subresource may not write, so that nobody owns them through it. */
 export function resetFields(call: InternalCall): string[] {
   const { type, version, subresource } = call.target;
   if (!version.subresources.some((sub) => sub.name === "status")) return [];

@@ -125,7 +125,7 @@ test("lists are sorted by namespace, then name, through changes", () => {
   store.close();
 });
 
-test("a subscriber that throws is told of, and keeps the news from nobody else", () => {
+test("a subscriber that throws is reported, and the other subscribers get the change", () => {
   const faults: unknown[] = [];
   const store = openStore(join(dir, "db"), (error) => faults.push(error));
   const heard: string[] = [];

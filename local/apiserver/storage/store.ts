@@ -14,7 +14,7 @@ export interface Store {
   /** Names of the resources that have or had objects. */
   resources(): string[];
   /**
-   * Stores `object` in place of `current` and gives it its version; undefined when somebody else was quicker
+   * Stores `object` in place of `current` and gives it its version; undefined after a conflicting write
    * (`current` is no longer the stored one). The object belongs to the store from then on.
    * @throws StatusError 500 when it is too large, as kube-apiserver does; 507 when the disk is full
    */
@@ -35,8 +35,8 @@ const FIRST_VERSION = 100;
 const texts = new WeakMap<object, string>();
 
 /**
- * Heartbeats: whoever holds one goes on while the disk is full, since the next renewal is stored again. Nothing but liveness
- * depends on them, and a holder that restarts takes a new one.
+ * Heartbeats: their holders go on while the disk is full, since a later renewal is stored again. Only liveness depends on them,
+ * and a holder that restarts takes a new one.
  */
 const MEMORY_SUFFICES = "coordination.k8s.io/leases";
 
@@ -71,7 +71,7 @@ function parseRow({ resource, namespace, name, json }: Row): KubeObject {
   }
 }
 
-/** Calls a subscriber, come what may. */
+/** Calls a subscriber; an exception goes to `onFault`. */
 function guarded(onFault: (error: unknown) => void): (subscriber: () => void) => void {
   return (subscriber) => {
     try {
@@ -82,10 +82,10 @@ function guarded(onFault: (error: unknown) => void): (subscriber: () => void) =>
   };
 }
 
-/** Opens the store in a SQLite file. @param onFault told of subscribers that throw: what was written stays written, and the others hear of it. */
+/** Opens the store in a SQLite file. @param onFault called when a subscriber throws: the write stays, and the other subscribers are called. */
 export function openStore(path: string, onFault: (error: unknown) => void): Store {
   const database = openDatabase(path);
-  const tell = guarded(onFault);
+  const notify = guarded(onFault);
   const { version: last, rows } = database.load();
   const tables = new Map<string, WritableTable>();
   const subscribers = new Set<(resource: string, entry: HistoryEntry) => void>();
@@ -93,7 +93,7 @@ export function openStore(path: string, onFault: (error: unknown) => void): Stor
 
   function table(resource: string): WritableTable {
     let found = tables.get(resource);
-    if (!found) tables.set(resource, (found = createTable(opened, tell)));
+    if (!found) tables.set(resource, (found = createTable(opened, notify)));
     return found;
   }
   const opened = version;
@@ -105,7 +105,7 @@ export function openStore(path: string, onFault: (error: unknown) => void): Stor
 
   function record(resource: string, entry: HistoryEntry): void {
     table(resource).record(entry, jsonOf(entry.oldObject ?? entry.object).length);
-    for (const subscriber of [...subscribers]) tell(() => subscriber(resource, entry));
+    for (const subscriber of [...subscribers]) notify(() => subscriber(resource, entry));
   }
 
   return {
