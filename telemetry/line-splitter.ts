@@ -1,10 +1,10 @@
-// Cuts a stream of bytes into lines, whatever the chunks are. A line without an end is bounded: it is handed out in pieces.
+// Splits a stream of bytes into lines, wherever the chunks end. A line without an end is bounded: it comes out in pieces.
 import { StringDecoder } from "node:string_decoder";
 
-/** Takes chunks and hands out lines without their line ends; blank lines are kept, a carriage return before the line feed is not. */
+/** Takes chunks and emits lines without their line ends; blank lines are kept, a carriage return before the line feed is not. */
 export interface LineSplitter {
   write(chunk: Uint8Array): void;
-  /** Hands out what is left without a line end. */
+  /** Emits the rest that has no line end. */
   flush(): void;
 }
 

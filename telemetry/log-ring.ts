@@ -1,7 +1,7 @@
 // Bounded rings of log lines, one per source. Bounds in bytes and count for each source, and in bytes and sources for all together.
 import { type Envelope, type LogEntry, type LogQuery, maxReadLimit, type SourceMeta } from "./envelope.ts";
 
-/** How much is kept. A line costs its characters and `lineOverhead` bytes. */
+/** Bounds of the rings. A line costs its characters and `lineOverhead` bytes. */
 export interface RingLimits {
   linesPerSource: number;
   bytesPerSource: number;
@@ -17,7 +17,7 @@ export const defaultRingLimits: RingLimits = {
   sources: 20_000,
 };
 
-/** What a kept line costs besides its text. */
+/** Bytes that a kept line costs besides its text. */
 export const lineOverhead = 160;
 
 /** Longer lines are cut to this many characters, as Diego's 60 KiB. */
@@ -40,7 +40,7 @@ interface Ring {
 
 /** Rings of all sources. Not shared between processes: a cache, lost with the process. */
 export interface LogRing {
-  /** Keeps the line and tells the followers. Times within one source strictly increase, so that a reader can go on from the last one it saw. */
+  /** Keeps the line and notifies the followers. Times within one source strictly increase, so that a reader can continue after the last one it saw. */
   log(entry: LogEntry): void;
   read(source: string, query: LogQuery): Envelope[];
   /** Calls `listener` for each new line until the returned function is called. */
@@ -56,25 +56,7 @@ export interface LogRing {
 export function createLogRing(limits: RingLimits = defaultRingLimits, nowNs: () => bigint = wallClockNs): LogRing {
   const store: Store = { rings: new Map(), total: 0 };
   return {
-    log(entry) {
-      const ring = touch(store, entry.source);
-      const kept =
-        entry.message.length > maxLineLength ? { ...entry, message: entry.message.slice(0, maxLineLength) } : entry;
-      const last = ring.lines.at(-1)?.time ?? 0n;
-      const wanted = entry.time ?? nowNs();
-      const line: Line = {
-        time: wanted > last ? wanted : last + 1n,
-        entry: kept,
-        cost: kept.message.length + lineOverhead,
-      };
-      ring.lines.push(line);
-      ring.bytes += line.cost;
-      store.total += line.cost;
-      while (ring.lines.length - ring.head > limits.linesPerSource || ring.bytes > limits.bytesPerSource)
-        shift(store, ring);
-      makeRoom(store, limits);
-      if (ring.listeners.size > 0) notify(ring, toEnvelope(line));
-    },
+    log: (entry) => append(store, limits, entry, nowNs),
     read: (source, query) => {
       const ring = store.rings.get(source);
       return ring ? readRing(ring, query) : [];
@@ -99,9 +81,29 @@ export function createLogRing(limits: RingLimits = defaultRingLimits, nowNs: () 
 }
 
 interface Store {
-  /** In order of last use: the first is the source that has been silent the longest. */
+  /** In order of last use; the first source has been silent for longest. */
   rings: Map<string, Ring>;
   total: number;
+}
+
+function append(store: Store, limits: RingLimits, entry: LogEntry, nowNs: () => bigint): void {
+  const ring = touch(store, entry.source);
+  const kept =
+    entry.message.length > maxLineLength ? { ...entry, message: entry.message.slice(0, maxLineLength) } : entry;
+  const last = ring.lines.at(-1)?.time ?? 0n;
+  const wanted = entry.time ?? nowNs();
+  const line: Line = {
+    time: wanted > last ? wanted : last + 1n,
+    entry: kept,
+    cost: kept.message.length + lineOverhead,
+  };
+  ring.lines.push(line);
+  ring.bytes += line.cost;
+  store.total += line.cost;
+  while (ring.lines.length - ring.head > limits.linesPerSource || ring.bytes > limits.bytesPerSource)
+    shift(store, ring);
+  makeRoom(store, limits);
+  if (ring.listeners.size > 0) notify(ring, toEnvelope(line));
 }
 
 function touch(store: Store, source: string): Ring {

@@ -1,4 +1,4 @@
-// Reads logs and stats from every endpoint that a backend class publishes, and merges them. What an API replica uses.
+// Reads logs and stats from every endpoint that a backend class publishes, and merges them. Used by API replicas.
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,7 +9,7 @@ import type { Envelope, InstanceStats, LogQuery, SourceMeta, StatsQuery } from "
 export interface TelemetryEndpoint {
   url: string;
   token: string;
-  /** What its certificate is signed by, PEM, where that is not a public authority. */
+  /** The authority of its certificate, PEM, unless that is a public one. */
   authority?: string;
 }
 
@@ -21,11 +21,11 @@ export interface TelemetryClientOptions {
   endpoints: (source?: string) => readonly TelemetryEndpoint[];
   /** Deadline of one read; default 5 s. */
   timeoutMs?: number;
-  /** Gets the fault of an endpoint that did not answer while others did. */
+  /** Gets the error of an endpoint that did not answer while others did. */
   onError?: (error: Error) => void;
 }
 
-/** Reads from all endpoints. With every endpoint out of reach, reads throw; with some, the answer is what the others have. */
+/** Reads from all endpoints. Reads throw when no endpoint answers; when some answer, the result is theirs. */
 export interface TelemetryClient {
   /** Envelopes of a source, ordered by time as the query asks. */
   readLogs(source: string, query?: LogQuery): Promise<Envelope[]>;
@@ -97,7 +97,7 @@ async function* followAll(
   const queue: Envelope[] = [];
   let notify = (): void => undefined;
   const push = (envelope: Envelope): void => {
-    // A consumer that stands still keeps the newest lines.
+    // For a slow consumer the newest lines are kept.
     if (queue.length >= 10_000) queue.shift();
     queue.push(envelope);
     notify();
@@ -142,7 +142,7 @@ async function followOne(task: FollowOptions): Promise<void> {
         task.push(envelope);
       }
     } catch (_error) {
-      // The endpoint went away or the consumer left; the loop's condition tells which, and a restarted platform is back soon.
+      // The endpoint went away or the consumer left; the loop's condition decides which, and a restarted platform is back soon.
     }
     await delay(500, undefined, { signal: task.signal }).catch(() => undefined);
   }
@@ -169,7 +169,7 @@ async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: num
   return response.json();
 }
 
-/** Connections by authority: every life of a replica has its own. The oldest goes when there are many. */
+/** Connections by authority: each start of a replica makes a new one. The oldest is closed when there are many. */
 const agents = new Map<string, Agent>();
 const MAX_AGENTS = 100;
 

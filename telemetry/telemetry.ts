@@ -13,7 +13,7 @@ import {
 } from "./envelope.ts";
 import { createLogRing, type LogRing } from "./log-ring.ts";
 
-/** What builders, runners and routers of one process share. */
+/** Shared by the builders, runners and routers of one process. */
 export interface Telemetry {
   /** Keeps one line; never blocks, never throws on a full ring. */
   log(entry: LogEntry): void;
@@ -24,7 +24,7 @@ export interface Telemetry {
   ring: LogRing;
 }
 
-/** Options of `createTelemetry`. `onError` gets what a stats provider threw. */
+/** Options of `createTelemetry`. `onError` gets the errors of stats providers. */
 export interface TelemetryOptions {
   ring?: LogRing;
   onError?: (error: unknown) => void;
@@ -53,7 +53,7 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
   };
 }
 
-/** A follower that does not read is cut off when this much waits for it. */
+/** A follower that does not read is disconnected when so many bytes wait for it. */
 const maxFollowerBacklog = 4 << 20;
 
 /**
@@ -89,7 +89,7 @@ function parseTarget(target: string): { url: URL; first?: string; source?: strin
   }
 }
 
-/** Reads the query parameters of Log Cache; a number that is none is ignored. */
+/** Reads the query parameters of Log Cache; an invalid number is ignored. */
 export function toLogQuery(params: URLSearchParams): LogQuery {
   const start = toBigInt(params.get("start_time"));
   const end = toBigInt(params.get("end_time"));
@@ -113,7 +113,7 @@ function followSource(ring: LogRing, source: string, query: LogQuery, response: 
   response.flushHeaders();
   const send = (envelope: Envelope): void => {
     response.write(`${JSON.stringify(envelope)}\n`);
-    // Its client goes on from the last line it got, so nothing that the ring still has is lost.
+    // Its client reconnects and continues after its last line, so no line that the ring still has is lost.
     if (response.writableLength > maxFollowerBacklog) response.destroy();
   };
   if (query.start !== undefined) for (const envelope of backlog(ring, source, query.start)) send(envelope);

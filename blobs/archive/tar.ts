@@ -1,4 +1,4 @@
-// Directories to tar.gz and back, streamed. Packing is deterministic; unpacking trusts nothing in the archive.
+// Directories to tar.gz and back, streamed. Packing is deterministic; unpacking trusts no entry of the archive.
 import { createReadStream, createWriteStream } from "node:fs";
 import { chmod, lstat, mkdir, readdir, readlink, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -19,7 +19,7 @@ export interface TarMember extends ArchivePath {
 /** All archives carry this time, so that the same files give the same digest. */
 const fixedTime = new Date("1980-01-01T00:00:01Z");
 
-/** Writes the members, in the order of their paths whatever order they come in, as tar.gz. Errors destroy the stream. */
+/** Writes the members as tar.gz, sorted by path. Errors destroy the stream. */
 export function packMembers(members: readonly TarMember[]): Readable {
   const sorted = [...members].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   return packed(async function* () {
@@ -27,7 +27,7 @@ export function packMembers(members: readonly TarMember[]): Readable {
   });
 }
 
-/** Packs what is at `paths` below `root` (each a file or a whole directory) as tar.gz. Sockets and devices are left out. */
+/** Packs the files and whole directories at `paths` below `root` as tar.gz, without sockets and devices. */
 export function packDirectory(root: string, paths: readonly string[]): Readable {
   return packed(async function* () {
     for (const path of [...paths].sort()) yield* walk(root, path);
@@ -36,7 +36,7 @@ export function packDirectory(root: string, paths: readonly string[]): Readable 
 
 function packed(members: () => AsyncIterable<TarMember>): Readable {
   const tar = pack();
-  // Level 1: blobs are stored near the one who waits for them, and it is several times as quick as the default.
+  // Level 1 is several times as fast as the default, and blobs are read nearby.
   const out = createGzip({ level: 1 });
   const fill = async (): Promise<void> => {
     for await (const member of members()) await addMember(tar, member);
@@ -58,7 +58,7 @@ async function addMember(tar: Pack, member: TarMember): Promise<void> {
     linkname: member.target ?? "",
   };
   if (member.type !== "file" || member.size === 0) {
-    // An empty file is opened nowhere: its size says it all.
+    // An empty file need not be opened.
     await new Promise<void>((resolve, reject) =>
       tar.entry({ ...header, size: 0 }, "", (error) => (error ? reject(error) : resolve())),
     );
@@ -110,7 +110,7 @@ export async function unpackTar(content: Readable, target: string, options: Unpa
     const mode = header.mode & 0o777;
     if (entry.type === "directory") directories.set(path, mode | 0o700);
     await mkdir(entry.type === "directory" ? path : dirname(path), { recursive: true });
-    // `wx`: a path that is there twice is refused here, and checkTree says so for links.
+    // `wx` refuses a duplicate path here; checkTree does for links.
     if (entry.type === "file") await pipeline(body, createWriteStream(path, { flags: "wx", mode: mode | 0o600 }));
     else body.resume();
   });

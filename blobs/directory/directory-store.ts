@@ -115,7 +115,7 @@ interface PutTarget {
 }
 
 async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
-  // Made again, since whoever frees disk space may have removed it.
+  // Created again: a person who frees disk space may have removed it.
   const temporary = join(await makeFolder(target.incoming), randomUUID());
   const hash = createHash("sha256");
   let size = 0;

@@ -1,4 +1,4 @@
-// Takes an upload: judges the zip, adds the files that the space has sent before, and stores one deterministic tar.gz by digest.
+// Receives an upload: checks the zip, adds files from earlier packages, and stores one deterministic tar.gz by digest.
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -36,8 +36,8 @@ export interface PackageUpload {
 }
 
 /**
- * Stores an uploaded package and returns what `Package.spec.content` holds.
- * @throws ArchiveRejected (422: the message says what is wrong with it), BlobTooLarge (413)
+ * Stores an uploaded package and returns the value of `Package.spec.content`.
+ * @throws ArchiveRejected (422; the message says why), BlobTooLarge (413)
  */
 export async function receivePackage(store: BlobStore, upload: PackageUpload): Promise<Blob> {
   const scratch = await mkdtemp(join(upload.scratch ?? tmpdir(), "cupola-upload-"));
@@ -46,7 +46,7 @@ export async function receivePackage(store: BlobStore, upload: PackageUpload): P
     if (upload.bits !== undefined)
       zip = await openZip(await toFile(upload.bits, scratch, upload.maxBytes), upload.limits);
     const matched = await collectMatched(store, upload, scratch);
-    // What was sent with this upload wins over what was sent before.
+    // Files of this upload win over those of earlier packages.
     const sent = new Set(zip?.members.map((member) => member.path));
     const members: TarMember[] = [...(zip?.members ?? []), ...matched.filter((member) => !sent.has(member.path))];
     if (!members.some((member) => member.type === "file"))
@@ -78,7 +78,7 @@ async function storeMembers(store: BlobStore, upload: PackageUpload, members: re
   const blob = await store
     .put(upload.space, "package", packMembers(hashed), { maxBytes: upload.maxBytes })
     .catch((error: unknown) => {
-      // A zip whose entries are not what its directory says shows itself only while it is unpacked.
+      // Some contradictions between a zip's entries and its directory appear only during unpacking.
       if (error instanceof ArchiveRejected) throw error;
       if (
         error instanceof Error &&

@@ -94,7 +94,7 @@ export class ContainerLog {
     this.#stopped.abort();
   }
 
-  /** As `stop`, when what is on its way has come, or after so long. */
+  /** Like `stop`, once the lines under way have arrived, or after this time. */
   finish(withinMs: number): void {
     this.#finishing = true;
     this.#delay.interrupt();
@@ -121,7 +121,7 @@ export class ContainerLog {
   }
 
   async #followRun(run: string): Promise<boolean> {
-    // A run that ended while nobody read has lines that only "previous" still has.
+    // The lines of a run that ended while no replica read are only in "previous".
     if (this.#run !== undefined && this.#run !== run) await this.#tryRead({ previous: "true" }, this.#options.onLine);
     this.#run = run;
     return this.#tryRead({ follow: "true" }, this.#options.onLine);
@@ -160,7 +160,7 @@ export class ContainerLog {
     }
   }
 
-  /** Whole seconds are all that the API server takes; what is older inside the second is left out on arrival. */
+  /** The API server takes whole seconds only; older lines of that second are dropped on arrival. */
   #since(): Record<string, string> {
     if (this.#last === 0n) return { tailLines: String(TAIL_LINES) };
     return { sinceTime: new Date(Number(this.#last / 1_000_000n)).toISOString().replace(/\.\d+Z$/, "Z") };

@@ -71,7 +71,7 @@ function tagsOf(labels: Record<string, string>): Record<string, string> {
   return Object.fromEntries(pairs.flatMap(([tag, value]) => (value === undefined ? [] : [[tag, value]])));
 }
 
-/** What is needed of a pod here: caches keep many. */
+/** The fields of a pod that logs need: caches keep many pods. */
 export function slimPod({ apiVersion, kind, metadata, status }: PodObject): PodObject {
   const { name, namespace, uid, labels, resourceVersion, deletionTimestamp } = metadata;
   const { containerStatuses, initContainerStatuses } = status ?? {};

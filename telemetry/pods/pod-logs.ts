@@ -25,12 +25,12 @@ export interface PodLogsOptions {
   /** Whether this replica keeps the logs of a source now. */
   owns: (source: string) => boolean;
   log: Logger;
-  /** Containers followed at the same time, each with a connection; what is beyond is not read, and said once. */
+  /** Containers followed at the same time, each with a connection. Further ones are not read, which is logged once. */
   maxContainers?: number;
 }
 
 export interface PodLogs {
-  /** `owns` may answer differently now: what is owned no more is forgotten, what is owned anew is read from the nodes. */
+  /** Call it when `owns` may have changed: sources of other replicas are dropped, new ones of ours are read from the nodes. */
   reassign(): void;
   /** True once all that is owned has been read, as far as pods can be seen. */
   isReady(): boolean;
@@ -136,14 +136,14 @@ class PodLogFollower implements PodLogs {
 
   #onPodDeleted({ metadata: { labels, uid } }: PodObject): void {
     const source = labels?.[LABELS.app];
-    // Of a pod that went while it was out of sight only the uid is known.
+    // For a pod that was deleted while its namespace was not watched, only the uid is known.
     for (const name of source === undefined ? [...this.#sources.keys()] : [source])
       this.#finishContainers(name, ({ key }) => toPodUid(key) === uid);
   }
 
-  /** Whose end nobody told, since it could not be seen. `present` has the uids of the pods in sight; what is out of sight now is not gone. */
+  /** Ends containers whose pods were deleted without an event. `present` has the uids of the cached pods; a pod in a namespace that is not synced may exist. */
   #removeMissing(name: string, followed: ReadonlyMap<string, FollowedContainer>, present: ReadonlySet<string>): void {
-    // It may come back with the same pods, and then all that they said is read again.
+    // The namespace may come back with the same pods; their whole logs are read again then.
     if ([...followed.values()].every(({ container }) => this.#isForeign(container))) return this.#release(name);
     this.#finishContainers(
       name,
@@ -153,14 +153,14 @@ class PodLogFollower implements PodLogs {
     );
   }
 
-  /** Is its namespace not ours any more? It looks as one that is yet to be listed, but the store remembers nobody there. */
+  /** Whether its namespace is no longer ours. It looks like one that is not listed yet, but the store has no pod of it. */
   #isForeign({ key, namespace }: LoggingContainer): boolean {
     const { state, synced } = this.#store.syncStatusOf(namespace);
     if (synced || state === "parked") return false;
     try {
       return this.#store.byUid(toPodUid(key)) === undefined;
     } catch (error) {
-      // The pod is out of sight, or something is being listed; in the end a change of state is told.
+      // The pod cannot be read, or a list is under way; a change of the sync status follows.
       if (error instanceof NotPermitted || error instanceof NotSynced) return false;
       throw error;
     }

@@ -1,4 +1,4 @@
-// The router class `ingress`: a RouteBinding is an Ingress and a Service of the cluster.
+// The router class `ingress`: renders a RouteBinding as an Ingress and a Service of the cluster.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
@@ -32,7 +32,7 @@ export const ingressCapabilities: Readonly<Record<string, string>> = {
 const SERVICE_INDEX = "ingress/service";
 const CLASS_INDEX = "ingress/class";
 
-/** The controllers of the class: Ingresses, the Services they share, and what the class can do. */
+/** The controllers of the class: Ingresses, the Services they share, and the class's capabilities. */
 export function ingressRouter(): Controller[] {
   return [
     bindingController,
@@ -67,7 +67,7 @@ const bindingController = defineController({
   },
   watches: [
     watch(BackendClass, (backend) => ({ [CLASS_INDEX]: backend.metadata.name })),
-    // A Service that somebody deleted is made again.
+    // A deleted Service is made again.
     watch(Service, (service) => ({ [SERVICE_INDEX]: `${service.metadata.namespace}/${service.metadata.name}` })),
   ],
   selects: isOurs,
@@ -83,7 +83,7 @@ const bindingController = defineController({
   },
 });
 
-/** Several routes share a Service, so it has no owner: it stays as long as one of them names it, and looks as the first one says. */
+/** Several routes share a Service, so it has no owner: it stays as long as one of them names it, and the first one decides its spec. */
 const serviceController = defineController({
   name: SERVICE_CONTROLLER,
   for: Service,

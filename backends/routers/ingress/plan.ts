@@ -13,14 +13,14 @@ export interface IngressParameters {
   ingressClassName?: string;
 }
 
-/** Why this class cannot serve a binding, wholly or in part. */
+/** A reason why this class cannot serve a binding, wholly or in part. */
 export interface Limitation {
   message: string;
   /** Is anything served? */
   isServed: boolean;
 }
 
-/** What is asked for and an Ingress cannot do. */
+/** Features of a binding that an Ingress lacks. */
 export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
   if (spec.port !== 0) return { message: "class ingress serves no TCP routes", isServed: false };
   if (spec.internal) return { message: "class ingress serves no internal routes", isServed: false };
@@ -63,7 +63,7 @@ export function planIngress(binding: RouteBinding, parameters: IngressParameters
   ];
 }
 
-/** What a Service says of its purpose: instances of any version of the process, found by stable labels. */
+/** The Service selects instances of any version of the process, by stable labels. */
 export function planServiceSpec(destination: Destination): {
   type: string;
   selector: Record<string, string>;

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Endpoint } from "./routing-table.ts";
 
-/** What is known of a request once it is over. Times in milliseconds. */
+/** A request that is over. Times in milliseconds. */
 export interface Access {
   host: string;
   method: string;
@@ -15,7 +15,7 @@ export interface Access {
   responseBytes: number;
   receivedAt: number;
   durationMs: number;
-  /** Of the duration, what the router itself took. */
+  /** The router's own part of the duration. */
   routerMs: number;
   requestId: string;
   forwardedFor: string;

@@ -42,7 +42,7 @@ export const routerResponses = {
         ),
       ),
     ].join(", ");
-    // As gorouter does unless told otherwise: a route whose app is stopped is no route.
+    // gorouter's default: a route whose app is stopped is no route.
     return {
       status: 404,
       error: "no_endpoints",

@@ -1,4 +1,4 @@
-// Headers on their way through the router: what is taken out, what is added. Pure.
+// The headers that the router removes and adds. Pure.
 import type { Endpoint } from "./routing-table.ts";
 
 /** Headers that belong to one connection only. */
@@ -32,7 +32,7 @@ const protectedFromConnection =
 /** Names and values in turn, as node and undici give and take them. */
 export type RawHeaders = readonly string[];
 
-/** What the router knows of a request. */
+/** Facts of a request that its headers do not give. */
 export interface RequestFacts {
   remoteAddress: string;
   requestId: string;

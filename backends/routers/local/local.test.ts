@@ -96,7 +96,7 @@ async function unusedPort(): Promise<number> {
 let router: LocalRouter;
 let put: ReturnType<typeof fakeWatches>["put"];
 let telemetry: ReturnType<typeof createTelemetry>;
-let door: number;
+let edge: number;
 beforeEach(async () => {
   const fake = fakeWatches();
   telemetry = createTelemetry();
@@ -104,7 +104,7 @@ beforeEach(async () => {
   router = createLocalRouter({ informers: fake.informers, telemetry, requestTimeoutMs: 2000 });
   const server = createListener({ share: 0.1, acceptsWebSocket: () => true }, router.handleRequest);
   server.on("upgrade", router.handleUpgrade);
-  door = await listen(server);
+  edge = await listen(server);
   router.start();
 });
 afterEach(async () => {
@@ -122,7 +122,7 @@ interface Call {
   body?: string;
 }
 async function call({ host = "shop.test", path = "/", method = "GET", headers = {}, body }: Call = {}) {
-  const sent = request({ port: door, host: "127.0.0.1", path, method, headers: { host, ...headers }, agent: false });
+  const sent = request({ port: edge, host: "127.0.0.1", path, method, headers: { host, ...headers }, agent: false });
   sent.end(body);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
@@ -164,7 +164,7 @@ describe("a routed request", () => {
     put(binding("shop.test"));
     put(lrp([await app((req, res) => req.pipe(res))]));
     const sent = request({
-      port: door,
+      port: edge,
       host: "127.0.0.1",
       method: "POST",
       headers: { host: "shop.test" },
@@ -227,7 +227,7 @@ describe("a routed request", () => {
       headers: { "content-length": "1234" },
     });
     expect((await call({ path: "/none" })).status).toBe(204);
-    const socket = connect(door, "127.0.0.1");
+    const socket = connect(edge, "127.0.0.1");
     socket.write("GET /status HTTP/1.0\r\nHost: shop.test\r\n\r\n");
     expect(await text(socket)).toMatch(/^HTTP\/1.1 299 Fine Indeed\r\n/);
   });
@@ -237,7 +237,7 @@ describe("a routed request", () => {
     const gone = new Promise<void>((resolve) => (left = resolve));
     put(binding("shop.test"));
     put(lrp([await app((_, res) => (res.flushHeaders(), res.on("close", () => left?.())))]));
-    const sent = request({ port: door, host: "127.0.0.1", headers: { host: "shop.test" }, agent: false });
+    const sent = request({ port: edge, host: "127.0.0.1", headers: { host: "shop.test" }, agent: false });
     sent.on("error", () => undefined);
     sent.end();
     const [response] = (await once(sent, "response")) as [IncomingMessage];
@@ -251,7 +251,7 @@ describe("a routed request", () => {
     put(binding("shop.test"));
     put(lrp([await app((req, res) => void text(req).then((body) => res.end(body)))]));
     const sent = request({
-      port: door,
+      port: edge,
       host: "127.0.0.1",
       method: "PUT",
       headers: { host: "shop.test", expect: "100-continue", "content-length": "5" },
@@ -341,7 +341,7 @@ describe("pages and log lines", () => {
   });
 
   it("refuse headers without end", async () => {
-    const socket = connect(door, "127.0.0.1");
+    const socket = connect(edge, "127.0.0.1");
     socket.write(`GET / HTTP/1.1\r\nHost: shop.test\r\nX: ${"x".repeat(100_000)}\r\n\r\n`);
     expect(await text(socket)).toMatch(/^HTTP\/1.1 431 /);
   });
@@ -364,7 +364,7 @@ describe("pages and log lines", () => {
 
 describe("what RFC 9110 and 9112 want", () => {
   const say = async (message: string): Promise<string> => {
-    const socket = connect(door, "127.0.0.1");
+    const socket = connect(edge, "127.0.0.1");
     socket.write(message);
     return text(socket);
   };
@@ -402,7 +402,7 @@ describe("an app that never answers", () => {
     const controller = new AbortController();
     for (let i = 0; i < maxRequestsPerInstance; i++)
       request({
-        port: door,
+        port: edge,
         host: "127.0.0.1",
         headers: { host: "shop.test" },
         agent: false,
@@ -432,7 +432,7 @@ describe("WebSockets", () => {
     });
     put(binding("shop.test"));
     put(lrp([await unusedPort(), await listen(server)]));
-    const client = new WebSocket(`ws://127.0.0.1:${door}/chat?a=b`, { headers: { host: "shop.test" } });
+    const client = new WebSocket(`ws://127.0.0.1:${edge}/chat?a=b`, { headers: { host: "shop.test" } });
     expect(String((await once(client, "message"))[0])).toBe("hello /chat?a=b 1");
     client.send("x".repeat(200_000));
     expect(String((await once(client, "message"))[0])).toHaveLength(200_005);
@@ -453,7 +453,7 @@ describe("WebSockets", () => {
     put(binding("shop.test"));
     put(lrp([await listen(server)]));
     const open = (path: string) => {
-      const client = connect(door, "127.0.0.1").on("error", () => undefined);
+      const client = connect(edge, "127.0.0.1").on("error", () => undefined);
       client.write(`GET ${path} HTTP/1.1\r\nHost: shop.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
       return client;
     };
@@ -475,7 +475,7 @@ describe("WebSockets", () => {
     });
     put(binding("shop.test"));
     put(lrp([await listen(server)]));
-    const client = new WebSocket(`ws://127.0.0.1:${door}/`, { headers: { host: "shop.test" } });
+    const client = new WebSocket(`ws://127.0.0.1:${edge}/`, { headers: { host: "shop.test" } });
     client.on("error", () => undefined);
     const [, response] = (await once(client, "unexpected-response")) as [unknown, IncomingMessage];
     expect(response.resume().statusCode).toBe(502);
@@ -485,7 +485,7 @@ describe("WebSockets", () => {
     put(binding("shop.test"));
     put(lrp([await app((_, res) => res.writeHead(403).end("no"))]));
     const status = async (host: string) => {
-      const client = new WebSocket(`ws://127.0.0.1:${door}/`, { headers: { host } });
+      const client = new WebSocket(`ws://127.0.0.1:${edge}/`, { headers: { host } });
       client.on("error", () => undefined);
       const [, response] = (await once(client, "unexpected-response")) as [unknown, IncomingMessage];
       response.resume();

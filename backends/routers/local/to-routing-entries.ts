@@ -4,8 +4,8 @@ import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts"
 import type { Endpoint, RouteEntry } from "./routing-table.ts";
 
 /**
- * Instances of an LRP that may take requests. One that is on its way out takes none from the moment the spec says so, before
- * its runner has heard of it.
+ * Instances of an LRP that may take requests. One that the spec removes or restarts takes none from
+ * that moment, before its runner has seen the change.
  */
 export function toEndpoints(lrp: LRP): Endpoint[] {
   if (lrp.metadata.deletionTimestamp) return [];
