@@ -37,7 +37,7 @@ async function serve(decide: AdmissionHandler, deadlineMs = 5_000): Promise<Admi
   return server;
 }
 
-interface Wish {
+interface RequestOptions {
   path?: string;
   method?: string;
   body?: string;
@@ -46,7 +46,7 @@ interface Wish {
 
 function ask(
   { authority }: AdmissionServer,
-  { path = "/judge?timeout=2s", method = "POST", body = "", ca = old.authority.cert }: Wish,
+  { path = "/judge?timeout=2s", method = "POST", body = "", ca = old.authority.cert }: RequestOptions,
 ): Promise<{ code: number; text: string }> {
   return new Promise((resolve, reject) => {
     const call = request(`https://${authority}${path}`, { method, ca, agent: false, timeout: 5_000 }, (response) => {
@@ -121,10 +121,10 @@ describe("webhook server", () => {
     [400, { body: JSON.stringify({ apiVersion: "admission.k8s.io/v1beta1", kind: "AdmissionReview", request: {} }) }],
     [400, { body: review({ uid: 5 }) }],
     [413, { body: " ".repeat(8 * 1024 * 1024 + 1) }],
-  ])("answers %i to what is no review", async (code, wish) => {
+  ])("answers %i to an invalid review", async (code, request) => {
     const server = await serve(async () => REFUSED);
     // An unread body may close the connection before the response arrives.
-    const answer = await ask(server, wish).catch((error: unknown) => ({
+    const answer = await ask(server, request).catch((error: unknown) => ({
       code: ["ECONNRESET", "EPIPE"].includes((error as NodeJS.ErrnoException).code ?? "") ? 413 : 0,
     }));
     expect(answer.code).toBe(code);

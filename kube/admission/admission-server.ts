@@ -42,7 +42,7 @@ export interface AdmissionServer {
 const MAX_BODY = 8 * 1024 * 1024;
 const MAX_CONNECTIONS = 256;
 const CONNECTION_SHARE = 0.05;
-/** An API server waits for its webhooks: whoever is slow here is none. */
+/** API servers send reviews at once, so a slow client is none. */
 const LIMITS = { ...listenerLimits, headersMs: 10_000, stallMs: 10_000 };
 const DRAIN_MS = 1_000;
 

@@ -129,7 +129,7 @@ export function toSecretData({ previous, ...pairs }: WebhookCertificates): Recor
   );
 }
 
-/** Undefined when a part is missing or unreadable; then all certificates are created anew. */
+/** Undefined when a part is missing or unreadable; then all certificates are created again. */
 export function parseSecretData(data: Readonly<Record<string, string>> = {}): WebhookCertificates | undefined {
   const text = (name: string): string => Buffer.from(data[name] ?? "", "base64").toString("utf8");
   const pair = ([cert, key]: readonly [string, string]): KeyPair => ({ cert: text(cert), key: text(key) });

@@ -90,7 +90,7 @@ describe("needsApply", () => {
     ["a removed set value", (d) => d.spec.tags.pop()],
     ["a new field", (d) => Object.assign(d.spec, { more: "m" })],
     [
-      "a new field with the value that is there already, but owned by nobody of us",
+      "a new field with the value that is there already, but not owned by us",
       (d) => Object.assign(d.spec, { defaulted: 3 }),
     ],
     ["a longer atomic list", (d) => d.spec.atomic.push({ x: 2 })],

@@ -1,6 +1,5 @@
 // Common built-in kinds, typed from the published schemas. At run time each is only a ResourceRef.
 import type {
-  MutatingWebhookConfiguration as MutatingWebhookConfigurationType,
   ValidatingAdmissionPolicy as PolicyType,
   ValidatingAdmissionPolicyBinding as PolicyBindingType,
   ValidatingWebhookConfiguration as ValidatingWebhookConfigurationType,
@@ -29,7 +28,6 @@ import type {
   Service as ServiceType,
   ServiceAccount as ServiceAccountType,
 } from "kubernetes-types/core/v1.js";
-import type { EndpointSlice as EndpointSliceType } from "kubernetes-types/discovery/v1.js";
 import type { Ingress as IngressType } from "kubernetes-types/networking/v1.js";
 import type { PodDisruptionBudget as PdbType } from "kubernetes-types/policy/v1.js";
 import type {
@@ -60,7 +58,6 @@ export const Pod = builtin<PodType>("v1", "Pod", "pods");
 export const Event = builtin<EventType>("v1", "Event", "events");
 export const Lease = builtin<LeaseType>("coordination.k8s.io/v1", "Lease", "leases");
 export type Lease = Builtin<LeaseType>;
-export const EndpointSlice = builtin<EndpointSliceType>("discovery.k8s.io/v1", "EndpointSlice", "endpointslices");
 export const Role = builtin<RoleType>("rbac.authorization.k8s.io/v1", "Role", "roles");
 export const ClusterRole = builtin<ClusterRoleType>(
   "rbac.authorization.k8s.io/v1",
@@ -102,12 +99,6 @@ export const ValidatingWebhookConfiguration = builtin<ValidatingWebhookConfigura
   "admissionregistration.k8s.io/v1",
   "ValidatingWebhookConfiguration",
   "validatingwebhookconfigurations",
-  false,
-);
-export const MutatingWebhookConfiguration = builtin<MutatingWebhookConfigurationType>(
-  "admissionregistration.k8s.io/v1",
-  "MutatingWebhookConfiguration",
-  "mutatingwebhookconfigurations",
   false,
 );
 

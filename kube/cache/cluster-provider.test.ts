@@ -52,7 +52,7 @@ const at = (server: string, hash = server): ClusterSource => ({
 
 interface Scene {
   provider: ClusterProvider;
-  /** Deletions that anybody was told of. */
+  /** Emitted deletions. */
   deleted: string[];
   disengaged: string[];
   engagements: Engagement[];

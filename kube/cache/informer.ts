@@ -16,7 +16,7 @@ import type { EnsureOptions, InformersOptions, InformerStatus } from "./informer
  * Lifetime of a watch, chosen at random between the two bounds. A revoked permission is noticed when the watch is reopened, so the
  * upper bound is the published bound of revocation (docs/runtime.md). Namespaced kinds hold tenants' objects, so theirs is shorter.
  */
-export const WATCH_SECONDS = { namespaced: [60, 120], cluster: [300, 600] } as const;
+const WATCH_SECONDS = { namespaced: [60, 120], cluster: [300, 600] } as const;
 
 export interface InformerScope {
   namespace?: string;
@@ -58,7 +58,7 @@ export function startInformer(options: InformersOptions, { ref, request, namespa
     onFault: (err) => log.error({ err, resource: id }, "an event handler or index function of a cache threw"),
   });
   const stop = new AbortController();
-  const prepare = createPrepare(options, { ref, wish: request, keepFieldsOf });
+  const prepare = createPrepare(options, { ref, request, keepFieldsOf });
   const timing = { watchSeconds: ref.namespaced ? WATCH_SECONDS.namespaced : WATCH_SECONDS.cluster, ...options.timing };
   const reflectorOptions = { client, store, ...scope, metadata, prepare, log, timing, ...(onError && { onError }) };
   const following =
@@ -82,9 +82,13 @@ export function startInformer(options: InformersOptions, { ref, request, namespa
 
 function createPrepare(
   options: InformersOptions,
-  { ref, wish, keepFieldsOf }: { ref: ResourceRef; wish: EnsureOptions<KubeObject>; keepFieldsOf: ReadonlySet<string> },
+  {
+    ref,
+    request,
+    keepFieldsOf,
+  }: { ref: ResourceRef; request: EnsureOptions<KubeObject>; keepFieldsOf: ReadonlySet<string> },
 ) {
-  const transform = wish.transform ?? ((object: KubeObject) => options.transform?.(object, ref) ?? object);
+  const transform = request.transform ?? ((object: KubeObject) => options.transform?.(object, ref) ?? object);
   return (object: KubeObject): KubeObject => stripManagedFields(transform(object), keepFieldsOf);
 }
 

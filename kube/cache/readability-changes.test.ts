@@ -11,7 +11,7 @@ const newStore = () => new WritableStore<KubeObject>(Thing, { onFault: (error) =
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Says how often it was told since the last time. */
+/** Says how often it was countCalls since the last time. */
 function follow(store: WritableStore<KubeObject>): () => number {
   const changed = vi.fn();
   onReadabilityChange([store], changed);
@@ -36,59 +36,59 @@ function halfBlind() {
 
 test("a namespace parks and resumes", () => {
   const { store, hole } = halfBlind();
-  const told = follow(store);
+  const countCalls = follow(store);
   hole.setState("watching");
-  expect(told()).toBe(0);
+  expect(countCalls()).toBe(0);
   hole.replace([], "2");
-  expect(told()).toBe(1);
+  expect(countCalls()).toBe(1);
   hole.replace([], "3");
-  expect(told()).toBe(0);
+  expect(countCalls()).toBe(0);
   hole.setState("parked", "Forbidden");
-  expect(told()).toBe(1);
+  expect(countCalls()).toBe(1);
 });
 
 test("a parked namespace that is removed no longer counts", () => {
   const { store } = halfBlind();
-  const told = follow(store);
+  const countCalls = follow(store);
   store.removeNamespace("hole", "deleted");
-  expect(told()).toBe(1);
+  expect(countCalls()).toBe(1);
   store.removeNamespace("seen", "deleted");
-  expect(told()).toBe(0);
+  expect(countCalls()).toBe(0);
 });
 
 test("a namespace is readable again because the cluster-wide watch is", () => {
   const { store } = halfBlind();
-  const told = follow(store);
+  const countCalls = follow(store);
   store.setState("watching");
   store.replace([], "9");
-  expect(told()).toBe(1);
+  expect(countCalls()).toBe(1);
   store.setState("parked", "Forbidden");
-  expect(told()).toBe(1);
+  expect(countCalls()).toBe(1);
 });
 
 test("a store that was unreadable at the start resumes", () => {
   const store = newStore();
   store.setState("parked", "Forbidden");
-  const told = follow(store);
+  const countCalls = follow(store);
   store.setState("watching");
-  expect(told()).toBe(0);
+  expect(countCalls()).toBe(0);
   store.replace([], "1");
-  expect(told()).toBe(1);
+  expect(countCalls()).toBe(1);
 });
 
 test("an unreadable store resumes namespace by namespace", () => {
   const store = newStore();
   store.replace([], "1");
-  const told = follow(store);
+  const countCalls = follow(store);
   store.setState("parked", "NoKind");
-  expect(told()).toBe(1);
+  expect(countCalls()).toBe(1);
   store.switchToNamespaces();
   const [seen, hole] = [store.namespaceStore("seen"), store.namespaceStore("hole")];
   hole.setState("parked", "Forbidden");
-  expect(told()).toBe(0);
+  expect(countCalls()).toBe(0);
   seen.replace([], "2");
-  expect(told()).toBe(1);
+  expect(countCalls()).toBe(1);
   hole.setState("watching");
   hole.replace([], "3");
-  expect(told()).toBe(1);
+  expect(countCalls()).toBe(1);
 });

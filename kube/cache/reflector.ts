@@ -25,7 +25,7 @@ export interface ReflectorTiming {
   graceMs: number;
 }
 
-export const REFLECTOR_TIMING: ReflectorTiming = {
+const REFLECTOR_TIMING: ReflectorTiming = {
   backoff: { minMs: 800, maxMs: 30_000, jitter: 1 },
   healthyMs: 120_000,
   parked: { minMs: 5_000, maxMs: 30_000, jitter: 1 },

@@ -29,7 +29,7 @@ export interface EventRecorderOptions {
   /** Nothing is written after it. */
   signal: AbortSignal;
   now?: () => Date;
-  /** Between two writes of one Event; what happens meanwhile is counted. Milliseconds, 10 s unless said. */
+  /** Shortest time between writes of one Event, which then carries the count. Milliseconds, 10 s by default. */
   intervalMs?: number;
 }
 
@@ -120,7 +120,7 @@ async function writeSeries(client: KubeClient, entry: Series, at: { count: numbe
   try {
     await client.patch(Event, entry.key, { type: "merge", body }, call);
   } catch (error) {
-    // It expired in between: the next one makes it anew.
+    // The Event has expired: the next one creates it again.
     if (!isNotFound(error)) throw error;
   }
 }

@@ -9,7 +9,7 @@ const MAX_KEYS = 10_000;
 /** So long a refusal that repeats is not logged again. */
 const REPEAT_MS = 3_600_000;
 
-/** Whoever wrote the object reads a refusal in its Ready condition; a fault of the program needs its stack in the log. */
+/** A refusal is in the Ready condition, so its message suffices; an unexpected error needs its stack in the log. */
 export function createFaultLog(log: Logger): (key: string, error: unknown) => void {
   const refusals = new LRUCache<string, string>({ maxSize: MAX_KEYS, sizeCalculation: () => 1, ttl: REPEAT_MS });
   return (key, error) => {

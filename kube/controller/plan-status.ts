@@ -41,7 +41,7 @@ export function planStatus({
 }
 
 /** Merges the drafts into the list; returns the same list when nothing changes. lastTransitionTime changes only with the status. */
-export function mergeConditions(
+function mergeConditions(
   before: readonly Condition[],
   drafts: readonly ConditionDraft[],
   at: { generation: number | undefined; now: Date },

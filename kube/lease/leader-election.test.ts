@@ -110,7 +110,7 @@ test("a lease released after an unanswered renewal can be acquired at once", asy
 test.each([
   ["another process holds it", { holderIdentity: "b", leaseTransitions: 1 }, "first"],
   ["it was ours again, in a later term", { holderIdentity: "a", leaseTransitions: 2 }, "first"],
-  ["it was made anew", { holderIdentity: "a", leaseTransitions: 0 }, "second"],
+  ["it was recreated", { holderIdentity: "a", leaseTransitions: 0 }, "second"],
 ])("a term ends when another writer changes its Lease: %s", async (_what, spec, uid) => {
   const { state, client } = server();
   const stop = new AbortController();

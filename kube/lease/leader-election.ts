@@ -17,7 +17,7 @@ export interface LeaderElectionTiming {
   renewIntervalMs: number;
 }
 
-export const DEFAULT_LEADER_ELECTION_TIMING: LeaderElectionTiming = {
+const DEFAULT_LEADER_ELECTION_TIMING: LeaderElectionTiming = {
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
   retryPeriodMs: 2_000,

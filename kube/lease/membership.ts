@@ -6,7 +6,7 @@ import { ObservedMembers } from "./observed-members.ts";
 import type { InformerHandle } from "../cache/informers.ts";
 import type { Member, MembershipOptions, MembershipTiming } from "./member.ts";
 
-export const DEFAULT_MEMBERSHIP_TIMING: MembershipTiming = {
+const DEFAULT_MEMBERSHIP_TIMING: MembershipTiming = {
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
   renewIntervalMs: 5_000,

@@ -75,19 +75,19 @@ describe("observed members", () => {
 
   test("notifies once for each join, leave, annotation change and restart", () => {
     const observed = new ObservedMembers({ leaseDurationMs: 15, ownLeaseName: "a", log });
-    let told = 0;
-    observed.onChange(() => told++);
+    let calls = 0;
+    observed.onChange(() => calls++);
     observed.observe(lease("a", 1), 0);
     observed.observe(lease("a", 2), 1);
-    expect(told).toBe(1);
+    expect(calls).toBe(1);
     const b = lease("b", 1);
     observed.observe(b, 1);
-    expect(told).toBe(2);
+    expect(calls).toBe(2);
     observed.remove(lease("b", 1, "another life"), 2);
-    expect(told).toBe(2);
+    expect(calls).toBe(2);
     observed.remove(b, 3);
-    expect(told).toBe(3);
+    expect(calls).toBe(3);
     observed.observe(lease("a", 3, "uid-2"), 4);
-    expect(told).toBe(4);
+    expect(calls).toBe(4);
   });
 });

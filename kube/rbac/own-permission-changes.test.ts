@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers());
 const status = { userInfo: { username: "system:serviceaccount:base:us", groups: ["system:serviceaccounts"] } };
 const client = { review: () => Promise.resolve({ status }) } as unknown as KubeClient;
 
-test.each<[what: string, namespace: string, subject: object, told: string[]]>([
+test.each<[what: string, namespace: string, subject: object, expected: string[]]>([
   ["our service account by its namespace", "shop", { kind: "ServiceAccount", name: "us", namespace: "base" }, ["shop"]],
   [
     "our service account in its own namespace, which it does not name",
@@ -24,11 +24,11 @@ test.each<[what: string, namespace: string, subject: object, told: string[]]>([
   ["another namespace's service account of our name", "shop", { kind: "ServiceAccount", name: "us" }, []],
   ["our user name", "shop", { kind: "User", name: "system:serviceaccount:base:us" }, ["shop"]],
   ["one of our groups", "shop", { kind: "Group", name: "system:serviceaccounts" }, ["shop"]],
-  ["somebody else", "shop", { kind: "User", name: "ann" }, []],
-])("%s", async (_what, namespace, subject, told) => {
+  ["another user", "shop", { kind: "User", name: "ann" }, []],
+])("%s", async (_what, namespace, subject, expected) => {
   const store = new WritableStore<KubeObject>(RoleBinding, { onFault: (error) => expect.unreachable(String(error)) });
-  const heard: (string | undefined)[] = [];
-  const rights = watchOwnPermissions(client, pino({ level: "silent" }), (one) => void heard.push(one));
+  const changes: (string | undefined)[] = [];
+  const rights = watchOwnPermissions(client, pino({ level: "silent" }), (one) => void changes.push(one));
   rights.observe(store);
   store.replace([], "1");
   store.upsert({
@@ -38,6 +38,6 @@ test.each<[what: string, namespace: string, subject: object, told: string[]]>([
     subjects: [subject],
   });
   await vi.advanceTimersByTimeAsync(1000);
-  expect(heard).toEqual(told);
+  expect(changes).toEqual(expected);
   rights.close();
 });

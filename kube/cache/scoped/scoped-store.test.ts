@@ -19,19 +19,19 @@ const newStore = () => {
     indexes: { colour: ({ metadata }) => [metadata.labels?.["colour"] ?? ""] },
     onFault: (error) => expect.fail(String(error)),
   });
-  const told: string[] = [];
+  const changes: string[] = [];
   store.onChange(
     (change) =>
-      void told.push(
-        `${change.type} ${change.object.metadata.name}${change.type !== "added" && change.evicted ? " unseen" : ""}`,
+      void changes.push(
+        `${change.type} ${change.object.metadata.name}${change.type !== "added" && change.evicted ? " evicted" : ""}`,
       ),
   );
-  return { store, told };
+  return { store, changes };
 };
 
 /** `a` is seen, `b` is not any more. */
-const halfBlind = () => {
-  const { store, told } = newStore();
+const partlyParked = () => {
+  const { store, changes } = newStore();
   store.switchToNamespaces();
   const [a, b] = [store.namespaceStore("a"), store.namespaceStore("b")];
   expect(() => store.list()).toThrow(NotSynced);
@@ -41,13 +41,13 @@ const halfBlind = () => {
   expect(store.synced).toBe(true);
   for (const feed of [a, b]) feed.setState("watching");
   b.setState("parked", "Forbidden");
-  told.length = 0;
-  return { store, told, a, b };
+  changes.length = 0;
+  return { store, changes, a, b };
 };
 
 describe("a scoped store", () => {
   it("reads readable namespaces and throws for others", () => {
-    const { store } = halfBlind();
+    const { store } = partlyParked();
     expect(names(store.list({ namespace: "a" }))).toEqual(["one"]);
     expect(store.parkedNamespaces).toEqual(["b"]);
     for (const read of [
@@ -69,7 +69,7 @@ describe("a scoped store", () => {
   });
 
   it("throws for a label of a tombstone, even for a partial list", () => {
-    const { store, b } = halfBlind();
+    const { store, b } = partlyParked();
     b.setState("watching");
     b.replace([thing("b", "two", { owner: "x" })], "9");
     expect(names(store.list({ labels: { owner: "x" }, partial: true }))).toEqual(["two"]);
@@ -79,7 +79,7 @@ describe("a scoped store", () => {
   });
 
   it("is not synced while a permitted namespace is being listed", () => {
-    const { store } = halfBlind();
+    const { store } = partlyParked();
     store.namespaceStore("c");
     expect(() => store.byIndex("colour", "green")).toThrow(NotSynced);
     expect(() => store.byUid("u-nobody")).toThrow(NotSynced);
@@ -87,13 +87,13 @@ describe("a scoped store", () => {
   });
 
   it("emits only real changes after a parking, with tombstones as old objects", () => {
-    const { store, told, b } = halfBlind();
-    expect(told).toEqual([]);
+    const { store, changes, b } = partlyParked();
+    expect(changes).toEqual([]);
     const deleted: KubeObject[] = [];
     store.onChange((change) => void (change.type === "deleted" && deleted.push(change.object)));
     b.setState("watching");
     b.replace([thing("b", "two"), thing("b", "four")], "9");
-    expect(told.sort()).toEqual(["added four", "deleted three unseen", "modified two unseen"]);
+    expect(changes.sort()).toEqual(["added four", "deleted three evicted", "modified two evicted"]);
     expect(deleted[0]).toEqual({
       apiVersion: "test/v1",
       kind: "Thing",
@@ -103,23 +103,23 @@ describe("a scoped store", () => {
   });
 
   it("drops an unselected namespace without events and emits deletions of a deleted one", () => {
-    const { store, told } = halfBlind();
+    const { store, changes } = partlyParked();
     store.removeNamespace("a", "unselected");
-    expect(told).toEqual([]);
+    expect(changes).toEqual([]);
     store.removeNamespace("b", "deleted");
-    expect(told.sort()).toEqual(["deleted three unseen", "deleted two unseen"]);
+    expect(changes.sort()).toEqual(["deleted three evicted", "deleted two evicted"]);
   });
 
   it("keeps tombstones of a namespace in an unknown state", () => {
-    const { store, told } = halfBlind();
+    const { store, changes } = partlyParked();
     store.removeNamespace("a", "unknown");
     expect(() => store.byUid("u-a-one")).toThrow(NotPermitted);
     store.namespaceStore("a").replace([], "20");
-    expect(told).toEqual(["deleted one unseen"]);
+    expect(changes).toEqual(["deleted one evicted"]);
   });
 
   it("waits for a version of one namespace", async () => {
-    const { store, a } = halfBlind();
+    const { store, a } = partlyParked();
     expect(await store.waitForVersion("100", 10, "a")).toBe(false);
     a.observeVersion("100");
     expect(await store.waitForVersion("100", 10, "a")).toBe(true);
@@ -127,11 +127,11 @@ describe("a scoped store", () => {
   });
 
   it("switches back with a cluster-wide list, which disables the namespaces' writers", () => {
-    const { store, told, a } = halfBlind();
+    const { store, changes, a } = partlyParked();
     store.replace([thing("a", "one"), thing("b", "two")], "50");
     store.setState("watching");
     expect(names(store.list())).toEqual(["one", "two"]);
-    expect(told.sort()).toEqual(["deleted three unseen", "modified one", "modified two unseen"]);
+    expect(changes.sort()).toEqual(["deleted three evicted", "modified one", "modified two evicted"]);
     a.upsert(thing("a", "late"));
     expect(store.size).toBe(2);
   });
@@ -147,16 +147,16 @@ describe("a scoped store", () => {
 
 describe("a view", () => {
   it("shows only its namespace", () => {
-    const { store, a } = halfBlind();
+    const { store, a } = partlyParked();
     const [seen, blind] = ["a", "b"].map((namespace) => new StoreView(store, { namespace }));
     expect([seen?.synced, blind?.synced]).toEqual([true, false]);
     expect(names(seen?.list() ?? [])).toEqual(["one"]);
     expect(() => blind?.list()).toThrow(NotPermitted);
     expect(() => blind?.byIndex("colour", "green")).toThrow(NotPermitted);
-    const told: string[] = [];
-    seen?.onChange(({ type, object }) => void told.push(`${type} ${object.metadata.name}`));
+    const changes: string[] = [];
+    seen?.onChange(({ type, object }) => void changes.push(`${type} ${object.metadata.name}`));
     a.remove(thing("a", "one"));
-    expect(told).toEqual(["deleted one"]);
+    expect(changes).toEqual(["deleted one"]);
   });
 
   it.each([

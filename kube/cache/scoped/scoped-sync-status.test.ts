@@ -46,7 +46,7 @@ class Server {
     ) => ({ status: { allowed: this.#mayWatch(spec.resourceAttributes.resource, spec.resourceAttributes.namespace) } }),
   } as unknown as KubeClient;
 
-  /** The watch of that namespace is told. */
+  /** Sends an event to the watch of that namespace. */
   remove(namespace: string, name: string): void {
     this.things.splice(
       this.things.findIndex(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
@@ -88,7 +88,7 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end();
 });
 
-/** Two namespaces of ours, `a` and `b`, each with a Thing `one`; Namespaces have just come out of sight. */
+/** Two namespaces of ours, `a` and `b`, each with a Thing `one`; Namespaces have just become unreadable. */
 async function unseen() {
   const server = new Server();
   for (const name of ["a", "b"]) {
@@ -105,8 +105,10 @@ async function unseen() {
   ends.push(() => informers.close());
   const { store } = informers.ensure(Thing);
   await vi.waitFor(() => expect(store.synced && store.list()).toHaveLength(2));
-  const told: string[] = [];
-  store.onChange(({ type, object: { metadata } }) => void told.push(`${type} ${metadata.namespace}/${metadata.name}`));
+  const changes: string[] = [];
+  store.onChange(
+    ({ type, object: { metadata } }) => void changes.push(`${type} ${metadata.namespace}/${metadata.name}`),
+  );
   const state = () => informers.status().find(({ resource }) => resource === "namespaces")?.state;
   server.mayNamespaces = false;
   informers.reopen("namespaces");
@@ -116,49 +118,49 @@ async function unseen() {
     informers.retryNow(Namespace);
     await vi.waitFor(() => expect(state()).toBe("watching"));
   };
-  return { server, informers, store, told, see };
+  return { server, informers, store, changes, see };
 }
 
 const keys = (objects: readonly KubeObject[]) =>
   objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
 
 test("deletions are emitted while Namespaces cannot be read, and other namespaces continue", async () => {
-  const { server, store, told, see } = await unseen();
+  const { server, store, changes, see } = await unseen();
   expect(keys(store.list())).toEqual(["a/one", "b/one"]);
   server.remove("b", "one");
   await see();
-  await vi.waitFor(() => expect(told).toEqual(["deleted b/one"]));
+  await vi.waitFor(() => expect(changes).toEqual(["deleted b/one"]));
   expect(keys(store.list())).toEqual(["a/one"]);
 });
 
 test("a namespace deleted while unreadable is looked up, and its objects are deleted", async () => {
-  const { server, informers, store, told, see } = await unseen();
+  const { server, informers, store, changes, see } = await unseen();
   server.namespaces.delete("b");
   informers.reopen("things.test");
   await vi.waitFor(() => expect(store.parkedNamespaces).toEqual(["b"]));
-  expect(told).toEqual([]);
+  expect(changes).toEqual([]);
   await see();
-  await vi.waitFor(() => expect(told).toEqual(["deleted b/one"]));
+  await vi.waitFor(() => expect(changes).toEqual(["deleted b/one"]));
   expect([server.asked, keys(store.list())]).toEqual([["b"], ["a/one"]]);
 });
 
 test("a namespace that lost the label while unreadable is dropped without deletions", async () => {
-  const { server, store, told, see } = await unseen();
+  const { server, store, changes, see } = await unseen();
   server.namespaces.set("b", { isOurs: false });
   await see();
   await vi.waitFor(() => expect(keys(store.list())).toEqual(["a/one"]));
-  expect([server.asked, told]).toEqual([["b"], []]);
+  expect([server.asked, changes]).toEqual([["b"], []]);
 });
 
 test("tombstones stay when a requested namespace is released while unreadable", async () => {
-  const { server, informers, store, told, see } = await unseen();
+  const { server, informers, store, changes, see } = await unseen();
   server.namespaces.set("c", { isOurs: true });
   server.things.push(thing("c", "one"));
   const { release } = informers.ensure(Thing, { namespace: "c" });
-  await vi.waitFor(() => expect(told).toEqual(["added c/one"]));
+  await vi.waitFor(() => expect(changes).toEqual(["added c/one"]));
   release();
   server.remove("c", "one");
   await see();
-  await vi.waitFor(() => expect(told).toEqual(["added c/one", "deleted c/one"]));
+  await vi.waitFor(() => expect(changes).toEqual(["added c/one", "deleted c/one"]));
   expect(keys(store.list())).toEqual(["a/one", "b/one"]);
 });

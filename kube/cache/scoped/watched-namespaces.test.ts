@@ -27,9 +27,9 @@ function begin() {
     { labelSelector: "ours", always: ["base"], canHold: (_ref, labels) => labels?.["ours"] !== "no" },
     { watchLabelled: () => store as Store, findLive: look, signal },
   );
-  const told: (string | undefined)[] = [];
-  namespaces.onChange((one) => void told.push(one));
-  return { store, namespaces, told, look };
+  const notified: (string | undefined)[] = [];
+  namespaces.onChange((one) => void notified.push(one));
+  return { store, namespaces, notified, look };
 }
 
 test("has and listFor agree", () => {
@@ -42,7 +42,7 @@ test("has and listFor agree", () => {
 });
 
 test("notifies with the added or removed namespace, and remembers only the last deleted ones", () => {
-  const { store, namespaces, told } = begin();
+  const { store, namespaces, notified } = begin();
   expect(namespaces.isKnown).toBe(false);
   store.replace([], "1");
   store.upsert(namespace("lost"));
@@ -52,7 +52,7 @@ test("notifies with the added or removed namespace, and remembers only the last 
     store.upsert(namespace(`n${at}`));
     store.remove(namespace(`n${at}`, { deletionTimestamp: "2026-01-01T00:00:00Z" }));
   }
-  expect(told.slice(-2)).toEqual([`n${MAX_DELETED}`, `n${MAX_DELETED}`]);
+  expect(notified.slice(-2)).toEqual([`n${MAX_DELETED}`, `n${MAX_DELETED}`]);
   expect(["n0", "n1", `n${MAX_DELETED}`].map((name) => namespaces.removalOf(name))).toEqual([
     "unselected",
     "deleted",
@@ -79,16 +79,16 @@ test.each<[what: string, KubeObject | undefined, farewell: string]>([
   ["is being deleted", namespace("a", { deletionTimestamp: "2026-01-01T00:00:00Z" }), "deleted"],
   ["lost only the label", namespace("a"), "unselected"],
 ])("a namespace missing from a list stays watched until its lookup: it %s", async (_what, found, farewell) => {
-  const { store, namespaces, told, look } = begin();
+  const { store, namespaces, notified, look } = begin();
   namespaces.listFor(Thing);
   store.replace([namespace("a"), namespace("b")], "1");
   store.setState("parked", "Forbidden");
   look.mockResolvedValue(found);
-  told.length = 0;
+  notified.length = 0;
   store.setState("watching");
   store.replace([namespace("b")], "2");
   expect(namespaces.listFor(Thing)).toEqual(["a", "b", "base"]);
-  await vi.waitFor(() => expect(told.at(-1)).toBe("a"));
+  await vi.waitFor(() => expect(notified.at(-1)).toBe("a"));
   expect([namespaces.listFor(Thing), namespaces.removalOf("a"), look.mock.calls.map(([name]) => name)]).toEqual([
     ["b", "base"],
     farewell,
@@ -97,7 +97,7 @@ test.each<[what: string, KubeObject | undefined, farewell: string]>([
 });
 
 test("first used while Namespaces are unreadable: watched once readable, and a namespace deleted meanwhile is looked up", async () => {
-  const { store, namespaces, told } = begin();
+  const { store, namespaces, notified } = begin();
   store.replace([namespace("a"), namespace("b")], "1");
   store.setState("parked", "Forbidden");
   expect([namespaces.isKnown, namespaces.isComplete, namespaces.listFor(Thing)]).toEqual([true, false, ["base"]]);
@@ -108,7 +108,7 @@ test("first used while Namespaces are unreadable: watched once readable, and a n
     ["b", "base"],
     true,
   ]);
-  await vi.waitFor(() => expect(told.at(-1)).toBe("a"));
+  await vi.waitFor(() => expect(notified.at(-1)).toBe("a"));
   expect(namespaces.removalOf("a")).toBe("deleted");
 });
 

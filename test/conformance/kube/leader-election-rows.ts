@@ -65,9 +65,9 @@ export function leaderElectionRows(scene: Scene): void {
 
     it("work moves to another process when the leader stops, and never runs in two", async () => {
       await scene.gadget("one", { text: "1" });
-      const a = startCandidate("office", "a");
+      const a = startCandidate("work", "a");
       await eventually(() => expect(a.elected.isLeading()).toBe(true));
-      const b = startCandidate("office", "b");
+      const b = startCandidate("work", "b");
       await b.elected.cachesSynced;
       expect(b.elected.isLeading()).toBe(false);
       expect((await scene.ready("one")).status).toMatchObject({ by: "a" });
