@@ -14,13 +14,13 @@ import { processController } from "./process/process.ts";
 import { revisionController } from "./revision/revision.ts";
 import { routeController } from "./route/route.ts";
 import { spaceController } from "./space/space.ts";
+import type { HasContent } from "./shared/has-content.ts";
 import { stackController } from "./stack/stack.ts";
 
 export interface ControllersOptions {
   /** The CF API as apps are told it (`cf_api` in VCAP_APPLICATION), without a trailing slash. */
   apiURL: string;
-  /** Does the space have this content? `BlobStore.has`. */
-  hasContent: (space: string, digest: string) => Promise<boolean>;
+  hasContent: HasContent;
 }
 
 export function createControllers(options: ControllersOptions): Controller[] {

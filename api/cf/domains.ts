@@ -36,7 +36,7 @@ const claimNames = new WeakMap<Domain, string>();
 function isNameClaimedByAnother(cache: ClusterCache, domain: Domain): boolean {
   const name = claimNames.get(domain) ?? claimObjectName(domainName(domain));
   claimNames.set(domain, name);
-  return toClaimState(cache.store(Claim).find({ namespace: SYSTEM_NAMESPACE, name }), Domain.kind, domain) === "lost";
+  return toClaimState(cache.store(Claim).find({ namespace: SYSTEM_NAMESPACE, name }), Domain.kind, domain) === "taken";
 }
 
 /** Whether an org may make routes in a domain. */

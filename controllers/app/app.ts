@@ -19,19 +19,13 @@ import {
 import { OWNING_APP_INDEX, appKey, isAppObserved } from "../shared/app-owned.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
 import { deleteAll } from "../shared/history-limits.ts";
-import {
-  indexByGUID,
-  hasGUIDLabel,
-  CLAIMED_NAME_INDEX,
-  GUID_INDEX,
-  ensureClaim,
-  resolveGUID,
-} from "../shared/identity.ts";
+import { indexByGUID, hasGUIDLabel, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { planMissingProcesses, planOldRevisions, planAppStatus } from "./plan.ts";
 import { planAppReady } from "./ready.ts";
 import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
 
-const DROPLET_INDEX = "app/droplet";
+const DROPLET_INDEX = "controllers/droplet";
 
 export const appController = defineController({
   name: "app",

@@ -9,7 +9,6 @@ import { toFlagObjectName, isFlagEnabled } from "../../crds/feature-flag/flags.t
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Route } from "../../crds/route/route.ts";
-import { routeURL } from "../../crds/route/route-url.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import {
@@ -23,8 +22,9 @@ import { OWNING_APP_INDEX, appKey, toAppOwnership, indexByApp, getApp } from "..
 import { chooseClass } from "../shared/choose-class.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
 import { HISTORY_LIMITS, planExcess, deleteAll } from "../shared/history-limits.ts";
-import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
-import { findEffectiveDomain, getTenancy, TENANCY_KINDS, type Tenancy } from "../shared/tenancy.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { listRouteURLs } from "../shared/route-urls.ts";
+import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import {
   findBuildError,
   toImageArtifact,
@@ -37,8 +37,8 @@ import {
   planStaging,
 } from "./plan.ts";
 
-const PACKAGE_INDEX = "build/package";
-const OPEN_INDEX = "build/open";
+const PACKAGE_INDEX = "controllers/package";
+const OPEN_INDEX = "controllers/open";
 
 export interface BuildOptions {
   /** The address of the CF API, for VCAP_APPLICATION. */
@@ -90,31 +90,22 @@ interface OpenBuild {
   apiURL: string;
 }
 
-const STAGING_STATUS = { state: "Staging" } as const;
+function planWaiting(reason: string, message: string): ReconcileResult {
+  return { status: { state: "Staging" }, ready: { status: "False", reason, message } };
+}
 
 async function reconcileOpenBuild(openBuild: OpenBuild, context: ReconcileContext): Promise<ReconcileResult> {
   const { build, app, appGUID } = openBuild;
   const { namespace } = build.metadata;
   const pkg = context.read.find(Package, { namespace, name: build.spec.packageRef.name });
-  if (!pkg)
-    return {
-      status: STAGING_STATUS,
-      ready: {
-        status: "False",
-        reason: "PackageMissing",
-        message: `package ${build.spec.packageRef.name} does not exist`,
-      },
-    };
+  if (!pkg) return planWaiting("PackageMissing", `package ${build.spec.packageRef.name} does not exist`);
   const lifecycle = effectiveLifecycle(build, app, pkg);
   const error = findBuildError(pkg, lifecycle, (flag) =>
     isFlagEnabled(flag, context.read.find(FeatureFlag, { namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(flag) })),
   );
   if (error) return planFailure(error);
   if (pkg.status?.state !== "Ready")
-    return {
-      status: STAGING_STATUS,
-      ready: { status: "False", reason: "PackageNotReady", message: `package ${pkg.metadata.name} is not ready` },
-    };
+    return planWaiting("PackageNotReady", `package ${pkg.metadata.name} is not ready; its Ready condition says why`);
   if (lifecycle.type === "docker")
     return planStaged(
       build,
@@ -129,10 +120,7 @@ async function reconcileOpenBuild(openBuild: OpenBuild, context: ReconcileContex
       build,
       planDroplet(build, app, appGUID, { lifecycleType: lifecycle.type, artifact: outcome.artifact }),
     );
-  const running: ReconcileResult = {
-    status: STAGING_STATUS,
-    ready: { status: "False", reason: "Staging", message: `package ${pkg.metadata.name} is being built` },
-  };
+  const running = planWaiting("Staging", `package ${pkg.metadata.name} is being built`);
   // A Staging never changes, and what it was made from may have: it is not planned again.
   return staging ? running : { ...running, ...(await startStaging(openBuild, pkg, lifecycle, context)) };
 }
@@ -164,7 +152,7 @@ async function startStaging(
   });
   const { env } = await snapshotEnv(app, appGUID, client);
   const defaultStack = read.list(Stack).find((stack) => stack.spec.default)?.spec.name;
-  const uris = listURIs(app, tenancy, read);
+  const uris = listRouteURLs(read, app.metadata, tenancy);
   const input = {
     build,
     buildGUID: guid,
@@ -181,16 +169,6 @@ async function startStaging(
     uris,
   };
   return { children: [planStaging(input)] };
-}
-
-function listURIs(app: App, tenancy: Tenancy, read: ReconcileContext["read"]): string[] {
-  const routes = read
-    .list(Route, { namespace: app.metadata.namespace })
-    .filter((route) => route.spec.destinations.some((destination) => destination.app === app.metadata.name));
-  return routes.flatMap((route) => {
-    const domain = findEffectiveDomain(read, route, tenancy);
-    return domain ? [routeURL(route.spec, domain.spec.name)] : [];
-  });
 }
 
 async function deleteExcessBuilds(build: Build, { read, client }: ReconcileContext): Promise<void> {

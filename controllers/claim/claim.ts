@@ -15,7 +15,7 @@ import { CLAIM_HOST_INDEX } from "../shared/host-claims.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { releaseClaim } from "../shared/release-claim.ts";
 
-const CLAIMANT_INDEX = "claimant";
+const CLAIMANT_INDEX = "controllers/claimant";
 const CLAIMANT_KINDS: readonly ResourceRef[] = [Org, Space, App, Domain, Route];
 
 function claimantKey(kind: string, at: ObjectKey): string {

@@ -3,8 +3,9 @@ import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, domainName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { defineController, watch } from "../../kube/controller/controller.ts";
-import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, ensureClaim, resolveGUID } from "../shared/identity.ts";
-import { DOMAIN_INDEXES } from "../shared/tenancy.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
+import { DOMAIN_INDEXES } from "../shared/domains.ts";
 
 export const domainController = defineController({
   name: "domain",

@@ -11,13 +11,11 @@ import {
   type ReconcileContext,
 } from "../../kube/controller/controller.ts";
 import { OWNING_APP_INDEX, toAppOwnership, indexByApp, getApp, mapAppToOwned } from "../shared/app-owned.ts";
+import type { HasContent } from "../shared/has-content.ts";
 import { HISTORY_LIMITS, planExcess, deleteAll } from "../shared/history-limits.ts";
-import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { planDropletsInUse } from "./plan.ts";
-
-/** Does the space have this content? (The blob store's `has`.) */
-export type HasContent = (space: string, digest: string) => Promise<boolean>;
 
 export function dropletController(hasContent: HasContent): Controller {
   return defineController({

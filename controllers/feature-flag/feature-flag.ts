@@ -2,7 +2,7 @@
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { ClusterRoleBinding } from "../../kube/api/builtin.ts";
 import { defineController, Stalled } from "../../kube/controller/controller.ts";
-import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { findFlagValue, planFlagPermissions } from "./plan.ts";
 
 export const featureFlagController = defineController({

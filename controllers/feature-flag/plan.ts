@@ -3,9 +3,10 @@ import type { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { findFlagName, isFlagEnabled } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ORG_CREATOR } from "../../crds/roles.ts";
+import { ClusterRoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
 
-const RBAC = "rbac.authorization.k8s.io";
+const RBAC = ClusterRoleBinding.group;
 
 /** What is in force by this flag; undefined for one that CF does not know, or that is in another namespace. */
 export function findFlagValue(flag: FeatureFlag): boolean | undefined {

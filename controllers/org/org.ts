@@ -9,7 +9,8 @@ import { ClusterRole, ClusterRoleBinding, Namespace, Role, RoleBinding } from ".
 import { defineController, NotReady, watch, type ReconcileContext } from "../../kube/controller/controller.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { deleteAll } from "../shared/history-limits.ts";
-import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { CLAIMED_NAME_INDEX } from "../shared/claims.ts";
 import { ensureEffectiveName } from "../shared/effective-name.ts";
 import {
   deleteNamespace,
@@ -20,7 +21,7 @@ import {
 } from "../shared/owned-namespace.ts";
 import { planCreatorRoles, planOrgNamespace, planOrgPermissions } from "./plan.ts";
 
-const ORG_STATUS_NAMESPACE_INDEX = "org/namespace";
+const ORG_STATUS_NAMESPACE_INDEX = "controllers/org-status-namespace";
 
 export const orgController = defineController({
   name: "org",

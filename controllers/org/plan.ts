@@ -3,14 +3,12 @@ import { GROUP } from "../../crds/groups.ts";
 import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
 import type { Org } from "../../crds/org/org.ts";
 import { roleBindingName, CF_ROLES, toSubject, type CFRole } from "../../crds/roles.ts";
-import type { RoleBinding } from "../../kube/api/builtin.ts";
+import { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import type { ObjectOf } from "../../kube/api/resource-ref.ts";
-import { listSubjects, planRoleGrant } from "../shared/role-bindings.ts";
+import { listSubjects, planRoleGrant, type RoleBindingObject } from "../shared/role-bindings.ts";
 import type { NamespaceMetadata } from "../shared/owned-namespace.ts";
 
-const RBAC = "rbac.authorization.k8s.io";
-type RoleBindingObject = ObjectOf<typeof RoleBinding>;
+const RBAC = RoleBinding.group;
 
 /** Whoever is not an admin and makes an org becomes its manager, once: with the namespace. What is taken away later stays away. */
 export function planCreatorRoles(org: Org, namespace: string): Draft[] {

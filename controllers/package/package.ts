@@ -5,13 +5,11 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
 import { defineController, watch, type Controller, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { OWNING_APP_INDEX, toAppOwnership, indexByApp, getApp, mapAppToOwned } from "../shared/app-owned.ts";
+import type { HasContent } from "../shared/has-content.ts";
 import { HISTORY_LIMITS, planExcess, deleteAll } from "../shared/history-limits.ts";
-import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { planPackage, planPackagesInUse } from "./plan.ts";
-
-/** Does the space have this content? (The blob store's `has`.) */
-type HasContent = (space: string, digest: string) => Promise<boolean>;
 
 export function packageController(hasContent: HasContent): Controller {
   return defineController({

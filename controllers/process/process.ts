@@ -8,9 +8,7 @@ import { LRP } from "../../crds/lrp/lrp.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Route } from "../../crds/route/route.ts";
-import { routeURL } from "../../crds/route/route-url.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { creationSortKey } from "../../crds/guid.ts";
 import {
   defineController,
   NotReady,
@@ -29,8 +27,9 @@ import {
   isAppObserved,
   mapAppToOwned,
 } from "../shared/app-owned.ts";
-import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
-import { findEffectiveDomain, getTenancy, TENANCY_KINDS, type Tenancy } from "../shared/tenancy.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { listRouteURLs } from "../shared/route-urls.ts";
+import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { lrpName, planLRP } from "./lrp.ts";
 import { planNoInstances, planLRPs, desiredInstances } from "./plan.ts";
 
@@ -147,24 +146,9 @@ function makeLRP(
       snapshot,
       droplet,
       apiURL,
-      uris: listURIs(process, tenancy, read),
+      uris: listRouteURLs(read, { namespace, name: app.metadata.name, processType: process.spec.type }, tenancy),
       rendering,
     },
     instances,
   );
-}
-
-/** URLs of the routes mapped to this process, oldest first. */
-function listURIs(process: Process, tenancy: Tenancy, read: Reader): string[] {
-  const { appRef, type } = process.spec;
-  return read
-    .list(Route, { namespace: process.metadata.namespace })
-    .filter((route) =>
-      route.spec.destinations.some((destination) => destination.app === appRef.name && destination.process === type),
-    )
-    .toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? -1 : 1))
-    .flatMap((route) => {
-      const domain = findEffectiveDomain(read, route, tenancy);
-      return domain ? [routeURL(route.spec, domain.spec.name)] : [];
-    });
 }

@@ -16,13 +16,14 @@ import type { ObjectKey } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { ifSynced } from "../../kube/cache/errors.ts";
 import { listHostClaims } from "../shared/host-claims.ts";
-import { CLAIMED_NAME_INDEX } from "../shared/identity.ts";
-import { DOMAIN_NAME_INDEX, findTenancy } from "../shared/tenancy.ts";
+import { CLAIMED_NAME_INDEX } from "../shared/claims.ts";
+import { DOMAIN_NAME_INDEX } from "../shared/domains.ts";
+import { findTenancy } from "../shared/tenancy.ts";
 
 /** Name of the index of Routes by the object name of their domain. */
-export const DOMAIN_INDEX = "route/domain";
+export const DOMAIN_INDEX = "controllers/domain";
 /** Name of the index of Routes by `wantedHost`. */
-export const HOST_INDEX = "route/host";
+export const HOST_INDEX = "controllers/host";
 
 /** The host and the object name of its domain: what that means in each place, an index function cannot see. */
 export function toHostIndexKey({ host, domainRef }: Pick<Route["spec"], "host" | "domainRef">): string {

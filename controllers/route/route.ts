@@ -14,8 +14,10 @@ import { defineController, watch, type ReconcileContext } from "../../kube/contr
 import { appKey } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
 import { findHostClaim, releaseContestedClaim } from "../shared/host-claims.ts";
-import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, ensureClaim, resolveGUID } from "../shared/identity.ts";
-import { findDomainClaimState, findReferencedDomain, getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
+import { findDomainClaimState, findReferencedDomain } from "../shared/domains.ts";
+import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import {
   routeBindingName,
   planDomainNameTaken,
@@ -34,8 +36,8 @@ import {
   mapDomainToRoutes,
 } from "./map-functions.ts";
 
-const DESTINATION_INDEX = "route/destination";
-const ALL_ROUTES_INDEX = "route/all";
+const DESTINATION_INDEX = "controllers/destination";
+const ALL_ROUTES_INDEX = "controllers/all-routes";
 
 export const routeController = defineController({
   name: "route",
@@ -74,9 +76,9 @@ export const routeController = defineController({
     const { guid, labels } = resolveGUID(Route, route, context);
     if (!domain) return { labels, ...planDomainMissing(route, tenancy) };
     const claimState = findDomainClaimState(read, domain);
-    if (claimState === "lost") return { labels, ...planDomainNameTaken(domain) };
+    if (claimState === "taken") return { labels, ...planDomainNameTaken(domain) };
     // A Domain that was just made: the claim on its name wakes us.
-    if (claimState === "open") return { keepStatus: true };
+    if (claimState === "unclaimed") return { keepStatus: true };
     const name = routeName(route, domain.spec.name);
     const holder = route.spec.port === 0 ? findHostClaim(read, route.spec.host, domain) : undefined;
     const rejection = planHostConflict(route, domain, holder);

@@ -7,7 +7,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 
 /** Name of the index on parts of apps: `namespace/app`. */
-export const OWNING_APP_INDEX = "part/app";
+export const OWNING_APP_INDEX = "controllers/owning-app";
 
 type AppOwned = KubeObject & { spec: { appRef: { name: string } } };
 

@@ -16,7 +16,8 @@ import { Space } from "../../crds/space/space.ts";
 import type { KubeObject, ObjectKey } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { findEffectiveDomain, findTenancy } from "./tenancy.ts";
+import { findEffectiveDomain } from "./domains.ts";
+import { findTenancy } from "./tenancy.ts";
 
 /** Where the claimant is read: the cache, or live (`client.find`). */
 export type FindObject = <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey) => Promise<T | undefined>;

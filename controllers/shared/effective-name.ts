@@ -5,7 +5,7 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import type { Org } from "../../crds/org/org.ts";
 import type { Space } from "../../crds/space/space.ts";
 import { NotReady, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
-import { ensureClaim } from "./identity.ts";
+import { ensureClaim } from "./claims.ts";
 import { hasNamespace } from "./owned-namespace.ts";
 
 export interface EffectiveName {

@@ -2,7 +2,7 @@
 import { defineController, type Controller } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { indexByGUID, GUID_INDEX, resolveGUID } from "./identity.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "./guid.ts";
 
 export function defineGUIDController<T extends KubeObject>(name: string, ref: ResourceRef<T>): Controller {
   return defineController({

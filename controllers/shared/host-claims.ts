@@ -11,7 +11,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import { releaseClaim } from "./release-claim.ts";
 
 /** Name of the index of Claims by host, which the claim controller keeps. */
-export const CLAIM_HOST_INDEX = "claim/host";
+export const CLAIM_HOST_INDEX = "controllers/claim-host";
 
 export function listHostClaims(read: Reader, routeHost: RouteHost): Claim[] {
   return read.byIndex(Claim, CLAIM_HOST_INDEX, toHostKey(routeHost));

@@ -22,13 +22,13 @@ const BINDABLE_ROLES = [
 ];
 
 const SHARED_PERMISSIONS: readonly Permission[] = [
-  // identity.ts, claim/: names and GUIDs.
+  // claims.ts, claim/: names.
   { resource: Claim, verbs: ["get", "create", "update", "delete"] },
-  // environment.ts: immutable Secrets of variables, and the key of their names.
+  // env-snapshot.ts: immutable Secrets of variables, and the key of their names.
   { resource: Secret, verbs: ["get", "create", "delete"] },
-  // namespaces.ts
+  // owned-namespace.ts
   { resource: Namespace, verbs: ["create", "patch", "delete"] },
-  // history.ts, space/contents.ts, org/: what is beyond its number, and what is in a space or org that goes.
+  // history-limits.ts, space/contents.ts, org/: objects beyond their limit, and the contents of a space or org under deletion.
   ...[...SPACE_CONTENT_KINDS, Space].map((on): Permission => ({ resource: on, verbs: ["delete"] })),
   // Made once: the web process and revisions by app/, droplets by build/.
   ...[Process, Revision, Droplet].map((on): Permission => ({ resource: on, verbs: ["create", "patch"] })),

@@ -3,15 +3,15 @@ import { createHash } from "node:crypto";
 import { LABELS } from "../../crds/labels.ts";
 import { generatedName } from "../../crds/object-names.ts";
 import { findCFRole, type CFRole } from "../../crds/roles.ts";
-import type { RoleBinding } from "../../kube/api/builtin.ts";
+import { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 
-const RBAC = "rbac.authorization.k8s.io";
+const RBAC = RoleBinding.group;
 /** A subject's name may be some hundred bytes long; some thousand subjects stay below any limit. */
 const SUBJECTS_PER_BINDING = 1000;
 
-type RoleBindingObject = ObjectOf<typeof RoleBinding>;
+export type RoleBindingObject = ObjectOf<typeof RoleBinding>;
 type Subject = NonNullable<RoleBindingObject["subjects"]>[number];
 
 /** A CF role of a RoleBinding that a person made; undefined for all others, the platform's own among them. */

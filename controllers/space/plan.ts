@@ -6,14 +6,10 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import type { Org } from "../../crds/org/org.ts";
 import { ORG_AUDITOR_IN_SPACE, ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
 import type { Space } from "../../crds/space/space.ts";
-import type { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { Stalled } from "../../kube/controller/controller.ts";
-import type { ObjectOf } from "../../kube/api/resource-ref.ts";
-import { listSubjects, planRoleBindings, planRoleGrant } from "../shared/role-bindings.ts";
+import { listSubjects, planRoleBindings, planRoleGrant, type RoleBindingObject } from "../shared/role-bindings.ts";
 import { isReservedNamespace, type NamespaceMetadata, type NamespaceObject } from "../shared/owned-namespace.ts";
-
-type RoleBindingObject = ObjectOf<typeof RoleBinding>;
 
 /** `name` is the one in force, as is that of an Org with a status. */
 export function planSpaceNamespace(

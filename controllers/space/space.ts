@@ -13,7 +13,8 @@ import {
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
 import { NotPermitted } from "../../kube/cache/errors.ts";
-import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { CLAIMED_NAME_INDEX } from "../shared/claims.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 import { findBoundRole } from "../shared/role-bindings.ts";
 import { ensureEffectiveName } from "../shared/effective-name.ts";
@@ -30,7 +31,7 @@ import { findOrgOfNamespace } from "../shared/tenancy.ts";
 import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
 import { checkAdoptionConsent, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
 
-const ORG_NAMESPACE_INDEX = "space/home";
+const ORG_NAMESPACE_INDEX = "controllers/org-namespace";
 
 export const spaceController = defineController({
   name: "space",

@@ -38,8 +38,8 @@ describe("standing", () => {
 
   test.each([
     ["its own claim", claimedBy("Domain", "apps", "acme"), "held"],
-    ["the claim of one in another namespace", claimedBy("Domain", "apps", "other"), "lost"],
-    ["the claim of one of another name", claimedBy("Domain", "theirs", "acme"), "lost"],
-    ["no claim", undefined, "open"],
+    ["the claim of one in another namespace", claimedBy("Domain", "apps", "other"), "taken"],
+    ["the claim of one of another name", claimedBy("Domain", "theirs", "acme"), "taken"],
+    ["no claim", undefined, "unclaimed"],
   ])("with %s", (_what, claim, expected) => expect(toClaimState(claim, "Domain", domain)).toBe(expected));
 });

@@ -79,15 +79,15 @@ export function isClaimant(claim: Pick<Claim, "spec">, kind: string, object: Pic
 }
 
 /** How an object stands with the name it bears: it holds the claim, another one does, or nobody has claimed the name yet. `claim` is the one on that name. */
-export type ClaimState = "held" | "lost" | "open";
+export type ClaimState = "held" | "taken" | "unclaimed";
 
 export function toClaimState(
   claim: Pick<Claim, "spec"> | undefined,
   kind: string,
   object: Pick<KubeObject, "metadata">,
 ): ClaimState {
-  if (!claim) return "open";
-  return isClaimant(claim, kind, object) ? "held" : "lost";
+  if (!claim) return "unclaimed";
+  return isClaimant(claim, kind, object) ? "held" : "taken";
 }
 
 /**

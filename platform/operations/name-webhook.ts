@@ -1,7 +1,8 @@
 // The operation `webhook`: refuses taken names early and in friendly words. Correctness does not rest on it: claims decide.
 import type { Logger } from "pino";
 import { findClaimantName } from "../../controllers/shared/claimant-name.ts";
-import { DOMAIN_INDEXES, TENANCY_KINDS } from "../../controllers/shared/tenancy.ts";
+import { DOMAIN_INDEXES } from "../../controllers/shared/domains.ts";
+import { TENANCY_KINDS } from "../../controllers/shared/tenancy.ts";
 import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, isClaimant, type ClaimedName } from "../../crds/claim/rules.ts";

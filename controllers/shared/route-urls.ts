@@ -1,0 +1,27 @@
+// URLs of the routes that lead to an app, for VCAP_APPLICATION.
+import { creationSortKey } from "../../crds/guid.ts";
+import { routeURL } from "../../crds/route/route-url.ts";
+import { Route } from "../../crds/route/route.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { findEffectiveDomain } from "./domains.ts";
+import type { Tenancy } from "./tenancy.ts";
+
+/** Without a scheme, oldest first; those of one process where `processType` names it. */
+export function listRouteURLs(
+  read: Reader,
+  app: { namespace?: string | undefined; name: string; processType?: string },
+  tenancy: Tenancy,
+): string[] {
+  const leadsHere = (route: Route): boolean =>
+    route.spec.destinations.some(
+      ({ app: name, process }) => name === app.name && (app.processType === undefined || process === app.processType),
+    );
+  return read
+    .list(Route, { namespace: app.namespace })
+    .filter(leadsHere)
+    .toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? -1 : 1))
+    .flatMap((route) => {
+      const domain = findEffectiveDomain(read, route, tenancy);
+      return domain ? [routeURL(route.spec, domain.spec.name)] : [];
+    });
+}
