@@ -1,9 +1,10 @@
 // The machine-held part of the house style (CONTRIBUTING.md): numbers here, reasons there.
 import tseslint from "typescript-eslint";
 
-// Functions over 40 lines, each because it is a factory: its lines are the small methods of the one object that it returns.
+// Functions over 40 lines, each because it is a factory, whose lines are the small methods of the one object that it returns, or one literal, a role or a policy.
 const FACTORIES = [
   "api/cache/cluster-cache.ts",
+  "api/identity/token-issuer.ts",
   "backends/builders/host/build-queue.ts",
   "backends/routers/local/exchange.ts",
   "backends/routers/local/routing-table.ts",
@@ -12,6 +13,8 @@ const FACTORIES = [
   "backends/runners/process/run-instance.ts",
   "backends/runners/process/tail-file.ts",
   "blobs/directory/directory-store.ts",
+  "crds/platform-role.ts",
+  "crds/tenancy-policies.ts",
   "kube/cache/value-index.ts",
   "kube/cache/informers.ts",
   "local/apiserver/apply/type-view.ts",
@@ -22,6 +25,7 @@ const FACTORIES = [
   "local/apiserver/server.ts",
   "local/apiserver/storage/store.ts",
   "local/apiserver/storage/table.ts",
+  "telemetry/log-ring.ts",
 ];
 
 export default tseslint.config(
