@@ -95,13 +95,13 @@ export const appController = defineController({
   },
 });
 
-/** An app whose processes are to come is looked at again as soon as they are there, or are late. */
+/** An app without all of its processes is reconciled again when they appear, or when their grace ends. */
 function planRequeue({ drafts, waitMs }: ReturnType<typeof planMissingProcesses>): ReconcileResult {
   if (drafts.length > 0) return { keepStatus: true };
   return waitMs > 0 ? { keepStatus: true, requeueAfterMs: waitMs } : {};
 }
 
-/** Without a label the uid is the GUID anyway, from the first instant: to say so may wait until the app is on its way. A label that is wrong may not. */
+/** Without a label the uid is the GUID, so the label is written after the first status. A wrong label is corrected at once. */
 function isGUIDLabelDue(app: App): boolean {
   return hasGUIDLabel(app) || isAppObserved(app);
 }
@@ -110,7 +110,7 @@ function mapToApp(part: Process | Revision | Build): { namespace?: string; name:
   return { namespace: part.metadata.namespace, name: part.spec.appRef.name };
 }
 
-/** Started, but nothing is in force: waiting for something that a class may change. */
+/** Started without a Revision: a change of a BackendClass may let it start. */
 function isWaitingForRevision(app: App): boolean {
   return app.spec.state === "Started" && app.status?.revision === undefined;
 }
@@ -127,7 +127,7 @@ interface SnapshotSources {
   revisions: readonly Revision[];
 }
 
-/** Made once and then in force for long, so the sizes in it are those of this moment: a cache may not have heard yet of a change that came before the start. */
+/** Reads the processes live: a Revision lasts, and the cache may lag behind a change of size made just before the start. */
 async function takeSnapshot(
   { guid, ...cached }: SnapshotSources,
   { read, client }: ReconcileContext,

@@ -1,4 +1,4 @@
-// What belongs to an App (processes, packages, builds, droplets): found by label, collected by owner reference, whoever made it.
+// The objects of an App (processes, packages, builds, droplets): found by label and garbage-collected by owner reference.
 import { App } from "../../crds/app/app.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { NotReady, type ReconcileResult } from "../../kube/controller/controller.ts";
@@ -6,7 +6,7 @@ import type { KubeObject, OwnerReference } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 
-/** Name of the index on parts of apps: `namespace/app`. */
+/** Index of the objects of apps; its values are `namespace/app`. */
 export const OWNING_APP_INDEX = "controllers/owning-app";
 
 type AppOwned = KubeObject & { spec: { appRef: { name: string } } };
@@ -15,12 +15,12 @@ export function appKey(namespace: string | undefined, app: string): string {
   return `${namespace ?? ""}/${app}`;
 }
 
-/** The index function behind `APP_INDEX`. */
+/** The index function of `OWNING_APP_INDEX`. */
 export function indexByApp(object: AppOwned): readonly string[] {
   return [appKey(object.metadata.namespace, object.spec.appRef.name)];
 }
 
-/** Wakes the parts of an app. */
+/** Enqueues the objects of an app. */
 export function mapAppToOwned(app: App): Record<string, string> {
   return { [OWNING_APP_INDEX]: appKey(app.metadata.namespace, app.metadata.name) };
 }
@@ -36,7 +36,7 @@ export function toOwnerReference(app: App): OwnerReference {
   return { apiVersion: apiVersionOf(App), kind: App.kind, name: app.metadata.name, uid: app.metadata.uid ?? "" };
 }
 
-/** What makes an object a part of its app, whoever made it: found by label, collected by owner reference. */
+/** The label and owner reference of every object of an app, whoever created it. */
 export function toAppOwnership(
   app: App,
   appGUID: string,
@@ -45,7 +45,7 @@ export function toAppOwnership(
   return { labels: { ...labels, [LABELS.app]: appGUID }, ownerReferences: [toOwnerReference(app)] };
 }
 
-/** Whether the app's controller has spoken of the app as it is now. */
+/** Whether the app's status speaks of its current spec. */
 export function isAppObserved({ metadata, status }: App): boolean {
   return status?.observedGeneration === metadata.generation;
 }
