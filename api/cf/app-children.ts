@@ -8,6 +8,7 @@ import type { Draft } from "../../kube/client/client.ts";
 import type { KubeObject, OwnerReference } from "../../kube/api/object.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import { CFError, notFound } from "../http/errors.ts";
+import { withoutNulls } from "./without-nulls.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
@@ -109,10 +110,6 @@ export async function createOrPatchProcess(
 
 function processTakenError(): CFError {
   return new CFError("UniquenessError", "The process exists already.");
-}
-
-function withoutNulls(spec: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null && value !== undefined));
 }
 
 /** The app that a body names. @throws CFError 422 when the caller does not see it */

@@ -130,9 +130,9 @@ export function toNewMetadata(input: MetadataInput | undefined): {
   annotations: Record<string, string>;
 } {
   const patch = toMetadataPatch(input);
-  return { labels: withoutNulls(patch.labels), annotations: withoutNulls(patch.annotations) };
+  return { labels: presentEntries(patch.labels), annotations: presentEntries(patch.annotations) };
 }
 
-function withoutNulls(map: Record<string, string | null> | undefined): Record<string, string> {
+function presentEntries(map: Record<string, string | null> | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(map ?? {}).filter((entry): entry is [string, string] => entry[1] !== null));
 }

@@ -12,6 +12,7 @@ import { CFError, unprocessable } from "../http/errors.ts";
 import { toCFError } from "../http/error-translation.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { appKey, sortNewestFirst, processesOf as appProcesses, createOrPatchProcess } from "../cf/app-children.ts";
+import { withoutNulls } from "../cf/without-nulls.ts";
 import { readVariables, writeVariables } from "../cf/app-env.ts";
 import { toFeaturesPatch } from "../cf/app-features.ts";
 import { toApp } from "../cf/new-app.ts";
@@ -114,16 +115,6 @@ function withAppName(thrown: unknown, entry: Application): CFError {
   return error.key === "UnprocessableEntity" || error.key === "UniquenessError"
     ? unprocessable(`For application '${entry.name}': ${error.message}`, { cause: error })
     : error;
-}
-
-function withoutNulls(spec: Record<string, unknown>): Record<string, unknown> {
-  const clean = (value: unknown): unknown =>
-    typeof value === "object" && value !== null ? withoutNulls(value as Record<string, unknown>) : value;
-  return Object.fromEntries(
-    Object.entries(spec)
-      .filter(([, value]) => value !== null)
-      .map(([key, value]) => [key, clean(value)]),
-  );
 }
 
 /** The first failure ends it; what was done before stays. Its text is the job's error. */

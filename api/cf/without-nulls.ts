@@ -1,0 +1,14 @@
+// Merge patches remove by null; a new object has nothing to remove.
+
+/** The fields that have a value, at every depth. Arrays stay as they are. */
+export function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, value]) => value !== null && value !== undefined)
+      .map(([key, value]) => [key, isRecord(value) ? withoutNulls(value) : value]),
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
