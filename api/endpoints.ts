@@ -6,7 +6,7 @@ import { orgQuotaEndpoints } from "./org-quota/org-quota.ts";
 import { roleEndpoints } from "./role/role.ts";
 import { routeEndpoints } from "./route/route.ts";
 import { stackEndpoints } from "./stack/stack.ts";
-import { stubEndpoints } from "./stub/stub.ts";
+import { emptyListEndpoints } from "./empty-lists/empty-lists.ts";
 import { userEndpoints } from "./user/user.ts";
 import { appEndpoints } from "./app/app.ts";
 import { buildEndpoints } from "./build/build.ts";
@@ -49,7 +49,7 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...dropletEndpoints(services),
     ...manifestEndpoints,
     ...resourceMatchEndpoints(services),
-    ...stubEndpoints,
+    ...emptyListEndpoints,
   ];
   return [...rows, openApiEndpoint(rows)];
 }

@@ -18,7 +18,7 @@ import { unmapApp } from "../cf/unmap-app.ts";
 import { toApp } from "../cf/new-app.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
-import { resolveSpace, spaceNamespaces } from "../cf/scopes.ts";
+import { resolveSpace, spaceNamespaces } from "../cf/org-and-space-namespaces.ts";
 import type { Session } from "../access/session.ts";
 import { appActions } from "./actions.ts";
 import { appEnvironment } from "./environment.ts";

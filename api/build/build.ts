@@ -16,7 +16,7 @@ import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata.t
 import { toPackageState } from "../cf/package-state.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
-import { spaceNamespaces } from "../cf/scopes.ts";
+import { spaceNamespaces } from "../cf/org-and-space-namespaces.ts";
 import { csv, csvEnum, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { buildState, presentBuild } from "./present.ts";

@@ -18,7 +18,7 @@ import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema, toManySchema, toOneSchema } from "../http/shared-schemas.ts";
-import { resolveOrg } from "../cf/scopes.ts";
+import { resolveOrg } from "../cf/org-and-space-namespaces.ts";
 import { csv, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { sharingEndpoints } from "./sharing.ts";

@@ -7,7 +7,7 @@ import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { domainOf } from "../cf/domains.ts";
 import { toManySchema } from "../http/shared-schemas.ts";
-import { resolveOrg } from "../cf/scopes.ts";
+import { resolveOrg } from "../cf/org-and-space-namespaces.ts";
 import { toManyRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 

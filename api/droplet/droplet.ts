@@ -13,7 +13,7 @@ import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toMetadataPatch } from "../cf/metadata.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
-import { spaceNamespaces } from "../cf/scopes.ts";
+import { spaceNamespaces } from "../cf/org-and-space-namespaces.ts";
 import { booleanText, csv, csvEnum, listQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../access/session.ts";

@@ -17,7 +17,7 @@ import { parseBody } from "../http/validation.ts";
 import { toPackageState } from "../cf/package-state.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
-import { spaceNamespaces } from "../cf/scopes.ts";
+import { spaceNamespaces } from "../cf/org-and-space-namespaces.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import type { Services } from "../services.ts";

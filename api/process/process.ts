@@ -13,7 +13,7 @@ import { appGUIDOf, appOf, appKey, getProcess, getProcessOfType, processGUID } f
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toMetadataPatch } from "../cf/metadata.ts";
 import { presentPage } from "../http/page.ts";
-import { spaceNamespaces } from "../cf/scopes.ts";
+import { spaceNamespaces } from "../cf/org-and-space-namespaces.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../access/session.ts";
 import type { z } from "zod";

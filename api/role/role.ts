@@ -14,7 +14,7 @@ import { requireFlag } from "../cf/feature-flags.ts";
 import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
-import { resolveOrg, resolveSpace } from "../cf/scopes.ts";
+import { resolveOrg, resolveSpace } from "../cf/org-and-space-namespaces.ts";
 import { csv, csvEnum, include, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { presentRole } from "./present.ts";

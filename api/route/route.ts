@@ -18,7 +18,7 @@ import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toNewMetadata, toMetadataPatch } from "../cf/metadata.ts";
 import { createRoute } from "../cf/create-route.ts";
 import { presentPage } from "../http/page.ts";
-import { resolveSpace, spaceNamespaces } from "../cf/scopes.ts";
+import { resolveSpace, spaceNamespaces } from "../cf/org-and-space-namespaces.ts";
 import type { Session } from "../access/session.ts";
 import { destinationEndpoints } from "./destinations.ts";
 import { appRouteListQuery, createRouteBody, routeGetQuery, routeListQuery, updateRouteBody } from "./payload.ts";

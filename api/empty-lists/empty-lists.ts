@@ -98,4 +98,4 @@ const segments = [
   }),
 ];
 
-export const stubEndpoints: readonly Endpoint[] = [...lists, ...nested, ...segments];
+export const emptyListEndpoints: readonly Endpoint[] = [...lists, ...nested, ...segments];
