@@ -1,7 +1,7 @@
 // Fields that need a right of their own: whoever changes them, or gives them at creation, must hold it.
 import { toStructuralSchema, type SchemaNode } from "../kube/api/crd.ts";
 import type { ResourceDefinition } from "../kube/api/resource.ts";
-import { FIELD_PERMISSIONS, type FieldPermission } from "./permissions.ts";
+import { FIELD_PERMISSIONS, type FieldPermission } from "./role-permissions.ts";
 import {
   authorizerAllows,
   CALLER_IS_PLATFORM,

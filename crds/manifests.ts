@@ -4,7 +4,7 @@ import type { KubeObject } from "../kube/api/object.ts";
 import { backendClassObjects } from "./backend-class/default-objects.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { featureFlagObjects } from "./feature-flag/default-objects.ts";
-import { listClusterRoles } from "./permissions.ts";
+import { listClusterRoles } from "./role-permissions.ts";
 import { authenticatedUserBindings, platformRole } from "./platform-role.ts";
 import { listAdmissionPolicies } from "./admission-policies.ts";
 

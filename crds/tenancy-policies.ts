@@ -2,7 +2,7 @@
 import { Org } from "./org/org.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS, STABLE_LABELS } from "./labels.ts";
-import { GRANT_PERMISSION } from "./permissions.ts";
+import { GRANT_PERMISSION } from "./role-permissions.ts";
 import {
   authorizerAllows,
   CALLER_IS_PLATFORM,

@@ -9,7 +9,7 @@ import { Org } from "../crds/org/org.ts";
 import { CF_ROLES, type CFRole } from "../crds/roles.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
-import { systemObject } from "../crds/system-object.ts";
+import { systemObject } from "../crds/settings-object.ts";
 
 export const LOCAL_DOMAIN = "apps.localhost";
 export const LOCAL_ORG = "local";

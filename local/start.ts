@@ -18,7 +18,7 @@ import { LOCAL_OPERATIONS } from "../platform/operations/operations.ts";
 import type { PlatformOptions } from "../platform/platform-options.ts";
 import { startPlatform } from "../platform/platform.ts";
 import { startApiServer, type ApiServer } from "./apiserver/server.ts";
-import { createDoOnce, type DoOnce } from "./first-start.ts";
+import { createDoOnce, type DoOnce } from "./do-once.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
 import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } from "./seed.ts";
 

@@ -3,7 +3,7 @@ import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { newGUID } from "../../crds/guid.ts";
-import { COMMAND_PATCHES } from "../../crds/command-patches.ts";
+import { COMMAND_PATCHES } from "../../crds/cf-command-patches.ts";
 import { endpoint, ok } from "../http/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { currentDroplet, createOrPatchProcess, processesOf } from "../cf/app-children.ts";

@@ -2,7 +2,7 @@
 import { App } from "../../crds/app/app.ts";
 import { creationSortKey } from "../../crds/guid.ts";
 import { Process } from "../../crds/process/process.ts";
-import { restartInstancePatch } from "../../crds/command-patches.ts";
+import { restartInstancePatch } from "../../crds/cf-command-patches.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Space } from "../../crds/space/space.ts";

@@ -9,7 +9,7 @@ import { NotWatched } from "./errors.ts";
 import type { EnsureOptions, InformersOptions, InformerStatus } from "./informer-options.ts";
 import { createDynamicWatches, type DynamicWatches, type DynamicWatchesOptions, watchId } from "./dynamic-watches.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
-import { type ViewScope, parseEqualitySelector, StoreView } from "./store-view.ts";
+import { type ViewScope, parseEqualitySelector, StoreView } from "./filtered-store.ts";
 import { type Informer, extendInformer, startInformer, statusOfInformer } from "./informer.ts";
 
 export interface InformerHandle<T extends KubeObject> {

@@ -14,7 +14,7 @@ import {
   toReconcileOutcome,
   toRequeue,
 } from "./reconcile-outcome.ts";
-import { type ReadSet, createReadSet } from "./read-set.ts";
+import { type ReadSet, createReadSet } from "./recorded-reads.ts";
 import { flattenErrors } from "./aggregate-errors.ts";
 import { createReadyEvents } from "./ready-events.ts";
 import { mergeDiffNamed } from "../api/merge-diff.ts";

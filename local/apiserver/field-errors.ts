@@ -1,5 +1,5 @@
 // Faults of single fields in kube-apiserver's words.
-import type { FieldError } from "./contract.ts";
+import type { FieldError } from "./types.ts";
 
 const shown = (value: unknown) =>
   typeof value === "string" ? JSON.stringify(value) : (JSON.stringify(value) ?? "null");

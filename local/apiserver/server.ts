@@ -8,14 +8,7 @@ import { createAuth } from "./auth/auth.ts";
 import { builtinKinds } from "./builtin/kinds.ts";
 import type { KeyPair } from "../../kube/server/pki.ts";
 import { openCertificates } from "./certificates.ts";
-import type {
-  AdmissionRequest,
-  Auth,
-  PolicyAdmission,
-  ResourceReader,
-  UserInfo,
-  WebhookAdmission,
-} from "./contract.ts";
+import type { AdmissionRequest, Auth, PolicyAdmission, ResourceReader, UserInfo, WebhookAdmission } from "./types.ts";
 import { crdRules } from "./crd/rules.ts";
 import { serveCrds } from "./crd/serve.ts";
 import { createPaths } from "./discovery/paths.ts";

@@ -1,5 +1,5 @@
 // Errors as the Kubernetes API words them: one function per kind of refusal, all thrown as StatusError.
-import type { FieldError, StatusBody } from "./contract.ts";
+import type { FieldError, StatusBody } from "./types.ts";
 
 /** An error that has an answer: `body` is sent as it is, with `body.code` as HTTP status. */
 export class StatusError extends Error {

@@ -4,7 +4,7 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import { COMMAND_PATCHES } from "../../crds/command-patches.ts";
+import { COMMAND_PATCHES } from "../../crds/cf-command-patches.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isNotFound } from "../../kube/client/errors.ts";
 

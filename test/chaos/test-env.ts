@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { PLATFORM_GROUP } from "../../crds/platform-role.ts";
-import { systemObject } from "../../crds/system-object.ts";
+import { systemObject } from "../../crds/settings-object.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import type { KubeObject } from "../../kube/api/object.ts";

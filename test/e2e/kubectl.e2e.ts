@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { restartInstancePatch, COMMAND_PATCHES } from "../../crds/command-patches.ts";
+import { restartInstancePatch, COMMAND_PATCHES } from "../../crds/cf-command-patches.ts";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { eventually } from "./support/eventually.ts";

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../api/object.ts";
 import { NotPermitted, NotSynced } from "../errors.ts";
 import type { ResourceRef } from "../../api/resource-ref.ts";
 import { WritableStore } from "../store.ts";
-import { parseEqualitySelector, StoreView } from "../store-view.ts";
+import { parseEqualitySelector, StoreView } from "../filtered-store.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 let version = 0;

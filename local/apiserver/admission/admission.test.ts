@@ -1,7 +1,7 @@
 // Policies as people write them, over a store in memory.
 import { beforeEach, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { AdmissionRequest, AdmissionResult, AttributesRecord, PolicyAdmission } from "../contract.ts";
+import type { AdmissionRequest, AdmissionResult, AttributesRecord, PolicyAdmission } from "../types.ts";
 import { createMemoryStore, type MemoryStore } from "../memory-store.ts";
 import { createPolicyAdmission } from "./admission.ts";
 import { checkPolicy } from "./check.ts";

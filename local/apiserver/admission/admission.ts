@@ -7,7 +7,7 @@ import type {
   PolicyAdmission,
   ResourceReader,
   StatusBody,
-} from "../contract.ts";
+} from "../types.ts";
 import { admissionGroup as group, isExempt, requestMatches, selectorMatches } from "./match.ts";
 import { compilePolicy, evaluatePolicy, failsOpen, type CompiledPolicy, type Denial } from "./policy.ts";
 import type { Policy, PolicyBinding } from "./types.ts";

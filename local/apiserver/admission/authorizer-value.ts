@@ -1,5 +1,5 @@
 // `authorizer` in expressions: asks the server's own authorizer about the user of the request.
-import type { AdmissionRequest, AttributesRecord, Authorize, UserInfo } from "../contract.ts";
+import type { AdmissionRequest, AttributesRecord, Authorize, UserInfo } from "../types.ts";
 import { declareMethods } from "../cel/functions/registry.ts";
 import { text } from "../cel/functions/library.ts";
 import { CelError, typeName, type CelOpaque, type CelValue } from "../cel/values.ts";

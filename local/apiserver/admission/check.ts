@@ -1,5 +1,5 @@
 // Whether a ValidatingAdmissionPolicy can be stored: its expressions compile and name only what a policy has.
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { invalidValue, notSupported, required } from "../field-errors.ts";
 import { checkExpression } from "../cel/check.ts";
 import type { ValueShape } from "../cel/values.ts";

@@ -1,6 +1,6 @@
 // Which requests a policy, a binding or a webhook is about: resource rules and selectors, as kube-apiserver matches them.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { AdmissionRequest } from "../contract.ts";
+import type { AdmissionRequest } from "../types.ts";
 import type { LabelSelector, MatchResources, ResourceRule, Webhook } from "./types.ts";
 
 export const admissionGroup = "admissionregistration.k8s.io";

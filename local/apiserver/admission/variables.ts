@@ -1,6 +1,6 @@
 // The names that a policy's expressions may use, for one request and one param.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { AdmissionRequest, Authorize } from "../contract.ts";
+import type { AdmissionRequest, Authorize } from "../types.ts";
 import type { Budget } from "../cel/compiled.ts";
 import { evaluate, type Program } from "../cel/program.ts";
 import { BudgetError, CelError, fromJson, jsonMap, type CelMap, type CelValue } from "../cel/values.ts";

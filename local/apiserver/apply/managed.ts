@@ -1,6 +1,6 @@
 // Who owns which field: keeps `metadata.managedFields` on every write and carries out server-side apply.
 import type { KubeObject, ManagedFieldsEntry } from "../../../kube/api/object.ts";
-import type { StatusBody } from "../contract.ts";
+import type { StatusBody } from "../types.ts";
 import { badRequest, failure, StatusError } from "../status.ts";
 import { type Comparison, compare } from "./compare.ts";
 import { fieldsOf, withNamedFields, withoutFields } from "./extract.ts";

@@ -1,5 +1,5 @@
 // How an OpenAPI schema looks to merging: scalar, list (atomic, set, map) or map (granular, atomic). Lazily built, once per schema node.
-import type { JsonSchema } from "../contract.ts";
+import type { JsonSchema } from "../types.ts";
 
 export interface ListView {
   relation: "atomic" | "set" | "map";

@@ -6,7 +6,7 @@ import { X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { issueCertificate, makeAuthority, type KeyPair } from "../../../kube/server/pki.ts";
-import type { AdmissionRequest, AttributesRecord, Auth, Credentials, UserInfo } from "../contract.ts";
+import type { AdmissionRequest, AttributesRecord, Auth, Credentials, UserInfo } from "../types.ts";
 import { createMemoryStore, type MemoryStore } from "../memory-store.ts";
 import { StatusError } from "../status.ts";
 import { createAuth } from "./auth.ts";

@@ -1,6 +1,6 @@
 // Who calls, and what they may: authenticators, the RBAC authorizer, reviews and bootstrap roles, put together.
 import { timingSafeEqual, createHash } from "node:crypto";
-import type { Auth, AuthDeps, Credentials, UserInfo } from "../contract.ts";
+import type { Auth, AuthDeps, Credentials, UserInfo } from "../types.ts";
 import { unauthorized } from "../status.ts";
 import { startAggregation, type Aggregation } from "./aggregation.ts";
 import { bootstrapRoles } from "./bootstrap-roles.ts";

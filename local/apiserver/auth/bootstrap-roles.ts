@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { missingRules } from "../../../kube/rbac/covers.ts";
 import type { PolicyRule } from "../../../kube/rbac/types.ts";
-import type { ResourceReader, SystemWriter } from "../contract.ts";
+import type { ResourceReader, SystemWriter } from "../types.ts";
 import { rbacGroup } from "./rbac-authorizer.ts";
 import { authenticated, masters, unauthenticated } from "./users.ts";
 

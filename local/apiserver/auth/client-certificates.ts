@@ -1,7 +1,7 @@
 // Client certificates: who the server's authority says that a connection's other end is.
 import { X509Certificate } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { UserInfo } from "../contract.ts";
+import type { UserInfo } from "../types.ts";
 
 const clientAuth = "1.3.6.1.5.5.7.3.2";
 const anyUse = "2.5.29.37.0";

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { compactRules, describeRule, missingRules, quotedList } from "../../../kube/rbac/covers.ts";
 import type { PolicyRule, RoleRef } from "../../../kube/rbac/types.ts";
-import type { AdmissionRequest, UserInfo } from "../contract.ts";
+import type { AdmissionRequest, UserInfo } from "../types.ts";
 import { forbidden, notFound } from "../status.ts";
 import { rbacGroup, rbacResources, type RbacAuthorizer } from "./rbac-authorizer.ts";
 import { masters } from "./users.ts";

@@ -1,5 +1,5 @@
 // The Impersonate-* headers: each of them needs the verb `impersonate`.
-import type { AttributesRecord, Authorize, Credentials, UserInfo } from "../contract.ts";
+import type { AttributesRecord, Authorize, Credentials, UserInfo } from "../types.ts";
 import { internal } from "../status.ts";
 import { refusalOf } from "./refusal.ts";
 import { anonymousUser, authenticated, parseServiceAccount, serviceAccountUser, unauthenticated } from "./users.ts";

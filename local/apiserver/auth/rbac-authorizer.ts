@@ -1,7 +1,7 @@
 // The authorizer: what RBAC says of the objects in the store, which lets system:masters do anything.
 import { createRbacIndex, type RbacIndex } from "../../../kube/rbac/rbac-index.ts";
 import type { PolicyRule, AccessAttributes, RbacKind } from "../../../kube/rbac/types.ts";
-import type { AttributesRecord, Authorize, ResourceReader, UserInfo } from "../contract.ts";
+import type { AttributesRecord, Authorize, ResourceReader, UserInfo } from "../types.ts";
 
 export const rbacGroup = "rbac.authorization.k8s.io";
 

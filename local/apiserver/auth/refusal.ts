@@ -1,5 +1,5 @@
 // The 403 of a request that its user may not make, in kube-apiserver's words.
-import type { AttributesRecord } from "../contract.ts";
+import type { AttributesRecord } from "../types.ts";
 import { forbidden, forbiddenPath, type StatusError } from "../status.ts";
 
 const quote = (text: string) => JSON.stringify(text);

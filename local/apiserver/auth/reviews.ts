@@ -1,13 +1,6 @@
 // Questions about identity and rights: TokenReview, SelfSubjectReview, the access reviews, SelfSubjectRulesReview. Nothing is stored.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type {
-  AttributesRecord,
-  Authorize,
-  FieldError,
-  UserInfo,
-  VirtualRequest,
-  VirtualResource,
-} from "../contract.ts";
+import type { AttributesRecord, Authorize, FieldError, UserInfo, VirtualRequest, VirtualResource } from "../types.ts";
 import { invalidValue } from "../field-errors.ts";
 import { badRequest, invalid, type StatusError } from "../status.ts";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";

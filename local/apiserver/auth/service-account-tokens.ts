@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { makeSigningKeys } from "../../../kube/server/pki.ts";
 import { parsePem } from "../certificates.ts";
-import type { ResourceReader, UserInfo } from "../contract.ts";
+import type { ResourceReader, UserInfo } from "../types.ts";
 import { serviceAccountUser } from "./users.ts";
 
 const keyFile = "service-account.key";

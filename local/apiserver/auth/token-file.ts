@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { UserInfo } from "../contract.ts";
+import type { UserInfo } from "../types.ts";
 
 const fileName = "tokens.json";
 const entry = z.object({

@@ -1,6 +1,6 @@
 // serviceaccounts/token: `kubectl create token`.
 import { randomUUID } from "node:crypto";
-import type { ResourceReader, VirtualRequest, VirtualResource } from "../contract.ts";
+import type { ResourceReader, VirtualRequest, VirtualResource } from "../types.ts";
 import { invalidValue, notSupported } from "../field-errors.ts";
 import { conflict, invalid, notFound } from "../status.ts";
 import type { ServiceAccountTokens, TokenClaims } from "./service-account-tokens.ts";

@@ -1,5 +1,5 @@
 // Names that the API server itself gives a meaning to, and how service accounts are users.
-import type { UserInfo } from "../contract.ts";
+import type { UserInfo } from "../types.ts";
 
 export const anonymousUser = "system:anonymous";
 export const authenticated = "system:authenticated";

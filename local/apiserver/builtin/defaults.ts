@@ -1,7 +1,7 @@
 // What kube-apiserver fills in for built-in kinds. Only defaults that clients of a laptop cluster look at.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
-import { imageTag } from "./image.ts";
+import { imageTag } from "./image-tag.ts";
 
 type Fill = (object: JsonMap) => void;
 

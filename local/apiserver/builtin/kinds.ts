@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { textOf } from "./rules/rule.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { label1035Name, labelName, pathSegmentName, subdomainName } from "../registry/names.ts";
 import type { ResourceType, Strategy, VersionType } from "../registry/types.ts";
 import { builtinColumns } from "./columns.ts";

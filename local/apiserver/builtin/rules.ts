@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Webhook } from "../admission/types.ts";
 import { checkWebhooks } from "../admission/webhooks/check.ts";
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { listOf, type Rule } from "./rules/rule.ts";
 import { dataRules, secretRules } from "./rules/data.ts";
 import { ingressRules } from "./rules/ingress.ts";

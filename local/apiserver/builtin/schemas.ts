@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createViews, type TypeView, untyped } from "../apply/type-view.ts";
-import type { JsonSchema } from "../contract.ts";
+import type { JsonSchema } from "../types.ts";
 
 let loaded: Record<string, JsonSchema> | undefined;
 

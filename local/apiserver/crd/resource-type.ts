@@ -6,7 +6,7 @@ import { dropZeros } from "../builtin/canonical.ts";
 import { cleanTyped, dropEmptyMetadata } from "../builtin/decode.ts";
 import { TypeFault } from "../builtin/type-fault.ts";
 import { builtinView, OBJECT_META, viewOfSchema } from "../builtin/schemas.ts";
-import type { CompiledSchema, JsonSchema, ValidateOptions } from "../contract.ts";
+import type { CompiledSchema, JsonSchema, ValidateOptions } from "../types.ts";
 import { invalidValue } from "../field-errors.ts";
 import { badRequest } from "../status.ts";
 import { compileSchema } from "../schema/compile.ts";

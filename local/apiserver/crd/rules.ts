@@ -1,7 +1,7 @@
 // What is checked and filled in when a CustomResourceDefinition itself is written.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ExtraRules } from "../builtin/kinds.ts";
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { invalidValue, notSupported, required } from "../field-errors.ts";
 import { labelName, subdomainName } from "../registry/names.ts";
 import { checkSchema } from "../schema/check.ts";

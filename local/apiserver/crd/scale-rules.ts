@@ -1,7 +1,7 @@
 // What the scale subresource of a custom resource asks of the fields it stands for.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap } from "../apply/values.ts";
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { goPrinted, invalidValue } from "../field-errors.ts";
 import type { ScalePaths } from "../registry/types.ts";
 

@@ -1,6 +1,6 @@
 // The parts of a CustomResourceDefinition that the server reads. Types only.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { JsonSchema } from "../contract.ts";
+import type { JsonSchema } from "../types.ts";
 
 export interface CrdVersion {
   name: string;

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import { builtinSchemas } from "../builtin/schemas.ts";
-import type { JsonSchema } from "../contract.ts";
+import type { JsonSchema } from "../types.ts";
 import type { Catalogue } from "../registry/catalogue.ts";
 import type { ResourceType, VersionType } from "../registry/types.ts";
 import { groupsOf } from "./discovery.ts";

@@ -1,6 +1,6 @@
 // Owner references: an index of all objects by uid and of dependents by their owners' uids.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { ChangeEvent } from "../contract.ts";
+import type { ChangeEvent } from "../types.ts";
 import type { Store } from "../storage/store.ts";
 
 export interface Place {

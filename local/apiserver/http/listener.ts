@@ -4,7 +4,7 @@ import type { TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
 import { createListener } from "../../../kube/server/listener.ts";
 import { startListening } from "../../../kube/server/start-listening.ts";
-import type { Auth, Credentials } from "../contract.ts";
+import type { Auth, Credentials } from "../types.ts";
 import { OPEN_PATHS } from "../discovery/paths.ts";
 import { badRequest, failure } from "../status.ts";
 import { readRequest } from "./path.ts";

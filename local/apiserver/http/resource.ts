@@ -4,7 +4,7 @@ import type { KubeObject } from "../../../kube/api/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
 import { decodeTyped } from "../builtin/decode.ts";
 import { builtinView, schemaOfKind } from "../builtin/schemas.ts";
-import type { AttributesRecord, Authorize, UserInfo } from "../contract.ts";
+import type { AttributesRecord, Authorize, UserInfo } from "../types.ts";
 import { checkTypedKind, type Core, type InternalCall, timestamp, writeOptions } from "../registry/core.ts";
 import { create } from "../registry/create.ts";
 import { deleteOptions, remove, removeCollection } from "../registry/delete.ts";

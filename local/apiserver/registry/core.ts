@@ -1,6 +1,6 @@
 // What every verb of the registry works with, and the options that writes share.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { AdmissionRequest, FieldError, GroupVersionKind, WebhookAdmission } from "../contract.ts";
+import type { AdmissionRequest, FieldError, GroupVersionKind, WebhookAdmission } from "../types.ts";
 import { forbiddenField, invalidValue, notSupported, required, tooLong } from "../field-errors.ts";
 import { badRequest, failure, forbidden, invalid, notFound, type Named } from "../status.ts";
 import type { Store } from "../storage/store.ts";

@@ -1,7 +1,7 @@
 // The verb create.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { alreadyExists, invalid } from "../status.ts";
 import { fromStored, inOrder, toStored } from "./convert.ts";
 import {

@@ -6,7 +6,7 @@ import { cleanTyped } from "../builtin/decode.ts";
 import { TypeFault } from "../builtin/type-fault.ts";
 import { builtinView } from "../builtin/schemas.ts";
 import { invalidValue, notSupported } from "../field-errors.ts";
-import type { FieldError, StatusBody } from "../contract.ts";
+import type { FieldError, StatusBody } from "../types.ts";
 import { CLEANUP } from "../crd/types.ts";
 import { badRequest, conflict, failure, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";

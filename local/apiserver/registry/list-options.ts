@@ -1,5 +1,5 @@
 // The options of list, watch and deletecollection: what may stand together, and numbers that are none.
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { forbiddenField, notSupported } from "../field-errors.ts";
 import { badRequest, invalid } from "../status.ts";
 

@@ -1,7 +1,7 @@
 // Rules of `metadata` that hold for every kind: what a client may set, and what the server keeps.
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject, ObjectMeta } from "../../../kube/api/object.ts";
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../field-errors.ts";
 import { labelName, labelValue, pathSegmentName, qualifiedName } from "./names.ts";
 import type { ResourceType } from "./types.ts";

@@ -1,6 +1,6 @@
 // The server's own hands: reads for admission and auth, writes that no policy is asked about.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { ResourceReader, SystemWriter, UserInfo } from "../contract.ts";
+import type { ResourceReader, SystemWriter, UserInfo } from "../types.ts";
 import { notFound } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
 import { apiVersionOf } from "./convert.ts";

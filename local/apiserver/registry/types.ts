@@ -1,7 +1,7 @@
 // What the registry knows of a resource: built-in kinds and CRDs both come as ResourceType. Types only.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { TypeView } from "../apply/type-view.ts";
-import type { FieldError, GroupVersionKind, JsonSchema, UserInfo, VirtualResource } from "../contract.ts";
+import type { FieldError, GroupVersionKind, JsonSchema, UserInfo, VirtualResource } from "../types.ts";
 
 export interface Column {
   name: string;

@@ -1,6 +1,6 @@
 // The verb watch: from a version (or from now, with what exists), through selectors, with bookmarks.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { StatusBody } from "../contract.ts";
+import type { StatusBody } from "../types.ts";
 import type { HistoryEntry } from "../storage/history.ts";
 import { type Core, shown } from "./core.ts";
 import { checkListOptions, flagOf } from "./list-options.ts";

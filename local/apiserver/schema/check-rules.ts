@@ -1,5 +1,5 @@
 // Whether the CEL rules of a schema compile, and speak about fields that are there.
-import type { FieldError, JsonSchema } from "../contract.ts";
+import type { FieldError, JsonSchema } from "../types.ts";
 import { invalidValue, required } from "../field-errors.ts";
 import { checkExpression } from "../cel/check.ts";
 import type { ValueShape } from "../cel/values.ts";

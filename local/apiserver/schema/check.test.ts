@@ -1,6 +1,6 @@
 // Which schemas a CRD may have.
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../contract.ts";
+import type { JsonSchema } from "../types.ts";
 import { checkSchema } from "./check.ts";
 
 const text = { type: "string" };

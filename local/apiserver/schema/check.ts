@@ -1,5 +1,5 @@
 // Whether a CRD's schema is one at all: structural, with rules that compile. The words are kube-apiserver's where people meet them.
-import type { CheckSchema, FieldError, JsonSchema } from "../contract.ts";
+import type { CheckSchema, FieldError, JsonSchema } from "../types.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../field-errors.ts";
 import { RE2JS } from "re2js";
 import { checkRules } from "./check-rules.ts";

@@ -1,6 +1,6 @@
 // A CRD version's schema, compiled once: pruning, defaulting and validation of its objects.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { CompileSchema, CompiledSchema, FieldError, ValidateOptions } from "../contract.ts";
+import type { CompileSchema, CompiledSchema, FieldError, ValidateOptions } from "../types.ts";
 import { invalidValue } from "../field-errors.ts";
 import { defaultSteps } from "../cel/program.ts";
 import { noOld, oldField, type Old } from "./correlate.ts";

@@ -3,7 +3,7 @@ import type { KubeObject } from "../../../kube/api/object.ts";
 import { cleanTyped, dropEmptyMetadata } from "../builtin/decode.ts";
 import { TypeFault } from "../builtin/type-fault.ts";
 import { builtinView, OBJECT_META } from "../builtin/schemas.ts";
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { invalidValue, required } from "../field-errors.ts";
 import { validateEmbeddedMetadata } from "../registry/metadata.ts";
 import { label1035Name } from "../registry/names.ts";

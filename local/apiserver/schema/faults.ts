@@ -1,5 +1,5 @@
 // The faults that only a schema finds, in kube-apiserver's words. The common ones are in field-errors.ts.
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { duplicate, forbiddenField, invalidValue, required } from "../field-errors.ts";
 
 /** A value of another JSON type, or one that its format refuses. `actual` is the type's name, or the value. */

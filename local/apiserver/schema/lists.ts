@@ -1,5 +1,5 @@
 // Sets and map lists: no item, and no key, twice.
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { duplicate, invalidValue } from "../field-errors.ts";
 import { fieldSchema, isObject, type SchemaNode } from "./structural.ts";
 

@@ -1,5 +1,5 @@
 // x-kubernetes-validations: CEL rules of a schema, run over an object and what it was before.
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { invalidValue } from "../field-errors.ts";
 import { namesIn } from "../cel/names.ts";
 import type { Budget } from "../cel/compiled.ts";

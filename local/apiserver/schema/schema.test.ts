@@ -1,7 +1,7 @@
 // What a CRD's schema does to objects: pruning, defaults, faults in the real server's words, rules.
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { JsonSchema } from "../contract.ts";
+import type { JsonSchema } from "../types.ts";
 import { compileSchema } from "./compile.ts";
 
 function schemaOf(spec: JsonSchema, more: JsonSchema = {}): JsonSchema {

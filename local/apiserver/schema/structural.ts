@@ -1,5 +1,5 @@
 // A CRD's OpenAPI schema, read once into the shape that pruning, defaulting and validation walk.
-import type { JsonSchema } from "../contract.ts";
+import type { JsonSchema } from "../types.ts";
 
 /** One `x-kubernetes-validations` entry. */
 export interface ValidationRule {

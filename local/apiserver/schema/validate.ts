@@ -1,5 +1,5 @@
 // Validation of a value by its schema: types, bounds, formats, junctors, embedded objects. CEL rules are in rules.ts, list keys in lists.ts.
-import type { FieldError } from "../contract.ts";
+import type { FieldError } from "../types.ts";
 import { notSupported, required } from "../field-errors.ts";
 import { matches } from "../cel/functions/strings.ts";
 import { noOld, oldField, oldItems, unchanged, type Old } from "./correlate.ts";

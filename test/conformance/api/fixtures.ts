@@ -4,7 +4,7 @@ import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
 import { Stack } from "../../../crds/stack/stack.ts";
-import { systemObject } from "../../../crds/system-object.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 
 export function fixtures(): KubeObject[] {

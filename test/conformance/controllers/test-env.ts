@@ -10,7 +10,7 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { Space } from "../../../crds/space/space.ts";
-import { systemObject } from "../../../crds/system-object.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { requestKind } from "../../../kube/client/request-kind.ts";

@@ -2,7 +2,11 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
 import { runLeaderWork } from "../../../kube/lease/leader-work.ts";
-import { enforcementController, startReporting, type ReportLocation } from "../../../kube/lease/enforcement.ts";
+import {
+  enforcementController,
+  startReporting,
+  type ReportLocation,
+} from "../../../kube/lease/replica-acknowledgement.ts";
 import { joinMembership, type Membership } from "../../../kube/lease/membership.ts";
 import { createReadiness, type Readiness } from "../../../kube/server/readiness.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";

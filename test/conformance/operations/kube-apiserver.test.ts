@@ -23,7 +23,7 @@ import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Replica } from "../../../crds/replica/replica.ts";
-import { systemObject } from "../../../crds/system-object.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { OPERATIONS, type Operation } from "../../../platform/operations/operations.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";

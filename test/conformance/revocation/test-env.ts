@@ -8,7 +8,7 @@ import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "../../../crds/groups.ts";
 import { Replica } from "../../../crds/replica/replica.ts";
-import { systemObject } from "../../../crds/system-object.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
 import { ClusterRole, ClusterRoleBinding, RoleBinding } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";

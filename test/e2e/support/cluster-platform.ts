@@ -13,7 +13,7 @@ import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
-import { systemObject } from "../../../crds/system-object.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { eventually } from "./eventually.ts";

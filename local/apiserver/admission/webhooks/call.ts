@@ -2,7 +2,7 @@
 import { LRUCache } from "lru-cache";
 import { Agent, request as send } from "undici";
 import { badRequest } from "../../status.ts";
-import type { AdmissionRequest } from "../../contract.ts";
+import type { AdmissionRequest } from "../../types.ts";
 import { CallFault, type Hook, type Invocation } from "./hooks.ts";
 import { readAnswer, reviewOf, type Answer } from "./review.ts";
 

@@ -1,5 +1,5 @@
 // Whether a webhook configuration can be stored, in kube-apiserver's words.
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { duplicate, invalidValue, notSupported, required } from "../../field-errors.ts";
 import { label1035Name, qualifiedName, subdomainName } from "../../registry/names.ts";
 import { selectorRules } from "../../builtin/rules/selector.ts";

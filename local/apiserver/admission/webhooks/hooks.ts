@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../../../kube/api/object.ts";
 import { compileExpression, defaultSteps, type Program } from "../../cel/program.ts";
 import { BudgetError, CelError } from "../../cel/values.ts";
-import type { AdmissionRequest, Authorize, ResourceReader } from "../../contract.ts";
+import type { AdmissionRequest, Authorize, ResourceReader } from "../../types.ts";
 import { forbidden, type StatusError } from "../../status.ts";
 import { admissionGroup, wantedVersion } from "../match.ts";
 import { conditionsHold } from "../policy.ts";

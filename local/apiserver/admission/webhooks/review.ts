@@ -1,7 +1,7 @@
 // AdmissionReview (v1): what a webhook is asked, and what its answer means.
 import type { KubeObject } from "../../../../kube/api/object.ts";
 import { isMap } from "../../apply/values.ts";
-import type { AdmissionRequest, StatusBody } from "../../contract.ts";
+import type { AdmissionRequest, StatusBody } from "../../types.ts";
 import { StatusError } from "../../status.ts";
 
 const API_VERSION = "admission.k8s.io/v1";

@@ -1,7 +1,7 @@
 // Admission by webhooks: mutating ones one after the other, validating ones all at once.
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../../kube/api/object.ts";
-import type { AdmissionRequest, Authorize, ResourceReader, WebhookAdmission } from "../../contract.ts";
+import type { AdmissionRequest, Authorize, ResourceReader, WebhookAdmission } from "../../types.ts";
 import { jsonPatch } from "../../patch/json-patch.ts";
 import { internal, StatusError } from "../../status.ts";
 import { isExempt } from "../match.ts";

@@ -1,6 +1,6 @@
 // One container of a pod: its image, environment, ports, probes and mounts.
 import { isMap, type JsonMap } from "../../apply/values.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { duplicate, forbiddenField, invalidValue, notFoundValue, notSupported, required } from "../../field-errors.ts";
 import { labelName, subdomainName } from "../../registry/names.ts";
 import {

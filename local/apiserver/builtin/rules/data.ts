@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../../kube/api/object.ts";
 import { isMap } from "../../apply/values.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../../field-errors.ts";
 import { mapOf, named, type Rule, textOf } from "./rule.ts";
 

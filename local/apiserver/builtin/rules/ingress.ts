@@ -1,7 +1,7 @@
 // Ingress: hosts, paths and what stands behind them.
 import { isIP } from "node:net";
 import { isMap, type JsonMap } from "../../apply/values.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { invalidValue, notSupported, required } from "../../field-errors.ts";
 import { label1035Name, pathSegmentName, subdomainName } from "../../registry/names.ts";
 import { listOf, mapOf, named, portName, portNumber, type Rule, textOf } from "./rule.ts";

@@ -1,7 +1,7 @@
 // What load balancers report in the status of a Service or an Ingress: addresses and names.
 import { isIP } from "node:net";
 import type { JsonMap } from "../../apply/values.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../../field-errors.ts";
 import { subdomainName } from "../../registry/names.ts";
 import { listOf, mapOf, named, type Rule, textOf } from "./rule.ts";

@@ -1,5 +1,5 @@
 // Namespace: who wants to be heard before it goes.
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { invalidValue } from "../../field-errors.ts";
 import { qualifiedName } from "../../registry/names.ts";
 import { mapOf, named, type Rule, textOf } from "./rule.ts";

@@ -1,6 +1,6 @@
 // The template of pods: containers, volumes, and what names something else. Resources, security contexts, scheduling and the rest are not judged: nothing here runs pods.
 import type { JsonMap } from "../../apply/values.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { forbiddenField, notSupported, required } from "../../field-errors.ts";
 import { labelName, qualifiedName, subdomainName } from "../../registry/names.ts";
 import { containerRules, type Surroundings } from "./container.ts";

@@ -3,7 +3,7 @@ import { checkPolicy } from "../../admission/check.ts";
 import type { PolicySpec, ResourceRule } from "../../admission/types.ts";
 import { checkRule } from "../../admission/webhooks/check.ts";
 import { isMap, type JsonMap } from "../../apply/values.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from "../../field-errors.ts";
 import { listOf, mapOf, type Rule, textOf } from "./rule.ts";
 import { selectorRules } from "./selector.ts";

@@ -1,7 +1,7 @@
 // Roles and bindings.
 import { isDeepStrictEqual } from "node:util";
 import { isMap, type JsonMap } from "../../apply/values.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { invalidValue, notSupported, required } from "../../field-errors.ts";
 import { pathSegmentName, subdomainName } from "../../registry/names.ts";
 import { listOf, mapOf, named, type Rule, textOf } from "./rule.ts";

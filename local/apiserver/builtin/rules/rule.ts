@@ -1,7 +1,7 @@
 // A rule of a built-in kind, and what several of them are made of: reading untyped parts, ports, texts with a form.
 import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { KubeObject } from "../../../../kube/api/object.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { duplicate, invalidValue, required } from "../../field-errors.ts";
 import { labelValue, qualifiedName } from "../../registry/names.ts";
 

@@ -1,6 +1,6 @@
 // A selector of labels, wherever one stands: its labels and its expressions.
 import type { JsonMap } from "../../apply/values.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { forbiddenField, invalidValue, required } from "../../field-errors.ts";
 import { labelValue, qualifiedName } from "../../registry/names.ts";
 import { labelRules, listOf, mapOf, named, textOf } from "./rule.ts";

@@ -1,7 +1,7 @@
 // Service: ports, addresses, selectors. What is about load balancers, node ports and external addresses is left out, and whether the addresses of a list agree.
 import { isIP } from "node:net";
 import type { JsonMap } from "../../apply/values.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from "../../field-errors.ts";
 import { labelName, qualifiedName, subdomainName } from "../../registry/names.ts";
 import { labelRules, listOf, mapOf, named, portNumber, portNumberOrName, type Rule, textOf } from "./rule.ts";

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { selectorMatches } from "../../admission/match.ts";
 import { isMap, type JsonMap } from "../../apply/values.ts";
-import type { FieldError } from "../../contract.ts";
+import type { FieldError } from "../../types.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../../field-errors.ts";
 import { listOf, mapOf, notNegative, type Rule, sorted } from "./rule.ts";
 import { templateRules } from "./pod.ts";

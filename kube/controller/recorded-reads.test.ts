@@ -1,7 +1,7 @@
 // Reads by key are verified by one live read each, so that a stale cache is detected before a write.
 import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../client/client.ts";
-import { createReadSet } from "./read-set.ts";
+import { createReadSet } from "./recorded-reads.ts";
 import type { KubeObject, ObjectKey } from "../api/object.ts";
 import type { Reader } from "../cache/reader.ts";
 import { NotSynced } from "../cache/errors.ts";

@@ -7,7 +7,7 @@ import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { Namespace } from "../kube/api/builtin.ts";
 import { createClient } from "../kube/client/create-client.ts";
 import { startApiServer } from "./apiserver/server.ts";
-import { createDoOnce, type DoOnce } from "./first-start.ts";
+import { createDoOnce, type DoOnce } from "./do-once.ts";
 
 async function withServer(dir: string, work: (doOnce: DoOnce) => Promise<void>): Promise<void> {
   const tokens = new Map([["root", { name: "root", groups: ["system:masters"] }]]);

@@ -3,7 +3,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 import type { ConfigMap } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
-import { startReporting, toReport } from "./enforcement.ts";
+import { startReporting, toReport } from "./replica-acknowledgement.ts";
 import type { Membership } from "./membership.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
 import type { ObjectOf, ResourceRef } from "../api/resource-ref.ts";

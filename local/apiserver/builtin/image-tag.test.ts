@@ -1,6 +1,6 @@
 // Which tag an image has decides whether a kubelet asks for it anew each time.
 import { expect, test } from "vitest";
-import { imageTag } from "./image.ts";
+import { imageTag } from "./image-tag.ts";
 
 const digest = `sha256:${"0".repeat(64)}`;
 
