@@ -8,7 +8,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
-import { foldPath } from "../../crds/route/route-url.ts";
+import { foldHost, foldPath } from "../../crds/route/route-url.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { type CFError, notFound, unprocessable } from "../http/errors.ts";
@@ -129,7 +129,7 @@ function checkOverlap(session: Session, name: string, namespace: string): void {
   const isRoute = cache
     .store(Domain)
     .byIndex("name", rest.join("."))
-    .some((parent) => listRoutesIn(session, parent, true).some(({ spec }) => spec.host === host));
+    .some((parent) => listRoutesIn(session, parent, true).some(({ spec }) => foldHost(spec.host) === host));
   if (isRoute)
     throw unprocessable(`The domain name "${name}" cannot be created because "${name}" is already reserved by a route`);
 }
@@ -231,7 +231,7 @@ export const domainEndpoints: readonly Endpoint[] = [
       const port = Number(query.port ?? 0);
       const matching = listRoutesIn(session, domain, true).some(
         ({ spec }) =>
-          spec.host === (query.host ?? "").toLowerCase() &&
+          foldHost(spec.host) === foldHost(query.host ?? "") &&
           foldPath(spec.path) === foldPath(query.path ?? "") &&
           spec.port === port,
       );

@@ -4,7 +4,7 @@ import { defaultHost, parseRoute, randomHost, splitHost } from "./route-address.
 
 test.each<[string, object | undefined]>([
   ["a.example", { hostname: "a.example", path: "", port: 0 }],
-  ["https://A.Example/", { hostname: "a.example", path: "", port: 0 }],
+  ["https://A.Example/", { hostname: "A.Example", path: "", port: 0 }],
   ["a.example/B/c", { hostname: "a.example", path: "/B/c", port: 0 }],
   ["tcp://a.example:1024", { hostname: "a.example", path: "", port: 1024 }],
   ["*.a.example", { hostname: "*.a.example", path: "", port: 0 }],
@@ -18,6 +18,8 @@ test.each<[string, object | undefined]>([
 test.each<[string, object | undefined]>([
   ["a.example", { host: "", domain: "a.example" }],
   ["x.a.example", { host: "x", domain: "a.example" }],
+  ["MyApp.A.Example", { host: "MyApp", domain: "a.example" }],
+  ["A.Example", { host: "", domain: "a.example" }],
   ["x.y.a.example", undefined],
   ["*.a.example", { host: "*", domain: "a.example" }],
   ["b.a.example", { host: "", domain: "b.a.example" }],
@@ -27,8 +29,9 @@ test.each<[string, object | undefined]>([
 });
 
 test.each([
-  ["My App", "my-app"],
+  ["My App", "My-App"],
   ["a_b", "a-b"],
+  ["MyApp", "MyApp"],
   ["x".repeat(63), "x".repeat(63)],
   ["x".repeat(64), undefined],
   ["日本", undefined],

@@ -10,26 +10,25 @@ export interface Address {
 /** `https://host.domain:1024/path` and less. */
 export function parseRoute(text: string): Address | undefined {
   const [, hostname, port, path = ""] = /^(?:[a-z]+:\/\/)?([^/:?#\s]+)(?::(\d{1,5}))?(\/[^?#\s]*)?$/i.exec(text) ?? [];
-  return hostname === undefined
-    ? undefined
-    : { hostname: hostname.toLowerCase(), path: path === "/" ? "" : path, port: Number(port ?? 0) };
+  return hostname === undefined ? undefined : { hostname, path: path === "/" ? "" : path, port: Number(port ?? 0) };
 }
 
-/** Splits a hostname by the domains there are: the whole of it as a domain first, then what follows its first label. */
+/** Splits a hostname by the domains there are: the whole of it as a domain first, then what follows its first label. The host keeps its case, the domain has none. */
 export function splitHost(
   hostname: string,
   isDomain: (name: string) => boolean,
 ): { host: string; domain: string } | undefined {
-  if (!hostname.startsWith("*") && isDomain(hostname)) return { host: "", domain: hostname };
+  const whole = hostname.toLowerCase();
+  if (!hostname.startsWith("*") && isDomain(whole)) return { host: "", domain: whole };
   const dot = hostname.indexOf(".");
-  const domain = hostname.slice(dot + 1);
+  const domain = hostname.slice(dot + 1).toLowerCase();
   return dot > 0 && isDomain(domain) ? { host: hostname.slice(0, dot), domain } : undefined;
 }
 
-/** The host of an app's default route: its name, where that is one. */
+/** The host of an app's default route: its name in the same case, where that is one. */
 export function defaultHost(name: string): string | undefined {
-  const host = name.toLowerCase().replaceAll("_", "-").replaceAll(" ", "-");
-  return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(host) ? host : undefined;
+  const host = name.replaceAll("_", "-").replaceAll(" ", "-");
+  return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/i.test(host) ? host : undefined;
 }
 
 const ADJECTIVES = [

@@ -4,7 +4,7 @@ import { Domain } from "../../crds/domain/domain.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
-import { foldPath, routeURL } from "../../crds/route/route-url.ts";
+import { foldHost, foldPath, routeURL } from "../../crds/route/route-url.ts";
 import { unprocessable } from "../http/errors.ts";
 import { appKey } from "../cf/app-children.ts";
 import { domainOf, isUsableBy } from "../cf/domains.ts";
@@ -93,7 +93,7 @@ async function mapRoute(session: Session, app: App, wanted: DesiredRoute): Promi
 
 function findRoute(session: Session, app: App, { host, domain, path, port }: DesiredRoute): Route | undefined {
   const same = (route: Route): boolean =>
-    route.spec.host === host &&
+    foldHost(route.spec.host) === foldHost(host) &&
     route.spec.port === port &&
     foldPath(route.spec.path) === foldPath(path) &&
     domainOf(session.cache, route)?.metadata.uid === domain.metadata.uid;

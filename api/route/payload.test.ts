@@ -64,3 +64,7 @@ test.each<[object, boolean]>([
 ])("%j: %s", (fields, accepted) => {
   expect(createRouteBody.safeParse({ ...fields, relationships }).success).toBe(accepted);
 });
+
+test("a host keeps the case it was given", () => {
+  expect(createRouteBody.parse({ host: "MyApp", relationships }).host).toBe("MyApp");
+});

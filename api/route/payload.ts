@@ -9,8 +9,7 @@ import { csv, csvIntegers, include, listQuery } from "../http/query.ts";
 const host = z
   .string()
   .max(63, "is too long (maximum is 63 characters)")
-  .regex(/^(|\*|[\w-]+)$/, 'must be either "*" or contain only alphanumeric characters, "_", or "-"')
-  .transform((text) => text.toLowerCase());
+  .regex(/^(|\*|[\w-]+)$/, 'must be either "*" or contain only alphanumeric characters, "_", or "-"');
 const routePath = z
   .string()
   .max(128, "is too long (maximum is 128 characters)")

@@ -7,6 +7,7 @@ import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Route } from "../../crds/route/route.ts";
+import { foldHost } from "../../crds/route/route-url.ts";
 import { Space } from "../../crds/space/space.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
@@ -54,7 +55,7 @@ function listReply(request: ListRequest, app?: App): Reply {
 }
 
 function filterOf({ session, query }: ListRequest): (route: Route) => boolean {
-  const hosts = query.hosts?.map((host) => host.toLowerCase());
+  const hosts = query.hosts?.map(foldHost);
   const apps = query.app_guids?.flatMap((guid) => session.find(App, guid) ?? []);
   const domains = query.domain_guids?.flatMap((guid) => session.find(Domain, guid)?.metadata.uid ?? []);
   const reaches = (route: Route): boolean =>
@@ -65,7 +66,7 @@ function filterOf({ session, query }: ListRequest): (route: Route) => boolean {
         route.spec.destinations.some((one) => one.app === app.metadata.name),
     );
   return (route) =>
-    isOneOf(hosts, route.spec.host) &&
+    isOneOf(hosts, foldHost(route.spec.host)) &&
     isOneOf(query.paths, route.spec.path) &&
     (!query.ports || query.ports.includes(route.spec.port)) &&
     (!domains || domains.includes(domainOf(session.cache, route)?.metadata.uid ?? "")) &&

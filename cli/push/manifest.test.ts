@@ -112,6 +112,7 @@ describe("render", () => {
     ["www.example.org/path", { host: "www", path: "/path", domainRef: { name: "example.org" } }],
     ["x.apps.example.org", { host: "x", domainRef: { name: "apps.example.org" } }],
     ["example.org", { domainRef: { name: "example.org" } }],
+    ["MyApp.Apps.Example.org", { host: "MyApp", domainRef: { name: "apps.example.org" } }],
   ])("route %s is split by the longest domain", (route, spec) => {
     expect(renderApp({ name: "a", routes: [{ route }] }, places).at(-1)?.spec).toMatchObject(spec);
   });

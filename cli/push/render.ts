@@ -134,11 +134,12 @@ function routesOf(
 /** The longest domain that ends the address is its domain. */
 function toRoute(address: string, app: string, domains: readonly string[]): Rendered {
   const [hostname = "", ...segments] = address.replace(/^https?:\/\//, "").split("/");
+  const folded = hostname.toLowerCase();
   const domain =
     [...domains]
       .sort((one, other) => other.length - one.length)
-      .find((name) => hostname === name || hostname.endsWith(`.${name}`)) ?? hostname;
-  const host = hostname === domain ? "" : hostname.slice(0, -domain.length - 1);
+      .find((name) => folded === name || folded.endsWith(`.${name}`)) ?? folded;
+  const host = folded === domain ? "" : hostname.slice(0, -domain.length - 1);
   const rest = segments.join("/");
   const path = rest ? `/${rest}` : "";
   const spec: SpecInput<typeof Route> = {

@@ -86,14 +86,14 @@ function addRoute(
   { put }: World,
   org: string,
   at: number,
-  { ref = "apps", domain = "apps.example" } = {},
+  { ref = "apps", domain = "apps.example", host = "shop" } = {},
 ): { route: Route; claim: Claim } {
   const name = `r${at}`;
   const namespace = `${org}-dev`;
   const one = put(
     Route,
     makeObject(Route, name, {
-      spec: { host: "shop", path: `/${at}`, domainRef: { name: ref } },
+      spec: { host, path: `/${at}`, domainRef: { name: ref } },
       metadata: { namespace, uid: `${namespace}/${name}` },
     }),
   );
@@ -212,6 +212,13 @@ describe("who is woken", () => {
       ["acme-dev/r1", "other-dev/root"],
       ["acme-dev/r1", "other-dev/root"],
     ]);
+  });
+
+  test("by a claim on its host in another case", () => {
+    const world = startAcme();
+    const { claim } = addRoute(world, "acme", 1);
+    addRoute(world, "other", 2, { host: "Shop" });
+    expect(woken(world, Claim, claim)).toEqual(["acme-dev/r1", "other-dev/r2"]);
   });
 
   test("by a claim while Domains of some org are still to be listed: those who are known", () => {

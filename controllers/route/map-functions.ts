@@ -11,6 +11,7 @@ import {
   findClaimedHost,
 } from "../../crds/route/route-host.ts";
 import { Route } from "../../crds/route/route.ts";
+import { foldHost } from "../../crds/route/route-url.ts";
 import type { MapResult } from "../../kube/controller/controller.ts";
 import type { ObjectKey } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
@@ -27,7 +28,7 @@ export const HOST_INDEX = "controllers/host";
 
 /** The host and the object name of its domain: what that means in each place, an index function cannot see. */
 export function toHostIndexKey({ host, domainRef }: Pick<Route["spec"], "host" | "domainRef">): string {
-  return `${host} ${domainRef.name}`;
+  return `${foldHost(host)} ${domainRef.name}`;
 }
 
 /** As `wantedHost`, of the whole address, for `CLAIM_INDEX`. */

@@ -1,9 +1,10 @@
 // What a RouteBinding holds, and what a missing app does to it.
 import { describe, expect, test } from "vitest";
-import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, tenancy } from "../shared/fixtures.ts";
+import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, makeObject, tenancy } from "../shared/fixtures.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import { newClaim, routeName } from "../../crds/claim/rules.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { planDestinations, planDomainNameTaken, planHostConflict, planRoute, type Target } from "./plan.ts";
 
 const destination = { app: "shop", process: "web", port: 0, protocol: "http1" } as const;
@@ -24,7 +25,7 @@ const running = aRevision(1, {
     },
   ],
 });
-const plan = (targets: Target[], spec: object = {}): ReturnType<typeof planRoute> =>
+const plan = (targets: Target[], spec: object = {}, binding?: RouteBinding): ReturnType<typeof planRoute> =>
   planRoute({
     route: aRoute(spec),
     guid: "route-guid",
@@ -32,7 +33,7 @@ const plan = (targets: Target[], spec: object = {}): ReturnType<typeof planRoute
     tenancy,
     class: "router",
     targets,
-    binding: undefined,
+    binding,
   });
 
 describe("destinations", () => {
@@ -106,9 +107,26 @@ describe("the binding", () => {
 
   test.each([
     [{ host: "" }, "apps.example"],
+    [{ host: "MyApp", path: "/Cart" }, "MyApp.apps.example/Cart"],
     [{ host: "*" }, "*.apps.example"],
     [{ host: "", port: 1234 }, "apps.example:1234"],
   ])("the URL of %o is %s", (spec, url) => expect(plan([], spec).status).toEqual({ url }));
+
+  test("has the hostname in lower case, whatever case the Route shows", () =>
+    expect(plan([], { host: "MyApp" }).children).toMatchObject([{ spec: { hostname: "myapp.apps.example" } }]));
+
+  test("stays where it is for a host with capitals", () => {
+    const binding = makeObject(RouteBinding, "b", {
+      spec: {
+        class: "router",
+        routeGUID: "route-guid",
+        space: tenancy.space,
+        org: tenancy.org,
+        hostname: "myapp.apps.example",
+      },
+    });
+    expect(plan([], { host: "MyApp" }, binding).ready).toBeUndefined();
+  });
 });
 
 test("a domain that lost its name serves nothing, and the condition says so", () => {

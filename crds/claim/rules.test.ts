@@ -15,6 +15,9 @@ describe("the address of a route", () => {
     ["with several", { path: "/cart//" }],
   ])("is the same %s", (_what, spec) => expect(named(spec)).toBe(named({ path: "/cart" })));
 
+  test("is the same with the host in another case", () =>
+    expect(named({ host: "Shop" })).toBe(named({ host: "shop" })));
+
   test("is that of all paths when it is slashes only", () => expect(named({ path: "//" })).toBe(named({ path: "" })));
 
   test.each<[string, object, string?]>([

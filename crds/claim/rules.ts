@@ -7,7 +7,7 @@ import { SYSTEM_NAMESPACE, GROUP } from "../groups.ts";
 import { displayNameOf, foldName } from "../object-names.ts";
 import type { Org } from "../org/org.ts";
 import type { Route } from "../route/route.ts";
-import { foldPath } from "../route/route-url.ts";
+import { foldHost, foldPath } from "../route/route-url.ts";
 import type { Space } from "../space/space.ts";
 import type { Claim } from "./claim.ts";
 
@@ -49,7 +49,7 @@ export function domainName(domain: Pick<Domain, "spec">): ClaimedName {
 /** Routes are unique on the platform by domain, host, port and path. `domain` is the domain's own name: its object name differs between orgs. */
 export function routeName(route: Pick<Route, "spec">, domain: string): ClaimedName {
   const { host, path, port } = route.spec;
-  return { scope: `route/${foldName(domain)}`, claimed: `${foldName(host)}:${port}${foldPath(path)}` };
+  return { scope: `route/${foldName(domain)}`, claimed: `${foldHost(host)}:${port}${foldPath(path)}` };
 }
 
 /** The object name of a claim: a digest of what is claimed. */

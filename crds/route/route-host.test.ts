@@ -38,6 +38,7 @@ describe("the host of a claim", () => {
   test.each<[string, Claim]>([
     ["without a path", claim(1, "a")],
     ["with one", claim(1, "a", { path: "/x" })],
+    ["in another case", claim(1, "a", { host: "Shop", path: "/x" })],
     ["with a colon in it", claim(1, "a", { path: "/x:0/y" })],
   ])("is that of its route %s", (_what, one) =>
     expect(indexClaimByHost(one)).toEqual([toHostKey({ host: "shop", domain: "apps.example" })]),

@@ -36,9 +36,11 @@ export const Route = defineResource({
       host: z
         .string()
         .max(63)
-        .regex(/^(|\*|[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)$/)
+        .regex(/^(|\*|[A-Za-z0-9_]([-A-Za-z0-9_]*[A-Za-z0-9_])?)$/)
         .default("")
-        .describe("Left-most label; * for a wildcard; empty for the domain itself."),
+        .describe(
+          "Left-most label, shown in the case given here and compared without case; * for a wildcard; empty for the domain itself.",
+        ),
       path: z
         .string()
         .max(128)

@@ -109,9 +109,11 @@ describe("apply", () => {
     await apply("applications: [{ name: full, no-route: true, routes: [{ route: never.apps.example }] }]");
     expect(await urlsOf("full")).toEqual([]);
     await apply("applications: [{ name: Dotted_App, default-route: true }]");
-    expect(await urlsOf("Dotted_App")).toEqual(["dotted-app.apps.example"]);
+    expect(await urlsOf("Dotted_App")).toEqual(["Dotted-App.apps.example"]);
+    await apply("applications: [{ name: Dotted_App, routes: [{ route: dotted-app.Apps.example }] }]");
+    expect(await urlsOf("Dotted_App")).toEqual(["Dotted-App.apps.example"]);
     await apply("applications: [{ name: Dotted_App, random-route: true }, { name: lucky, random_route: true }]");
-    expect(await urlsOf("Dotted_App")).toEqual(["dotted-app.apps.example"]);
+    expect(await urlsOf("Dotted_App")).toEqual(["Dotted-App.apps.example"]);
     expect((await urlsOf("lucky"))[0]).toMatch(/^lucky-[a-z]+-[a-z]+-[a-z0-9]{2}\.apps\.example$/);
   });
 

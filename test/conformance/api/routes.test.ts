@@ -38,11 +38,11 @@ describe("routes", () => {
     const route = await make("Shop", { path: "/Cart" });
     expect(shapeProblems("route", route)).toEqual([]);
     expect([route.host, route.path, route.port, route.protocol, route.url, route.destinations]).toEqual([
-      "shop",
+      "Shop",
       "/Cart",
       null,
       "http",
-      "shop.apps.example/Cart",
+      "Shop.apps.example/Cart",
       [],
     ]);
     expect(await bench.read(`/v3/routes/${route.guid}`)).toEqual(route);
@@ -92,7 +92,7 @@ describe("routes", () => {
     expect(fault(await create("TAKEN"))).toEqual([
       422,
       "CF-UnprocessableEntity",
-      "Route already exists with host 'taken' for domain 'apps.example'.",
+      "Route already exists with host 'TAKEN' for domain 'apps.example'.",
     ]);
     expect(fault(await create("taken", { in: other }))[2]).toMatch(/^Route already exists/);
     expect((await create("taken", { path: "/x" })).status).toBe(201);
@@ -105,6 +105,16 @@ describe("routes", () => {
     await make("host", { at: privateDomain });
     expect((await create("host", { at: privateDomain, path: "/y", in: other })).status).toBe(201);
     expect((await create("", { at: privateDomain })).status).toBe(201);
+  });
+
+  test("a host is shown in the case it was given, and compared without", async () => {
+    const route = await make("MyApp");
+    expect([route.host, route.url]).toEqual(["MyApp", "MyApp.apps.example"]);
+    expect(fault(await create("myapp")).slice(0, 2)).toEqual([422, "CF-UnprocessableEntity"]);
+    expect(fault(await create("MYAPP", { path: "/x", in: other }))[2]).toMatch(/in another space/);
+    expect(await bench.column("/v3/routes?hosts=myapp", "guid")).toEqual([route.guid]);
+    const reserved = await bench.read(`/v3/domains/${domain.guid}/route_reservations?host=myapp`);
+    expect(reserved.matching_route).toBe(true);
   });
 
   test("a host of a shared domain is another space's to take as soon as the last route on it is gone", async () => {
