@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { AuthorizationMode } from "../api/access/access-reviewer.ts";
 import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
-import type { ReflectorTiming } from "../kube/cache/reflector.ts";
+import type { ReflectorTiming } from "../kube/cache/reflector-timing.ts";
 import type { RequestRecord } from "../kube/client/client.ts";
 import type { ClusterAccess } from "../kube/client/create-client.ts";
 import type { TLSKeyPair } from "./http/http-server.ts";

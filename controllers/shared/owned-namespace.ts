@@ -1,6 +1,6 @@
-// Namespaces of orgs and spaces: their names, their labels, their end. A namespace is never a pruned child: it goes only by name, here.
+// Namespaces of orgs and spaces: their labels and their end. Their names are planned in crds/namespace-name.ts. A namespace is never a pruned child: it goes only by name, here.
 import { LABELS } from "../../crds/labels.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { planNamespaceName, withUidSuffix } from "../../crds/namespace-name.ts";
 import { backoffDelay } from "../../kube/client/backoff.ts";
 import { createSleeper } from "../../kube/client/sleeper.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
@@ -12,9 +12,6 @@ import { deleteAll } from "./history-limits.ts";
 
 export type NamespaceObject = ObjectOf<typeof Namespace>;
 
-/** Longest part of a namespace's name that comes from one object's name. */
-const MAX_PART_LENGTH = 24;
-
 /** For what has no other chance, while the server does not answer. */
 const OWNER_CHECK_BACKOFF = { minMs: 1000, maxMs: 30_000, jitter: 0 };
 
@@ -22,32 +19,6 @@ const OWNER_CHECK_BACKOFF = { minMs: 1000, maxMs: 30_000, jitter: 0 };
 export interface NamespaceMetadata {
   labels: Readonly<Record<string, string | undefined>>;
   annotations: Readonly<Record<string, string | undefined>>;
-}
-
-/** Namespaces that nobody gets from us. */
-export function isReservedNamespace(name: string): boolean {
-  return name === "default" || name === SYSTEM_NAMESPACE || /^(kube|cupola)(-|$)/.test(name);
-}
-
-/**
- * The namespace of an object with this uid: the one that carries its uid, else a new name from the parts. Five characters of the
- * uid are added when a part was cut, the name is reserved, or `isForeign` says that somebody else has it.
- */
-export function planNamespaceName(
-  uid: string,
-  parts: readonly string[],
-  owned: readonly NamespaceObject[],
-  isForeign: (name: string) => boolean,
-): string {
-  const own = owned.map((namespace) => namespace.metadata.name).toSorted()[0];
-  if (own !== undefined) return own;
-  const base = parts.map((part) => part.slice(0, MAX_PART_LENGTH).replace(/-+$/, "")).join("-");
-  const isUncut = parts.every((part) => part.length <= MAX_PART_LENGTH);
-  return isUncut && !isReservedNamespace(base) && !isForeign(base) ? base : withUidSuffix(base, uid);
-}
-
-function withUidSuffix(base: string, uid: string): string {
-  return `${base}-${uid.replaceAll("-", "").slice(0, 5)}`;
 }
 
 /** Who has a namespace: an Org or a Space. */

@@ -1,4 +1,5 @@
 // What a Space leads to: labels of its namespace, consent to adopt one, and the rights of those inside. Pure.
+import { isReservedNamespace } from "../../crds/namespace-name.ts";
 import { GROUP } from "../../crds/groups.ts";
 import { guidOf, isGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
@@ -9,7 +10,7 @@ import type { Space } from "../../crds/space/space.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { Stalled } from "../../kube/controller/controller.ts";
 import { listSubjects, planRoleBindings, planRoleGrant, type RoleBindingObject } from "../shared/role-bindings.ts";
-import { isReservedNamespace, type NamespaceMetadata, type NamespaceObject } from "../shared/owned-namespace.ts";
+import type { NamespaceMetadata, NamespaceObject } from "../shared/owned-namespace.ts";
 
 /** `name` is the one in force, as is that of an Org with a status. */
 export function planSpaceNamespace(

@@ -4,7 +4,8 @@ import type { KubeObject } from "../api/object.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import type { KubeClient } from "../client/client.ts";
 import type { IndexFunction, ParkReason, WatchState } from "./reader.ts";
-import type { ReflectorTiming, WatchErrorAction } from "./reflector.ts";
+import type { WatchErrorAction } from "./reflector.ts";
+import type { ReflectorTiming } from "./reflector-timing.ts";
 import type { NamespaceScope } from "./scoped/watched-namespaces.ts";
 
 export interface InformersOptions {

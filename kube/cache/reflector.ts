@@ -1,7 +1,7 @@
 // Keeps one store equal to the API server: list, then watch, forever. It survives every failure, and lost access never deletes.
 import type { Logger } from "pino";
 import { canListAndWatch } from "../rbac/self-access-review.ts";
-import { type Backoff, backoffDelay } from "../client/backoff.ts";
+import { backoffDelay } from "../client/backoff.ts";
 import { createSleeper } from "../client/sleeper.ts";
 import type { KubeClient, WatchEvent } from "../client/client.ts";
 import { isForbidden, isGone, isNotFound, isUnauthorized, isUnreachable, KubeError } from "../client/errors.ts";
@@ -9,30 +9,7 @@ import type { KubeObject } from "../api/object.ts";
 import type { ParkReason } from "./reader.ts";
 import { resourceId } from "../api/resource-ref.ts";
 import type { ReflectorStore } from "./reflector-store.ts";
-
-export interface ReflectorTiming {
-  /** After consecutive failures. */
-  backoff: Backoff;
-  /** This long without a failure resets the count of consecutive failures. */
-  healthyMs: number;
-  /** Between attempts to resume a parked watch. */
-  parked: Backoff;
-  /** Bounds of a watch's lifetime in seconds, chosen at random. Opening a watch checks RBAC, so this bounds revocation. */
-  watchSeconds: readonly [number, number];
-  /** A watch that ends sooner counts as a failure. */
-  shortWatchMs: number;
-  /** Silence after the watch's timeout that marks the peer dead. */
-  graceMs: number;
-}
-
-const REFLECTOR_TIMING: ReflectorTiming = {
-  backoff: { minMs: 800, maxMs: 30_000, jitter: 1 },
-  healthyMs: 120_000,
-  parked: { minMs: 5_000, maxMs: 30_000, jitter: 1 },
-  watchSeconds: [300, 600],
-  shortWatchMs: 1_000,
-  graceMs: 30_000,
-};
+import { REFLECTOR_TIMING, type ReflectorTiming } from "./reflector-timing.ts";
 
 /** Reaction to a failed list or watch: retry later, park (readers throw), or stop this watch for good. */
 export type WatchErrorAction = "retry" | "park" | "stop";
