@@ -151,6 +151,21 @@ describe("documents", () => {
     expect(markdown.flatMap((path) => brokenLinks(path, readText(path)))).toEqual([]);
   });
 
+  test("docs/ARCHITECTURE.md names every folder, but for those of one kind, class or noun", () => {
+    const rows = readText("docs/ARCHITECTURE.md").split("\n");
+    const isNamed = (folder: string): boolean => {
+      const [top = "", name = ""] = folder.split("/");
+      const ofTop = rows.find((row) => row.startsWith(`| \`${top}/\` |`)) ?? "";
+      return rows.some((row) => row.startsWith(`| \`${folder}/\` |`)) || ofTop.includes(`\`${name}/\``);
+    };
+    const folders = paths.flatMap((path) => {
+      const [top = "", name = "", file] = path.split("/");
+      return file === undefined ? [top] : [top, `${top}/${name}`];
+    });
+    const ofOneKind = (folder: string): boolean => isKindFolder(folder) || /^(crds|cli)\/./.test(folder);
+    expect([...new Set(folders)].filter((folder) => !ofOneKind(folder) && !isNamed(folder)).sort()).toEqual([]);
+  });
+
   test("each decision record has a number of its own and a status; a superseded one links on", () => {
     const records = listFiles("docs/adr/*.md").filter((path) => /\/\d/.test(path));
     const numbers = records.map(
