@@ -1,4 +1,4 @@
-// Every admission policy: they hold inside the API server, at every door, with every process of ours down.
+// All admission policies. The API server enforces them for every client, even while no process of the platform runs.
 import type { KubeObject } from "../kube/api/object.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { featureFlagPolicies } from "./feature-flag/policies.ts";
@@ -30,7 +30,7 @@ export function listAdmissionPolicies(): KubeObject[] {
   ].flatMap(toPolicyObjects);
 }
 
-/** Who made an org becomes its manager, so nobody says that another did. Only the platform changes it later. */
+/** The creator of an org becomes its manager, so a caller may only name itself. Only the platform changes the annotation later. */
 function creatorPolicy(): AdmissionPolicy {
   const by = (object: string): string =>
     `(has(${object}.metadata.annotations) && '${ANNOTATIONS.createdBy}' in ${object}.metadata.annotations ? ${object}.metadata.annotations['${ANNOTATIONS.createdBy}'] : '')`;
@@ -49,8 +49,8 @@ function creatorPolicy(): AdmissionPolicy {
 }
 
 /**
- * A GUID stays as it is, there or not there. Given late it would be that of an object in another namespace, which an older one takes for itself
- * (guid.ts). Only the platform, which holds every right on claims, gives one and repairs a duplicate.
+ * A GUID label is never added, changed or removed by users: an older object that adds one later could take over the GUID of an object in another
+ * namespace (guid.ts). Only the platform, which may create claims, sets GUIDs and repairs duplicates.
  */
 function guidPolicy(): AdmissionPolicy {
   const key = `'${STABLE_LABELS.guid}'`;
@@ -70,15 +70,15 @@ function guidPolicy(): AdmissionPolicy {
 }
 
 /**
- * What decides when an object goes is for those who may delete it: the garbage collector deletes for whoever writes an owner that is not there, and without our
- * finalizer a deletion leaves behind what the object stands for.
+ * Owners and finalizers decide when an object goes, so changing them needs the permission to delete it: the garbage collector deletes an object whose owner
+ * does not exist, and without our finalizer a deletion leaves the object's resources behind.
  */
 function deletionPolicy(): AdmissionPolicy {
   const listOf = (field: string, object: string): string =>
     `(has(${object}.metadata.${field}) ? ${object}.metadata.${field} : [])`;
   const owners = (object: string): string => listOf("ownerReferences", object);
   const keptFinalizers = `${listOf("finalizers", "oldObject")}.all(name, !name.startsWith('${GROUP}/') || name in ${listOf("finalizers", "object")})`;
-  // One expression for all kinds; those of the cluster have no namespace.
+  // One expression for all kinds; cluster-scoped kinds have no namespace.
   const namespace = "has(oldObject.metadata.namespace) ? oldObject.metadata.namespace : ''";
   const mayDelete = `authorizer.group(request.resource.group).resource(request.resource.resource).namespace(${namespace}).name(oldObject.metadata.name).check('delete').allowed()`;
   return {

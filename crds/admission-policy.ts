@@ -1,4 +1,4 @@
-// The shape of an admission policy of ours, what its expressions may ask, and the two Kubernetes objects it becomes.
+// The shape of our admission policies, common expressions, and the two Kubernetes objects of each policy.
 import type { KubeObject } from "../kube/api/object.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
@@ -15,15 +15,15 @@ export interface Validation {
 
 export interface AdmissionPolicy {
   name: string;
-  /** Plurals, with subresource where one is meant. */
+  /** Plurals, with the subresource if any. */
   resources: readonly { group: string; plural: string }[];
   operations: readonly ("CREATE" | "UPDATE" | "DELETE")[];
   variables?: { name: string; expression: string }[];
   matchConditions?: { name: string; expression: string }[];
   validations: Validation[];
-  /** Act in namespaces with this label only; with `values`, only where it has one of them. */
+  /** Restricts the policy to namespaces with this label; with `values`, to those where it has one of them. */
   namespaceLabel?: { key: string; values?: readonly string[] };
-  /** The object that the policy reads as `params`. Nothing is checked while it is missing, unless `required`: then nothing passes. */
+  /** The object that the policy reads as `params`. While it is missing everything is allowed, or with `required` everything is denied. */
   params?: { apiVersion: string; kind: string; name: string; required: boolean };
 }
 
@@ -80,12 +80,11 @@ function namespaceSelector({ namespaceLabel }: AdmissionPolicy): object {
 }
 
 /**
- * kube-apiserver's price of one question to the authorizer leaves room for two in an expression; a third is refused at run time. A variable is an
- * expression of its own.
+ * kube-apiserver's CEL cost limit allows two authorizer checks per expression; a third fails at run time. A variable is an expression of its own.
  */
 export const MAX_AUTHORIZER_CHECKS = 2;
 
-/** One right of the caller, as an expression. `namespace` and `name` are expressions; without them the right on all of the cluster, or of the namespace, is meant. */
+/** A CEL check of one permission of the caller. `namespace` and `name` are expressions; without them the check is for the whole cluster or namespace. */
 export function authorizerAllows(right: {
   group: string;
   resource: string;
@@ -99,7 +98,7 @@ export function authorizerAllows(right: {
   return `authorizer.group('${group}').resource('${resource}')${narrowed}.check('${verb}').allowed()`;
 }
 
-/** The platform's identities are those that may write claims; admins are, too. */
+/** The platform's identities are those that may create claims; that includes admins. */
 export const CALLER_IS_PLATFORM = authorizerAllows({
   group: "cupola.dev",
   resource: "claims",
@@ -107,10 +106,10 @@ export const CALLER_IS_PLATFORM = authorizerAllows({
   verb: "create",
 });
 
-/** CF's admins: those with rights on every org. */
+/** CF admins: callers who may update every org. */
 export const CALLER_IS_ADMIN = authorizerAllows({ group: "cupola.dev", resource: "orgs", verb: "update" });
 
-/** Match condition: not what the cluster itself does, such as emptying a namespace that goes or collecting garbage. */
+/** Match condition: skips requests of Kubernetes itself, such as emptying a terminating namespace or garbage collection. */
 export const EXCEPT_KUBERNETES = {
   name: "not-the-cluster",
   expression:
@@ -119,13 +118,13 @@ export const EXCEPT_KUBERNETES = {
 
 const PLATFORM_CALLER = `('${PLATFORM_GROUP}' in request.userInfo.groups || 'system:serviceaccounts:${SYSTEM_NAMESPACE}' in request.userInfo.groups)`;
 
-/** Match condition: not by the platform itself. For what admins are not exempt from. */
+/** Match condition: skips requests of the platform. For policies that apply to admins. */
 export const EXCEPT_PLATFORM = { name: "not-the-platform", expression: `!${PLATFORM_CALLER}` };
 
-/** Match condition: by the platform itself. For what it is not to do, though its role would let it. */
+/** Match condition: only requests of the platform. For policies that restrict it beyond its role. */
 export const ONLY_PLATFORM = { name: "the-platform", expression: PLATFORM_CALLER };
 
-/** Group and plural of a kind; with `subresource`, of that. */
+/** Group and plural of a kind, or of its `subresource`. */
 export function toPolicyResource(
   { group, plural }: Pick<ResourceRef, "group" | "plural">,
   subresource?: string,

@@ -1,10 +1,10 @@
-// Verbs are fields: what each command of cf means on the resources. One table drives API, cup and the kubectl tests.
+// Maps cf commands to patches of resources. One table drives the API, cup and the kubectl tests.
 
-/** One verb: the cf command, the kind and the merge patch that says the same by kubectl. */
+/** A cf command, and the equivalent merge patch for kubectl. */
 export interface CommandPatch {
   cf: string;
   kind: "App" | "Process";
-  /** Merge patch of the object; `value` is the verb's argument, or an opaque new text. */
+  /** Merge patch of the object; `value` is the command's argument, or any new text. */
   patch: (value: string) => { spec: Record<string, unknown> };
 }
 
@@ -17,7 +17,7 @@ export const COMMAND_PATCHES = {
   scale: { cf: "scale -i", kind: "Process", patch: (value) => ({ spec: { instances: Number(value) } }) },
 } as const satisfies Record<string, CommandPatch>;
 
-/** Restarts one instance of a process: index to any new value. */
+/** Restarts one instance of a process; `value` is any new value. */
 export function restartInstancePatch(index: number, value: string): { spec: Record<string, unknown> } {
   return { spec: { restartInstances: { [String(index)]: value } } };
 }

@@ -1,10 +1,10 @@
-// Which characters a CF name may have: two names that look alike must be alike. One set of patterns serves the API and the CRDs.
+// The characters that a CF name may contain: names that look alike must be equal. API and CRDs share the patterns.
 import { z } from "zod";
 import { withRules, type CelRule } from "../kube/api/resource.ts";
 
 /** Control, format (zero-width, direction) and line separator characters. */
 const INVISIBLE_CATEGORIES = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}`;
-/** Letters and marks that show nothing. Both RegExp and CEL read these escapes. */
+/** Letters and marks that are invisible. Both RegExp and CEL read these escapes. */
 const INVISIBLE_LETTERS = String.raw`\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0`;
 const INVISIBLE = `[${INVISIBLE_CATEGORIES}${INVISIBLE_LETTERS}]`;
 const OUTER_BLANK = String.raw`^\p{Z}|\p{Z}$`;
@@ -16,12 +16,12 @@ const FORBIDDEN = [
 
 const checks = FORBIDDEN.map(({ pattern, message }) => ({ regexp: new RegExp(pattern, "u"), message }));
 
-/** What is wrong with the characters of a CF name, without the word "name"; undefined when nothing is. */
+/** The problem with a CF name's characters, as a predicate for "name"; undefined for a valid name. */
 export function cfNameProblem(name: string): string | undefined {
   return checks.find(({ regexp }) => regexp.test(name))?.message;
 }
 
-/** In a CEL string a backslash is written twice, but for the escapes that CEL itself reads. */
+/** A CEL string needs two backslashes, except in escapes that CEL itself reads. */
 function toCelString(pattern: string): string {
   return `'${pattern.replaceAll(String.raw`\p`, String.raw`\\p`)}'`;
 }
@@ -31,5 +31,5 @@ const rules: CelRule[] = FORBIDDEN.map(({ pattern, message }) => ({
   message: `a name ${message}`,
 }));
 
-/** A CF name in a spec. The rules hold for new names: Kubernetes does not judge an unchanged value again. */
+/** A CF name in a spec. The rules apply to new names only: Kubernetes does not validate an unchanged value again. */
 export const cfName = withRules(z.string().min(1).max(255), rules);

@@ -1,4 +1,4 @@
-// Every kind of ours, in the order in which they are created and listed.
+// All our kinds, in the order in which they are created and listed.
 import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { App } from "./app/app.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";

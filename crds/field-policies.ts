@@ -1,4 +1,4 @@
-// Fields that need a right of their own: whoever changes them, or gives them at creation, must hold it.
+// Fields that need a permission of their own, to change them or to set them at creation.
 import { toStructuralSchema, type SchemaNode } from "../kube/api/crd.ts";
 import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { FIELD_PERMISSIONS, type FieldPermission } from "./role-permissions.ts";
@@ -10,7 +10,7 @@ import {
   type Validation,
 } from "./admission-policy.ts";
 
-/** One policy for each kind with such fields. */
+/** One policy per kind that has such fields. */
 export function fieldPolicies(): AdmissionPolicy[] {
   const kinds = [...new Set(FIELD_PERMISSIONS.map((right) => right.on))];
   return kinds.map((on) => ({
@@ -36,9 +36,9 @@ function toValidation(right: FieldPermission): Validation {
   };
 }
 
-/** Rights by resourceNames are seen only when the name is given. An object that is being created may have none yet. */
+/** Permissions by resourceNames apply only to checks with a name. An object that is being created may have none yet. */
 function canUpdateSubresource(on: ResourceDefinition, subresource: string): string {
-  // A request for a cluster-scoped object has no namespace, and asking for it would be an error.
+  // A request for a cluster-scoped object has no namespace, and reading it would be an error.
   const namespace = on.namespaced ? { namespace: "request.namespace" } : {};
   return authorizerAllows({
     group: on.group,
@@ -58,7 +58,7 @@ function isSpecFieldUnchanged(field: string): string {
   return isFieldUnchanged("spec", field);
 }
 
-/** A field is the same, or absent, in both objects. `field` may be inside an optional object. */
+/** Is the field equal, or absent, in both objects? `field` may be inside an optional object. */
 function isFieldUnchanged(part: string, field: string): string {
   const has = (object: string): string => hasField(`${object}.${part}`, field);
   return `${has("object")} == ${has("oldObject")} && (!${has("object")} || object.${part}.${field} == oldObject.${part}.${field})`;
@@ -80,7 +80,7 @@ function getFieldSchema(schema: SchemaNode, field: string): SchemaNode {
   return found;
 }
 
-/** Of a kind's spec, as an expression: is the field left out, or what the schema would fill in? */
+/** CEL expression: is this field of a kind's spec absent, or equal to its default in the schema? */
 export function isDefaultValue(on: ResourceDefinition, field: string): string {
   const schema = getFieldSchema(toStructuralSchema(on.spec, "spec"), field);
   return `(!${hasField("object.spec", field)} || ${equalsValue(`object.spec.${field}`, schema["default"], schema)})`;

@@ -1,14 +1,14 @@
-// The two API groups, the namespaces the platform owns, and its names towards Kubernetes.
+// The API groups, the system namespace and the field managers.
 
-/** The nouns a person writes. */
+/** Kinds that users write. */
 export const GROUP = "cupola.dev";
-/** The contracts between the platform and its backends. */
+/** Contract kinds between the platform and its backends. */
 export const WORKLOADS_GROUP = "workloads.cupola.dev";
-/** `kubectl get cf` lists every noun. */
+/** `kubectl get cf` lists all kinds of this category. */
 export const CATEGORY = "cf";
-/** Holds what belongs to no org: shared domains, buildpacks, stacks, quotas, claims. */
+/** Holds objects that belong to no org: shared domains, buildpacks, stacks, quotas, claims. */
 export const SYSTEM_NAMESPACE = "cupola-system";
-/** Field manager of what the CF API writes. Controllers use `cupola-<controller>`. */
+/** Field manager of the CF API's writes. Controllers use `cupola-controller-<name>`. */
 export const API_FIELD_MANAGER = "cupola-api";
-/** Every field manager of the platform starts so; `updated_at` ignores their writes. */
+/** Prefix of the controllers' field managers; `updated_at` ignores their writes. */
 export const CONTROLLER_FIELD_MANAGER_PREFIX = "cupola-controller-";

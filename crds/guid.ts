@@ -1,11 +1,11 @@
-// GUIDs: how an object gets one, and how it is presented. Pure but for the two makers, which take their randomness from node:crypto.
+// GUIDs: how they are made, read from objects and compared.
 import { createHash, randomBytes } from "node:crypto";
 import type { KubeObject } from "../kube/api/object.ts";
 import { STABLE_LABELS } from "./labels.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A GUID that sorts by the time it was made, so that order within a second is known (UUIDv7). */
+/** A UUIDv7: it sorts by creation time, even within one second. */
 export function newGUID(now: number = Date.now()): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(now, 0, 6);
@@ -14,7 +14,7 @@ export function newGUID(now: number = Date.now()): string {
   return formatUUID(bytes);
 }
 
-/** The same GUID for the same parts, ever. For things that are no objects: roles, destinations, users. */
+/** A stable GUID: equal parts always give the same one. For things that are not objects: roles, destinations, users. */
 export function deriveGUID(...parts: readonly string[]): string {
   const bytes = createHash("sha256").update(parts.join("\u0000")).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
@@ -38,17 +38,17 @@ export function guidOf(object: KubeObject): string {
   return label && isGUID(label) ? label : (object.metadata.uid ?? "");
 }
 
-/** Which of two objects with one GUID keeps it: the older one; of two made in the same second the one with the smaller uid. */
+/** Which of two objects keeps their common GUID: the older one, or in the same second the one with the smaller uid. */
 export function pickGUIDHolder(one: KubeObject, other: KubeObject): KubeObject {
   return ageSortKey(one) <= ageSortKey(other) ? one : other;
 }
 
-/** Sorts objects by age where it decides something: by creation, then uid. Not by GUID, which is its maker's to choose. */
+/** Sort key for age where it decides a conflict: creation, then uid. Not GUID, which the creator may choose. */
 export function ageSortKey({ metadata: { creationTimestamp = "", uid = "" } }: KubeObject): string {
   return `${creationTimestamp} ${uid}`;
 }
 
-/** Sorts objects as CF lists them: by creation, then GUID. */
+/** Sort key of CF lists: creation, then GUID. */
 export function creationSortKey(object: KubeObject): string {
   return `${object.metadata.creationTimestamp ?? ""} ${guidOf(object)}`;
 }

@@ -1,6 +1,6 @@
-// Addresses may carry a name and a password; what is shown, logged or said in an error does not. Pure.
+// Removes user names and passwords from URLs before they are shown or logged. Pure.
 
-/** The text with `***:***` for whatever stands between scheme and host of an address in it, as CF shows it. */
+/** Replaces the userinfo of every URL in the text by `***:***`, as CF does. */
 export function hideUserinfo(text: string): string {
   return text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/?#]*@/gi, "$1***:***@");
 }

@@ -1,7 +1,7 @@
-// kustomize's nameReference configuration for our kinds: which fields follow a resource that namePrefix renames. Pure.
+// kustomize's nameReference configuration for our kinds: the fields to update when namePrefix renames a resource. Pure.
 import { GROUP, WORKLOADS_GROUP } from "./groups.ts";
 
-/** A field, by its path from the object's root, that names an object of another kind. */
+/** A field, as a path from the object's root, that names an object of another kind. */
 interface Reference {
   kind: string;
   path: string;
@@ -12,14 +12,14 @@ const appRefs: readonly Reference[] = ["Process", "Package", "Build", "Droplet"]
   path: "spec/appRef/name",
 }));
 
-/** References of the kinds that people write, by the kind they name. */
+/** References of the kinds that users write, by the kind that they name. */
 export const NAME_REFERENCES: Readonly<Record<string, readonly Reference[]>> = {
   App: [...appRefs, { kind: "Route", path: "spec/destinations/app" }],
   Package: [
     { kind: "Build", path: "spec/packageRef/name" },
     { kind: "Droplet", path: "spec/packageRef/name" },
   ],
-  // A Build's droplet has the Build's name.
+  // A Build's Droplet has the Build's name.
   Build: [
     { kind: "Droplet", path: "spec/buildRef/name" },
     { kind: "App", path: "spec/droplet/name" },

@@ -1,7 +1,7 @@
-// Label and annotation keys, in three tiers of promise (docs/labels.md). GUIDs go in labels, names in annotations: a CF name
-// may hold spaces or exceed 63 characters.
+// Label and annotation keys, in three tiers of stability (docs/labels.md). GUIDs go in labels, names in annotations: a CF name
+// may contain spaces or exceed 63 characters.
 
-/** Tier stable: an update of Cupola never drops or renames these. */
+/** Tier stable: no update of Cupola removes or renames these. */
 export const STABLE_LABELS = {
   guid: "cupola.dev/guid",
   app: "cupola.dev/app-guid",
@@ -22,7 +22,7 @@ export const OBSERVE_LABELS = {
   route: "cupola.dev/route-guid",
 } as const;
 
-/** Tier internal: no promise. */
+/** Tier internal: may change at any time. */
 export const INTERNAL_LABELS = {
   adoptableBy: "cupola.dev/adoptable-by",
   suspended: "cupola.dev/suspended",
@@ -32,7 +32,7 @@ export const INTERNAL_LABELS = {
 
 export const LABELS = { ...STABLE_LABELS, ...OBSERVE_LABELS, ...INTERNAL_LABELS } as const;
 
-/** Values of the label `suspended` of a namespace: what is suspended, the whole org or this space alone. */
+/** Values of a namespace's `suspended` label: the whole org, or only this space. */
 export const SUSPENDED = { org: "org", space: "space" } as const;
 
 export const ANNOTATIONS = {
@@ -43,7 +43,7 @@ export const ANNOTATIONS = {
   createdBy: "cupola.dev/created-by",
 } as const;
 
-/** Is this label or annotation key the platform's or Kubernetes' own, and so no CF metadata? */
+/** Is this label or annotation key reserved for the platform or Kubernetes? Such keys are not CF metadata. */
 export function isReservedKey(key: string): boolean {
   const prefix = key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
   return (

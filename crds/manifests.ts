@@ -1,4 +1,4 @@
-// Everything of ours that a cluster must hold before the platform starts, in the order in which it can be applied. deploy/ holds it as files.
+// The objects that a cluster needs before the platform starts, in the order of application. deploy/ holds them as files.
 import { toCustomResourceDefinition } from "../kube/api/crd.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import { backendClassObjects } from "./backend-class/default-objects.ts";
@@ -12,7 +12,7 @@ import { listAdmissionPolicies } from "./admission-policies.ts";
 export interface Manifest {
   file: string;
   objects: KubeObject[];
-  /** Not for a laptop: local/seed.ts has its own. */
+  /** Left out on a laptop, where local/seed.ts creates its own. */
   clusterOnly?: true;
 }
 

@@ -1,12 +1,12 @@
-// Names of objects from names of people: slugs, digests, and the CF rules of uniqueness. Pure.
+// Makes object names from CF names: slugs, digests, and CF's rules of uniqueness. Pure.
 import { createHash } from "node:crypto";
 
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
-/** Longest `metadata.name` of a noun; generated names add a hash and fit 52. */
+/** Longest `metadata.name` made from a CF name; generated names add a hash and fit 52. */
 export const MAX_SLUG = 40;
 
-/** Five characters that tell texts apart where a slug cannot. Letters without vowels, so that no word appears. */
+/** Five characters that distinguish texts with equal slugs. No vowels, so that no word appears. */
 export function digest5(text: string): string {
   const bytes = createHash("sha256").update(text).digest();
   return Array.from(bytes.subarray(0, 5), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
@@ -21,14 +21,14 @@ export function slug(text: string): string {
     .replace(/^-+|-+$/g, "");
 }
 
-/** Names are one for CF when this is one: NFC, case-folded. */
+/** Two names are equal in CF when their folded forms are: NFC, case-folded. */
 export function foldName(name: string): string {
   return name.normalize("NFC").toLowerCase().normalize("NFC");
 }
 
 /**
  * The object name for a CF name: its slug, with five digest characters when the slug loses something, is too long or `isTaken`.
- * `fallback` names the kind, for names without a single letter or digit of ASCII.
+ * `fallback` is used for names without any ASCII letter or digit.
  */
 export function objectNameFor(
   name: string,
@@ -50,12 +50,12 @@ export function displayNameOf(object: { metadata: { name: string }; spec: { name
   return object.spec.name ?? object.metadata.name;
 }
 
-/** Names in a list come in the order of their folded forms: aa, BB, cc. */
+/** Lists sort names by their folded form: aa, BB, cc. */
 export function sortKeyOfName(object: { metadata: { name: string }; spec: { name?: string } }): string {
   return foldName(displayNameOf(object));
 }
 
-/** A generated object's name: readable parts, then a short hash of what makes it unique; at most 52 characters. */
+/** Name of a generated object: a readable part and a short hash of `unique`; at most 52 characters. */
 export function generatedName(readable: string, unique: string): string {
   return `${slug(readable).slice(0, 40).replace(/-+$/, "") || "x"}-${hash10(unique)}`;
 }

@@ -1,4 +1,4 @@
-// What the platform may do where one process does all of it, as on a laptop. Minimal rights per operation are generated: platform/operations/permissions.ts.
+// The permissions of a process that does all operations, as on a laptop. platform/operations/permissions.ts generates the minimal ones per operation.
 import type { KubeObject } from "../kube/api/object.ts";
 import { GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
 import { CLUSTER_READER, SYSTEM_READER } from "./roles.ts";
@@ -8,7 +8,7 @@ export const PLATFORM_CLUSTER_ROLE = "cupola-platform";
 /** Group of the platform's identities on a laptop; a ServiceAccount in a cluster. */
 export const PLATFORM_GROUP = "cupola:platform";
 
-/** The platform's ClusterRole. No right on a Secret outside what namespaces of ours hold is used, though RBAC cannot say so here. */
+/** The platform's ClusterRole. The platform uses Secrets only in its own namespaces, but RBAC cannot express that here. */
 export function platformRole(): KubeObject {
   return {
     apiVersion: `${RBAC}/v1`,
@@ -58,7 +58,7 @@ export function platformRole(): KubeObject {
   };
 }
 
-/** What every authenticated user may read, and the system namespace where most of it is. */
+/** The system namespace and the bindings of what every authenticated user may read. */
 export function authenticatedUserBindings(): KubeObject[] {
   const everyone = [{ kind: "Group", apiGroup: RBAC, name: "system:authenticated" }];
   const ref = (name: string): object => ({ apiGroup: RBAC, kind: "ClusterRole", name });

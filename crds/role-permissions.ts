@@ -1,4 +1,4 @@
-// Who may do what: the one table behind the ClusterRoles, the rights that endpoints declare, and the field policies (policies.ts).
+// The permission table. ClusterRoles, the permissions of endpoints, and field policies (field-policies.ts) are derived from it.
 import { ClusterRole, Event } from "../kube/api/builtin.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import type { ResourceDefinition } from "../kube/api/resource.ts";
@@ -45,12 +45,12 @@ const orgManager = CF_ROLES.organization_manager.clusterRole;
 const orgAuditor = CF_ROLES.organization_auditor.clusterRole;
 const globalAuditor = GLOBAL_AUDITOR_CLUSTER_ROLE;
 const inSpace = [developer, manager, auditor, supporter, ORG_MANAGER_IN_SPACE];
-/** Who reads what is in a space. */
+/** Roles that may read the objects of a space. */
 const readers = [...inSpace, globalAuditor];
-/** CF's "manage apps": run what is there, without changing what it is. */
+/** CF's "manage apps": operate existing apps without changing their content. */
 const appOperators = [developer, supporter];
 
-/** One line of the table: these ClusterRoles may do these verbs on this resource, or on a (virtual) subresource of it. */
+/** One line of the table: these ClusterRoles have these verbs on these resources, or on a (virtual) subresource of them. */
 export interface RolePermission {
   on: readonly Pick<ResourceDefinition, "group" | "plural" | "kind">[];
   subresource?: string;
@@ -59,18 +59,18 @@ export interface RolePermission {
 }
 
 /**
- * Org and Space objects themselves are granted by name (resourceNames), by the bindings that controllers keep; see controllers/org and controllers/space.
- * cupola-admin may do everything and cupola-admin-read-only read everything, so neither has a line here.
+ * Controllers grant Org and Space objects themselves by name (resourceNames); see controllers/org and controllers/space.
+ * cupola-admin may do everything and cupola-admin-read-only may read everything, so neither has a line here.
  */
 export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Process, Package, Build, Droplet, Revision], verbs: READ, roles: readers },
   { on: [Route], verbs: READ, roles: [...readers, ORG_AUDITOR_IN_SPACE] },
   { on: [LRP, RouteBinding, Staging], verbs: READ, roles: readers },
-  // kubectl describe shows what befell an object.
+  // kubectl describe shows an object's Events.
   { on: [Event], verbs: READ, roles: [...readers, orgManager, orgAuditor] },
   { on: [App, Process, Package, Build, Droplet], verbs: WRITE, roles: [developer] },
   { on: [Route], verbs: WRITE, roles: appOperators },
-  // A droplet that is set brings process types of its own.
+  // Setting a droplet creates Processes for its process types.
   { on: [Process], verbs: ["create", "update", "patch"], roles: [supporter] },
   { on: [App], verbs: ["update", "patch"], roles: [supporter] },
   { on: [Build], verbs: ["create"], roles: [supporter] },
@@ -91,11 +91,11 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
     roles: [manager, auditor, ORG_MANAGER_IN_SPACE, globalAuditor],
   },
   { on: [Space], verbs: [...READ, ...WRITE], roles: [orgManager] },
-  // In the org's namespace: to suspend a space. In the space's: to work in it while it is suspended.
+  // In the org's namespace: suspend a space. In the space's: work in it while it is suspended.
   { on: [Space], subresource: "limits", verbs: ["update"], roles: [orgManager, ORG_MANAGER_IN_SPACE] },
   { on: [Domain], verbs: [...READ, ...WRITE], roles: [orgManager] },
   { on: [Domain], verbs: READ, roles: [orgAuditor] },
-  // Bound to everybody by the feature flag user_org_creation.
+  // The feature flag user_org_creation binds this role to all users.
   { on: [Org], verbs: ["create"], roles: [ORG_CREATOR] },
   { on: [Org, Space, Domain], verbs: READ, roles: [globalAuditor] },
   { on: [Domain, Buildpack, Stack, OrgQuota, FeatureFlag], verbs: READ, roles: [SYSTEM_READER, globalAuditor] },
@@ -104,15 +104,15 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
 
 export interface FieldPermission {
   on: ResourceDefinition;
-  /** Virtual subresource that the right is on; its verb is update. */
+  /** Virtual subresource of the permission; its verb is update. */
   subresource: string;
-  /** Of the spec. */
+  /** Fields of the spec. */
   fields: readonly string[];
-  /** Labels and annotations, too. */
+  /** Set when labels and annotations need the permission, too. */
   metadata?: true;
 }
 
-/** Fields that need a right of their own besides update on the object; the policy compares old and new. A dot goes into an object. */
+/** Fields that need a permission besides update on the object; the policy compares old and new. A dot separates nested fields. */
 export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
   { on: App, subresource: "env", fields: ["env"] },
   { on: App, subresource: "state", fields: ["state", "restart"] },
@@ -127,18 +127,18 @@ export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
   { on: Process, subresource: "settings", fields: ["runner", "ports"] },
   { on: Package, subresource: "content", fields: ["content", "files"] },
   { on: Space, subresource: "limits", fields: ["suspended"] },
-  // An org's manager may rename it, but neither lift its suspension nor choose its quota.
+  // An org manager may rename the org, but neither lift its suspension nor choose its quota.
   { on: Org, subresource: "limits", fields: ["suspended", "quotaRef"] },
 ];
 
-/** Which roles each role may give and take: through RBAC's `bind`, with the giver's own identity. */
+/** The roles that each role may grant and revoke, through RBAC's `bind` and with the caller's own identity. */
 const ROLE_GRANTS: readonly { role: string; mayBind: readonly string[] }[] = [
   { role: orgManager, mayBind: listClusterRoleNames("org") },
   { role: manager, mayBind: listClusterRoleNames("space") },
   { role: ORG_MANAGER_IN_SPACE, mayBind: listClusterRoleNames("space") },
 ];
 
-/** The virtual right that makes its holder a manager: whoever holds it in a namespace binds only CF's roles there. */
+/** The virtual permission of managers: a caller who has it in a namespace may bind only CF's roles there. */
 export const GRANT_PERMISSION = { group: GROUP, resource: "roles", verb: "grant" } as const;
 
 interface ClusterRoleRule {
@@ -174,7 +174,7 @@ function toClusterRole(name: string, rules: ClusterRoleRule[]): KubeObject {
   return { apiVersion: "rbac.authorization.k8s.io/v1", kind: ClusterRole.kind, metadata: { name }, rules };
 }
 
-/** The ClusterRoles of the table, and those of the platform's own people. */
+/** The ClusterRoles of the table, and those of admins and global auditors. */
 export function listClusterRoles(): KubeObject[] {
   const rbac = ["rbac.authorization.k8s.io"];
   const bindAll = {
@@ -194,7 +194,7 @@ export function listClusterRoles(): KubeObject[] {
     [ADMIN_READ_ONLY_CLUSTER_ROLE, [{ ...ours, verbs: [...READ] }, readRoles, readEvents]],
     [GLOBAL_AUDITOR_CLUSTER_ROLE, [readRoles]],
   ];
-  // A role that gives nothing by itself is still a role: its holders are members of the org.
+  // A role without permissions still needs its ClusterRole: its holders are members of the org.
   const names = new Set([
     ...own.map(([name]) => name),
     ...ROLE_PERMISSIONS.flatMap((row) => row.roles),

@@ -1,18 +1,18 @@
-// The CF roles and the ClusterRoles that mean them. A CF role is one (RoleBinding, subject) pair whose roleRef is one of these.
+// The CF roles and their ClusterRoles. A CF role is a pair of a RoleBinding and a subject, with one of these ClusterRoles as roleRef.
 import { deriveGUID } from "./guid.ts";
 import { digest5, slug } from "./object-names.ts";
 
-/** Where a role is given: by a RoleBinding in an org's or in a space's namespace. */
+/** Scope of a role: its RoleBinding is in an org's or in a space's namespace. */
 export type RoleScope = "org" | "space";
 
 export interface RoleInfo {
   clusterRole: string;
   scope: RoleScope;
-  /** As errors and `cf org-users` print it. */
+  /** The name in errors and in `cf org-users`. */
   title: string;
 }
 
-/** CF role type, as `/v3/roles` says it, to what it means here. */
+/** By role type of `/v3/roles`. */
 export const CF_ROLES = {
   organization_manager: { clusterRole: "cupola-org-manager", scope: "org", title: "organization_manager" },
   organization_auditor: { clusterRole: "cupola-org-auditor", scope: "org", title: "organization_auditor" },
@@ -29,33 +29,33 @@ export const CF_ROLES = {
 } as const satisfies Record<string, RoleInfo>;
 export type CFRole = keyof typeof CF_ROLES;
 
-/** Full power over our kinds. Given by a ClusterRoleBinding, so it is no entry of `/v3/roles`. */
+/** Every permission on our kinds. Granted by a ClusterRoleBinding, so `/v3/roles` does not list it. */
 export const ADMIN_CLUSTER_ROLE = "cupola-admin";
-/** Sees everything, secrets included. Given as `ADMIN_CLUSTER_ROLE` is. */
+/** Reads everything, including secrets. Granted like `ADMIN_CLUSTER_ROLE`. */
 export const ADMIN_READ_ONLY_CLUSTER_ROLE = "cupola-admin-read-only";
-/** Sees everything but secrets and environments. Given as `ADMIN_CLUSTER_ROLE` is. */
+/** Reads everything except secrets and environments. Granted like `ADMIN_CLUSTER_ROLE`. */
 export const GLOBAL_AUDITOR_CLUSTER_ROLE = "cupola-global-auditor";
-/** What an org's managers hold in each of its spaces. Bound by controllers, never by a person. */
+/** Role of an org's managers in each of its spaces. Bound by controllers, never by users. */
 export const ORG_MANAGER_IN_SPACE = "cupola-space-org-manager";
-/** What an org's auditors hold in each of its spaces. Bound by controllers, never by a person. */
+/** Role of an org's auditors in each of its spaces. Bound by controllers, never by users. */
 export const ORG_AUDITOR_IN_SPACE = "cupola-space-org-auditor";
-/** May make orgs. Bound to every authenticated user while the feature flag user_org_creation is on. */
+/** May create orgs. Bound to every authenticated user while the feature flag user_org_creation is on. */
 export const ORG_CREATOR = "cupola-org-creator";
-/** What every authenticated user may read: stacks, buildpacks, quotas, shared domains. Bound in the system namespace. */
+/** Lets every authenticated user read stacks, buildpacks, quotas and shared domains. Bound in the system namespace. */
 export const SYSTEM_READER = "cupola-system-reader";
-/** What every authenticated user may read cluster-wide: backend classes. */
+/** Lets every authenticated user read backend classes, cluster-wide. */
 export const CLUSTER_READER = "cupola-cluster-reader";
 
 const ROLE_BY_CLUSTER_ROLE = new Map<string, CFRole>(
   (Object.keys(CF_ROLES) as CFRole[]).map((role) => [CF_ROLES[role].clusterRole, role]),
 );
 
-/** The CF role that a ClusterRole means; undefined for any other ClusterRole. */
+/** The CF role of a ClusterRole; undefined for any other ClusterRole. */
 export function findCFRole(clusterRole: string): CFRole | undefined {
   return ROLE_BY_CLUSTER_ROLE.get(clusterRole);
 }
 
-/** The ClusterRoles that mean a CF role of this scope. */
+/** The ClusterRoles of the CF roles of this scope. */
 export function listClusterRoleNames(scope: RoleScope): string[] {
   return Object.values(CF_ROLES)
     .filter((role) => role.scope === scope)
@@ -67,7 +67,7 @@ export function roleGUID(bindingUid: string, subject: { kind: string; namespace?
   return deriveGUID("role", bindingUid, subject.kind, subject.namespace ?? "", subject.name);
 }
 
-/** The subject that a Kubernetes user name is. */
+/** The RBAC subject of a Kubernetes user name. */
 export function toSubject(user: string): { kind: string; apiGroup?: string; namespace?: string; name: string } {
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
   return namespace && name
@@ -75,12 +75,12 @@ export function toSubject(user: string): { kind: string; apiGroup?: string; name
     : { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user };
 }
 
-/** The name of the RoleBinding that gives one role to one user. */
+/** The name of the RoleBinding that grants a role to a user. */
 export function roleBindingName(type: CFRole, user: string): string {
   return `${type.replaceAll("_", "-")}-${slug(user).slice(0, 40).replace(/-+$/, "") || "user"}-${digest5(user)}`;
 }
 
-/** The Kubernetes user name of a RoleBinding's subject; undefined for groups. A service account without a namespace is one of the binding's. */
+/** The Kubernetes user name of a RoleBinding's subject; undefined for groups. A service account without a namespace is in the binding's namespace. */
 export function findUserName(
   subject: { kind: string; namespace?: string; name: string },
   bindingNamespace: string,

@@ -1,4 +1,4 @@
-// An object as an operator would write it into a fresh platform: in the system namespace, unless its kind has none.
+// Builds an object in the system namespace, or in none for a cluster-scoped kind.
 import type { KubeObject } from "../kube/api/object.ts";
 import { apiVersionOf, type ResourceRef } from "../kube/api/resource-ref.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";

@@ -1,4 +1,4 @@
-// While an org is suspended only an admin changes anything in it; while a space is, managers of its org may, too. Labels of namespaces carry it.
+// In a suspended org only admins may change anything; in a suspended space also managers of its org. A label of the namespace marks both.
 import { DEFINITIONS } from "./definitions.ts";
 import { INTERNAL_LABELS, SUSPENDED } from "./labels.ts";
 import { Org } from "./org/org.ts";
@@ -13,7 +13,7 @@ import {
 } from "./admission-policy.ts";
 import { Space } from "./space/space.ts";
 
-/** What refusals say; the CF API knows them by it. */
+/** Messages of refusals; the CF API recognizes them by these. */
 export const ORG_IS_SUSPENDED = "the organization is suspended";
 export const SPACE_IS_SUSPENDED = "the space is suspended";
 
@@ -29,7 +29,7 @@ const limits = {
   verb: "update",
 };
 
-/** Everything in the namespaces of a suspended org or space, the roles there among it. Scaling is a resource of its own. */
+/** Covers everything in the namespaces of a suspended org or space, including roles. The scale subresource needs its own entry. */
 function contentPolicy(): AdmissionPolicy {
   const isSpace = `namespaceObject.metadata.labels['${INTERNAL_LABELS.suspended}'] == '${SUSPENDED.space}'`;
   const namespaced = DEFINITIONS.filter((definition) => definition.namespaced);
@@ -42,7 +42,7 @@ function contentPolicy(): AdmissionPolicy {
       { group: "rbac.authorization.k8s.io", plural: "rolebindings" },
     ],
     operations: ["CREATE", "UPDATE", "DELETE"],
-    // Apps of a suspended org run on, so what keeps them running writes on, with fewer rights than an admin.
+    // Apps of a suspended org keep running, so the platform must still write, with fewer permissions than an admin.
     matchConditions: [EXCEPT_KUBERNETES, EXCEPT_PLATFORM],
     variables: [{ name: "isExempt", expression: `${CALLER_IS_ADMIN} || ${CALLER_IS_PLATFORM}` }],
     validations: [
@@ -56,7 +56,7 @@ function contentPolicy(): AdmissionPolicy {
   };
 }
 
-/** The Org itself is in no namespace. */
+/** Covers the Org itself, which is in no namespace. */
 function orgPolicy(): AdmissionPolicy {
   return {
     name: "suspended-orgs.cupola.dev",
@@ -73,7 +73,7 @@ function orgPolicy(): AdmissionPolicy {
   };
 }
 
-/** The Space itself is in its org's namespace, which is not suspended with it. */
+/** Covers the Space itself, which is in its org's namespace: that is not suspended with it. */
 function spacePolicy(): AdmissionPolicy {
   return {
     name: "suspended-spaces.cupola.dev",

@@ -1,4 +1,4 @@
-// Admission policies beyond our own kinds: RoleBindings, Namespaces and Pods. They act in namespaces of ours and leave all others alone.
+// Admission policies on Kubernetes' kinds: RoleBindings, Namespaces, Pods and Secrets. All but the Secret policy apply to our namespaces only.
 import { Org } from "./org/org.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS, STABLE_LABELS } from "./labels.ts";
@@ -13,17 +13,17 @@ import {
 import { listClusterRoleNames } from "./roles.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
-/** The ConfigMap in the system namespace that says where the registry keeps the platform's images: `prefix`, without a trailing slash. */
+/** The ConfigMap in the system namespace with the registry prefix of the platform's images: `prefix`, without a trailing slash. */
 export const REGISTRY_CONFIG = "cupola-registry";
 
 export function tenancyPolicies(): AdmissionPolicy[] {
   return [bindingPolicy(), namespacePolicy(), imagePolicy(), secretPolicy()];
 }
 
-/** How the names of all bindings begin that controllers keep. */
+/** Prefix of the names of all bindings that controllers make. */
 const PLATFORM_PREFIX = "cupola-";
 
-/** The platform's bindings are its own; who is a manager by our roles binds CF's roles of that place and touches nothing else. */
+/** Only the platform changes its bindings. A manager by our roles may bind the CF roles of that org or space, and nothing else. */
 function bindingPolicy(): AdmissionPolicy {
   const managed = `'${OBSERVE_LABELS.managedBy}'`;
   const has = (object: string): string =>
@@ -55,14 +55,14 @@ function bindingPolicy(): AdmissionPolicy {
         reason: "Forbidden",
       },
       {
-        // A finalizer would keep a role that is taken away; so would an object that the binding owns, where the deletion waits for those.
+        // A finalizer would keep a revoked role in force, and so would a foreground deletion that waits for objects that the binding owns.
         expression: `(${goesAtOnce}) || !(${isManager})`,
         message:
           "a manager puts no finalizer on a RoleBinding and deletes none in the foreground: RBAC honours it until it is gone",
         reason: "Forbidden",
       },
       {
-        // A binding to another role under the name of one that the platform makes later would be in its way: a roleRef cannot be changed.
+        // A manager's binding must not block the name of one that the platform makes later: a roleRef cannot be changed.
         expression: `oldObject != null || !object.metadata.name.startsWith('${PLATFORM_PREFIX}') || !(${isManager})`,
         message: "names of RoleBindings that begin with cupola- are the platform's here; choose another",
         reason: "Forbidden",
@@ -72,8 +72,8 @@ function bindingPolicy(): AdmissionPolicy {
 }
 
 /**
- * Labels of a namespace say whose it is, so they are the platform's, but for the consent to adoption. No namespace selector: it would see only the new
- * labels, and so not see ours being taken away.
+ * Our labels on a namespace record its owner, so only the platform changes them, except the consent to adoption. There is no namespace selector: it would
+ * match only the new labels, and so miss the removal of ours.
  */
 function namespacePolicy(): AdmissionPolicy {
   const ours = (object: string): string =>
@@ -82,7 +82,7 @@ function namespacePolicy(): AdmissionPolicy {
     `${key} in object.metadata.labels && object.metadata.labels[${key}] == oldObject.metadata.labels[${key}]`;
   return {
     name: "namespace-labels.cupola.dev",
-    // A namespace's labels can be written through its subresources, too.
+    // A namespace's labels can also be written through its subresources.
     resources: ["namespaces", "namespaces/status", "namespaces/finalize"].map((plural) => ({ group: "", plural })),
     operations: ["CREATE", "UPDATE"],
     matchConditions: [EXCEPT_KUBERNETES],
@@ -101,8 +101,8 @@ function namespacePolicy(): AdmissionPolicy {
 }
 
 /**
- * Images below the platform's prefix are a space's own: no pod of another space runs or mounts them. Docker Hub, the default port and capitals, which a host may
- * have, are spelled one way before comparing.
+ * Images below the platform's prefix belong to a space: no pod of another space runs or mounts them. Image names are normalized before the comparison: Docker
+ * Hub's host, the default port and capitals.
  */
 function imagePolicy(): AdmissionPolicy {
   const first = "image.split('/')[0]";
@@ -147,8 +147,8 @@ function imagePolicy(): AdmissionPolicy {
 }
 
 /**
- * RBAC lets the platform at Secrets by name everywhere, since nobody knows which namespaces will be ours (docs/adr/0009). Writing them ends here at our own;
- * reading is beyond an admission policy.
+ * RBAC gives the platform access to Secrets by name in all namespaces, since its own are not known in advance (docs/adr/0009). This policy restricts writes to
+ * its own namespaces; an admission policy cannot restrict reads.
  */
 function secretPolicy(): AdmissionPolicy {
   return {

@@ -1,4 +1,4 @@
-// What an App is: the desired state that a person writes. What runs follows from it: Process, Revision, LRP.
+// The App kind: the desired state that users write. Processes, Revisions and LRPs follow from it.
 import { z } from "zod";
 import { defineResource, immutable, listSet, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className, displayName, envVars, lifecycleType, memoryMB, refTo } from "../schema-fields.ts";
@@ -8,24 +8,24 @@ const lifecycle = z
   .object({
     type: lifecycleType
       .default("buildpack")
-      .describe("buildpack: built from source. cnb: built by the given Cloud Native Buildpacks. docker: an image."),
+      .describe("buildpack: built from source. cnb: built by the listed Cloud Native Buildpacks. docker: an image."),
     buildpacks: z
       .array(z.string().min(1).max(1024))
       .max(50)
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
-      .describe("Buildpacks by name, in order; detected when empty."),
-    stack: z.string().max(255).optional().describe("The stack to build on; the platform's default when left out."),
+      .describe("Names of buildpacks, in order. Empty: detected."),
+    stack: z.string().max(255).optional().describe("The stack to build on. Defaults to the platform's default stack."),
   })
   .describe("How the app is built.");
 
 const sidecar = z.object({
   name: z.string().min(1).max(255).describe("Name of the sidecar."),
-  command: z.string().min(1).max(4096).describe("What it runs."),
+  command: z.string().min(1).max(4096).describe("The command it runs."),
   processTypes: listSet(z.array(z.string().min(1).max(255)).min(1).max(50)).describe(
-    "Types of the processes that it runs beside.",
+    "Process types that it runs beside.",
   ),
-  memoryMB: memoryMB.optional().describe("Its part of the process's memory, in MB."),
+  memoryMB: memoryMB.optional().describe("Its share of the process's memory, in MB."),
 });
 
 export const App = defineResource({
@@ -36,7 +36,7 @@ export const App = defineResource({
   shortNames: ["cfapp"],
   categories: [CATEGORY],
   description:
-    "An application: source or an image, environment, and whether it should run. Its processes say how many instances of what size.",
+    "An application: its source or image, its environment, and whether it should run. Its Processes set the number and size of instances.",
   columns: [
     { name: "CF-Name", jsonPath: ".status.name" },
     { name: "State", jsonPath: ".spec.state" },
@@ -56,35 +56,35 @@ export const App = defineResource({
       .string()
       .max(63)
       .optional()
-      .describe("Any new value restarts the app with its current droplet, environment and sizes."),
-    droplet: refTo("Droplet").optional().describe("What runs. Takes effect at the next start or restart."),
+      .describe("A new value restarts the app with its current droplet, environment and sizes."),
+    droplet: refTo("Droplet").optional().describe("The droplet to run. Takes effect at the next start or restart."),
     lifecycle: immutable(lifecycle, "type").default({ type: "buildpack", buildpacks: [] }),
-    builder: className.optional().describe("The BackendClass that builds; the default builder when left out."),
+    builder: className.optional().describe("The BackendClass that builds the app. Defaults to the default builder."),
     env: envVars
       .default([])
       .describe(
-        "The app's environment variables. cf set-env keeps values in the Secret <app>-env; names starting VCAP_ and PORT are the platform's.",
+        "Environment variables of the app. cf set-env stores values in the Secret <app>-env. PORT and names that start with VCAP_ are reserved.",
       ),
     sidecars: listMap(z.array(sidecar).max(20), ["name"])
       .optional()
-      .describe("Programs that run beside the processes named."),
+      .describe("Programs that run beside the app's processes."),
     features: z
       .object({
-        ssh: z.boolean().default(true).describe("Instances may be entered by ssh."),
-        revisions: z.boolean().default(true).describe("cf shows the app's revisions."),
+        ssh: z.boolean().default(true).describe("Whether cf ssh may open a shell in an instance."),
+        revisions: z.boolean().default(true).describe("Whether cf shows the app's revisions."),
       })
       .optional()
-      .describe("What the app allows."),
+      .describe("Features of the app that can be switched."),
   }),
   status: readyStatus({
-    name: z.string().max(255).optional().describe("The name in force."),
+    name: z.string().max(255).optional().describe("The CF name that this object holds."),
     observedRestart: z
       .string()
       .max(63)
       .optional()
-      .describe("The value of spec.restart that the current revision answers."),
-    revision: z.string().max(253).optional().describe("The Revision in force."),
-    url: z.string().max(2048).optional().describe("The first route of the app."),
+      .describe("The value of spec.restart when the current revision was made."),
+    revision: z.string().max(253).optional().describe("The current Revision."),
+    url: z.string().max(2048).optional().describe("URL of the app's first route."),
   }),
 });
 export type App = Resource<typeof App>;

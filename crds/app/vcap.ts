@@ -1,6 +1,6 @@
-// VCAP_APPLICATION, VCAP_SERVICES and what else the platform puts into an environment. Shared by what runs, what builds and `cf env`. Pure.
+// The variables that the platform sets, such as VCAP_APPLICATION and VCAP_SERVICES. Shared by running, staging and `cf env`. Pure.
 
-/** Open files per instance, as Cloud Foundry promises them. */
+/** Open files per instance, as in Cloud Foundry. */
 export const FILE_DESCRIPTORS = 16384;
 
 interface NamedGUID {
@@ -13,17 +13,17 @@ export interface VcapApplicationInput {
   app: NamedGUID;
   space: NamedGUID;
   org: NamedGUID;
-  /** Without scheme, as mapped. */
+  /** Mapped routes, without scheme. */
   uris: readonly string[];
-  /** MB; left out for `cf env`, which names no limits of memory and disk. */
+  /** MB. Omitted for `cf env`, which shows no memory and disk limits. */
   limits?: { memoryMB: number; diskMB: number };
   /** Only for a running process. */
   process?: { guid: string; type: string };
-  /** Changes with every version of a process; any UUID while staging; left out for `cf env`. */
+  /** Changes with every version of a process; any UUID while staging; omitted for `cf env`. */
   version?: string;
 }
 
-/** The object behind VCAP_APPLICATION, keys in the order in which Cloud Foundry writes them. */
+/** The value of VCAP_APPLICATION, with keys in Cloud Foundry's order. */
 export function vcapApplication(input: VcapApplicationInput): Record<string, unknown> {
   const uris = [...input.uris];
   return {
@@ -37,7 +37,7 @@ export function vcapApplication(input: VcapApplicationInput): Record<string, unk
     organization_id: input.org.guid,
     organization_name: input.org.name,
     uris,
-    // A running process is told everything but this relic.
+    // Legacy field that a running process does not get.
     ...(!input.process && { users: null }),
     ...(input.process && { process_id: input.process.guid, process_type: input.process.type }),
     application_id: input.app.guid,
@@ -60,7 +60,7 @@ export function systemEnv(services: readonly BoundService[]): { VCAP_SERVICES: s
   return { VCAP_SERVICES: JSON.stringify(byLabel), ...(url && { DATABASE_URL: url }) };
 }
 
-// Rails' adapters are named so; Cloud Foundry has translated these schemes since its first days.
+// Cloud Foundry translates these schemes to the names of Rails adapters.
 const SCHEMES: Readonly<Record<string, string>> = {
   mysql: "mysql2",
   mysql2: "mysql2",
@@ -75,7 +75,7 @@ function databaseURL(uri: unknown): string | undefined {
   return adapter ? `${adapter}:${rest}` : undefined;
 }
 
-/** Is this name the platform's, so that a user's value for it is not passed on? */
+/** Is this name reserved for the platform? A user's value for it is dropped. */
 export function isPlatformVariable(name: string): boolean {
   return /^(vcap_|vmc)/i.test(name) || name.toUpperCase() === "PORT";
 }

@@ -1,4 +1,4 @@
-// What a BackendClass is: a builder, runner or router that resources choose by name, and what it can do.
+// The BackendClass kind: a builder, runner or router that resources choose by name, with its capabilities.
 import { z } from "zod";
 import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { refTo } from "../schema-fields.ts";
@@ -12,7 +12,7 @@ export const BackendClass = defineResource({
   shortNames: ["cfclass"],
   categories: [CATEGORY],
   description:
-    "A builder, runner or router by name. App.spec.builder, Process.spec.runner and Domain.spec.router choose one.",
+    "A named builder, runner or router. App.spec.builder, Process.spec.runner and Domain.spec.router choose one.",
   columns: [
     { name: "Role", jsonPath: ".spec.role" },
     { name: "Default", jsonPath: ".spec.default", type: "boolean" },
@@ -23,7 +23,9 @@ export const BackendClass = defineResource({
       default: z
         .boolean()
         .default(false)
-        .describe("Used where nothing names a class of this role. Needs no mark where the role has only one class."),
+        .describe(
+          "Whether resources that name no class of this role use this one. The only class of a role is its default without this.",
+        ),
       parameters: z
         .record(z.string().max(63), z.string().max(1024))
         .meta({ maxProperties: 50 })
@@ -37,14 +39,14 @@ export const BackendClass = defineResource({
       .record(z.string().max(63), z.string().max(1024))
       .meta({ maxProperties: 50 })
       .optional()
-      .describe("What the class can do, for example dropletKinds: host."),
+      .describe("Capabilities of the class, for example dropletKinds: host."),
     endpoint: z
       .object({
-        url: z.string().max(1024).describe("Where logs and instance stats of this class are read."),
+        url: z.string().max(1024).describe("URL that serves the logs and instance stats of this class."),
         secretRef: refTo("Secret")
           .optional()
           .describe(
-            "Secret in the system namespace. What opens the URL is derived from its key token, for this address alone; docs/backends.md says how.",
+            "Secret in the system namespace. The credential for the URL is derived from its key token, for this URL only; see docs/backends.md.",
           ),
       })
       .optional(),

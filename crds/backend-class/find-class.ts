@@ -1,13 +1,13 @@
-// Which BackendClass serves a request: the named one, else the default of its role. Pure.
+// Finds the BackendClass for a request: the named one, else the default of the role. Pure.
 import type { BackendClass } from "./backend-class.ts";
 
 export type BackendRole = BackendClass["spec"]["role"];
 
 export interface ClassSelector {
   role: BackendRole;
-  /** The class that a person named; the role's default when undefined. */
+  /** The class that the user named; undefined means the role's default. */
   className: string | undefined;
-  /** What it must be able to do: a key of status.capabilities whose words must include `word`. A class that publishes nothing there qualifies. */
+  /** A required capability: a key of status.capabilities whose words must include `word`. A class without that key qualifies. */
   requires?: { capability: string; word: string };
 }
 
@@ -50,7 +50,7 @@ function findNamedClass(
 function findDefaultClass(classes: readonly BackendClass[], selector: ClassSelector): BackendClass | ClassProblem {
   const { role } = selector;
   const ofRole = classes.filter((candidate) => candidate.spec.role === role);
-  // The only class of a role is its default: an installation with one runner needs no mark.
+  // The only class of a role is its default.
   const defaults = ofRole.length === 1 ? ofRole : ofRole.filter((candidate) => candidate.spec.default);
   const [found] = defaults
     .filter((candidate) => isCapable(candidate, selector))

@@ -1,4 +1,4 @@
-// What a Build is: one attempt to turn a Package into a Droplet.
+// The Build kind: one attempt to turn a Package into a Droplet.
 import { z } from "zod";
 import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className, lifecycleType, memoryMB, refTo } from "../schema-fields.ts";
@@ -12,7 +12,7 @@ export const Build = defineResource({
   shortNames: ["cfbuild"],
   categories: [CATEGORY],
   description:
-    "One attempt to build a package. It ends Staged, with a droplet of the same name, or Failed, with the reason.",
+    "One attempt to build a package. It ends as Staged, with a Droplet of the same name, or as Failed, with an error.",
   columns: [
     { name: "App", jsonPath: ".spec.appRef.name" },
     { name: "Package", jsonPath: ".spec.packageRef.name", wide: true },
@@ -25,26 +25,26 @@ export const Build = defineResource({
       packageRef: refTo("Package"),
       lifecycle: z
         .object({
-          type: lifecycleType.describe("As App.spec.lifecycle.type."),
+          type: lifecycleType.describe("See App.spec.lifecycle.type."),
           buildpacks: z
             .array(z.string().min(1).max(1024))
             .max(50)
             .default([])
             .meta({ "x-kubernetes-list-type": "atomic" })
-            .describe("Buildpacks by name, in order; detected when empty."),
+            .describe("Names of buildpacks, in order. Empty: detected."),
           stack: z.string().max(255).optional().describe("The stack to build on."),
         })
         .optional()
-        .describe("The app's own lifecycle when left out."),
+        .describe("How to build. Defaults to the app's lifecycle."),
       memoryMB: memoryMB.default(1024).describe("Memory for staging, in MB."),
       diskMB: memoryMB.default(4096).describe("Disk for staging, in MB."),
       builder: className
         .optional()
-        .describe("The BackendClass that builds; the app's, else the default, when left out."),
+        .describe("The BackendClass that builds. Defaults to the app's builder, else to the default one."),
       createdBy: z
         .object({ guid: z.string().max(255), name: z.string().max(255) })
         .optional()
-        .describe("Who asked for the build, as cf shows it."),
+        .describe("The user who requested the build, as cf shows it."),
     }),
     "appRef",
     "packageRef",
@@ -54,15 +54,15 @@ export const Build = defineResource({
     "builder",
   ),
   status: readyStatus({
-    state: z.enum(["Staging", "Staged", "Failed"]).optional().describe("How far it is."),
-    droplet: z.string().max(253).optional().describe("The Droplet it made."),
+    state: z.enum(["Staging", "Staged", "Failed"]).optional().describe("Progress of the build."),
+    droplet: z.string().max(253).optional().describe("The Droplet that the build produced."),
     error: z
       .object({
-        code: z.string().max(128).describe("CF's code."),
-        message: z.string().max(4096).describe("For people."),
+        code: z.string().max(128).describe("CF error code, for example NoAppDetectedError."),
+        message: z.string().max(4096).describe("Error message."),
       })
       .optional()
-      .describe("Why it failed."),
+      .describe("Why the build failed."),
   }),
 });
 export type Build = Resource<typeof Build>;

@@ -1,4 +1,4 @@
-// What a Buildpack is: a name and order for something that builders know how to use.
+// The Buildpack kind: a buildpack's name, position and location.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
@@ -11,7 +11,7 @@ export const Buildpack = defineResource({
   namespaced: true,
   shortNames: ["cfbuildpack"],
   categories: [CATEGORY],
-  description: "A buildpack that apps may be built with. Detection tries the enabled ones by position.",
+  description: "A buildpack for apps. Detection tries the enabled buildpacks in order of position.",
   columns: [
     { name: "CF-Name", jsonPath: ".spec.name" },
     { name: "Position", jsonPath: ".spec.position", type: "integer" },
@@ -19,23 +19,23 @@ export const Buildpack = defineResource({
     { name: "Version", jsonPath: ".status.version" },
   ],
   spec: z.object({
-    name: cfName.describe("The name that cf shows and apps ask for."),
-    position: z.int().min(1).max(10000).default(1).describe("Order of detection, first to last."),
-    enabled: z.boolean().default(true).describe("Whether detection tries it."),
-    locked: z.boolean().default(false).describe("Whether cf refuses to replace it."),
-    stack: z.string().max(255).optional().describe("The stack that it builds for; any when left out."),
-    lifecycle: z.enum(["buildpack", "cnb"]).default("buildpack").describe("The lifecycle whose apps may use it."),
+    name: cfName.describe("The name that cf shows and that apps refer to."),
+    position: z.int().min(1).max(10000).default(1).describe("Position in the order of detection; 1 is first."),
+    enabled: z.boolean().default(true).describe("Whether detection tries this buildpack."),
+    locked: z.boolean().default(false).describe("Whether cf refuses to replace this buildpack."),
+    stack: z.string().max(255).optional().describe("The stack that it builds for. Defaults to any."),
+    lifecycle: z.enum(["buildpack", "cnb"]).default("buildpack").describe("Only apps of this lifecycle may use it."),
     path: z
       .string()
       .max(1024)
       .optional()
       .describe(
-        "For the host builder: the absolute path of a Cloud Native Buildpack's folder, or one of its own by name (nodejs, staticfile, procfile).",
+        "For the host builder: the absolute path of a Cloud Native Buildpack's folder, or the name of a built-in one (nodejs, staticfile, procfile).",
       ),
   }),
   status: readyStatus({
-    version: z.string().max(255).optional().describe("Its version."),
-    id: z.string().max(255).optional().describe("Its id, as its buildpack.toml says."),
+    version: z.string().max(255).optional().describe("Version of the buildpack."),
+    id: z.string().max(255).optional().describe("The id in its buildpack.toml."),
   }),
 });
 export type Buildpack = Resource<typeof Buildpack>;

@@ -1,4 +1,4 @@
-// What a Claim is: the right to a name. Its own name is a digest of what it claims, so that Kubernetes' create decides every race.
+// The Claim kind: one object's right to a name. A Claim is named by a digest of scope and name, so create in the API server decides every race.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { GROUP } from "../groups.ts";
@@ -10,7 +10,7 @@ export const Claim = defineResource({
   namespaced: true,
   shortNames: ["cfclaim"],
   description:
-    "The right of one object to a name. Written by the platform only; docs/kinds/claim.md says how races are decided.",
+    "Reserves a name for one object. Only the platform writes it; docs/kinds/claim.md explains how races are decided.",
   columns: [
     { name: "Scope", jsonPath: ".spec.scope" },
     { name: "Claimed", jsonPath: ".spec.claimed" },
@@ -19,8 +19,8 @@ export const Claim = defineResource({
     { name: "Name", jsonPath: ".spec.claimant.name" },
   ],
   spec: z.object({
-    scope: z.string().max(512).describe("What the name must be unique in."),
-    claimed: z.string().max(1024).describe("The folded name."),
+    scope: z.string().max(512).describe("Scope in which the name must be unique."),
+    claimed: z.string().max(1024).describe("The name, case-folded."),
     claimant: z.object({
       kind: z.string().max(63),
       namespace: z.string().max(63).optional(),
@@ -31,7 +31,7 @@ export const Claim = defineResource({
       .max(64)
       .meta({ format: "date-time" })
       .describe(
-        "When the claimant took it; it holds for 30 s from then, after that while the claimant exists and bears the name.",
+        "When the claimant took the name. The claim is valid for 30 seconds, and after that as long as the claimant exists and has this name.",
       ),
   }),
   status: readyStatus({}),

@@ -1,22 +1,22 @@
-// The protocol of claims: one step, decided from the claim that is wanted and what is there. API and controllers read and write around it.
+// The claim protocol: decides the next step from the wanted claim and the existing one. API and controllers do the reads and writes.
 import type { Claim } from "./claim.ts";
 import { isClaimStale, type ClaimedName } from "./rules.ts";
 
 /**
- * - `create`: nobody holds the name; create the wanted claim, and the API server's answer decides the race.
- * - `hold`: the wanted claimant has it already.
- * - `readClaimant`: another one has it; read live which name that one bears, then plan again with it.
- * - `takeOver`: that one is gone or bears another name; update the claim with its resourceVersion.
- * - `refuse`: that one keeps it.
+ * - `create`: no object holds the name. Create the wanted claim; the API server's answer decides the race.
+ * - `hold`: the wanted claimant already holds it.
+ * - `readClaimant`: another object holds it. Read that object's name live, then plan again.
+ * - `takeOver`: the holder is gone or has another name. Update the claim with its resourceVersion.
+ * - `refuse`: the holder keeps it.
  */
 export type ClaimStep = "create" | "hold" | "readClaimant" | "takeOver" | "refuse";
 
-/** What a live read said of the current claimant: the name it bears, or undefined when it does not exist. */
+/** Result of a live read of the current claimant: its name, or undefined when it does not exist. */
 export interface ClaimantRead {
   name: ClaimedName | undefined;
 }
 
-/** `current` is the claim on the name by a live read. */
+/** `current` is the claim on the name, read live. */
 export function planClaim(
   wanted: Pick<Claim, "spec">,
   current: Pick<Claim, "spec"> | undefined,
@@ -29,12 +29,12 @@ export function planClaim(
   return isClaimStale(current, read.name, now) ? "takeOver" : "refuse";
 }
 
-/** Whether a claim that was taken for a write which failed is given back: only when its claimant does not bear the name after all. */
+/** After a write failed: may its claim be released? Only when the claimant does not have the name after all. */
 export function isReleasable({ spec }: Pick<Claim, "spec">, read: ClaimantRead): boolean {
   return read.name?.scope !== spec.scope || read.name.claimed !== spec.claimed;
 }
 
-/** The claim to write when `current` is taken over: exactly the version that was judged. */
+/** The claim that replaces `current`, bound to the version that the plan was made from. */
 export function toTakenOver(wanted: Claim, current: Claim): Claim {
   const { uid, resourceVersion } = current.metadata;
   return { ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } };

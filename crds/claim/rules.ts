@@ -1,4 +1,4 @@
-// Which names are claimed, and who holds a claim. Pure: time is an argument.
+// Which names need a claim, and which object holds it. Pure: time is an argument.
 import { createHash } from "node:crypto";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { App } from "../app/app.ts";
@@ -11,10 +11,10 @@ import { foldHost, foldPath } from "../route/route-url.ts";
 import type { Space } from "../space/space.ts";
 import type { Claim } from "./claim.ts";
 
-/** A claim holds this long from its making, whether or not its object is there yet. Milliseconds. */
+/** Milliseconds for which a new claim is valid before its object exists. */
 export const CLAIM_GRACE_MS = 30_000;
 
-/** A name and what it must be unique in. */
+/** A name and the scope in which it must be unique. */
 export interface ClaimedName {
   scope: string;
   claimed: string;
@@ -31,7 +31,7 @@ export function orgName(org: Pick<Org, "metadata" | "spec">): ClaimedName {
   return { scope: "org", claimed: foldName(displayNameOf(org)) };
 }
 
-/** Space names are unique in their org, whose namespace the Space is in. */
+/** Space names are unique in their org. The Space is in the org's namespace. */
 export function spaceName(space: Pick<Space, "metadata" | "spec">): ClaimedName {
   return { scope: `space/${space.metadata.namespace ?? ""}`, claimed: foldName(displayNameOf(space)) };
 }
@@ -41,18 +41,18 @@ export function appName(app: Pick<App, "metadata" | "spec">): ClaimedName {
   return { scope: `app/${app.metadata.namespace ?? ""}`, claimed: foldName(displayNameOf(app)) };
 }
 
-/** Domain names are unique on the platform, shared and private ones together. */
+/** Domain names are unique on the platform, across shared and private domains. */
 export function domainName(domain: Pick<Domain, "spec">): ClaimedName {
   return { scope: "domain", claimed: foldName(domain.spec.name) };
 }
 
-/** Routes are unique on the platform by domain, host, port and path. `domain` is the domain's own name: its object name differs between orgs. */
+/** Routes are unique on the platform by domain, host, port and path. `domain` is the DNS name, since the object name differs between orgs. */
 export function routeName(route: Pick<Route, "spec">, domain: string): ClaimedName {
   const { host, path, port } = route.spec;
   return { scope: `route/${foldName(domain)}`, claimed: `${foldHost(host)}:${port}${foldPath(path)}` };
 }
 
-/** The object name of a claim: a digest of what is claimed. */
+/** The object name of a claim: a digest of scope and name. */
 export function claimObjectName(name: ClaimedName): string {
   const kind = name.scope.split("/")[0] ?? "";
   return `${kind}-${createHash("sha256").update(`${name.scope}\u0000${name.claimed}`).digest("hex").slice(0, 40)}`;
@@ -78,7 +78,7 @@ export function isClaimant(claim: Pick<Claim, "spec">, kind: string, object: Pic
   );
 }
 
-/** How an object stands with the name it bears: it holds the claim, another one does, or nobody has claimed the name yet. `claim` is the one on that name. */
+/** Whether an object holds the claim on its name, another object does, or there is no claim yet. */
 export type ClaimState = "held" | "taken" | "unclaimed";
 
 export function toClaimState(
@@ -91,8 +91,8 @@ export function toClaimState(
 }
 
 /**
- * May the claim be taken over? Only past its grace, and when its claimant is gone or bears another name now.
- * `borne` is the name that the claimant bears at a live read; undefined when it does not exist.
+ * May the claim be taken over? Only after its grace period, when its claimant is gone or has another name.
+ * `currentName` is the claimant's name, read live; undefined when the claimant does not exist.
  */
 export function isClaimStale(claim: Pick<Claim, "spec">, currentName: ClaimedName | undefined, now: Date): boolean {
   if (now.getTime() - Date.parse(claim.spec.since) < CLAIM_GRACE_MS) return false;

@@ -1,4 +1,4 @@
-// What a Domain is: the right-hand side of routes. Shared ones live in the system namespace, private ones in their org's.
+// The Domain kind: the domain part of routes. Shared ones are in the system namespace, private ones in their org's namespace.
 import { z } from "zod";
 import { defineResource, immutable, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className } from "../schema-fields.ts";
@@ -12,7 +12,7 @@ export const Domain = defineResource({
   shortNames: ["cfdomain"],
   categories: [CATEGORY],
   description:
-    "A DNS domain that routes are made in. In the system namespace it is shared by all orgs; in an org's namespace it is that org's own.",
+    "A DNS domain for routes. A Domain in the system namespace is shared by all orgs; one in an org's namespace is private to that org.",
   columns: [
     { name: "Domain", jsonPath: ".spec.name" },
     { name: "Internal", jsonPath: ".spec.internal", type: "boolean", wide: true },
@@ -25,14 +25,12 @@ export const Domain = defineResource({
         .min(1)
         .max(253)
         .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
-        .describe("The domain, in lower case."),
-      internal: z.boolean().default(false).describe("Reached from inside only."),
-      router: className
-        .optional()
-        .describe("The BackendClass that serves its routes; the default router when left out."),
+        .describe("DNS name, in lower case."),
+      internal: z.boolean().default(false).describe("Whether its routes are reachable only from inside the platform."),
+      router: className.optional().describe("The BackendClass that serves its routes. Defaults to the default router."),
       sharedOrgs: listSet(z.array(z.string().max(253)).max(1000))
         .default([])
-        .describe("Object names of other orgs that may use a private domain."),
+        .describe("Object names of other orgs that may use this private domain."),
     }),
     "name",
     "internal",

@@ -1,32 +1,32 @@
-// Which Domain a route means. Pure; the same for API and controllers.
+// Resolves a route's domainRef. Pure; shared by API and controllers.
 import { SYSTEM_NAMESPACE } from "../groups.ts";
 import { ageSortKey } from "../guid.ts";
 import type { Route } from "../route/route.ts";
 import { routeURL } from "../route/route-url.ts";
 import type { Domain } from "./domain.ts";
 
-/** Is it every org's to make routes in? */
+/** May every org create routes in it? */
 export function isSharedDomain({ metadata }: Pick<Domain, "metadata">): boolean {
   return metadata.namespace === SYSTEM_NAMESPACE;
 }
 
-/** What is seen from a space. */
+/** Finds Domains from the point of view of a space. */
 export interface DomainLookup {
   /** Object name of the org. */
   orgObjectName: string;
-  /** The namespace of its own domains. */
+  /** The namespace of the org's private domains. */
   orgNamespace: string;
   find: (key: { namespace: string; name: string }) => Domain | undefined;
-  /** All of an object name, in any order. */
+  /** All Domains with this object name, in any order. */
   listByName: (name: string) => readonly Domain[];
-  /** Has another Domain the name that this one bears? */
+  /** Does another Domain hold this Domain's DNS name? */
   isNameTaken: (domain: Domain) => boolean;
 }
 
-/** A route, or one that is still to be created. */
+/** A route, existing or about to be created. */
 export type DomainReferrer = Pick<Route, "spec"> & { status?: Route["status"] };
 
-/** Of the Domains that the reference names: the org's own, else the shared one, else a private one that its owner shared with this org. */
+/** Order of preference: the org's own Domain, the shared one, a private one that its owner shared with this org. */
 export function findDomainByReference(route: DomainReferrer, lookup: DomainLookup): Domain | undefined {
   const { name } = route.spec.domainRef;
   return (
@@ -37,8 +37,8 @@ export function findDomainByReference(route: DomainReferrer, lookup: DomainLooku
 }
 
 /**
- * Anybody may share a Domain with an org that did not ask for it, so nothing that is done later changes what a route means: of those in force it is the
- * oldest, and once the route was served in a domain it is that domain or none.
+ * Any org may share a Domain with an org that did not ask for it, so a later share must not change an existing route: the oldest Domain that holds its
+ * name wins, and a route that was once served in a domain resolves to that domain or to none.
  */
 function findDomainSharedWithOrg(
   route: DomainReferrer,

@@ -1,4 +1,4 @@
-// What a Droplet is: something that can run. A Build makes it, or anyone who may: "bring your own build".
+// The Droplet kind: a runnable artifact. A Build makes it, or a user with the permission to ("bring your own build").
 import { z } from "zod";
 import {
   defineResource,
@@ -12,20 +12,22 @@ import { content, lifecycleType, port, processTypes, refTo } from "../schema-fie
 import { CATEGORY, GROUP } from "../groups.ts";
 
 const detectedBuildpack = z.object({
-  name: z.string().max(255).describe("The buildpack, as cf names it."),
-  version: z.string().max(255).optional().describe("Its version."),
-  detectOutput: z.string().max(1024).optional().describe("What its detection said."),
-  buildpackName: z.string().max(255).optional().describe("The name that it gives itself."),
+  name: z.string().max(255).describe("The buildpack's name in cf."),
+  version: z.string().max(255).optional().describe("Version of the buildpack."),
+  detectOutput: z.string().max(1024).optional().describe("Output of detection."),
+  buildpackName: z.string().max(255).optional().describe("The name that the buildpack reports."),
 });
 
-/** What a builder makes and a runner takes; a runner's capability record says which kinds it takes. */
+/** What a builder produces and a runner accepts. A runner's capabilities list the kinds it accepts. */
 export const dropletArtifact = {
   kind: z
     .enum(["host", "cnb", "docker"])
-    .describe("host: a layer unpacked at `root`. cnb: an image from the lifecycle. docker: any image."),
-  image: z.string().min(1).max(1024).optional().describe("The image, for cnb and docker."),
+    .describe(
+      "host: a layer that is unpacked at `root`. cnb: an image built by the Cloud Native Buildpacks lifecycle. docker: any image.",
+    ),
+  image: z.string().min(1).max(1024).optional().describe("Image reference, for cnb and docker."),
   imagePullSecretRef: refTo("Secret").optional(),
-  content: content.optional().describe("The layer, for host."),
+  content: content.optional().describe("The layer, for host droplets."),
   root: z
     .string()
     .max(1024)
@@ -42,7 +44,7 @@ export const Droplet = defineResource({
   namespaced: true,
   shortNames: ["cfdroplet"],
   categories: [CATEGORY],
-  description: "Something that can run: an image, or a layer for the host runner, with its process types.",
+  description: "A runnable artifact: an image, or a layer for the host runner, with its process types.",
   columns: [
     { name: "App", jsonPath: ".spec.appRef.name" },
     { name: "Kind", jsonPath: ".spec.kind" },
@@ -54,9 +56,11 @@ export const Droplet = defineResource({
         appRef: refTo("App"),
         buildRef: refTo("Build").optional(),
         packageRef: refTo("Package").optional(),
-        lifecycleType: lifecycleType.default("buildpack").describe("The lifecycle that made it."),
+        lifecycleType: lifecycleType.default("buildpack").describe("The lifecycle that built it."),
         stack: z.string().max(255).optional().describe("The stack that it was built on."),
-        buildpacks: listAtomic(z.array(detectedBuildpack).max(50)).default([]).describe("The buildpacks that made it."),
+        buildpacks: listAtomic(z.array(detectedBuildpack).max(50))
+          .default([])
+          .describe("The buildpacks that built it."),
         ...dropletArtifact,
       }),
       "appRef",
@@ -72,6 +76,8 @@ export const Droplet = defineResource({
       },
     ],
   ),
-  status: readyStatus({ state: z.enum(["Staged", "Failed", "Expired"]).optional().describe("Staged can run.") }),
+  status: readyStatus({
+    state: z.enum(["Staged", "Failed", "Expired"]).optional().describe("Only a Staged droplet can run."),
+  }),
 });
 export type Droplet = Resource<typeof Droplet>;

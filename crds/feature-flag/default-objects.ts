@@ -1,11 +1,11 @@
-// The FeatureFlags that a new platform has: all that CF knows, so that `kubectl get cfflag` shows them and policies find their parameters.
+// The FeatureFlags of a new platform: all of CF's, so that `kubectl get cfflag` lists them and policies find their parameters.
 import type { KubeObject } from "../../kube/api/object.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import { SYSTEM_NAMESPACE } from "../groups.ts";
 import { FeatureFlag } from "./feature-flag.ts";
 import { FLAG_NAMES, toFlagObjectName } from "./flags.ts";
 
-/** Without any field of spec, so that applying them again changes nothing that an operator has set. */
+/** The spec is empty, so that a later apply keeps an operator's settings. */
 export function featureFlagObjects(): KubeObject[] {
   return FLAG_NAMES.map((name) => ({
     apiVersion: apiVersionOf(FeatureFlag),

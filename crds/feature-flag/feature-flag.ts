@@ -1,4 +1,4 @@
-// What a FeatureFlag is: an operator's switch for one thing that CF lets people do. Its name is CF's, with dashes.
+// The FeatureFlag kind: an operator's switch for one CF feature. Its object name is CF's name with dashes.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
@@ -11,15 +11,15 @@ export const FeatureFlag = defineResource({
   shortNames: ["cfflag"],
   categories: [CATEGORY],
   description:
-    "A switch for one thing that people may do on this platform. It counts in the system namespace, by CF's name with dashes; without enabled the default holds.",
+    "A switch for one CF feature of this platform. It is read from the system namespace and named as in CF, with dashes. Without spec.enabled the default applies.",
   columns: [{ name: "Enabled", jsonPath: ".spec.enabled", type: "boolean" }],
   spec: z.object({
     enabled: z
       .boolean()
       .optional()
-      .describe("Whether it may be done. The default when left out: CF's, but on for diego_docker and diego_cnb."),
-    customErrorMessage: z.string().max(250).optional().describe("What those hear who are refused."),
+      .describe("Whether the feature is on. Defaults to CF's default, except that diego_docker and diego_cnb are on."),
+    customErrorMessage: z.string().max(250).optional().describe("Message for users whose request is refused."),
   }),
-  status: readyStatus({ enabled: z.boolean().optional().describe("What is in force.") }),
+  status: readyStatus({ enabled: z.boolean().optional().describe("The effective value.") }),
 });
 export type FeatureFlag = Resource<typeof FeatureFlag>;

@@ -1,21 +1,21 @@
-// CF's feature flags: their names, their defaults, and from which of them admins are exempt. The defaults are CF's but for the two of images. Pure.
+// CF's feature flags: names, defaults, and whether admins are exempt. The defaults are CF's, except for the two image flags. Pure.
 import type { FeatureFlag } from "./feature-flag.ts";
 
 interface FlagDefault {
-  /** In force while nobody has said otherwise. */
+  /** The default. */
   enabled: boolean;
-  /** Does it bind admins, too? */
+  /** Set when admins are not exempt. */
   appliesToAdmins?: true;
 }
 
-/** How refusals begin; the CF API knows them by it. */
+/** Prefix of refusals; the CF API recognizes them by it. */
 export const FEATURE_DISABLED = "Feature Disabled: ";
 
 /** By CF's name, in CF's order. */
 export const FEATURE_FLAGS = {
   app_bits_upload: { enabled: true },
   app_scaling: { enabled: true },
-  // Off in CF, which does not trust images; here every app runs beside images of others anyway.
+  // Off in CF, which does not trust images. Here every app already runs beside images of others.
   diego_cnb: { enabled: true, appliesToAdmins: true },
   diego_docker: { enabled: true, appliesToAdmins: true },
   env_var_visibility: { enabled: true, appliesToAdmins: true },
@@ -43,23 +43,23 @@ export function isFlagName(name: string): name is FlagName {
   return Object.hasOwn(FEATURE_FLAGS, name);
 }
 
-/** Does the flag bind admins, too? */
+/** Does the flag apply to admins as well? */
 export function appliesToAdmins(name: FlagName): boolean {
   return (FEATURE_FLAGS[name] as FlagDefault).appliesToAdmins === true;
 }
 
-/** Name of the object that is this flag. */
+/** Object name of the flag. */
 export function toFlagObjectName(name: FlagName): string {
   return name.replaceAll("_", "-");
 }
 
-/** The flag that an object is; undefined for one whose name CF does not know. */
+/** The flag with this object name; undefined for a name that CF does not know. */
 export function findFlagName(objectName: string): FlagName | undefined {
   const name = objectName.replaceAll("-", "_");
   return isFlagName(name) ? name : undefined;
 }
 
-/** What is in force, with or without an object. */
+/** The effective value; without an object, the default. */
 export function isFlagEnabled(name: FlagName, flag: Pick<FeatureFlag, "spec"> | undefined): boolean {
   return flag?.spec.enabled ?? FEATURE_FLAGS[name].enabled;
 }

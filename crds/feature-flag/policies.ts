@@ -1,4 +1,4 @@
-// What feature flags forbid, as admission policies that read the flag's object as their parameter. Flags about reading are the API's to hold.
+// Feature flags as admission policies that take the flag's object as their parameter. The API enforces flags about reading.
 import type { ResourceDefinition } from "../../kube/api/resource.ts";
 import { App } from "../app/app.ts";
 import { Build } from "../build/build.ts";
@@ -20,7 +20,7 @@ import { Route } from "../route/route.ts";
 import { FeatureFlag } from "./feature-flag.ts";
 import { appliesToAdmins, FEATURE_DISABLED, FEATURE_FLAGS, toFlagObjectName, type FlagName } from "./flags.ts";
 
-/** One thing that a flag switches off: writes of a kind for which `when` (an expression) holds. */
+/** One thing that a flag switches off: writes of a kind for which `condition` (a CEL expression) is true. */
 interface FlagGuard {
   flag: FlagName;
   kind: ResourceDefinition;
@@ -32,7 +32,7 @@ interface FlagGuard {
 const hasChanged = (field: string): string =>
   `(has(object.spec.${field}) != has(oldObject.spec.${field}) || (has(object.spec.${field}) && object.spec.${field} != oldObject.spec.${field}))`;
 const isNew = "oldObject == null";
-/** An app of this lifecycle is made, or started. */
+/** An app of this lifecycle is created or started. */
 const startsWithLifecycle = (type: string): string =>
   `object.spec.lifecycle.type == '${type}' && (${isNew} || (object.spec.state == 'Started' && (oldObject.spec.state != 'Started' || ${hasChanged("restart")})))`;
 const buildsWithLifecycle = (type: string): string =>
@@ -45,12 +45,12 @@ const ownersChanged = `${ownerReferences("object")} != ${ownerReferences("oldObj
 const isResized = [ownersChanged, ...["instances", ...SIZE_FIELDS].map(hasChanged)].join(" || ");
 
 /**
- * A new app has the size it likes, as in CF, which is that of its web process: there is one of that name, and it stays as long as the app. What else is made may be
- * made for an app that is there, so it has the size that everything has, and no instances.
+ * As in CF, a new app may choose its size, which is the size of its web process: the app has only one, for as long as it exists. Processes of other types
+ * may belong to an existing app, so they start with the default size and no instances.
  */
 const hasCustomSize = `object.spec.type != 'web' && !(${SIZE_FIELDS.map((field) => isDefaultValue(Process, field)).join(" && ")} && (!has(object.spec.instances) || object.spec.instances == 0))`;
 
-/** Kinds that are not there yet (tasks, service instances, brokers) bring their own lines. */
+/** Kinds that do not exist yet (tasks, service instances, brokers) will add their own lines. */
 const FLAG_GUARDS: readonly FlagGuard[] = [
   {
     flag: "app_bits_upload",
@@ -58,7 +58,7 @@ const FLAG_GUARDS: readonly FlagGuard[] = [
     operations: ["CREATE", "UPDATE"],
     condition: `${isNew} ? has(object.spec.content) : ${hasChanged("content")}`,
   },
-  // Nor may a process be taken away, or be left to the garbage collector, while its app stays: it would be made anew, of another size.
+  // A process must not be deleted, or left to the garbage collector, while its app exists: it could be created again with another size.
   {
     flag: "app_scaling",
     kind: Process,
@@ -74,7 +74,7 @@ const FLAG_GUARDS: readonly FlagGuard[] = [
   },
   { flag: "diego_docker", kind: App, operations: ["CREATE", "UPDATE"], condition: startsWithLifecycle("docker") },
   { flag: "diego_docker", kind: Build, operations: ["CREATE"], condition: buildsWithLifecycle("docker") },
-  // Without it "bring your own build" would be a way round: an image under an app that is built from source. Whether cnb is true of an image nobody can see here.
+  // Otherwise "bring your own build" would bypass the flag: an image under an app that is built from source. Admission cannot verify that an image is cnb.
   { flag: "diego_docker", kind: Droplet, operations: ["CREATE"], condition: "object.spec.kind != 'host'" },
   { flag: "diego_cnb", kind: App, operations: ["CREATE", "UPDATE"], condition: startsWithLifecycle("cnb") },
   { flag: "diego_cnb", kind: Build, operations: ["CREATE"], condition: buildsWithLifecycle("cnb") },
@@ -102,7 +102,7 @@ function toFlagPolicy({ flag, kind, subresource, operations, condition }: FlagGu
     name: `feature-${object}.${kind.plural}${subresource ? `.${subresource}` : ""}.cupola.dev`,
     resources: [toPolicyResource(kind, subresource)],
     operations,
-    // A flag that is off by default must not be on for want of its object.
+    // A missing object must not turn on a flag that is off by default.
     params: {
       apiVersion: `${FeatureFlag.group}/${FeatureFlag.version}`,
       kind: FeatureFlag.kind,

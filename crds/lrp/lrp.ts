@@ -1,4 +1,4 @@
-// What an LRP is: a long-running process, whole and self-contained, for one runner class. The contract between platform and runners.
+// The LRP kind: a self-contained long-running process for one runner class. The contract between platform and runners.
 import { z } from "zod";
 import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
@@ -16,17 +16,21 @@ import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 
 const instance = z.object({
   index: z.int().min(0).max(10000),
-  state: z.enum(["Starting", "Running", "Crashed", "Down"]).describe("As cf shows it."),
-  ready: z.boolean().describe("May routes reach it?"),
-  since: z.string().max(64).optional().describe("When it entered this state, RFC 3339."),
-  host: z.string().max(253).optional().describe("Address at which the router reaches it."),
+  state: z.enum(["Starting", "Running", "Crashed", "Down"]).describe("State of the instance, as cf shows it."),
+  ready: z.boolean().describe("Whether routes may send requests to it."),
+  since: z.string().max(64).optional().describe("When it entered this state (RFC 3339)."),
+  host: z.string().max(253).optional().describe("Address at which the router reaches the instance."),
   ports: listMap(z.array(z.object({ port: z.int(), hostPort: z.int() })).max(10), ["port"])
     .optional()
-    .describe("Port of the process and where it is reached on host."),
-  guid: z.string().max(63).optional().describe("Tells one start of the instance from the next."),
+    .describe("Ports of the process and the host ports that lead to them."),
+  guid: z.string().max(63).optional().describe("Identifies one start of the instance; a restart changes it."),
   crashCount: z.int().min(0).optional(),
   details: z.string().max(1024).optional().describe("Why it crashed or cannot start."),
-  restart: z.string().max(63).optional().describe("The value of spec.restartInstances that this instance answers."),
+  restart: z
+    .string()
+    .max(63)
+    .optional()
+    .describe("The value of spec.restartInstances with which this instance was started."),
 });
 export type LrpInstance = z.output<typeof instance>;
 
@@ -38,7 +42,7 @@ export const LRP = defineResource({
   shortNames: ["cflrp"],
   categories: [CATEGORY],
   description:
-    "A long-running process for one runner class: instances of one version of an app's process. Immutable but for instances and restartInstances.",
+    "A long-running process for one runner class: the instances of one version of an app's process. Only instances and restartInstances can change.",
   columns: [
     { name: "App", jsonPath: ".spec.app.name" },
     { name: "Process", jsonPath: ".spec.processType" },
@@ -51,16 +55,19 @@ export const LRP = defineResource({
   spec: immutable(
     z.object({
       class: className.describe("The BackendClass that runs it."),
-      rendering: z.string().max(32).describe("Version of the runner's renderer; kept until the app's next restart."),
+      rendering: z
+        .string()
+        .max(32)
+        .describe("Version of the runner's renderer. Stays the same until the app's next restart."),
       app: identity,
       space: identity,
       org: identity,
       processGUID: z.string().max(63),
       processType: z.string().min(1).max(255),
-      revision: z.string().max(32).describe("Version of the app's revision."),
-      version: z.string().max(63).describe("Changes with every version of the process; VCAP_APPLICATION names it."),
+      revision: z.string().max(32).describe("Version number of the app's Revision."),
+      version: z.string().max(63).describe("Identifies this version of the process; also in VCAP_APPLICATION."),
       droplet: z.object({ guid: z.string().max(63), ...dropletArtifact }),
-      command: z.string().max(65536).optional().describe("The start command; the droplet's own when left out."),
+      command: z.string().max(65536).optional().describe("The start command. Defaults to the droplet's."),
       env: envVars.default([]),
       ports,
       instances: z.int().min(0).max(10000),
@@ -94,7 +101,7 @@ export const LRP = defineResource({
     "user",
   ),
   status: readyStatus({
-    runningInstances: z.int().min(0).optional().describe("How many instances are Running and ready."),
+    runningInstances: z.int().min(0).optional().describe("Number of instances that are Running and ready."),
     instances: listMap(z.array(instance).max(10000), ["index"]).optional(),
   }),
 });

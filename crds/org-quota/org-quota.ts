@@ -1,4 +1,4 @@
-// What an OrgQuota is: limits that an admin gives to orgs. A limit left out is none.
+// The OrgQuota kind: limits that an admin sets for orgs. A missing limit means unlimited.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
@@ -13,7 +13,7 @@ export const OrgQuota = defineResource({
   namespaced: true,
   shortNames: ["cforgquota"],
   categories: [CATEGORY],
-  description: "Limits for orgs. A limit left out means: no limit.",
+  description: "Limits for orgs. A missing limit means unlimited.",
   columns: [
     { name: "CF-Name", jsonPath: ".spec.name" },
     { name: "Memory", jsonPath: ".spec.totalMemoryMB", type: "integer", description: "MB in total" },
@@ -21,18 +21,18 @@ export const OrgQuota = defineResource({
   ],
   spec: z.object({
     name: cfName.describe("The name that cf shows."),
-    default: z.boolean().default(false).describe("In force for orgs that name none."),
+    default: z.boolean().default(false).describe("Whether orgs without a quotaRef use this quota."),
     totalMemoryMB: limit.describe("Memory of all running instances, in MB."),
     instanceMemoryMB: limit.describe("Memory of one instance, in MB."),
-    totalInstances: limit.describe("Running instances."),
-    totalAppTasks: limit.describe("Running tasks."),
-    logRateLimitBytesPerSecond: limit.describe("Log bytes a second, of all running instances."),
-    paidServices: z.boolean().default(true).describe("Whether plans that cost may be used."),
-    totalServiceInstances: limit.describe("Service instances."),
-    totalServiceKeys: limit.describe("Service keys."),
-    totalRoutes: limit.describe("Routes."),
-    totalReservedPorts: limit.describe("Routes with a port."),
-    totalDomains: limit.describe("Private domains."),
+    totalInstances: limit.describe("Number of running instances."),
+    totalAppTasks: limit.describe("Number of running tasks."),
+    logRateLimitBytesPerSecond: limit.describe("Log bytes per second, of all running instances."),
+    paidServices: z.boolean().default(true).describe("Whether paid service plans may be used."),
+    totalServiceInstances: limit.describe("Number of service instances."),
+    totalServiceKeys: limit.describe("Number of service keys."),
+    totalRoutes: limit.describe("Number of routes."),
+    totalReservedPorts: limit.describe("Number of routes with a port."),
+    totalDomains: limit.describe("Number of private domains."),
   }),
   status: readyStatus({}),
 });

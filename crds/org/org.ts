@@ -1,4 +1,4 @@
-// What an Org is: a tenant. Its namespace holds its Spaces and private Domains.
+// The Org kind: a tenant. Its namespace holds its Spaces and private Domains.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { displayName, noDotInName, refTo } from "../schema-fields.ts";
@@ -11,7 +11,7 @@ export const Org = defineResource({
   namespaced: false,
   shortNames: ["cforg"],
   categories: [CATEGORY],
-  description: "A tenant of the platform: a set of spaces with common domains, quota and members.",
+  description: "A tenant of the platform: a set of spaces with common domains, members and a quota.",
   columns: [
     { name: "CF-Name", jsonPath: ".status.name" },
     { name: "Namespace", jsonPath: ".status.namespace" },
@@ -20,11 +20,11 @@ export const Org = defineResource({
   rules: [noDotInName("an Org")],
   spec: z.object({
     name: displayName,
-    suspended: z.boolean().default(false).describe("While true, nobody but an admin may change anything in the org."),
-    quotaRef: refTo("OrgQuota").optional().describe("The quota of this org; the default one when left out."),
+    suspended: z.boolean().default(false).describe("While true, only admins may change anything in the org."),
+    quotaRef: refTo("OrgQuota").optional().describe("The quota of this org. Defaults to the default quota."),
   }),
   status: readyStatus({
-    name: z.string().max(255).optional().describe("The name in force."),
+    name: z.string().max(255).optional().describe("The CF name that this object holds."),
     namespace: z.string().max(63).optional().describe("The namespace that holds the org's spaces and private domains."),
   }),
 });

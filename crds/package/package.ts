@@ -1,4 +1,4 @@
-// What a Package is: source bits, or the name of an image, that a Build turns into a Droplet.
+// The Package kind: source bits, or the name of an image, that a Build turns into a Droplet.
 import { z } from "zod";
 import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { content, inlineFiles, refTo } from "../schema-fields.ts";
@@ -11,7 +11,7 @@ export const Package = defineResource({
   namespaced: true,
   shortNames: ["cfpackage"],
   categories: [CATEGORY],
-  description: "Source bits of an app, or an image's name. A Build turns it into a Droplet.",
+  description: "Source bits of an app, or the name of an image. A Build turns a Package into a Droplet.",
   columns: [
     { name: "App", jsonPath: ".spec.appRef.name" },
     { name: "Type", jsonPath: ".spec.type" },
@@ -21,14 +21,16 @@ export const Package = defineResource({
     z.object({
       appRef: refTo("App"),
       type: z.enum(["bits", "docker"]).describe("bits: uploaded source. docker: an image."),
-      image: z.string().min(1).max(1024).optional().describe("The image, for type docker."),
+      image: z.string().min(1).max(1024).optional().describe("Image reference, for type docker."),
       imagePullSecretRef: refTo("Secret")
         .optional()
         .describe("Credentials for the image's registry: a Secret of type kubernetes.io/dockerconfigjson."),
-      content: content.optional().describe("The uploaded bits. Set once, by the upload."),
+      content: content.optional().describe("The uploaded bits. The upload sets it, once."),
       files: inlineFiles
         .optional()
-        .describe("Small source as text, instead of an upload: path to content. Used while there is no content."),
+        .describe(
+          "Small sources as text instead of an upload: a map from path to content. Ignored once content is set.",
+        ),
     }),
     "appRef",
     "type",
@@ -39,7 +41,7 @@ export const Package = defineResource({
     state: z
       .enum(["AwaitingUpload", "ProcessingUpload", "Ready", "Failed", "Expired"])
       .optional()
-      .describe("How far it is; Ready can be built."),
+      .describe("Progress of the upload. Only a Ready package can be built."),
     error: z.string().max(4096).optional().describe("Why the upload failed."),
   }),
 });

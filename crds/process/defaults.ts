@@ -17,32 +17,32 @@ export function processName(app: string, type: string): string {
   return `${app}.${slug(type).slice(0, 14)}-${digest5(type)}`;
 }
 
-/** How many instances are wanted when nobody said. */
+/** The number of instances when the spec gives none. */
 export function defaultInstances(type: string): number {
   return type === "web" ? 1 : 0;
 }
 
-/** The health check in force. */
+/** The given health check, or the default of the process type. */
 export function effectiveHealthCheck(type: string, given: HealthCheck | undefined): HealthCheck {
   return given ?? { type: type === "web" ? "port" : "process" };
 }
 
-/** The readiness check in force. */
+/** The given readiness check, or the default. */
 export function effectiveReadinessCheck(given: ReadinessCheck | undefined): ReadinessCheck {
   return given ?? { type: "process" };
 }
 
-/** A process type as a label value: itself where it fits, else the end of its object name. Routers and log readers select by it. */
+/** A process type as a label value: the type itself where it is valid, else the last part of the object name. Routers and log readers select by it. */
 export function processTypeLabel(type: string): string {
   return type.length <= 63 && /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(type)
     ? type
     : `${slug(type).slice(0, 14)}-${digest5(type)}`;
 }
 
-/** Where an instance listens when neither process nor droplet says. */
+/** The port of an instance when neither process nor droplet gives one. */
 export const DEFAULT_PORT = 8080;
 
-/** The ports in force. */
+/** The process's ports, else the droplet's, else the default port. */
 export function effectivePorts(given: readonly number[] | undefined, droplet: readonly number[] | undefined): number[] {
   if (given?.length) return [...given];
   return droplet?.length ? [...droplet] : [DEFAULT_PORT];

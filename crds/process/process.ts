@@ -1,4 +1,4 @@
-// What a Process is: one kind of instance of an App (web, worker, …), how many of them and how big.
+// The Process kind: one process type of an App (web, worker, …), with its size and number of instances.
 import { z } from "zod";
 import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className, cpuQuantity, healthCheck, memoryMB, ports, readinessCheck, refTo } from "../schema-fields.ts";
@@ -13,7 +13,7 @@ export const Process = defineResource({
   shortNames: ["cfprocess"],
   categories: [CATEGORY],
   description:
-    "One type of process of an app: its command, size, health check and number of instances. Size, command and checks take effect at the next start; instances at once.",
+    "One process type of an app: its command, size, health check and number of instances. A new number of instances takes effect at once; other changes take effect at the next start.",
   columns: [
     { name: "App", jsonPath: ".spec.appRef.name" },
     { name: "Type", jsonPath: ".spec.type" },
@@ -26,38 +26,44 @@ export const Process = defineResource({
   spec: immutable(
     z.object({
       appRef: refTo("App"),
-      type: z.string().min(1).max(255).default("web").describe("web is the one that routes reach."),
+      type: z.string().min(1).max(255).default("web").describe("Process type. Routes lead to web by default."),
       instances: z
         .int()
         .min(0)
         .max(10000)
         .optional()
-        .describe("How many instances should run. When left out: 1 for web, 0 for others."),
-      memoryMB: memoryMB.default(1024).describe("Memory of an instance, in MB."),
-      diskMB: memoryMB.default(1024).describe("Disk of an instance, in MB."),
+        .describe("Desired number of instances. Defaults to 1 for web and 0 for others."),
+      memoryMB: memoryMB.default(1024).describe("Memory per instance, in MB."),
+      diskMB: memoryMB.default(1024).describe("Disk per instance, in MB."),
       cpu: cpuQuantity.optional(),
-      logRateLimitBytesPerSecond: z.int().min(-1).default(1048576).describe("-1: unlimited."),
-      command: z.string().max(4096).optional().describe("The start command; the droplet's own when left out."),
-      healthCheck: healthCheck.optional().describe("When left out: port for web, process for others."),
+      logRateLimitBytesPerSecond: z
+        .int()
+        .min(-1)
+        .default(1048576)
+        .describe("Log rate limit per instance; -1 means unlimited."),
+      command: z.string().max(4096).optional().describe("The start command. Defaults to the droplet's."),
+      healthCheck: healthCheck
+        .optional()
+        .describe("Health check of instances. Defaults to port for web and process for others."),
       readinessHealthCheck: readinessCheck
         .optional()
-        .describe("Decides which instances routes reach. When left out: process."),
-      ports: ports.optional().describe("Ports the process listens on; the droplet's own, else 8080, when left out."),
-      user: z.string().max(255).optional().describe("The user it runs as."),
-      runner: className.optional().describe("The BackendClass that runs it; the default runner when left out."),
+        .describe("Decides which instances receive requests from routes. Defaults to process."),
+      ports: ports.optional().describe("Ports that the process listens on. Defaults to the droplet's, else to 8080."),
+      user: z.string().max(255).optional().describe("The user that the process runs as."),
+      runner: className.optional().describe("The BackendClass that runs it. Defaults to the default runner."),
       restartInstances: z
         .record(z.string().max(5), z.string().max(63))
         .meta({ maxProperties: 1000 })
         .optional()
-        .describe("Index to any value: a new value restarts that instance."),
+        .describe("Map from instance index to any value. A new value restarts that instance."),
     }),
     "appRef",
     "type",
   ),
   status: readyStatus({
-    runningInstances: z.int().min(0).optional().describe("How many instances run and are healthy."),
+    runningInstances: z.int().min(0).optional().describe("Number of instances that run and are healthy."),
     lrp: z.string().max(253).optional().describe("The LRP that runs this process."),
-    revision: z.string().max(253).optional().describe("The Revision that the LRP is made from, or is about to be."),
+    revision: z.string().max(253).optional().describe("The Revision that the current or next LRP is made from."),
   }),
 });
 export type Process = Resource<typeof Process>;

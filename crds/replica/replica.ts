@@ -1,21 +1,21 @@
-// What a Replica is: one running process of the platform, as it sees itself. It goes with the process.
+// The Replica kind: one running process of the platform, as reported by itself. It is deleted with the process.
 import { z } from "zod";
 import { defineResource, listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { GROUP } from "../groups.ts";
 
 const missing = z.object({
-  name: z.string().max(255).describe("The part of the process."),
-  reason: z.string().max(4096).describe("What it waits for."),
+  name: z.string().max(255).describe("The component of the process."),
+  reason: z.string().max(4096).describe("Why it is unavailable."),
 });
 
 const parkedWatch = z.object({
-  resource: z.string().max(512).describe("The kind that it cannot watch: `plural.group`."),
-  namespace: z.string().max(253).optional().describe("Only in this namespace."),
+  resource: z.string().max(512).describe("The resource that it cannot watch, as `plural.group`."),
+  namespace: z.string().max(253).optional().describe("The namespace of the watch; omitted for all namespaces."),
   reason: z
     .string()
     .max(128)
     .describe(
-      "Forbidden: a right is missing. Unauthorized: its credential is refused. NoKind: the kind is not installed.",
+      "Forbidden: a permission is missing. Unauthorized: the credential is refused. NoKind: the kind is not installed.",
     ),
 });
 
@@ -25,25 +25,25 @@ export const Replica = defineResource({
   plural: "replicas",
   namespaced: true,
   description:
-    "A running process of the platform: what it does, what it leads, and what it cannot see. It writes this itself; its Lease owns it.",
+    "A running process of the platform: its operations, the leases it holds, and the resources it cannot watch. The process writes its own Replica, which its Lease owns.",
   columns: [
     { name: "Operations", jsonPath: ".spec.operations" },
     { name: "Leads", jsonPath: ".status.leads" },
     { name: "Parked", jsonPath: ".status.parked[*].resource" },
   ],
   spec: z.object({
-    operations: listAtomic(z.array(z.string().max(63)).max(32)).describe("What it was told to do."),
+    operations: listAtomic(z.array(z.string().max(63)).max(32)).describe("The operations that it was started with."),
   }),
   status: readyStatus({
     leads: listAtomic(z.array(z.string().max(63)).max(32))
       .optional()
-      .describe("Leases of work that one replica does for all, and this one does now."),
+      .describe("Leader election leases that this replica holds."),
     parked: listAtomic(z.array(parkedWatch).max(500))
       .optional()
-      .describe("Watches that wait until they are allowed. What they would show is out of sight, not gone."),
+      .describe("Watches that wait for permission. Their objects are unknown to this replica, not deleted."),
     degraded: listAtomic(z.array(missing).max(100))
       .optional()
-      .describe("What is not there although the process serves."),
+      .describe("Components that are unavailable while the process serves."),
   }),
 });
 export type Replica = Resource<typeof Replica>;

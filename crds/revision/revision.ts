@@ -1,4 +1,4 @@
-// What a Revision is: all that an app's instances are made from, at the moment of a start. Only controllers write it.
+// The Revision kind: everything that an app's instances are made from, as of one start. Only controllers write it.
 import { z } from "zod";
 import { defineResource, listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import {
@@ -15,7 +15,7 @@ import { CATEGORY, GROUP } from "../groups.ts";
 
 export const revisionProcess = z.object({
   type: z.string().min(1).max(255),
-  command: z.string().max(65536).optional().describe("The command given by a person; the droplet's when left out."),
+  command: z.string().max(65536).optional().describe("The command in the Process's spec. Defaults to the droplet's."),
   memoryMB,
   diskMB: memoryMB,
   cpu: cpuQuantity.optional(),
@@ -31,13 +31,15 @@ export type RevisionProcess = z.output<typeof revisionProcess>;
 const spec = withRules(
   z.object({
     appRef: refTo("App"),
-    version: z.int().min(1).max(2_147_483_647).describe("Counts up per app."),
-    description: z.string().max(1024).describe("What made this revision."),
-    restart: z.string().max(63).optional().describe("The value of the app's spec.restart that this revision answers."),
+    version: z.int().min(1).max(2_147_483_647).describe("Version number, counted per app."),
+    description: z.string().max(1024).describe("Why this revision was made."),
+    restart: z.string().max(63).optional().describe("The value of the app's spec.restart when this revision was made."),
     dropletRef: refTo("Droplet"),
     env: envVars
       .default([])
-      .describe("The user's environment. Values lie in an immutable Secret named by a keyed digest."),
+      .describe(
+        "The user's environment variables. Their values are in an immutable Secret that is named by a keyed digest.",
+      ),
     processes: listMap(z.array(revisionProcess).max(100), ["type"]),
   }),
   [{ rule: "self == oldSelf", message: "a Revision never changes" }],
@@ -51,7 +53,7 @@ export const Revision = defineResource({
   shortNames: ["cfrevision"],
   categories: [CATEGORY],
   description:
-    "A snapshot of what an app runs: droplet, environment, commands, sizes and checks. Written by the platform at each start, restart and deployment.",
+    "A snapshot of what an app runs: droplet, environment, commands, sizes and checks. The platform writes one at each start, restart and deployment.",
   columns: [
     { name: "App", jsonPath: ".spec.appRef.name" },
     { name: "Version", jsonPath: ".spec.version", type: "integer" },

@@ -1,4 +1,4 @@
-// What a RouteBinding is: one route, whole and self-contained, for one router class. The contract between platform and routers.
+// The RouteBinding kind: a self-contained route for one router class. The contract between platform and routers.
 import { z } from "zod";
 import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className, identity, objectName, port } from "../schema-fields.ts";
@@ -21,7 +21,7 @@ export const RouteBinding = defineResource({
   shortNames: ["cfroutebinding"],
   categories: [CATEGORY],
   description:
-    "A route for one router class: the address and the processes behind it. Routers find instances by labels app-guid and process-type.",
+    "A route for one router class: its address and the processes that serve it. Routers find instances by the labels app-guid and process-type.",
   columns: [
     { name: "Host", jsonPath: ".spec.hostname" },
     { name: "Path", jsonPath: ".spec.path" },
@@ -37,7 +37,7 @@ export const RouteBinding = defineResource({
         .string()
         .min(1)
         .max(253)
-        .describe("host.domain; *.domain for a wildcard; the domain alone where the host is empty."),
+        .describe("host.domain, *.domain for a wildcard, or the domain alone for an empty host."),
       path: z.string().max(128).default(""),
       port: z.int().min(0).max(65535).default(0).describe("TCP port; 0 for HTTP."),
       internal: z.boolean().default(false),

@@ -1,16 +1,16 @@
-// To which space a hostname belongs where it belongs to one: to that whose claim on an address of it is the oldest. Pure.
+// Decides which space owns a hostname: the space with the oldest claim on any of its addresses. Pure.
 import type { Claim } from "../claim/claim.ts";
 import { domainName, routeName } from "../claim/rules.ts";
 import type { Domain } from "../domain/domain.ts";
 import { isSharedDomain } from "../domain/resolve-domain.ts";
 
-/** A hostname, as host and name of a domain. */
+/** A hostname, split into host and domain name. */
 export interface RouteHost {
   host: string;
   domain: string;
 }
 
-/** The given one first; then the other way to come by the same hostname, since `shop.apps.example` may be a domain, too. */
+/** The given split first, then the other split of the same hostname, since `shop.apps.example` may itself be a domain. */
 export function listEquivalentHosts({ host, domain }: RouteHost): [RouteHost, ...RouteHost[]] {
   const given = { host, domain };
   if (host !== "") return [given, { host: "", domain: `${host}.${domain}` }];
@@ -18,7 +18,7 @@ export function listEquivalentHosts({ host, domain }: RouteHost): [RouteHost, ..
   return rest.length > 0 ? [given, { host: label, domain: rest.join(".") }] : [given];
 }
 
-/** What the claims on all addresses of a host are filed under. */
+/** Index key of the claims on all addresses of a host. */
 export function toHostKey({ host, domain }: RouteHost): string {
   const { scope, claimed } = routeName(
     { spec: { host, path: "", port: 0, domainRef: { name: "" }, destinations: [] } },
@@ -27,21 +27,21 @@ export function toHostKey({ host, domain }: RouteHost): string {
   return `${scope} ${claimed}`;
 }
 
-/** The host that a claim is on with some path. Ports have no hosts. */
+/** The host of a claimed route, with any path; undefined for other claims and TCP routes. */
 export function findClaimedHost({ spec: { scope, claimed } }: Pick<Claim, "spec">): RouteHost | undefined {
   const [host] = /^[^:]*(?=:0(?:$|\/))/.exec(claimed) ?? [];
   return scope.startsWith("route/") && host !== undefined ? { host, domain: scope.slice("route/".length) } : undefined;
 }
 
-/** An index function: claims by `hostKey`. */
+/** Index function: claims by `toHostKey`. */
 export function indexClaimByHost(claim: Pick<Claim, "spec">): string[] {
   const routeHost = findClaimedHost(claim);
   return routeHost ? [toHostKey(routeHost)] : [];
 }
 
 /**
- * Of the claims on a hostname, however it is split, the one that counts. The age of Routes says nothing: an old one may have meant another domain until now.
- * Nobody but the platform writes a claim, and it stays as it is while it is held, so all who see the same claims agree, and agree tomorrow.
+ * The claim that decides who owns a hostname, from the claims on all splits of it. The age of Routes cannot decide: an old Route may have used another
+ * domain until now. Only the platform writes claims and a held claim never changes, so every reader of the same claims decides alike.
  */
 export function findOldestClaim(claims: readonly Claim[]): Claim | undefined {
   return claims.reduce<Claim | undefined>(
@@ -50,7 +50,7 @@ export function findOldestClaim(claims: readonly Claim[]): Claim | undefined {
   );
 }
 
-/** Of two taken in the same millisecond the one with the smaller name is first. */
+/** For two claims of the same millisecond, the smaller name is older. */
 export function isOlderClaim(one: Claim, other: Claim): boolean {
   return one.spec.since === other.spec.since
     ? one.metadata.name < other.metadata.name
@@ -58,8 +58,8 @@ export function isOlderClaim(one: Claim, other: Claim): boolean {
 }
 
 /**
- * Does `holder` keep the routes of a space off the hostname, with all of its paths? On a shared domain those of every other space; on a private one, whose
- * spaces may share a host, those of other spaces where the hostname was claimed as that of another domain.
+ * Does `holder` block the hostname, with all its paths, for the routes of a space? On a shared domain it blocks every other space. The spaces of a private
+ * domain may share a host, so there it blocks other spaces only where the hostname was claimed in another domain.
  */
 export function isHostTaken(holder: Claim | undefined, domain: Domain, namespace: string | undefined): boolean {
   if (!holder || holder.spec.claimant.namespace === namespace) return false;

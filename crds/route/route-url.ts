@@ -1,9 +1,9 @@
-// How the address of a route is written. Pure.
+// Formats the address of a route. Pure.
 import type { Route } from "./route.ts";
 
 type Address = Pick<Route["spec"], "host" | "path" | "port">;
 
-/** Hosts are one when this is one: a Route keeps the case that its host was given, and nothing compares it. */
+/** Two hosts are equal when their folded forms are. A Route keeps the case of its host for display only. */
 export function foldHost(host: string): string {
   return host.toLowerCase();
 }
@@ -13,12 +13,12 @@ export function routeHostname(route: Pick<Address, "host">, domain: string): str
   return joinHost(foldHost(route.host), domain);
 }
 
-/** Paths are one when this is one: as routers compare them, in any case and whether or not they end in a slash. */
+/** Two paths are equal when their folded forms are: routers ignore case and trailing slashes. */
 export function foldPath(path: string): string {
   return path.toLowerCase().replace(/\/+$/, "");
 }
 
-/** As `cf routes` shows it, the host in the case it was given: `host.domain/path`, or `domain:port` for TCP. No scheme. */
+/** The URL as `cf routes` shows it, with the host in its given case: `host.domain/path`, or `domain:port` for TCP. No scheme. */
 export function routeURL(route: Address, domain: string): string {
   return route.port ? `${domain}:${route.port}` : `${joinHost(route.host, domain)}${route.path}`;
 }

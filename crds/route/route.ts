@@ -1,4 +1,4 @@
-// What a Route is: an address, and the processes that answer there.
+// The Route kind: an address and the processes that serve it.
 import { z } from "zod";
 import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { objectName, refTo } from "../schema-fields.ts";
@@ -7,14 +7,9 @@ import { CATEGORY, GROUP } from "../groups.ts";
 const destination = z.object({
   app: objectName.describe("Name of the App."),
   process: z.string().min(1).max(255).default("web").describe("Process type."),
-  port: z.int().min(0).max(65535).default(0).describe("Port of the process; 0: its first one."),
-  protocol: z.enum(["http1", "http2", "tcp"]).default("http1").describe("What the process speaks."),
-  weight: z
-    .int()
-    .min(1)
-    .max(100)
-    .optional()
-    .describe("Its part of the requests, in percent; equal parts when left out."),
+  port: z.int().min(0).max(65535).default(0).describe("Port of the process; 0 means its first port."),
+  protocol: z.enum(["http1", "http2", "tcp"]).default("http1").describe("Protocol of the process."),
+  weight: z.int().min(1).max(100).optional().describe("Share of the requests, in percent. Defaults to equal shares."),
 });
 export type Destination = z.output<typeof destination>;
 
@@ -25,12 +20,12 @@ export const Route = defineResource({
   namespaced: true,
   shortNames: ["cfroute"],
   categories: [CATEGORY],
-  description: "An address (host, domain, path) and the processes of apps that answer there.",
+  description: "An address (host, domain, path) and the app processes that serve it.",
   columns: [
     { name: "URL", jsonPath: ".status.url" },
     { name: "App", jsonPath: ".spec.destinations[0].app" },
   ],
-  // CF tells a route by host, path, port and domain, so none of them changes after creation.
+  // Host, path, port and domain identify a route in CF, so none of them can change.
   spec: immutable(
     z.object({
       host: z
@@ -39,25 +34,27 @@ export const Route = defineResource({
         .regex(/^(|\*|[A-Za-z0-9_]([-A-Za-z0-9_]*[A-Za-z0-9_])?)$/)
         .default("")
         .describe(
-          "Left-most label, shown in the case given here and compared without case; * for a wildcard; empty for the domain itself.",
+          "Leftmost label of the hostname, shown in the case given here and compared without case; * for a wildcard; empty for the domain itself.",
         ),
       path: z
         .string()
         .max(128)
         .regex(/^(|\/[^?\s\p{Cc}]+)$/u)
         .default("")
-        .describe("Starts with /; empty for all paths."),
+        .describe("Path prefix that starts with /; empty for all paths."),
       port: z.int().min(0).max(65535).default(0).describe("Port of a TCP route; 0 for HTTP."),
-      domainRef: refTo("Domain").describe("A Domain of this org or a shared one."),
+      domainRef: refTo("Domain").describe("A Domain of this org, or a shared one."),
       destinations: listMap(z.array(destination).max(100), ["app", "process", "port"])
         .default([])
-        .describe("Who answers. Without any the route is kept but not served."),
+        .describe("Processes that serve the route. Without any, the route exists but is not served."),
     }),
     "host",
     "path",
     "port",
     "domainRef",
   ),
-  status: readyStatus({ url: z.string().max(512).optional().describe("host.domain/path, without scheme.") }),
+  status: readyStatus({
+    url: z.string().max(512).optional().describe("URL of the route: host.domain/path, without scheme."),
+  }),
 });
 export type Route = Resource<typeof Route>;

@@ -1,4 +1,4 @@
-// What a Space is: where apps live. It owns, or adopts, one namespace.
+// The Space kind: a place for apps. It owns or adopts one namespace.
 import { z } from "zod";
 import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { displayName, noDotInName } from "../schema-fields.ts";
@@ -12,7 +12,7 @@ export const Space = defineResource({
   shortNames: ["cfspace"],
   categories: [CATEGORY],
   description:
-    "A place for apps inside an org, with its own members. It owns one namespace, where its apps, routes and service instances are.",
+    "A place for apps in an org, with its own members. It owns one namespace, which holds its apps, routes and service instances.",
   columns: [
     { name: "CF-Name", jsonPath: ".status.name" },
     { name: "Space-Namespace", jsonPath: ".status.namespace" },
@@ -28,18 +28,18 @@ export const Space = defineResource({
         .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)
         .optional()
         .describe(
-          "An existing namespace to adopt. It must consent by the label cupola.dev/adoptable-by. A new namespace is made when left out.",
+          "An existing namespace to adopt; it must consent with the label cupola.dev/adoptable-by. Defaults to a new namespace.",
         ),
       suspended: z
         .boolean()
         .default(false)
-        .describe("While true, nobody but an admin or a manager of the org may change anything in the space."),
-      allowSSH: z.boolean().default(true).describe("Whether app instances of this space may be entered by ssh."),
+        .describe("While true, only admins and managers of the org may change anything in the space."),
+      allowSSH: z.boolean().default(true).describe("Whether cf ssh may open a shell in app instances of this space."),
     }),
     "namespace",
   ),
   status: readyStatus({
-    name: z.string().max(255).optional().describe("The name in force."),
+    name: z.string().max(255).optional().describe("The CF name that this object holds."),
     namespace: z.string().max(63).optional().describe("The namespace of this space."),
   }),
 });

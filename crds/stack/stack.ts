@@ -1,4 +1,4 @@
-// What a Stack is: the base that apps are built and run on.
+// The Stack kind: the operating system base that apps are built and run on.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
@@ -18,10 +18,10 @@ export const Stack = defineResource({
   ],
   spec: z.object({
     name: cfName.describe("The name that cf shows."),
-    description: z.string().max(1024).default("").describe("What it is, as cf shows it."),
-    default: z.boolean().default(false).describe("Used by apps that name none."),
-    buildImage: z.string().max(1024).optional().describe("The image that apps are built in."),
-    runImage: z.string().max(1024).optional().describe("The image that apps run on."),
+    description: z.string().max(1024).default("").describe("Description that cf shows."),
+    default: z.boolean().default(false).describe("Whether apps that name no stack use this one."),
+    buildImage: z.string().max(1024).optional().describe("Image that apps are built in."),
+    runImage: z.string().max(1024).optional().describe("Image that apps run on."),
   }),
   status: readyStatus({}),
 });

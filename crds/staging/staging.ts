@@ -1,4 +1,4 @@
-// What a Staging is: one build, whole and self-contained, for one builder class. The contract between platform and builders.
+// The Staging kind: a self-contained build for one builder class. The contract between platform and builders.
 import { z } from "zod";
 import { defineResource, listAtomic, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
@@ -27,7 +27,7 @@ export const Staging = defineResource({
   namespaced: true,
   shortNames: ["cfstaging"],
   categories: [CATEGORY],
-  description: "One build for one builder class: from a package to a droplet. Immutable.",
+  description: "One build, from a package to a droplet, for one builder class. Immutable.",
   columns: [
     { name: "App", jsonPath: ".spec.app.name" },
     { name: "Class", jsonPath: ".spec.class" },
@@ -39,19 +39,22 @@ export const Staging = defineResource({
       app: identity,
       space: identity,
       org: identity,
-      buildGUID: z.string().max(63).describe("Names the place where a host droplet is built and unpacked."),
+      buildGUID: z
+        .string()
+        .max(63)
+        .describe("GUID of the Build. Determines the path where a host droplet is built and unpacked."),
       lifecycleType,
       package: z.object({
         type: z.enum(["bits", "docker"]),
         content: content.optional(),
-        files: inlineFiles.optional().describe("Source as text, path to content, instead of content."),
+        files: inlineFiles.optional().describe("Source as text instead of content: a map from path to text."),
         image: z.string().max(1024).optional(),
         imagePullSecretRef: refTo("Secret").optional(),
       }),
       buildpacks: listAtomic(
         z.array(z.object({ name: z.string().min(1).max(1024), path: z.string().max(1024).optional() })).max(100),
-      ).describe("In order. With detect they are tried; without, all of them build."),
-      detect: z.boolean().describe("Detect which buildpacks fit."),
+      ).describe("Buildpacks, in order. With detect, the builder tries them; without, all of them build."),
+      detect: z.boolean().describe("Whether to detect the buildpacks that fit."),
       stack: z.string().max(255).optional(),
       env: envVars.default([]),
       memoryMB,
@@ -72,7 +75,7 @@ export const Staging = defineResource({
       .optional(),
     error: z
       .object({
-        code: z.string().max(128).describe("As CF names it, for example NoAppDetectedError."),
+        code: z.string().max(128).describe("CF error code, for example NoAppDetectedError."),
         message: z.string().max(4096),
       })
       .optional(),
