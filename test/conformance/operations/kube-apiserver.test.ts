@@ -162,7 +162,12 @@ describe.skipIf(reason)("rights per operation", () => {
       return found.droplet?.guid;
     });
     await api.call("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { data: { guid: droplet } });
-    const [domain] = (await api.call<{ resources: Named[] }>("GET", "/v3/domains")).resources;
+    // A Domain is listed once the controllers have claimed its name.
+    const domain = await eventually(async () => {
+      const [found] = (await api.call<{ resources: Named[] }>("GET", "/v3/domains")).resources;
+      expect(found).toBeDefined();
+      return found;
+    });
     const route = await api.call("POST", "/v3/routes", {
       host: "shop",
       relationships: { space: { data: { guid: space.guid } }, domain: { data: { guid: domain?.guid } } },
