@@ -1,4 +1,4 @@
-// Start, stop, restart, and which droplet runs. Verbs are fields: each is one patch of the App.
+// Start, stop, restart, and the current droplet. Actions set fields: each is one patch of the App.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
@@ -29,7 +29,7 @@ function startable(session: Session, guid: string): App {
   return app;
 }
 
-// A start right after a stop must not look as if nothing had happened: so a start out of Stopped is a restart, too.
+// A start also sets `restart`: a controller that never observed the stop in between would otherwise see no change.
 const start = endpoint({
   method: "POST",
   path: `${path}/actions/start`,
@@ -93,7 +93,7 @@ const setDroplet = endpoint({
   },
 });
 
-/** @throws CFError 422 for no GUID, and for a droplet that is not this app's */
+/** @throws CFError 422 when the GUID is missing, or the droplet belongs to another app */
 function assignableDroplet(session: Session, app: App, guid: string | null | undefined): Droplet {
   if (guid === null || guid === undefined)
     throw unprocessable("Current droplet cannot be removed. Replace it with a preferred droplet.");
@@ -103,7 +103,7 @@ function assignableDroplet(session: Session, app: App, guid: string | null | und
   throw unprocessable("Unable to assign current droplet. Ensure the droplet exists and belongs to this app.");
 }
 
-/** A process of its own for each type of the droplet, of as many instances as its type has by default; none is ever taken away. */
+/** Creates a process with the default number of instances for each process type of the droplet; never removes one. */
 async function addProcesses(session: Session, app: App, types: readonly string[]): Promise<void> {
   const known = new Set(processesOf(session, app).map((process) => process.spec.type));
   for (const type of types.filter((one) => !known.has(one))) await createOrPatchProcess(session, app, type, {});

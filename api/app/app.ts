@@ -1,4 +1,4 @@
-// The HTTP face of App: `/v3/apps`. Verbs are in actions.ts, environment in environment.ts.
+// Endpoints of App: `/v3/apps`. Actions are in actions.ts, the environment in environment.ts.
 import { App } from "../../crds/app/app.ts";
 import { displayNameOf, foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
@@ -105,7 +105,7 @@ const create = endpoint({
       }),
       appNameTaken(body.name),
     );
-    // An app has its web process from the start; a controller may have been quicker.
+    // Every new app has a web process; a controller may have created it already.
     await createOrPatchProcess(session, made, "web", {});
     const app = body.environment_variables ? await writeVariables(session, made, body.environment_variables) : made;
     return created(presentApp(session.cache, app, base));
@@ -125,7 +125,7 @@ const update = endpoint({
     const app = session.get(App, params.guid);
     const patch = toAppPatch(session.cache, app, body);
     const { name } = body;
-    // A create's loser gets UniquenessError, a rename's the ordinary one: CF's own difference.
+    // As in CF, a name conflict is UniquenessError on create but UnprocessableEntity on rename.
     const renamed =
       name === undefined
         ? undefined
@@ -147,7 +147,7 @@ const remove = endpoint({
   },
 });
 
-/** CF's rule: the app's destinations go with it, its routes stay. */
+/** As in CF, deleting an app removes its destinations but keeps the routes. */
 async function unmap(session: Session, app: App): Promise<void> {
   for (const route of session.list(Route, { index: ["app", appKey(app)] })) await unmapApp(session, route, app);
 }

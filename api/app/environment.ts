@@ -1,4 +1,4 @@
-// The environment of an app, its features, and the questions about ssh.
+// An app's environment, features, ssh status and the caller's permissions on it.
 import { App } from "../../crds/app/app.ts";
 import { systemEnv, vcapApplication } from "../../crds/app/vcap.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
@@ -147,7 +147,7 @@ const permissions = endpoint({
   },
 });
 
-// No instance can be entered yet, on any runner; the answer says so rather than that a switch is off.
+// No runner supports ssh yet; the reason in the reply says that, not that ssh is disabled for the app or space.
 const sshEnabled = endpoint({
   method: "GET",
   path: `${path}/ssh_enabled`,

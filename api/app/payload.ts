@@ -1,4 +1,4 @@
-// What comes in for apps.
+// Request bodies and queries of apps.
 import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
@@ -38,12 +38,12 @@ export const appListQuery = listQuery(
 );
 export const appGetQuery = z.strictObject({ include: include("space", "org", "space.organization").optional() });
 
-/** CF's error for an app name that is taken. */
+/** CF's error when the app name is taken. */
 export function appNameTaken(name: string): () => CFError {
   return () => new CFError("UniquenessError", `App with the name '${name}' already exists.`);
 }
 
-/** The merge patch that an update means. @throws CFError 422 when it would change the lifecycle's type */
+/** The merge patch for an update. @throws CFError 422 when it would change the lifecycle's type */
 export function toAppPatch(
   cache: ClusterCache,
   app: App,

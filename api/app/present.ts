@@ -1,4 +1,4 @@
-// How an App goes out.
+// Presents an App as CF's JSON.
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
@@ -43,7 +43,7 @@ function links(base: string, guid: string, space: string): object {
   };
 }
 
-/** Everything beside the app that its presentation depends on. */
+/** Everything besides the app that its presentation depends on. */
 export function appTextKey(cache: ClusterCache, app: App, base: string): CacheKey {
   const space = cache.spaceOf(app.metadata.namespace);
   const droplet = currentDroplet(cache, app);

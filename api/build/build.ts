@@ -1,4 +1,4 @@
-// The HTTP face of Build: `/v3/builds`.
+// Endpoints of Build: `/v3/builds`.
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";

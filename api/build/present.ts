@@ -1,4 +1,4 @@
-// How a Build goes out.
+// Presents a Build as CF's JSON.
 import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
@@ -9,18 +9,18 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 const STATES = { Staging: "STAGING", Staged: "STAGED", Failed: "FAILED" } as const;
 
-/** The CF state. STAGED is said only once the droplet can be read. */
+/** The CF state. A build is STAGED only once the cache has its droplet. */
 export function buildState(cache: ClusterCache, build: Build, now = Date.now()): (typeof STATES)[keyof typeof STATES] {
   const state = STATES[build.status?.state ?? "Staging"];
-  return state === "STAGED" && isSettling(build, now) && !dropletOf(cache, build) ? "STAGING" : state;
+  return state === "STAGED" && isJustFinished(build, now) && !dropletOf(cache, build) ? "STAGING" : state;
 }
 
-const SETTLE_MS = 10_000;
+const DROPLET_CACHE_LAG_MS = 10_000;
 
-/** Our cache of droplets may be a moment behind that of builds. A droplet that stays away was deleted, and its build is no less over. */
-function isSettling(build: Build, now: number): boolean {
+/** The droplet cache may lag behind the build cache. If the droplet is still missing after that, it was deleted, and the build is STAGED all the same. */
+function isJustFinished(build: Build, now: number): boolean {
   const ready = build.status?.conditions?.find((condition) => condition.type === "Ready");
-  return ready !== undefined && now < Date.parse(ready.lastTransitionTime) + SETTLE_MS;
+  return ready !== undefined && now < Date.parse(ready.lastTransitionTime) + DROPLET_CACHE_LAG_MS;
 }
 
 export function presentBuild(cache: ClusterCache, build: Build, base: string): object {

@@ -1,4 +1,4 @@
-// The HTTP face of Buildpack: `/v3/buildpacks`, to read. Buildpacks are added as objects, by kubectl or Helm.
+// Read-only endpoints of Buildpack: `/v3/buildpacks`. Operators add buildpacks as objects, with kubectl or Helm.
 import { z } from "zod";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";

@@ -1,4 +1,4 @@
-// What belongs to an app: its processes, current droplet, and how things that belong to it are made and presented.
+// Objects that belong to an app: its processes and current droplet, and helpers to create and present such objects.
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { creationSortKey } from "../../crds/guid.ts";
@@ -14,28 +14,28 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 type AppChild = KubeObject & { spec: { appRef: { name: string } } };
 
-/** The app of something that belongs to one; undefined when the reference dangles. */
+/** The app of an object that belongs to one; undefined when the reference dangles. */
 export function appOf(cache: ClusterCache, child: AppChild): App | undefined {
   return cache.store(App).find({ namespace: child.metadata.namespace ?? "", name: child.spec.appRef.name });
 }
 
-/** GUID of the app that something belongs to; "" when the reference dangles. */
+/** GUID of the app that an object belongs to; "" when the reference dangles. */
 export function appGUIDOf(cache: ClusterCache, child: AppChild): string {
   const app = appOf(cache, child);
   return app ? cache.guid(App, app) : "";
 }
 
-/** Key of the `app` index: what belongs to an app. */
+/** Key of the `app` index, which lists the objects of an app. */
 export function appKey(app: App): string {
   return `${app.metadata.namespace}/${app.metadata.name}`;
 }
 
-/** Owner reference for what belongs to an app: Kubernetes collects it with the app. */
+/** Owner reference to an app: Kubernetes garbage-collects the object with the app. */
 export function appOwnerReferences(app: App): OwnerReference[] {
   return [{ apiVersion: apiVersionOf(App), kind: App.kind, name: app.metadata.name, uid: app.metadata.uid ?? "" }];
 }
 
-/** An app's processes, oldest first, web before all others. */
+/** An app's processes: web first, then oldest first. */
 export function processesOf(session: Session, app: App): Process[] {
   const order = (process: Process): string => `${process.spec.type === "web" ? 0 : 1} ${creationSortKey(process)}`;
   return session
@@ -43,7 +43,7 @@ export function processesOf(session: Session, app: App): Process[] {
     .sort((one, other) => (order(one) < order(other) ? -1 : 1));
 }
 
-/** GUID of a process: the standing web process presents its app's. */
+/** GUID of a process; the default web process has its app's. */
 export function processGUID(cache: ClusterCache, process: Process): string {
   const own = cache.guid(Process, process);
   return process.spec.type === "web" && own === process.metadata.uid ? appGUIDOf(cache, process) || own : own;
@@ -66,13 +66,13 @@ export function getProcessOfType(session: Session, app: App, type: string): Proc
   return found;
 }
 
-/** The droplet an app will run at its next start, if it is there. */
+/** The droplet that an app will run at its next start, if it exists. */
 export function currentDroplet(cache: ClusterCache, app: App): Droplet | undefined {
   const { droplet } = app.spec;
   return droplet && cache.store(Droplet).find({ namespace: app.metadata.namespace ?? "", name: droplet.name });
 }
 
-/** A process to create. Web gets no GUID of its own. */
+/** A Process to create. The web process gets no GUID of its own. */
 export function newProcess(
   app: App,
   type: string,
@@ -89,7 +89,7 @@ export function newProcess(
   };
 }
 
-/** Creates a process, or patches the one that is there or that a controller has just made. */
+/** Creates a process, or patches the existing one, which a controller may have just created. */
 export async function createOrPatchProcess(
   session: Session,
   app: App,
@@ -112,19 +112,19 @@ function processTakenError(): CFError {
   return new CFError("UniquenessError", "The process exists already.");
 }
 
-/** The app that a body names. @throws CFError 422 when the caller does not see it */
+/** The app that a request body names. @throws CFError 422 when the caller does not see it */
 export function resolveApp(session: Session, guid: string): App {
   const app = session.find(App, guid);
   if (!app) throw new CFError("UnprocessableEntity", "App is invalid. Ensure it exists and you have access to it.");
   return app;
 }
 
-/** Sort key of the newest first. */
+/** Sort key for newest first. */
 export function sortNewestFirst<T extends KubeObject>(objects: readonly T[]): T[] {
   return [...objects].sort((one, other) => (creationSortKey(one) > creationSortKey(other) ? -1 : 1));
 }
 
-/** A name for an object that nobody names: short, unique, of its GUID. */
+/** A short, unique object name, derived from the GUID, for objects that users do not name. */
 export function nameFromGUID(app: App, guid: string): string {
   return `${app.metadata.name.slice(0, 28).replace(/-+$/, "")}-${guid.replaceAll("-", "").slice(-20)}`;
 }

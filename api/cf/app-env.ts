@@ -1,4 +1,4 @@
-// The variables of an app: names in App.spec.env, values in a Secret that only the platform's identity opens, after RBAC allowed apps/env.
+// An app's variables: names in App.spec.env, values in a Secret that only the platform's identity reads, after RBAC allowed apps/env.
 import { createHash } from "node:crypto";
 import { App } from "../../crds/app/app.ts";
 import { appSecretName, isAppSecret } from "../../crds/app/env-secret.ts";
@@ -14,12 +14,12 @@ import type { Session } from "../access/session.ts";
 import { appOwnerReferences } from "./app-children.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 
-/** Environment of one app together, bytes. */
+/** Limit on an app's whole environment, bytes. */
 const MAX_BYTES = 512 * 1024;
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,200}$/;
 const ATTEMPTS = 5;
 
-/** What is wrong with a variable's name, in CF's words; undefined when nothing is. */
+/** The problem with a variable's name, in CF's words; undefined when it is valid. */
 function nameProblem(name: string): string | undefined {
   if (name === "") return "key must be a minimum length of 1";
   if (name.length > 255) return `key '${name.slice(0, 40)}...' is too long (maximum is 255 characters)`;
@@ -53,7 +53,7 @@ export const variablesSchema = z
   .record(z.string(), z.unknown())
   .superRefine(checkVariables)
   .transform((variables) => variables as Record<string, string | null>);
-/** Variables of a new app or a manifest: any JSON value, kept as text. */
+/** Variables of a new app or a manifest: any JSON value, stored as text. */
 export const anyVariablesSchema = z
   .record(z.string(), z.unknown())
   .superRefine(checkVariableNames)
@@ -75,7 +75,7 @@ function secretName(app: App): string {
   return appSecretName(app.metadata.name);
 }
 
-/** The Secret with an app's values, if there is one. One of that name that is not the app's is `foreign`: it is neither read nor changed. */
+/** The Secret with an app's values, if it exists. A Secret of that name that is not the app's is `foreign` and neither read nor changed. */
 async function findSecret(session: Session, app: App): Promise<ObjectOf<typeof Secret> | "foreign" | undefined> {
   const secret = await session.platformClient.find(
     Secret,
@@ -85,7 +85,7 @@ async function findSecret(session: Session, app: App): Promise<ObjectOf<typeof S
   return secret && !isAppSecret(secret, app.metadata.name, session.cache.guid(App, app)) ? "foreign" : secret;
 }
 
-/** Whether it has to be made. @throws CFError 422 when another Secret has the name */
+/** Whether the Secret must be created. @throws CFError 422 when a foreign Secret has the name */
 async function isSecretMissing(session: Session, app: App): Promise<boolean> {
   const found = await findSecret(session, app);
   if (found !== "foreign") return found === undefined;
@@ -95,7 +95,7 @@ async function isSecretMissing(session: Session, app: App): Promise<boolean> {
   );
 }
 
-/** A variable's key in the Secret: its name, where Secrets take it. */
+/** A variable's key in the Secret: its name, if Secrets allow it as a key. */
 function secretKey(name: string): string {
   return SECRET_KEY.test(name) ? name : `v-${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
 }
@@ -117,7 +117,7 @@ export async function readVariables(session: Session, app: App): Promise<Record<
   return Object.fromEntries([...values].map(([name, value]) => [name, value ?? ""]));
 }
 
-/** Undefined for a variable whose Secret is not the app's own. For comparing only: who may set a variable need not be able to read it. */
+/** Undefined for a variable whose Secret is not the app's own. Only for comparisons: a caller who may set variables need not be able to read them. */
 async function valuesOf(session: Session, app: App): Promise<Map<string, string | undefined>> {
   const usesSecret = app.spec.env.some((variable) => variable.valueFrom);
   const found = usesSecret ? await findSecret(session, app) : undefined;
@@ -131,7 +131,7 @@ async function valuesOf(session: Session, app: App): Promise<Map<string, string 
   return new Map(app.spec.env.map((variable) => [variable.name, valueOf(variable)]));
 }
 
-/** Sets and removes (null) variables; others stay. Values first, then the names as the caller. @throws CFError 403, 422 when too large */
+/** Sets and removes (null) variables; others are unchanged. Writes the values first, then the names as the caller. @throws CFError 403, 422 when too large */
 export async function writeVariables(session: Session, app: App, wanted: Record<string, string | null>): Promise<App> {
   session.authorize(envAccess("update", app));
   requireNotSuspended(session, app.metadata.namespace ?? "");

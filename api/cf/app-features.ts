@@ -1,8 +1,8 @@
-// Features of an app: CF's names for them, which of them this platform has, and what turning one on or off means.
+// Features of an app: CF's names, which ones this platform supports, and the patch that switches one.
 import type { App } from "../../crds/app/app.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 
-/** In CF's order. `has`: what the App keeps; the others are off and stay so. */
+/** In CF's order. `has`: supported and stored in the App; the others are always off. */
 const FEATURES = [
   { name: "ssh", description: "Enable SSHing into the app.", has: true },
   { name: "revisions", description: "Enable versioning of an application", has: true },
@@ -32,7 +32,7 @@ export function presentFeature(app: App, name: string): PresentedFeature {
   return found;
 }
 
-/** `spec.features` of a merge patch; undefined when nothing is to be written. @throws CFError 422 for what is not there to be turned on */
+/** `spec.features` of a merge patch; undefined when there is nothing to write. @throws CFError 422 when enabling an unsupported feature */
 export function toFeaturesPatch(wanted: Readonly<Record<string, boolean>>): Record<string, boolean> | undefined {
   const patch: Record<string, boolean> = {};
   for (const [name, enabled] of Object.entries(wanted)) {

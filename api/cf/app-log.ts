@@ -1,4 +1,4 @@
-// The lines that the API writes into an app's log, in CF's words: `cf logs` shows them as [API/0].
+// Lines that the API writes into an app's log, worded as in CF: `cf logs` shows them as [API/0].
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
@@ -7,7 +7,7 @@ import { Process } from "../../crds/process/process.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 
-/** A write that the API server has accepted. `object` is as it was before a patch or deletion, or as created. */
+/** A write that the API server accepted. `object` is the created object, or its state before a patch or deletion. */
 export interface Write {
   verb: "create" | "patch" | "delete";
   ref: ResourceRef;
@@ -16,7 +16,7 @@ export interface Write {
   changes?: Record<string, unknown>;
 }
 
-/** The line for a write; undefined where CF writes none. `app` is the app's GUID. No value that may be secret is part of it. */
+/** The log line for a write; undefined where CF writes none. `app` is the app's GUID. Contains no values that may be secret. */
 export function toAppLogLine({ verb, ref, object, changes = {} }: Write, app: string): string | undefined {
   return lines[`${verb} ${ref.kind}`]?.({ object, changes, app });
 }
@@ -62,7 +62,7 @@ function typeOf({ object }: Subject): string {
   return (object as Process).spec.type;
 }
 
-/** The app whose log a write belongs to: itself, or the one that it is part of. */
+/** The app whose log a write belongs to: the object itself, or the app that owns it. */
 export function appOfWrite({ ref, object }: Write, findApp: (child: KubeObject) => App | undefined): App | undefined {
   if (ref.kind === App.kind) return object as App;
   return "appRef" in ((object as { spec?: object }).spec ?? {}) ? findApp(object) : undefined;

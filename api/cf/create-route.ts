@@ -1,4 +1,4 @@
-// The Route that a create body or a manifest means: made, unless its address is taken.
+// Creates the Route of a create body or a manifest, unless its address is taken.
 import type { Domain } from "../../crds/domain/domain.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -21,7 +21,7 @@ export interface NewRoute {
   annotations?: Record<string, string>;
 }
 
-/** Creates it as the caller. `taken` is the error for an address that is somebody's already. @throws CFError 403, 422 */
+/** Creates the Route as the caller. `taken` is the error when the address is in use. @throws CFError 403, 422 */
 export async function createRoute(session: Session, wanted: NewRoute, taken: () => CFError): Promise<Route> {
   const { namespace, domain, host, path, port } = wanted;
   checkAddress(session, domain, { host, path, port }, namespace);
@@ -47,7 +47,7 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
   checkResolvedDomain(session, domain, domainOf(session.cache, { metadata, spec }), namespace);
   const made = await session.create(Route, { metadata, spec }, taken);
   try {
-    // Another space may have claimed the host at the same moment. Whoever was later has nothing of it.
+    // Another space may have claimed the host concurrently. The later route is removed.
     checkHost(session, domain, host, namespace);
   } catch (error) {
     await session.delete(Route, made);
@@ -56,7 +56,7 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
   return made;
 }
 
-/** A route names its domain by object name, which another Domain that this org sees may have, too. @throws CFError 422 */
+/** Rejects an ambiguous domain: routes name their domain by object name, and another Domain visible to this org may share it. @throws CFError 422 */
 function checkResolvedDomain(session: Session, wanted: Domain, resolved: Domain | undefined, namespace: string): void {
   if (resolved?.metadata.uid === wanted.metadata.uid) return;
   const org = session.cache.orgOf(session.cache.spaceOf(namespace)?.metadata.namespace);

@@ -1,4 +1,4 @@
-// Which Domain a route means, and which an org may use. The rule itself is crds/domain/resolve-domain.ts.
+// Resolves the Domain of a route, and tells which domains an org may use. The rule is in crds/domain/resolve-domain.ts.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, domainName, toClaimState } from "../../crds/claim/rules.ts";
 import { isSharedDomain, findDomainByReference, type DomainReferrer } from "../../crds/domain/resolve-domain.ts";
@@ -13,7 +13,7 @@ export function owningOrg(cache: ClusterCache, domain: Domain): Org | undefined 
   return isSharedDomain(domain) ? undefined : cache.orgOf(domain.metadata.namespace);
 }
 
-/** The Domain of a route, or of one that is still to be created; undefined when it dangles, or has lost its name to another Domain. */
+/** The Domain of an existing or new route; undefined when the reference dangles, or another Domain holds the claim on its name. */
 export function domainOf(
   cache: ClusterCache,
   route: DomainReferrer & Pick<KubeObject, "metadata">,
@@ -30,7 +30,7 @@ export function domainOf(
   return domain && isNameClaimedByAnother(cache, domain) ? undefined : domain;
 }
 
-/** Names of claims by Domain: a list asks for each of its routes, and a name costs a digest. */
+/** Claim names by Domain, cached because a list needs one per route and each costs a digest. */
 const claimNames = new WeakMap<Domain, string>();
 
 function isNameClaimedByAnother(cache: ClusterCache, domain: Domain): boolean {
@@ -39,7 +39,7 @@ function isNameClaimedByAnother(cache: ClusterCache, domain: Domain): boolean {
   return toClaimState(cache.store(Claim).find({ namespace: SYSTEM_NAMESPACE, name }), Domain.kind, domain) === "taken";
 }
 
-/** Whether an org may make routes in a domain. */
+/** Whether an org may create routes in a domain. */
 export function isUsableBy(domain: Domain, org: Org): boolean {
   return (
     isSharedDomain(domain) ||

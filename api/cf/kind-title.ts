@@ -1,4 +1,4 @@
-// What CF calls our kinds.
+// CF's names for our kinds.
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 
 const titles: Record<string, string> = {
@@ -7,7 +7,7 @@ const titles: Record<string, string> = {
   FeatureFlag: "Feature flag",
 };
 
-/** The CF word for a kind, e.g. `Organization`, as it stands in `… not found`. */
+/** CF's name for a kind, e.g. `Organization`, as used in `… not found`. */
 export function kindTitle(ref: Pick<ResourceRef, "kind">): string {
   return titles[ref.kind] ?? ref.kind;
 }

@@ -1,19 +1,19 @@
-// The packages whose files a caller may reuse: a push need not send what stands in one of them.
+// Finds packages whose files a push may reuse instead of uploading them again.
 import { creationSortKey } from "../../crds/guid.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { PackageSource } from "../../blobs/package/resources.ts";
 import type { Session } from "../access/session.ts";
 
-/** So many packages are looked through for one request. A match must still be found by the upload that follows it. */
+/** Packages searched per request. The upload that follows a match must find the same files again. */
 export const MATCHED_PACKAGES = 60;
 export const UPLOADED_PACKAGES = 2 * MATCHED_PACKAGES;
-/** So many of one app, so that an app that is pushed all day hides no other. */
+/** Packages searched per app, so that an app that is pushed all day does not crowd out others. */
 const PACKAGES_PER_APP = 2;
 
 /**
- * The newest uploaded packages whose content the caller may read, at most `limit`. None where every right costs a review by
- * the cluster's authorizers: sending the files again is cheaper.
+ * The newest uploaded packages whose content the caller may read, at most `limit`. None where every permission costs a review by
+ * the cluster's authorizers: uploading the files again is cheaper.
  */
 export function listKnownPackages(session: Session, limit: number): PackageSource[] {
   if (!session.canCacheLists) return [];

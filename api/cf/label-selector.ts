@@ -1,7 +1,7 @@
-// CF's label selector: parsed once, then a test on a map of labels. Grammar: reference/capi/semantics.md section 3.
+// CF's label selector: parsed once into a predicate on labels.
 import { isLabelKey, isLabelValue } from "./metadata.ts";
 
-/** Whether labels meet a selector. */
+/** Whether labels match a selector. */
 export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
 
 const maxRequirements = 50;
@@ -12,7 +12,7 @@ const forms = {
   existence: new RegExp(`^(!?)(${key})$`),
 };
 
-/** Parses a selector, or says what is wrong with it. */
+/** Parses a selector, or returns the problem with it. */
 export function parseLabelSelector(text: string): LabelMatcher | { problem: string } {
   if (text.trim() === "") return { problem: "Missing label_selector value" };
   const parts = splitRequirements(text);
@@ -46,7 +46,7 @@ function parseRequirement(text: string): LabelMatcher | undefined {
   return name && isLabelKey(name) ? (labels) => Object.hasOwn(labels, name) === (bang === "") : undefined;
 }
 
-/** `in` needs the key and one of the values; `notin` is also met without the key. */
+/** `in` needs the key and one of the values; `notin` also matches labels without the key. */
 function matchValues(name: string, wanted: boolean, values: readonly string[]): LabelMatcher | undefined {
   if (!isLabelKey(name) || !values.every(isLabelValue)) return undefined;
   return (labels) => {

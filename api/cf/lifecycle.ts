@@ -1,4 +1,4 @@
-// CF's lifecycle of an app or a build: what comes in, what goes out.
+// CF's lifecycle of an app or build: schemas, conversion to the spec, and presentation.
 import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
@@ -38,7 +38,7 @@ export const lifecycleSchema = z.discriminatedUnion(
 );
 export type LifecycleInput = z.output<typeof lifecycleSchema>;
 
-/** As the App keeps it. @throws CFError 422 for a stack or buildpack that is not there */
+/** The lifecycle for an App's spec. @throws CFError 422 for an unknown stack or buildpack */
 export function toLifecycle(
   cache: ClusterCache,
   input: LifecycleInput | undefined,
@@ -66,7 +66,7 @@ function checkStack(cache: ClusterCache, name: string | null | undefined): void 
     throw unprocessable("Stack must be an existing stack");
 }
 
-/** The first name that is neither a buildpack of the platform nor a URL. */
+/** The first name that is neither an installed buildpack nor a URL. */
 export function findUnknownBuildpack(
   cache: ClusterCache,
   names: readonly string[] | null | undefined,
@@ -80,7 +80,7 @@ export function findUnknownBuildpack(
   return names?.find((name) => !known.has(name) && !/^(https?|git):\/\//.test(name));
 }
 
-/** Name of the stack that apps get which name none. */
+/** Name of the default stack. */
 export function defaultStack(cache: ClusterCache): string | null {
   const version = cache.versionOf([Stack]);
   const known = defaults.get(cache);
@@ -92,7 +92,7 @@ export function defaultStack(cache: ClusterCache): string | null {
 }
 const defaults = new WeakMap<ClusterCache, { version: number; name: string | null }>();
 
-/** The stack an app is built on, as CF shows it; "" for an image. */
+/** The stack that an app is built on, as CF shows it; "" for an image. */
 export function stackOf(cache: ClusterCache, app: App): string {
   const { type, stack } = app.spec.lifecycle;
   return type === "docker" ? "" : (stack ?? defaultStack(cache) ?? "");

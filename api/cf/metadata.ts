@@ -1,4 +1,4 @@
-// CF's metadata (labels and annotations): the schema of what comes in, and how it maps to Kubernetes labels and annotations.
+// CF's metadata (labels and annotations): its schema, and its mapping to Kubernetes labels and annotations.
 import { z } from "zod";
 import { isReservedKey } from "../../crds/labels.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -8,7 +8,7 @@ const name = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 const prefix = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i;
 const maxAnnotation = 5000;
 
-/** Problem with a key, or undefined. */
+/** The problem with a key; undefined when it is valid. */
 function keyProblem(key: string): string | undefined {
   const parts = key.split("/");
   if (parts.length > 2) return "key has more than one '/'";
@@ -26,12 +26,12 @@ function nameProblem(text: string): string | undefined {
   return name.test(text) ? undefined : `'${text}' contains invalid characters`;
 }
 
-/** Whether CF takes this as a label key. */
+/** Whether CF accepts this label key. */
 export function isLabelKey(key: string): boolean {
   return keyProblem(key) === undefined;
 }
 
-/** Whether CF takes this as a label value. */
+/** Whether CF accepts this label value. */
 export function isLabelValue(value: string): boolean {
   return value === "" || name.test(value);
 }
@@ -68,10 +68,10 @@ export const metadataSchema = z.strictObject({
   annotations: annotations.nullable().optional(),
 });
 
-/** What a body's `metadata` holds after parsing. */
+/** A body's parsed `metadata`. */
 export type MetadataInput = z.output<typeof metadataSchema>;
 
-/** What CF shows of an object's labels and annotations: without the platform's and Kubernetes' own. */
+/** An object's labels and annotations for CF, without the platform's and Kubernetes' own. */
 export function metadataOf(object: KubeObject): {
   labels: Record<string, string>;
   annotations: Record<string, string>;
@@ -86,7 +86,7 @@ function shown(map: Record<string, string> | undefined): Record<string, string> 
 const limits = { labels: 50, annotations: 200 } as const;
 
 /**
- * Labels and annotations of a merge patch (null removes). Keys of the platform's own are refused.
+ * Labels and annotations of a merge patch (null removes). The platform's own keys are rejected.
  * @throws CFError LabelLimitExceeded, AnnotationLimitExceeded, UnprocessableEntity
  */
 export function toMetadataPatch(
@@ -124,7 +124,7 @@ function checkLimits(
   return wanted;
 }
 
-/** Labels and annotations for a new object: nulls left out. */
+/** Labels and annotations for a new object, without nulls. */
 export function toNewMetadata(input: MetadataInput | undefined): {
   labels: Record<string, string>;
   annotations: Record<string, string>;

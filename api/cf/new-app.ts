@@ -1,4 +1,4 @@
-// The App that a create body or a manifest entry means.
+// Builds the App for a create body or a manifest entry.
 import { App } from "../../crds/app/app.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -8,7 +8,7 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { toLifecycle, type LifecycleInput } from "./lifecycle.ts";
 import { toNewMetadata, type MetadataInput } from "./metadata.ts";
 
-/** Stopped, with a GUID, under a name that is free in the namespace. @throws CFError 422 for a stack or buildpack that is not there */
+/** A stopped App with a GUID and an object name that is free in the namespace. @throws CFError 422 for an unknown stack or buildpack */
 export function toApp(
   cache: ClusterCache,
   namespace: string,

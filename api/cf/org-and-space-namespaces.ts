@@ -1,15 +1,15 @@
-// From CF's GUIDs of orgs and spaces to namespaces: what list filters and relationships need.
+// Maps CF's GUIDs of orgs and spaces to namespaces, for list filters and relationships.
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { unprocessable } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
 
-/** Namespaces of the orgs that the caller sees among these; undefined when nothing was asked. */
+/** Namespaces of those of these orgs that the caller sees; undefined without a filter. */
 export function orgNamespaces(session: Session, guids: readonly string[] | undefined): string[] | undefined {
   return guids?.flatMap((guid) => session.find(Org, guid)?.status?.namespace ?? []);
 }
 
-/** Namespaces of the spaces that these filters leave; undefined when neither was given. */
+/** Namespaces of the spaces that match the filters; undefined without a filter. */
 export function spaceNamespaces(
   session: Session,
   filter: { space_guids?: readonly string[] | undefined; organization_guids?: readonly string[] | undefined },
@@ -23,7 +23,7 @@ export function spaceNamespaces(
   return found.flatMap((space) => space.status?.namespace ?? []);
 }
 
-/** A space named in a body, with its namespace. @throws CFError 422 when the caller does not see it, or it is not ready */
+/** The space that a body names, with its namespace. @throws CFError 422 when the caller does not see it, or it is not ready */
 export function resolveSpace(session: Session, guid: string): { space: Space; namespace: string } {
   const space = session.find(Space, guid);
   if (!space) throw unprocessable("Invalid space. Ensure that the space exists and you have access to it.");
@@ -32,7 +32,7 @@ export function resolveSpace(session: Session, guid: string): { space: Space; na
   return { space, namespace };
 }
 
-/** An org named in a body, with its namespace. @throws CFError 422 when the caller does not see it, or it is not ready */
+/** The org that a body names, with its namespace. @throws CFError 422 when the caller does not see it, or it is not ready */
 export function resolveOrg(session: Session, guid: string): { org: Org; namespace: string } {
   const org = session.find(Org, guid);
   if (!org) throw unprocessable("Invalid organization. Ensure the organization exists and you have access to it.");

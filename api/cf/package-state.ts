@@ -1,4 +1,4 @@
-// In which of CF's states a package is.
+// The CF state of a package.
 import type { Package } from "../../crds/package/package.ts";
 
 export const PACKAGE_STATES = [
@@ -18,11 +18,11 @@ const STATES = {
   Expired: "EXPIRED",
 } as const;
 
-/** The CF state; before a controller has looked: what the spec says. */
+/** The CF state; derived from the spec until a controller has set the status. */
 export function toPackageState(found: Package): (typeof PACKAGE_STATES)[number] {
   const state = found.status?.state && STATES[found.status.state];
   if (found.spec.type === "docker") return state ?? "READY";
-  // Content that the controller has not seen yet is being looked at, whatever its last word was.
+  // Until the controller has observed new content, the package is processing, whatever the old status says.
   if (found.spec.content) return state === undefined || state === "AWAITING_UPLOAD" ? "PROCESSING_UPLOAD" : state;
   return state ?? "AWAITING_UPLOAD";
 }

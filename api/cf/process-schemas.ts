@@ -1,7 +1,7 @@
-// Fields of a process that bodies and manifests share.
+// Process fields that request bodies and manifests share.
 import { z } from "zod";
 
-/** A text of 1 to `max` characters, refused in CF's words. */
+/** Text of 1 to `max` characters, with CF's error texts. */
 function boundedText(max: number) {
   const problem = `must be between 1 and ${max} characters`;
   return z.string().min(1, problem).max(max, problem);

@@ -1,4 +1,4 @@
-// The roles that a RoleBinding gives: one role is one (RoleBinding, subject) pair whose roleRef is one of our ClusterRoles. Pure.
+// CF roles of a RoleBinding: each is one (RoleBinding, subject) pair whose roleRef is one of our ClusterRoles. Pure.
 import { LABELS } from "../../crds/labels.ts";
 import { findCFRole, findUserName, roleGUID, type CFRole } from "../../crds/roles.ts";
 import type { RoleBinding } from "../../kube/api/builtin.ts";
@@ -8,7 +8,7 @@ import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 export type Binding = ObjectOf<typeof RoleBinding>;
 export type Subject = NonNullable<Binding["subjects"]>[number];
 
-/** One role of one user in one place. */
+/** One role of one user in one org or space. */
 export interface RoleAssignment {
   guid: string;
   type: CFRole;
@@ -17,10 +17,10 @@ export interface RoleAssignment {
   subject: Subject;
 }
 
-/** The roles that a binding gives; none when it is not one of ours, or the platform's own. */
+/** The roles of a binding; none for bindings to other ClusterRoles and for the platform's own bindings. */
 export function rolesOf(object: KubeObject): RoleAssignment[] {
   const binding = object as Binding;
-  // A namespaced Role may have any name.
+  // A namespaced Role may share a name with one of our ClusterRoles.
   const type = binding.roleRef?.kind === "ClusterRole" ? findCFRole(binding.roleRef.name) : undefined;
   if (!type || binding.metadata.labels?.[LABELS.managedBy]) return [];
   return (binding.subjects ?? []).flatMap((subject) => {
@@ -31,7 +31,7 @@ export function rolesOf(object: KubeObject): RoleAssignment[] {
   });
 }
 
-/** For the index of bindings. */
+/** Key of the bindings index. */
 export function roleGUIDs(object: KubeObject): string[] {
   return rolesOf(object).map((role) => role.guid);
 }

@@ -1,4 +1,4 @@
-// CF roles that a caller sees: in which org or space they are, and who may see them. What a binding gives is role-assignments.ts.
+// CF roles that a caller sees, each with its org or space. role-assignments.ts reads the roles of a binding.
 import { Org } from "../../crds/org/org.ts";
 import { CF_ROLES } from "../../crds/roles.ts";
 import { Space } from "../../crds/space/space.ts";
@@ -7,7 +7,7 @@ import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { rolesOf, type RoleAssignment } from "./role-assignments.ts";
 
-/** The org or the space that a role is in. */
+/** The org or space of a role. */
 export function scopeOf(cache: ClusterCache, role: RoleAssignment): { org?: Org; space?: Space } {
   const { namespace } = role.binding.metadata;
   const space = CF_ROLES[role.type].scope === "space" ? cache.spaceOf(namespace) : undefined;
@@ -21,7 +21,7 @@ export function listVisibleRoles(session: Session, namespaces?: readonly string[
   const bindings = namespaces ? namespaces.flatMap((namespace) => store.list({ namespace })) : store.list();
   const visibleScopes = new Map<string, boolean>();
   return bindings.flatMap(rolesOf).filter((role) => {
-    // Per scope as well: a space's role bound in an org's namespace is nowhere, and hides no other.
+    // Keyed by scope as well: a space role bound in an org's namespace has no effect and must not hide another role.
     const scope = `${role.binding.metadata.namespace} ${CF_ROLES[role.type].scope}`;
     if (!visibleScopes.has(scope)) visibleScopes.set(scope, isVisible(session, role));
     return visibleScopes.get(scope) === true;

@@ -1,4 +1,4 @@
-// Which addresses a route may have: what the domain allows, and what others have already. Whether exactly this address is taken, its claim decides.
+// Checks whether the domain and other spaces' hosts allow a route's address. The route's claim decides whether the exact address is taken.
 import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
@@ -32,14 +32,14 @@ function checkInternal({ host, path }: RouteAddress): void {
   if (path !== "") throw unprocessable("Paths are not supported for internal domains.");
 }
 
-/** Every route of a shared domain has a host, and a wildcard is the operators'. */
+/** Routes in a shared domain need a host, and only operators may use a wildcard. */
 function checkShared(session: Session, host: string): void {
   if (host === "") throw unprocessable("Missing host. Routes in shared domains must have a host defined.");
   if (host === "*" && !session.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE }))
     throw notAuthorized();
 }
 
-/** A host of a shared domain belongs to one space, with all of its paths. Who came later by kubectl is not in force, and in nobody's way. @throws CFError 422 */
+/** A host of a shared domain, with all its paths, belongs to the space with the oldest claim; later routes made with kubectl do not count. @throws CFError 422 */
 export function checkHost({ cache }: Session, domain: Domain, host: string, namespace: string): void {
   const claims = listEquivalentHosts({ host, domain: domain.spec.name }).flatMap((split) =>
     cache.store(Claim).byIndex("host", toHostKey(split)),

@@ -4,7 +4,7 @@ import { routeURL } from "../../crds/route/route-url.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { domainOf } from "./domains.ts";
 
-/** `host.domain/path`; where the domain dangles, its object name stands in. */
+/** `host.domain/path`; if the Domain is missing, its object name replaces the domain. */
 export function routeURLOf(cache: ClusterCache, route: Route): string {
   return routeURL(route.spec, domainOf(cache, route)?.spec.name ?? route.spec.domainRef.name);
 }

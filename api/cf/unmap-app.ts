@@ -1,9 +1,9 @@
-// Takes an app off a route.
+// Unmaps an app from a route.
 import type { App } from "../../crds/app/app.ts";
 import { Route } from "../../crds/route/route.ts";
 import type { Session } from "../access/session.ts";
 
-/** Removes an app's destinations from a route, and nobody else's, whoever changes them at the same time. */
+/** Removes only this app's destinations from a route, even under concurrent changes. */
 export async function unmapApp(session: Session, route: Route, app: App): Promise<void> {
   await session.patchWithRetry(Route, route, ({ spec }) => {
     const destinations = spec.destinations.filter((destination) => destination.app !== app.metadata.name);

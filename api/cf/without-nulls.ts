@@ -1,6 +1,6 @@
-// Merge patches remove by null; a new object has nothing to remove.
+// Drops the nulls of a merge patch, which remove fields, for a new object that has nothing to remove.
 
-/** The fields that have a value, at every depth. Arrays stay as they are. */
+/** The fields with a value, at every depth. Arrays are unchanged. */
 export function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields)

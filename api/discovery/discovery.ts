@@ -1,7 +1,7 @@
-// The documents a client starts from: `/`, `/v3`, `/v3/info`, `/healthz`. `cf` decides by `/` how it logs in and which requests it sends.
+// Discovery documents: `/`, `/v3`, `/v3/info`, `/healthz`. `cf` reads `/` to choose how it logs in and which requests it sends.
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 
-/** The CAPI version whose requests `cf` then sends; README says what of it is not served yet. */
+/** CAPI version that the platform announces; `cf` chooses its requests by it. README lists what is not served yet. */
 export const apiVersion = "3.228.0";
 
 const resources = [
@@ -55,7 +55,7 @@ function globalRoot(base: string): object {
       log_stream: null,
       app_ssh: null,
     },
-    // The credential is the kubeconfig's own: no UAA.
+    // Clients use the kubeconfig's credential: there is no UAA.
     cf_on_k8s: true,
   };
 }
@@ -83,14 +83,14 @@ function info(base: string): object {
   };
 }
 
-/** UAA's form of an error; with this name `cf` prints the description and nothing else. */
+/** UAA's error format; for this error name `cf` prints only the description. */
 const noUAA = {
   error: "invalid_scim_resource",
   error_description:
     "Users and clients are those of Kubernetes: cf neither makes, removes nor looks them up. Give one a role by its Kubernetes name, for example: cf set-space-role NAME ORG SPACE SpaceDeveloper",
 };
 
-/** What `cf` asks of a UAA and of a routing API. Without their links it asks an empty address and prints `unsupported protocol scheme ""`. */
+/** Requests that `cf` sends to a UAA and a routing API. Without their links it calls an empty address and prints `unsupported protocol scheme ""`. */
 const otherServices: readonly Endpoint[] = [
   ...(
     [

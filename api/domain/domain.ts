@@ -1,4 +1,4 @@
-// The HTTP face of Domain: `/v3/domains`, and the domains of an org.
+// Endpoints of Domain: `/v3/domains`, and the domains of an org.
 import { z } from "zod";
 import { Domain } from "../../crds/domain/domain.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
@@ -77,7 +77,7 @@ function listReply({ session, query, base, url }: ListRequest, org?: Org): Reply
   return ok(presentPage(domains, { base, url, query }, (domain) => presentDomain(session, domain, base)));
 }
 
-/** The first shared domain, else the org's first own one. @throws CFError 404 */
+/** The oldest shared domain, else the org's oldest private one. @throws CFError 404 when there is neither */
 function defaultDomain(session: Session, org: Org): Domain {
   const candidates = session.list(Domain).filter((domain) => isUsableBy(domain, org) && !domain.spec.internal);
   const order = (domain: Domain): string => `${isSharedDomain(domain) ? 0 : 1} ${creationSortKey(domain)}`;
@@ -88,7 +88,7 @@ function defaultDomain(session: Session, org: Org): Domain {
 
 type CreateDomain = z.output<typeof createDomainBody>;
 
-/** @throws CFError 422 for what does not go together */
+/** @throws CFError 422 for fields that exclude each other */
 function checkScope({ internal, router_group, relationships }: CreateDomain): void {
   if (router_group) throw unprocessable("TCP domains are not served here: no router group exists.");
   if (relationships?.organization && internal)
@@ -115,7 +115,7 @@ function toDomain(session: Session, body: CreateDomain): Draft {
   return { metadata, spec: { name: body.name, internal: body.internal ?? false, sharedOrgs } };
 }
 
-/** Nobody takes a domain around or inside another org's own, or one that is a route's address already. @throws CFError 422 */
+/** Rejects a parent or subdomain of another org's domain, and a name that is already a route's address. @throws CFError 422 */
 function checkOverlap(session: Session, name: string, namespace: string): void {
   const { cache } = session;
   const reserved = (by: string): CFError =>
@@ -134,7 +134,7 @@ function checkOverlap(session: Session, name: string, namespace: string): void {
     throw unprocessable(`The domain name "${name}" cannot be created because "${name}" is already reserved by a route`);
 }
 
-/** A domain is a valid object name as it is, unless it is too long. */
+/** The domain itself is a valid object name, unless it is too long. */
 function objectName(session: Session, namespace: string, domain: string): string {
   const isTaken = (name: string): boolean => session.cache.store(Domain).find({ namespace, name }) !== undefined;
   return domain.length <= 63 && !isTaken(domain) ? domain : objectNameFor(domain, "domain", isTaken);
@@ -241,7 +241,7 @@ export const domainEndpoints: readonly Endpoint[] = [
   ...sharingEndpoints,
 ];
 
-/** Routes in a domain that the caller sees; with `all`, whoever may see them. */
+/** Routes in a domain: those the caller sees, or with `all` every route. */
 function listRoutesIn(session: Session, domain: Domain, all = false): Route[] {
   const candidates = all
     ? session.cache.store(Route).byIndex("domain", domain.metadata.name)

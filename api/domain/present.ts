@@ -1,4 +1,4 @@
-// How a Domain goes out.
+// Presents a Domain as CF's JSON.
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import { owningOrg } from "../cf/domains.ts";
@@ -33,7 +33,7 @@ export function presentDomain(session: Session, domain: Domain, base: string): o
   };
 }
 
-/** Only the orgs that the reader sees. */
+/** Only the orgs that the caller sees. */
 function sharedWith(session: Session, domain: Domain): string[] {
   const orgs = domain.spec.sharedOrgs.flatMap((name) => session.cache.store(Org).find({ name }) ?? []);
   return orgs.filter((org) => session.canSee(Org, org)).map((org) => session.cache.guid(Org, org));

@@ -1,4 +1,4 @@
-// Private domains that other orgs may use: `/v3/domains/:guid/relationships/shared_organizations`.
+// Shares private domains with other orgs: `/v3/domains/:guid/relationships/shared_organizations`.
 import { Domain } from "../../crds/domain/domain.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { Org } from "../../crds/org/org.ts";
@@ -30,7 +30,7 @@ function sharedGUIDs(session: Session, domain: Domain): string[] {
     .map((org) => session.cache.guid(Org, org));
 }
 
-/** An org that has routes in the domain would lose them. @throws CFError 422 */
+/** Unsharing would take an org's routes in the domain away. @throws CFError 422 when it has any */
 function checkUnused(session: Session, domain: Domain, org: Org): void {
   const isTheirs = (route: Route): boolean =>
     domainOf(session.cache, route) === domain &&

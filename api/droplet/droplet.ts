@@ -1,4 +1,4 @@
-// The HTTP face of Droplet: `/v3/droplets`, those of an app and of a package.
+// Endpoints of Droplet: `/v3/droplets`, and the droplets of an app and of a package.
 import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
@@ -161,7 +161,7 @@ const rows: readonly Endpoint[] = [
   }),
 ];
 
-/** Rows of droplets; contents come from the blob store. */
+/** Endpoints of droplets; downloads come from the blob store. */
 export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
   const download = endpoint({
     method: "GET",

@@ -1,4 +1,4 @@
-// How a Droplet goes out.
+// Presents a Droplet as CF's JSON.
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
@@ -19,7 +19,7 @@ export const DROPLET_STATES = [
   "EXPIRED",
 ] as const;
 
-/** The CF state; a droplet that no controller has judged yet is taken as made. */
+/** The CF state; a droplet without status yet counts as staged. */
 export function dropletState(droplet: Droplet): (typeof DROPLET_STATES)[number] {
   return STATES[droplet.status?.state ?? "Staged"];
 }

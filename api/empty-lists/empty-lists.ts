@@ -1,4 +1,4 @@
-// What the platform does not have yet and clients ask for all the same: lists that are truly empty here. README says which.
+// Lists and relationships of kinds that the platform does not have yet, which clients request anyway: always empty. README names them.
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Org } from "../../crds/org/org.ts";
@@ -7,10 +7,10 @@ import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { presentPage } from "../http/page.ts";
 import { pagingParameters } from "../http/query.ts";
 
-/** Filters are ignored: nothing matches any of them. */
+/** Filters are ignored, since the list is empty anyway. */
 const emptyQuery = z.object(pagingParameters);
 
-/** Kinds that do not exist here, so that no list of them can have members. */
+/** Kinds that do not exist here. */
 const EMPTY_LISTS = [
   "isolation_segments",
   "security_groups",
@@ -44,7 +44,7 @@ const lists = EMPTY_LISTS.map((name) =>
   }),
 );
 
-/** Lists below an object: 404 when the caller does not see that. */
+/** Lists below an object: 404 when the caller does not see the object. */
 const nestedLists = [
   { path: "/v3/spaces/:guid/running_security_groups", on: Space },
   { path: "/v3/spaces/:guid/staging_security_groups", on: Space },

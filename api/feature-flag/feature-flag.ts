@@ -1,4 +1,4 @@
-// The HTTP face of FeatureFlag: `/v3/feature_flags`. Every flag that CF knows is there, whether or not an object says something about it.
+// Endpoints of FeatureFlag: `/v3/feature_flags`. Every CF flag is listed, with or without a FeatureFlag object.
 import { z } from "zod";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import {

@@ -1,7 +1,7 @@
-// A job's GUID holds the operation, its object, its start and, once it is over, its errors. Nothing is stored: a keyed digest shows that we issued it.
+// A job's GUID holds its operation, object, start time and, once complete, its errors. Nothing is stored: a keyed digest proves that we issued it.
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Each operation with the kind whose removal completes it; undefined where the GUID holds the outcome. */
+/** Each operation with the kind whose deletion completes it; undefined where the GUID holds the outcome. */
 export const operations = {
   "app.delete": "App",
   "organization.delete": "Org",
@@ -26,11 +26,11 @@ export interface Job {
   guid: string;
   /** Seconds since the epoch. */
   startedAt: number;
-  /** Details of errors: the job failed. */
+  /** Details of the errors of a failed job. */
   errors?: readonly string[];
 }
 
-/** Errors beyond this many characters are cut, so that the URL stays one. */
+/** Errors are truncated to this many characters, so that the GUID fits in a URL. */
 const maxErrorText = 3000;
 
 /** Bytes of the digest that a GUID carries. */
@@ -48,7 +48,7 @@ function digestOf(content: string, key: Uint8Array): Buffer {
   return createHmac("sha256", key).update(content).digest().subarray(0, DIGEST_BYTES);
 }
 
-/** Users' GUIDs may hold anything, the separator included. */
+/** Users' GUIDs may contain any character, including the separator. */
 function escaped(part: string): string {
   return encodeURIComponent(part).replaceAll("~", "%7E");
 }
@@ -64,7 +64,7 @@ function truncate(errors: readonly string[]): string[] {
   return fit;
 }
 
-/** The job that a GUID stands for; undefined unless it was issued with this key. */
+/** Decodes a job GUID; undefined unless it was issued with this key. */
 export function parseJobGUID(text: string, key: Uint8Array): Job | undefined {
   const end = text.lastIndexOf("~");
   const content = text.slice(0, Math.max(end, 0));

@@ -1,4 +1,4 @@
-// The key behind job GUIDs: one per installation, in a Secret that whichever replica comes first makes.
+// The key that signs job GUIDs: one per installation, in a Secret that the first replica creates.
 import { randomBytes } from "node:crypto";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Secret } from "../../kube/api/builtin.ts";
@@ -8,12 +8,12 @@ import { isAlreadyExists } from "../../kube/client/errors.ts";
 
 const AT = { namespace: SYSTEM_NAMESPACE, name: "cupola-job-key" };
 const KEY_BYTES = 32;
-/** The key is shared by all requests, so no single request's deadline bounds reading it. */
+/** Deadline for reading the key, milliseconds. All requests share the key, so no single request's deadline applies. */
 const DEADLINE_MS = 10_000;
 
 const keys = new WeakMap<KubeClient, Promise<Uint8Array>>();
 
-/** The key, read once per process and made when there is none. `client` is the platform's own. */
+/** The key, read once per process and created when missing. `client` is the platform's own. */
 export function getJobKey(client: KubeClient): Promise<Uint8Array> {
   const known = keys.get(client);
   if (known) return known;

@@ -1,4 +1,4 @@
-// GET /v3/jobs/:guid. A deletion is complete when the object is gone; every other operation ends before its job is handed out.
+// GET /v3/jobs/:guid. A deletion is complete when the object is gone; every other operation completes before its job GUID is returned.
 import { App } from "../../crds/app/app.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -19,7 +19,7 @@ import { type Job, toJobGUID, type Operation, operations, parseJobGUID } from ".
 
 const kinds: Record<string, ResourceRef> = { App, Org, Space, Route, Domain, Package, Droplet, Buildpack, OrgQuota };
 
-/** The GUID of a job that starts now. `errors` are those of an operation that has failed already. */
+/** The GUID of a job that starts now. `errors` are given when the operation has already failed. */
 export async function newJob(
   session: Session,
   operation: Operation,

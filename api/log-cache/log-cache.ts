@@ -1,4 +1,4 @@
-// The Log Cache HTTP API, as `cf logs` reads it. Lines come from the telemetry endpoints that backend classes publish.
+// The Log Cache HTTP API that `cf logs` reads. Lines come from the telemetry endpoints that backend classes publish.
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { type EnvelopeType, type LogQuery, maxReadLimit } from "../../telemetry/envelope.ts";
@@ -10,7 +10,7 @@ import type { Services } from "../services.ts";
 const logs = { verb: "get", on: App, subresource: "logs" } as const;
 const integer = /^-?\d{1,19}$/;
 
-/** Log Cache's parameters. What is no number is left out, as clients of old send all sorts. */
+/** Log Cache's parameters. Values that are not numbers are ignored, because old clients send them. */
 export function toLogQuery(url: string): LogQuery {
   const raw = rawQuery(url);
   const types = new URLSearchParams(url.split("?")[1]).getAll("envelope_types").flatMap((value) => value.split(","));
@@ -28,7 +28,7 @@ function isEnvelopeType(text: string): text is EnvelopeType {
   return ["LOG", "COUNTER", "GAUGE", "TIMER", "EVENT"].includes(text);
 }
 
-/** Rows of the Log Cache API. */
+/** Endpoints of the Log Cache API. */
 export function logCacheEndpoints({ telemetry }: Services): readonly Endpoint[] {
   return [
     endpoint({

@@ -2,7 +2,7 @@
 import { LOCAL_KEYS } from "./plan.ts";
 import { toBytesPerSecond, toMegabytes } from "./schema.ts";
 
-/** A JSON patch with what was there before. */
+/** A JSON patch operation with the previous value. */
 export interface Difference {
   op: "add" | "remove" | "replace";
   path: string;
@@ -10,23 +10,23 @@ export interface Difference {
   value?: unknown;
 }
 
-/** Items of these lists of an app are told apart by this key. */
+/** Lists of an app whose items are matched by a key. */
 const LIST_KEYS: ReadonlyMap<string, string> = new Map([
   ["processes", "type"],
   ["routes", "route"],
   ["sidecars", "name"],
 ]);
 const SIZES = new Set(["memory", "disk-quota"]);
-/** Say how to push, not what is there. */
+/** Keys that control the push and do not describe the app. */
 const INSTRUCTIONS = new Set(["path", "default-route", "random-route", "no-route", "docker", "buildpack", "name"]);
-/** Process keys of the app itself are the web process's. */
+/** Process keys at the top level of an app, which configure its web process. */
 const WEB_KEYS = new Set<string>(LOCAL_KEYS);
-/** Generated manifests write this one key with an underscore, as CF does. */
+/** As in CF, generated manifests write this one key with an underscore. */
 const generatedKey = (key: string): string => (key === "disk-quota" ? "disk_quota" : key);
 
 type Json = Record<string, unknown>;
 
-/** `current` is the generated manifest entry of the app; undefined for an app that is not there yet. */
+/** `current` is the app's generated manifest entry; undefined when the app does not exist yet. */
 export function diffApplication(wanted: Json, current: Json | undefined, path: string): Difference[] {
   if (!current) return addAll(wanted, path);
   return Object.entries(wanted).flatMap(([key, value]) =>
@@ -34,7 +34,7 @@ export function diffApplication(wanted: Json, current: Json | undefined, path: s
   );
 }
 
-/** A key of the app itself. Further in, such a name may be a variable's or a label's. */
+/** A top-level key of the app; nested keys of the same name may be variables or labels. */
 function diffKey(key: string, value: unknown, { was, path }: { was: unknown; path: string }): Difference[] {
   const identity = LIST_KEYS.get(key);
   if (identity === undefined || !Array.isArray(value)) return diffValue(key, value, { was, path });
@@ -46,7 +46,7 @@ function currentValue(key: string, current: Json): unknown {
   return own((WEB_KEYS.has(key) ? web : current) ?? {}, generatedKey(key));
 }
 
-/** Names are the user's: one may be called what every object inherits. */
+/** Own properties only: users may choose names such as `constructor`, which every object inherits. */
 function own(object: Json, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
@@ -88,7 +88,7 @@ function normalised(key: string, value: unknown): unknown {
   return megabytes === undefined ? value : `${megabytes}M`;
 }
 
-/** Two values that mean the same are equal text: units, and the variables that a manifest writes as numbers. */
+/** Values as comparable text, so that equal sizes with other units and variables written as numbers are equal. */
 function comparable(key: string, value: unknown): string | undefined {
   if (key === "log-rate-limit-per-second") return String(toBytesPerSecond(String(value)));
   const normal = normalised(key, value);

@@ -1,4 +1,4 @@
-// The manifest of an app as it is: `GET /v3/apps/:guid/manifest`.
+// Generates the manifest of an app: `GET /v3/apps/:guid/manifest`.
 import { stringify } from "yaml";
 import type { App } from "../../crds/app/app.ts";
 import type { HealthCheck } from "../../crds/schema-fields.ts";
@@ -17,7 +17,7 @@ export interface ManifestInput {
   stack: string | null;
 }
 
-/** One application, as an object. Empty keys are left out. */
+/** The manifest entry of one app. Empty keys are omitted. */
 export function toApplication({
   app,
   processes,
@@ -80,7 +80,7 @@ function compact(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }
 
-/** The YAML document, with its start marked as CF does. */
+/** The YAML document, beginning with `---` as in CF. */
 export function toYaml(application: Record<string, unknown>): string {
   return `---\n${stringify({ applications: [application] })}`;
 }

@@ -1,4 +1,4 @@
-// Manifests: applied to a space, compared with it, generated from an app. Writes are planned and made as the caller inside the request.
+// Manifests: applied to a space, compared with it, generated from an app. The request itself plans the writes and makes them as the caller.
 import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { App } from "../../crds/app/app.ts";
 import { displayNameOf, foldName } from "../../crds/object-names.ts";
@@ -58,7 +58,7 @@ const apply = endpoint({
     const namespace = spaceNamespace(session, guid);
     session.authorize({ verb: "create", on: App, namespace });
     const entries = parseEntries(body.applications);
-    // What routes will ask about other namespaces: where rights are reviewed it must be known before anything is written (caller-rights.ts).
+    // Reviewed permissions for the namespaces that routes will read must be known before the first write (reviewed-permissions.ts).
     listUsableDomains(session, namespace);
     const pairs = await ensureApps(session, namespace, entries);
     return accepted(await newJob(session, "space.apply_manifest", guid, await applyAll(session, pairs)));
@@ -70,7 +70,7 @@ interface AppEntry {
   entry: Application;
 }
 
-/** CF's first phase: every app is there before the job begins. */
+/** As in CF, every app exists before the job begins. */
 async function ensureApps(session: Session, namespace: string, entries: readonly Application[]): Promise<AppEntry[]> {
   const pairs: AppEntry[] = [];
   for (const entry of entries) {
@@ -103,13 +103,13 @@ async function createApp(session: Session, namespace: string, entry: Application
     draft,
     () => new CFError("UniquenessError", `App with the name '${entry.name}' already exists.`),
   );
-  // With its size from the first instant, rather than made and then changed.
+  // Created with its final size, so that no instance starts with the default size.
   const web = processesOf(entry).find((process) => process.type === "web");
   await createOrPatchProcess(session, app, "web", web ? withoutNulls(specOf(web, undefined)) : {});
   return app;
 }
 
-/** The same error with the application's name in front; what is nobody's mistake stays as it is. */
+/** Prefixes a client's error with the application's name; other errors are unchanged. */
 function withAppName(thrown: unknown, entry: Application): CFError {
   const error = toCFError(thrown);
   return error.key === "UnprocessableEntity" || error.key === "UniquenessError"
@@ -117,7 +117,7 @@ function withAppName(thrown: unknown, entry: Application): CFError {
     : error;
 }
 
-/** The first failure ends it; what was done before stays. Its text is the job's error. */
+/** Stops at the first client error, keeping earlier writes, and returns its text as the job's error. */
 async function applyAll(session: Session, pairs: readonly AppEntry[]): Promise<string[]> {
   for (const { app, entry } of pairs) {
     try {
@@ -151,7 +151,7 @@ function specOf(entry: ReturnType<typeof processesOf>[number], current: Process 
   return processSpec(entry, { check, readiness: effectiveReadinessCheck(current?.spec.readinessHealthCheck).type });
 }
 
-/** A process's spec with what holds where it names nothing. */
+/** A process's spec with defaults filled in. */
 function effectiveSpec({ spec }: Process): Record<string, unknown> {
   return {
     ...spec,
@@ -161,7 +161,7 @@ function effectiveSpec({ spec }: Process): Record<string, unknown> {
   };
 }
 
-/** Would the merge patch change anything? */
+/** Whether the merge patch would change anything. */
 function differs(patch: Record<string, unknown>, current: Record<string, unknown>): boolean {
   return Object.entries(patch).some(([key, value]) => {
     const before = current[key];

@@ -1,9 +1,9 @@
-// What an application of a manifest means for its App and its processes. Pure.
+// Plans an App and its processes from a manifest application. Pure.
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { LifecycleInput } from "../cf/lifecycle.ts";
 import type { Application, ProcessEntry } from "./schema.ts";
 
-/** Process keys that an application may have itself. */
+/** Process keys that are allowed at an application's top level. */
 export const LOCAL_KEYS = [
   "command",
   "instances",
@@ -21,7 +21,7 @@ export const LOCAL_KEYS = [
   "readiness-health-check-interval",
 ] as const;
 
-/** The lifecycle that an entry asks for; undefined when it says nothing about it. */
+/** The lifecycle of an entry; undefined when the entry does not set one. */
 export function lifecycleOf(app: Application): LifecycleInput | undefined {
   if (app.lifecycle === "docker" || app.docker) return { type: "docker" };
   const buildpacks = buildpacksOf(app);
@@ -29,7 +29,7 @@ export function lifecycleOf(app: Application): LifecycleInput | undefined {
   return { type: app.lifecycle ?? "buildpack", data: omitUndefined({ buildpacks, stack: app.stack ?? undefined }) };
 }
 
-/** Why an entry cannot be applied to an app of this lifecycle; undefined when it can. */
+/** Why an entry cannot be applied to an app with this lifecycle; undefined when it can. */
 export function lifecycleMismatch(entry: Application, current: LifecycleInput["type"]): string | undefined {
   const wanted = lifecycleOf(entry)?.type ?? current;
   if (wanted === current) return undefined;
@@ -39,14 +39,14 @@ export function lifecycleMismatch(entry: Application, current: LifecycleInput["t
   return "Lifecycle type cannot be changed";
 }
 
-/** `buildpack: default` (or null) asks for detection, as does an empty list. */
+/** `buildpack: default`, null and an empty list all mean detection. */
 function buildpacksOf({ buildpacks, buildpack }: Application): string[] | undefined {
   if (buildpacks) return buildpacks;
   if (buildpack === undefined) return undefined;
   return buildpack === null || buildpack === "default" || buildpack === "null" ? [] : [buildpack];
 }
 
-/** Every process that an entry speaks of; process keys of the app itself are the web process's, unless it has an entry of its own. */
+/** Every process of an entry; the app's top-level process keys configure the web process, unless `processes` lists it. */
 export function processesOf(app: Application): ProcessEntry[] {
   const listed = app.processes ?? [];
   const own = LOCAL_KEYS.some((key) => app[key] !== undefined);
@@ -60,7 +60,7 @@ function pick(app: Application): Omit<ProcessEntry, "type"> {
   >;
 }
 
-/** The spec part of a merge patch for a process entry; only what it names. `current` is the type of the check in force. */
+/** The spec part of a merge patch with only the fields that a process entry sets. `current` is the type of the current health check. */
 export function processSpec(
   entry: ProcessEntry,
   current: { check: string; readiness: string },

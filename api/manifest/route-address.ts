@@ -1,4 +1,4 @@
-// The address of a route in a manifest: parsed, split by the domains there are, and chosen where the manifest asks for a default or random one. Pure.
+// The address of a route in a manifest: parsed, split into host and existing domain, or chosen as a default or random route. Pure.
 
 /** A route as a manifest writes it. */
 export interface Address {
@@ -7,13 +7,13 @@ export interface Address {
   port: number;
 }
 
-/** `https://host.domain:1024/path` and less. */
+/** Parses `https://host.domain:1024/path`; all but the hostname is optional. */
 export function parseRoute(text: string): Address | undefined {
   const [, hostname, port, path = ""] = /^(?:[a-z]+:\/\/)?([^/:?#\s]+)(?::(\d{1,5}))?(\/[^?#\s]*)?$/i.exec(text) ?? [];
   return hostname === undefined ? undefined : { hostname, path: path === "/" ? "" : path, port: Number(port ?? 0) };
 }
 
-/** Splits a hostname by the domains there are: the whole of it as a domain first, then what follows its first label. The host keeps its case, the domain has none. */
+/** Splits a hostname by the existing domains: first the whole hostname as a domain, then the part after its first label. The host keeps its case; the domain is lowercase. */
 export function splitHost(
   hostname: string,
   isDomain: (name: string) => boolean,
@@ -25,7 +25,7 @@ export function splitHost(
   return dot > 0 && isDomain(domain) ? { host: hostname.slice(0, dot), domain } : undefined;
 }
 
-/** The host of an app's default route: its name in the same case, where that is one. */
+/** The host of an app's default route: the app's name in its own case, if it makes a valid host. */
 export function defaultHost(name: string): string | undefined {
   const host = name.replaceAll("_", "-").replaceAll(" ", "-");
   return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/i.test(host) ? host : undefined;
@@ -76,7 +76,7 @@ const NOUNS = [
   "wolf",
 ];
 
-/** A host that is probably free: `<app>-<adjective>-<noun>-<two letters>`. `random` gives 0 ≤ x < 1. */
+/** A host that is probably free: `<app>-<adjective>-<noun>-<two letters>`. `random` returns 0 ≤ x < 1. */
 export function randomHost(name: string, random: () => number): string {
   const one = (words: readonly string[]): string => words[Math.floor(random() * words.length)] ?? "";
   const base = (defaultHost(name) ?? "app").slice(0, 40).replace(/-+$/, "");

@@ -1,4 +1,4 @@
-// The routes that a manifest asks for: found or made, and mapped to the app's web process.
+// Routes of a manifest: found or created, and mapped to the app's web process.
 import type { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
@@ -23,7 +23,7 @@ interface DesiredRoute {
   protocol?: Destination["protocol"];
 }
 
-/** Maps what the entry asks for; `no-route` takes all away. @throws CFError 422 */
+/** Maps the entry's routes; `no-route` unmaps all. @throws CFError 422 */
 export async function applyRoutes(session: Session, app: App, entry: Application): Promise<void> {
   const mapped = session.list(Route, { index: ["app", appKey(app)] });
   if (entry["no-route"]) return unmapAll(session, app, mapped);
@@ -79,7 +79,7 @@ async function mapRoute(session: Session, app: App, wanted: DesiredRoute): Promi
   const route = findRoute(session, app, wanted) ?? (await makeRoute(session, app, wanted));
   await session.patchWithRetry(Route, route, ({ spec }) => {
     const mine = spec.destinations.find((one) => one.app === app.metadata.name && one.process === "web");
-    // A manifest that says nothing of the protocol leaves that of a mapping as it is.
+    // A route without a protocol in the manifest keeps the protocol of its existing destination.
     const protocol = wanted.protocol ?? mine?.protocol ?? "http1";
     if (mine?.protocol === protocol) return undefined;
     const others = spec.destinations.filter((one) => one !== mine);

@@ -1,4 +1,4 @@
-// What a manifest may hold. Keys take dashes or underscores alike; unknown keys are ignored, as CF does.
+// The manifest schema. Keys may use dashes or underscores; as in CF, unknown keys are ignored.
 import { z } from "zod";
 import { anyVariablesSchema } from "../cf/app-env.ts";
 import { buildpacksSchema, stackSchema } from "../cf/lifecycle.ts";
@@ -19,13 +19,13 @@ function toBytes(text: string): number | undefined {
   return count === undefined || factor === undefined ? undefined : Number(count) * factor;
 }
 
-/** Whole megabytes of `512M`, `1GB`, `2TiB`; undefined when it is no size. */
+/** Whole megabytes of `512M`, `1GB`, `2TiB`; undefined when the text is not a size. */
 export function toMegabytes(text: string): number | undefined {
   const bytes = toBytes(text);
   return bytes === undefined ? undefined : Math.floor(bytes / UNITS["M"]!);
 }
 
-/** Bytes of a log rate: a size, -1 for no limit, or 0; undefined when it is none of these. */
+/** Bytes of a log rate: a size, -1 for no limit, or 0; undefined for anything else. */
 export function toBytesPerSecond(text: string): number | undefined {
   return text === "-1" || text === "0" ? Number(text) : toBytes(text);
 }
@@ -118,7 +118,7 @@ export type Application = z.output<typeof application>;
 const NO_APPLICATIONS = "Cannot parse manifest with no 'applications' field.";
 const WRONG_VERSION = "Unsupported manifest schema version. Currently supported versions: [1].";
 
-/** Keys are normalised before they are checked. The size of the body bounds the number of applications. */
+/** Keys are normalized before validation. The body size limit bounds the number of applications. */
 export const manifestBody = z.preprocess(
   withDashes,
   z
@@ -149,7 +149,7 @@ function withDashes(value: unknown): unknown {
   );
 }
 
-/** The applications, or every problem with them, each with the application's name in front. */
+/** The applications, or every problem, each prefixed with the application's name. */
 export function parseApplications(entries: readonly unknown[]): { applications: Application[]; problems: string[] } {
   const parsed = entries.map((entry) => application.safeParse(entry, { reportInput: true }));
   const problems = parsed.flatMap((result, index) =>
@@ -164,7 +164,7 @@ function findProblems(result: z.ZodSafeParseResult<Application>, entry: unknown)
 
 /** Keys whose problems CF reports for a process: `Process "web": Memory ...`. */
 const PROCESS_KEYS = new Set<string>([...Object.keys(processShape), "user"]);
-/** Keys that CF writes with their dash. */
+/** Keys that CF's error texts write with a dash. */
 const DASHED_KEYS = new Set(["no-route", "random-route", "default-route"]);
 
 function toText(issue: z.core.$ZodIssue, entry: unknown): string {
@@ -208,7 +208,7 @@ function prefix(entry: unknown, index: number): string {
   return typeof name === "string" && name !== "" ? `For application '${name}'` : `For application at index ${index}`;
 }
 
-/** What does not go together, or is not here yet; each with when that is so. */
+/** Keys that exclude each other or are not supported yet, each with its condition. */
 const CONFLICTS: readonly [holds: (app: Application) => unknown, text: string][] = [
   [(app) => app.docker && (app.buildpacks ?? app.buildpack), "Cannot specify both buildpack(s) and docker keys"],
   [(app) => app.buildpacks && app.buildpack !== undefined, "Buildpack and Buildpacks fields cannot be used together."],

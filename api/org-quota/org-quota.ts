@@ -1,4 +1,4 @@
-// The HTTP face of OrgQuota: `/v3/organization_quotas`, to read.
+// Endpoints of OrgQuota: `/v3/organization_quotas`, read-only except for applying a quota to orgs.
 import { sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
@@ -17,7 +17,7 @@ const quotaListQuery = listQuery(
   { orders: ["name"], labels: false },
 );
 
-/** GUIDs of the orgs, of those the caller sees, for which a quota holds. */
+/** GUIDs of the orgs under a quota that the caller sees. */
 function listOrgsWithQuota(session: Session, quota: OrgQuota): string[] {
   const guid = session.cache.guid(OrgQuota, quota);
   return session
@@ -52,7 +52,7 @@ function presentQuota(session: Session, quota: OrgQuota, base: string): object {
   };
 }
 
-/** Puts orgs under a quota. Other objects than orgs name no org quota. */
+/** Applies a quota to orgs by setting it in each Org. */
 const apply = endpoint({
   method: "POST",
   path: "/v3/organization_quotas/:guid/relationships/organizations",
@@ -65,7 +65,7 @@ const apply = endpoint({
   handler: async ({ session, params, body, base }) => {
     const quota = session.get(OrgQuota, params.guid);
     const orgs = body.data.map(({ guid }) => session.find(Org, guid));
-    // Who may not choose quotas learns nothing about orgs.
+    // Authorized first, so that a caller without the permission learns nothing about orgs.
     for (const org of orgs)
       session.authorize({ verb: "update", on: Org, subresource: "limits", ...(org && { name: org.metadata.name }) });
     const missing = body.data.filter((_one, at) => !orgs[at]).map(({ guid }) => `"${guid}"`);

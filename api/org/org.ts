@@ -1,4 +1,4 @@
-// The HTTP face of Org: `/v3/organizations`.
+// Endpoints of Org: `/v3/organizations`.
 import { foldName, displayNameOf, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
@@ -17,7 +17,7 @@ import { orgTextKey, presentOrg } from "./present.ts";
 
 const renamedToTaken = (name: string) => () => unprocessable(`Organization name '${name}' is already taken.`);
 
-/** CF compares org names without case. */
+/** As in CF, org names are case-insensitive. */
 export const orgNameTaken = (name: string) => () => unprocessable(`Organization '${name}' already exists.`);
 
 export const orgEndpoints: readonly Endpoint[] = [

@@ -1,4 +1,4 @@
-// What comes in for organizations.
+// Request bodies and queries of organizations.
 import { z } from "zod";
 import { newGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
@@ -17,7 +17,7 @@ export const createOrgBody = z.strictObject({
 export const updateOrgBody = createOrgBody.partial();
 export const orgListQuery = listQuery({ names: csv.optional() }, { orders: ["name"] });
 
-/** The Org to create. `creator` is made its manager; left out for admins, who need no role. */
+/** The Org to create. `creator` becomes its manager; omitted for admins, who need no role. */
 export function toOrg(
   body: z.output<typeof createOrgBody>,
   isTaken: (name: string) => boolean,
@@ -34,7 +34,7 @@ export function toOrg(
   };
 }
 
-/** The merge patch that an update means. */
+/** The merge patch for an update. */
 export function toOrgPatch(
   body: z.output<typeof updateOrgBody>,
   org: Org,

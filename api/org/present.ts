@@ -1,4 +1,4 @@
-// How an Org goes out.
+// Presents an Org as CF's JSON.
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
@@ -24,7 +24,7 @@ export function presentOrg(cache: ClusterCache, org: Org, base: string): object 
   };
 }
 
-/** Everything beside the org that its presentation depends on. */
+/** Everything besides the org that its presentation depends on. */
 export function orgTextKey(cache: ClusterCache, org: Org, base: string): CacheKey {
   return [base, cache.guid(Org, org), quotaGUIDOf(cache, org)];
 }

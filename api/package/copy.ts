@@ -11,7 +11,7 @@ import { notFound, unprocessable } from "../http/errors.ts";
 import { MAX_PACKAGE_BYTES } from "./upload.ts";
 import { toPackage } from "./payload.ts";
 
-/** As in CF, a copy has the source's content or image, and neither its metadata nor its registry credentials. @throws CFError 403, 422 */
+/** As in CF, a copy gets the source's content or image, but not its metadata or registry credentials. @throws CFError 403, 422 */
 export async function copyPackage(
   session: Session,
   blobs: BlobStore,
@@ -41,7 +41,7 @@ function findSource(session: Session, guid: string): Package {
   return source;
 }
 
-/** GUID of the space that an object is in: the first half of the key of its content. */
+/** GUID of an object's space: the first half of its blob key. */
 export function spaceGUID(session: Session, { metadata }: Package | App): string {
   const space = session.cache.spaceOf(metadata.namespace);
   if (!space) throw notFound("Package");

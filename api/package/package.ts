@@ -1,4 +1,4 @@
-// The HTTP face of Package: `/v3/packages`, upload and download.
+// Endpoints of Package: `/v3/packages`, upload and download.
 import { App } from "../../crds/app/app.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Secret } from "../../kube/api/builtin.ts";
@@ -131,7 +131,7 @@ function createRow(blobs: BlobStore): Endpoint {
     path: "/v3/packages",
     permission: { verb: "create", on: Package },
     query: createPackageQuery,
-    // Which schema the body has to meet, the query decides.
+    // The query decides which schema validates the body: create or copy.
     body: z.looseObject({}),
     timeoutMs: UPLOAD_DEADLINE_MS,
     summary: "Create a package, or copy one",
@@ -157,7 +157,7 @@ async function createPackage(session: Session, body: CreatePackage): Promise<Pac
   return session.create(Package, toPackage(app, toPackageSpec(body, secret), body.metadata));
 }
 
-/** A pull Secret for the image's credentials; never part of a noun. */
+/** A pull Secret for the image's credentials, which never appear in the Package. */
 async function keepCredentials(session: Session, app: App, body: CreatePackage): Promise<string | undefined> {
   if (body.type !== "docker" || !body.data.username || !body.data.password) return undefined;
   const namespace = app.metadata.namespace ?? "";
@@ -182,14 +182,14 @@ async function keepCredentials(session: Session, app: App, body: CreatePackage):
   return name;
 }
 
-/** The registry of an image reference; Docker's own when it names none. */
+/** The registry of an image reference; Docker Hub when it names none. */
 function registryOf(image: string): string {
   const [first = ""] = image.split("/");
   const isHost = image.includes("/") && (first.includes(".") || first.includes(":") || first === "localhost");
   return isHost ? first : "https://index.docker.io/v1/";
 }
 
-/** Rows of packages; contents go to the blob store. */
+/** Endpoints of packages; uploads go to the blob store. */
 export function packageEndpoints({ blobs }: Services): readonly Endpoint[] {
   return [...rows, createRow(blobs), uploadRow(blobs), downloadRow(blobs)];
 }
@@ -233,7 +233,7 @@ function uploadRow(blobs: BlobStore): Endpoint {
   });
 }
 
-/** The package once a controller has verified its content, so that clients need not poll for READY; as it is after a few seconds. */
+/** Waits a few seconds for a controller to verify the content, so that clients need not poll for READY. Returns the package in its latest state. */
 async function waitUntilVerified(session: Session, uploaded: Package): Promise<Package> {
   const { cache } = session;
   const current = (): Package => cache.store(Package).byUid(uploaded.metadata.uid ?? "") ?? uploaded;
@@ -242,7 +242,7 @@ async function waitUntilVerified(session: Session, uploaded: Package): Promise<P
   return current();
 }
 
-/** Of several uploads at once the first to be stored wins. @throws CFError PackageBitsAlreadyUploaded */
+/** Of several concurrent uploads, the first one stored wins. @throws CFError PackageBitsAlreadyUploaded */
 function requireNoContent(found: Package): void {
   if (found.spec.content) throw new CFError("PackageBitsAlreadyUploaded");
 }

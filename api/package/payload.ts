@@ -1,4 +1,4 @@
-// What comes in for packages.
+// Request bodies and queries of packages.
 import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import type { Package } from "../../crds/package/package.ts";
@@ -42,11 +42,11 @@ export const packageListQuery = listQuery({
 });
 export const appPackageListQuery = listQuery(ownFilters);
 
-/** CF reads the app of a copy and nothing else. */
+/** As in CF, a copy's body sets only the app. */
 export const copyPackageBody = z.looseObject({ relationships });
 export const createPackageQuery = z.object({ source_guid: z.string().min(1).max(255).optional() });
 
-/** The Package to create. Registry credentials stand in a Secret, which the spec names. */
+/** The Package to create. Registry credentials are in a Secret that the spec names. */
 export function toPackage(app: App, spec: Omit<Package["spec"], "appRef">, metadata?: MetadataInput): Draft {
   const guid = newGUID();
   const { labels, annotations } = toNewMetadata(metadata);
@@ -62,7 +62,7 @@ export function toPackage(app: App, spec: Omit<Package["spec"], "appRef">, metad
   };
 }
 
-/** The spec that a body means, without the app. */
+/** The spec for a body, without the app. */
 export function toPackageSpec(body: CreatePackage, pullSecret: string | undefined): Omit<Package["spec"], "appRef"> {
   if (body.type === "bits") return { type: "bits" };
   return {

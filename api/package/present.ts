@@ -1,4 +1,4 @@
-// How a Package goes out.
+// Presents a Package as CF's JSON.
 import { Package } from "../../crds/package/package.ts";
 import { appGUIDOf } from "../cf/app-children.ts";
 import { toPackageState } from "../cf/package-state.ts";

@@ -1,4 +1,4 @@
-// Takes the multipart upload of a package apart: bounded, streamed to the blob store, never held in memory.
+// Parses a package's multipart upload: bounded, streamed to the blob store, never buffered in memory.
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -40,7 +40,7 @@ interface Parts {
   resources: Resource[];
 }
 
-/** Stores an upload; `sources` are further packages whose files it may name. @throws CFError 400, 413, 422 for anything wrong with it */
+/** Stores an upload; `sources` are further packages whose files it may reuse. @throws CFError 400, 413, 422 when it is invalid */
 export async function storeUpload(
   blobs: BlobStore,
   { space, sources }: { space: string; sources: readonly PackageSource[] },
@@ -75,7 +75,7 @@ function toRefusal(error: unknown): unknown {
   return error;
 }
 
-/** Reads the form; the file goes to disk as it comes. */
+/** Parses the form, streaming the file to disk. */
 async function readParts(request: IncomingMessage, scratch: string, signal: AbortSignal): Promise<Parts> {
   if (!/^multipart\/form-data\s*;/i.test(request.headers["content-type"] ?? ""))
     throw new CFError("BadRequest", "an upload is multipart/form-data with the part bits");
@@ -99,7 +99,7 @@ async function readParts(request: IncomingMessage, scratch: string, signal: Abor
     }
   });
   const formFault = await faultOf(pipeline(request, form, { signal }), form);
-  // A form that broke off never ends the part it was in.
+  // When the form breaks off, its current part never ends by itself.
   if (formFault !== undefined) for (const { stream } of files) stream.destroy();
   const faults = [...(await Promise.all(files.map(({ fault }) => fault))), formFault].filter(
     (fault) => fault !== undefined,
@@ -116,7 +116,7 @@ function isOurs(fault: unknown): boolean {
   return fault instanceof CFError || fault instanceof BlobTooLarge || isDiskFull(fault);
 }
 
-/** What went wrong, at once as a value: parts fail before anybody can wait for them. One that fails ends the whole form, or its writer waits for ever. */
+/** The error as a value, since a part may fail before anything awaits it. Destroys the form on failure, because its writer would wait forever. */
 async function faultOf(work: Promise<unknown>, form: BusboyInstance): Promise<Error | undefined> {
   try {
     await work;

@@ -1,4 +1,4 @@
-// What comes in for processes.
+// Request bodies and queries of processes.
 import { z } from "zod";
 import { listQuery, csv, csvEnum } from "../http/query.ts";
 import { metadataSchema } from "../cf/metadata.ts";
@@ -78,7 +78,7 @@ export const processGetQuery = z.strictObject({ embed });
 
 type Check = NonNullable<z.output<typeof updateProcessBody>["health_check"]>;
 
-/** The spec part of the patch that an update means. */
+/** The spec part of the patch for an update. */
 export function toProcessSpec(body: z.output<typeof updateProcessBody>, process: Process): Record<string, unknown> {
   const isWeb = process.spec.type === "web";
   return {
@@ -93,7 +93,7 @@ export function toProcessSpec(body: z.output<typeof updateProcessBody>, process:
   };
 }
 
-/** Merge patch of a check: null takes a value away; leaving http takes the endpoint away. */
+/** Merge patch of a health check: null removes a value; changing the type from http removes the endpoint. */
 function toCheck(check: Check, currentType: string): Record<string, unknown> {
   const type = check.type ?? currentType;
   const { timeout, invocation_timeout, interval, endpoint } = check.data ?? {};
@@ -106,7 +106,7 @@ function toCheck(check: Check, currentType: string): Record<string, unknown> {
   };
 }
 
-/** The spec part of the patch that a scaling means. */
+/** The spec part of the patch for scaling. */
 export function toScaleSpec(body: z.output<typeof scaleBody>): Record<string, unknown> {
   const {
     instances,

@@ -1,4 +1,4 @@
-// How a Process and its instances go out.
+// Presents a Process and its instances as CF's JSON.
 import { App } from "../../crds/app/app.ts";
 import type { HealthCheck } from "../../crds/schema-fields.ts";
 import { deriveGUID } from "../../crds/guid.ts";
@@ -15,10 +15,10 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 export const HIDDEN = "[PRIVATE DATA HIDDEN]";
 export const HIDDEN_IN_LISTS = "[PRIVATE DATA HIDDEN IN LISTS]";
 
-/** What a reader may see of the start command: it may hold secrets. */
+/** How much of a process a reply shows; start commands may hold secrets. */
 export type CommandView = "shown" | "hidden" | "list";
 
-/** How many instances are wanted. */
+/** Desired number of instances. */
 export function wantedInstances(process: Process): number {
   return process.spec.instances ?? defaultInstances(process.spec.type);
 }
@@ -104,7 +104,7 @@ export function lrpOf(cache: ClusterCache, process: Process): LRP | undefined {
   return name ? cache.store(LRP).find({ namespace: process.metadata.namespace ?? "", name }) : undefined;
 }
 
-/** The LRP, unless the app has been told to restart since: who waits for the new version must not take the old one for it. */
+/** The LRP of the app's current revision; undefined while a restart is pending, so that a waiting client does not mistake the old version for the new one. */
 function answering(cache: ClusterCache, app: App, lrp: LRP | undefined): LRP | undefined {
   if (app.spec.restart !== undefined && app.spec.restart !== app.status?.observedRestart) return undefined;
   const revision =
@@ -113,7 +113,7 @@ function answering(cache: ClusterCache, app: App, lrp: LRP | undefined): LRP | u
   return revision && lrp?.spec.revision === String(revision.spec.version) ? lrp : undefined;
 }
 
-/** Why a started app has no revision to run, once its controller has looked at its spec. */
+/** Why a started app has no revision to run, once its controller has observed its spec. */
 function startProblemOf({ metadata, status }: App): string | undefined {
   if (status?.revision !== undefined) return undefined;
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
@@ -121,7 +121,7 @@ function startProblemOf({ metadata, status }: App): string | undefined {
   return isCurrent && ready?.status === "False" ? ready.message.slice(0, 1024) : undefined;
 }
 
-/** One entry for each wanted instance; those that nobody reports are DOWN, or STARTING where a start is under way. Of a stopped app all are DOWN. */
+/** One entry per desired instance. Unreported ones are STARTING during a start, else DOWN; all instances of a stopped app are DOWN. */
 export function instancesOf(
   cache: ClusterCache,
   process: Process,
@@ -136,14 +136,14 @@ export function instancesOf(
   });
 }
 
-/** An instance that no runner reports. Before the runner has said anything, a start is under way. */
+/** An instance that no runner reports: STARTING until the runner first reports instances. */
 function presentUnreported(app: App | undefined, lrp: LRP | undefined): { cfState: string; details?: string } {
   if (app?.spec.state !== "Started" || lrp?.status?.instances !== undefined) return { cfState: "DOWN" };
   const details = startProblemOf(app);
   return details === undefined ? { cfState: "STARTING" } : { cfState: "DOWN", details };
 }
 
-/** Whether a start is under way of which no instance has run or crashed yet. */
+/** Whether the app is starting and no instance has run or crashed yet. */
 export function isStarting(cache: ClusterCache, process: Process): boolean {
   const states = instancesOf(cache, process).map(({ cfState }) => cfState);
   return states.includes("STARTING") && states.every((state) => state === "STARTING" || state === "DOWN");

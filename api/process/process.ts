@@ -1,4 +1,4 @@
-// The HTTP face of Process: `/v3/processes`, and the processes of an app.
+// Endpoints of Process: `/v3/processes`, and the processes of an app.
 import { App } from "../../crds/app/app.ts";
 import { creationSortKey } from "../../crds/guid.ts";
 import { Process } from "../../crds/process/process.ts";
@@ -49,7 +49,7 @@ function listReply({ session, query, base, url }: ListRequest, app?: App): Reply
   const found = listObjects(session, Process, others, {
     url,
     ...(within && { scope: within }),
-    // The GUID of a web process is its app's, which the general filter does not know.
+    // A web process has its app's GUID, which the general `guids` filter does not handle.
     filter: (process) =>
       isOneOf(query.types, process.spec.type) &&
       isOneOf(guids, processGUID(session.cache, process)) &&
@@ -58,7 +58,7 @@ function listReply({ session, query, base, url }: ListRequest, app?: App): Reply
     dependsOn: [App, Space, Revision],
   });
   return ok(
-    // Instances say how long they have been in their state, so a page that embeds them is never the same.
+    // Embedded instances include an uptime, so their page changes every second.
     presentPage(found, { base, url, query, isCacheable: !query.embed }, (process) => ({
       ...presentProcess(session.cache, process, base, "list"),
       ...(query.embed && embedded(session, process)),
@@ -119,7 +119,7 @@ const lists: readonly Endpoint[] = [
   }),
 ];
 
-/** One process, found by its own GUID, or by its app and type. */
+/** Finds a process by its GUID, or by its app and type. */
 type FindProcess = (session: Session, params: { guid: string; type: string }) => Process;
 type ProcessPath = "/v3/processes/:guid" | `${typeof byApp}/:type`;
 const lookups: readonly { path: ProcessPath; find: FindProcess }[] = [
@@ -130,7 +130,7 @@ const lookups: readonly { path: ProcessPath; find: FindProcess }[] = [
   },
 ];
 
-/** Rows of processes; stats come from the runners. */
+/** Endpoints of processes; stats come from the runners. */
 export function processEndpoints({ telemetry }: Services): readonly Endpoint[] {
   return [
     ...lists,
@@ -151,7 +151,7 @@ function objectRows(path: ProcessPath, find: FindProcess): Endpoint[] {
       query: processGetQuery,
       summary: "Get a process",
       handler: async ({ session, params, query, base }) => {
-        // Right after a start the revision is a moment away.
+        // Right after a start, the controller has not created the revision yet.
         await session.holdWhile([App, Process, Revision], () => isUnreconciled(session, find(session, params)));
         const process = find(session, params);
         return ok({ ...present(session, process, base), ...(query.embed && embedded(session, process)) });
@@ -203,13 +203,13 @@ function scaleRows(path: ProcessPath, find: FindProcess): Endpoint[] {
   ];
 }
 
-/** Whether no controller has seen yet that the process's app is to start. */
+/** Whether no controller has observed the latest start of the process's app yet. */
 function isUnreconciled({ cache }: Session, process: Process): boolean {
   const app = appOf(cache, process);
   return app?.spec.state === "Started" && (app.status?.observedGeneration ?? 0) < (app.metadata.generation ?? 0);
 }
 
-/** `cf` asks for stats while it waits for a start: held until the first instance runs or crashes. */
+/** `cf` polls stats while it waits for a start, so the request is held until the first instance runs or crashes. */
 async function holdWhileStarting(session: Session, find: () => Process): Promise<void> {
   await session.holdWhile([App, Process, LRP, Revision], () => isStarting(session.cache, find()));
 }

@@ -1,4 +1,4 @@
-// `stats` of a process: what the LRP says of each instance, and what its runner measures.
+// `stats` of a process: the state of each instance from the LRP, its usage from the runner.
 import type { Process } from "../../crds/process/process.ts";
 import type { InstanceStats } from "../../telemetry/envelope.ts";
 import type { TelemetryClient } from "../../telemetry/telemetry-client.ts";
@@ -8,7 +8,7 @@ import { instancesOf, lrpOf } from "./present.ts";
 
 const MB = 1024 * 1024;
 
-/** The `resources` of `/stats`. Without an answer from the runner the usage is zero; states come from the LRP all the same. */
+/** The `resources` of `/stats`. If the runner does not answer, usage is zero; states still come from the LRP. */
 export async function presentStats(
   cache: ClusterCache,
   telemetry: TelemetryClient,
@@ -29,7 +29,7 @@ export async function presentStats(
       uptime: Math.max(0, Math.floor((now.getTime() - since) / 1000)),
       isolation_segment: null,
       details: instance.details ?? null,
-      // Of what is not there, CF says no more.
+      // As in CF, a DOWN instance has no further fields.
       ...(instance.cfState !== "DOWN" && {
         ...placement(process, instance),
         usage: isUp(instance) ? usage(stats, now) : {},
@@ -53,7 +53,7 @@ function isUp({ cfState }: { cfState: string }): boolean {
   return cfState === "RUNNING" || cfState === "STARTING";
 }
 
-/** Where an instance is and what it may use. */
+/** An instance's address and limits. */
 function placement(
   { spec }: Process,
   instance: { guid?: string; host?: string; ports?: { port: number; hostPort: number }[] },
@@ -76,7 +76,7 @@ function placement(
   };
 }
 
-/** Counts are integers: the Go client refuses anything else. */
+/** Counts are integers: the Go client rejects anything else. */
 function usage(stats: InstanceStats | undefined, now: Date): object {
   return {
     time: now.toISOString(),

@@ -1,4 +1,4 @@
-// `POST /v3/resource_matches`: which files of a push need not be uploaded again.
+// `POST /v3/resource_matches`: lists the files of a push that need not be uploaded again.
 import { z } from "zod";
 import { matchResources, type Resource } from "../../blobs/package/resources.ts";
 import { endpoint, type Endpoint } from "../http/endpoint.ts";
@@ -27,8 +27,8 @@ function toResource({ path = "", mode = "644", checksum, size_in_bytes }: Match)
 }
 
 /**
- * Files that the caller may read in any space, as CF matches across spaces. The request names no space, and files that the
- * caller may not read never match: the answer would say who has them.
+ * As in CF, matches files across all spaces that the caller may read, since the request names no space. Files that the
+ * caller may not read never match: a match would reveal that another space has them.
  */
 export function resourceMatchEndpoints({ blobs }: Services): readonly Endpoint[] {
   return [

@@ -1,4 +1,4 @@
-// How a role goes out.
+// Presents a role as CF's JSON.
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { RoleAssignment } from "../cf/role-assignments.ts";

@@ -1,4 +1,4 @@
-// The HTTP face of roles: `/v3/roles`. Written as the caller: RBAC's `bind` decides who may give what.
+// Endpoints of roles: `/v3/roles`. RoleBindings are written as the caller, so RBAC's `bind` verb decides which roles a caller may give.
 import { z } from "zod";
 import { Org } from "../../crds/org/org.ts";
 import { roleBindingName, CF_ROLES, roleGUID, toSubject, type CFRole } from "../../crds/roles.ts";
@@ -56,7 +56,7 @@ const roleListQuery = listQuery(
   { labels: false },
 );
 
-/** Where a role is to be given. @throws CFError 422 */
+/** The org or space that the body names. @throws CFError 422 */
 function resolveScope(
   session: Session,
   body: CreateRole,
@@ -104,7 +104,7 @@ function listRolesIn(session: Session, namespace: string): RoleAssignment[] {
   return session.cache.store(RoleBinding).list({ namespace }).flatMap(rolesOf);
 }
 
-/** CF's rule: members of a space are members of its org first. */
+/** As in CF, a user needs a role in the org before a role in its space. */
 function requireOrgRole(session: Session, spaceNamespace: string, name: string): void {
   const orgNamespace = session.cache.spaceOf(spaceNamespace)?.metadata.namespace ?? "";
   if (!listRolesIn(session, orgNamespace).some((role) => role.user === name))

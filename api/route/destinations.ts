@@ -37,7 +37,7 @@ function toDestination(session: Session, route: Route, input: DestinationInput):
   };
 }
 
-/** From the destinations as they are, so that two who change the list do not undo each other. */
+/** Patches from the latest destinations, so that concurrent changes do not overwrite each other. */
 async function patchDestinations(
   session: Session,
   route: Route,
@@ -56,7 +56,7 @@ function checkDestination(session: Session, route: Route, guid: string): void {
   throw unprocessable("Unable to unmap route from destination. Ensure the route has a destination with this guid.");
 }
 
-/** Destinations are told apart by the port that is meant, said or not. */
+/** Destinations are compared by effective port, so an omitted port equals the process's default one. */
 function keyIn(session: Session, route: Route): DestinationKey {
   return (destination) => {
     const app = session.cache.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
@@ -68,7 +68,7 @@ function keyIn(session: Session, route: Route): DestinationKey {
   };
 }
 
-/** One destination, with links of its own. */
+/** One destination with its links. */
 function presentOne(session: Session, route: Route, { guid, base }: { guid: string; base: string }): object {
   const { links } = presentDestinationList(session.cache, route, base);
   return {
@@ -77,7 +77,7 @@ function presentOne(session: Session, route: Route, { guid, base }: { guid: stri
   };
 }
 
-/** @throws CFError 422 for one whose weight counts with the others' */
+/** @throws CFError 422 for a weighted destination, whose removal would change the sum of the weights */
 function checkUnweighted(session: Session, route: Route, guid: string): void {
   const found = route.spec.destinations.find((one) => destinationGUID(session.cache, route, one) === guid);
   if (found?.weight !== undefined) throw unprocessable("Weighted destinations cannot be deleted individually.");

@@ -1,4 +1,4 @@
-// What comes in for routes and their destinations.
+// Request bodies and queries of routes and their destinations.
 import { z } from "zod";
 import type { Route, Destination } from "../../crds/route/route.ts";
 import { unprocessable } from "../http/errors.ts";
@@ -18,7 +18,7 @@ const routePath = z
   .refine((text) => !text.includes("?"), "cannot contain ?")
   .refine((text) => !/[\s\p{Cc}]/u.test(text), "must be a valid URI path");
 
-/** Said, rather than taken and not done: no router here balances by them yet. */
+/** Rejected instead of silently ignored: no router supports these options yet. */
 const options = z
   .strictObject({
     loadbalancing: z.string().nullish(),
@@ -70,12 +70,12 @@ export const appRouteListQuery = listQuery(filters);
 export const routeGetQuery = z.strictObject({ include: filters.include });
 export const destinationListQuery = z.strictObject({ guids: csv.optional(), app_guids: csv.optional() });
 
-/** What tells destinations of one route apart. `portOf` is the port that is meant, also where the process's first one is. */
+/** Identifies a destination within its route. */
 export type DestinationKey = (destination: Destination) => string;
 
 /**
- * With what is new; what is there already stays as it is.
- * @throws CFError 422 when one is given twice, or is there with another protocol
+ * Adds the new destinations and leaves existing ones unchanged.
+ * @throws CFError 422 when one is given twice, or exists with another protocol
  */
 export function addDestinations(
   current: readonly Destination[],
@@ -96,7 +96,7 @@ export function addDestinations(
   return [...current, ...added.filter((one) => !known.has(key(one)))];
 }
 
-/** @throws CFError 422 when one is given twice, or weights are given to some only, or do not make 100 */
+/** @throws CFError 422 when one is given twice, only some have weights, or the weights do not add up to 100 */
 export function checkReplacement(destinations: readonly Destination[], key: DestinationKey): void {
   checkDistinct(destinations, key);
   const weights = destinations.flatMap(({ weight }) => weight ?? []);
@@ -112,7 +112,7 @@ function checkDistinct(destinations: readonly Destination[], key: DestinationKey
     throw unprocessable("Destinations cannot contain duplicates: each names another app, process type or port");
 }
 
-/** Is this patch of destinations worth a write? */
+/** Whether a patch of destinations would change anything. */
 export function sameDestinations(route: Route, destinations: readonly Destination[]): boolean {
   return JSON.stringify(route.spec.destinations) === JSON.stringify(destinations);
 }

@@ -1,4 +1,4 @@
-// How a Route and its destinations go out.
+// Presents a Route and its destinations as CF's JSON.
 import { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { deriveGUID } from "../../crds/guid.ts";
@@ -50,7 +50,7 @@ interface PresentedDestination {
   updated_at: string;
 }
 
-/** Destinations whose app is there, by GUID. */
+/** Destinations whose app exists, by destination GUID. */
 export function presentDestinations(cache: ClusterCache, route: Route): PresentedDestination[] {
   return route.spec.destinations
     .flatMap((destination) => {
@@ -76,12 +76,12 @@ function presentDestination(
   };
 }
 
-/** A destination is no object: its GUID follows from its route, app, process and port. */
+/** Destinations are not objects, so the GUID is derived from route, app, process and port. */
 export function destinationGUID(cache: ClusterCache, route: Route, { app, process, port }: Destination): string {
   return deriveGUID("destination", cache.guid(Route, route), app, process, String(port));
 }
 
-/** The port that is meant: its own, else the process's first one. */
+/** The effective port: the destination's own, else the process's first one. */
 export function portOf(cache: ClusterCache, app: App, { port, process: type }: Destination): number {
   if (port) return port;
   const process = cache
@@ -90,7 +90,7 @@ export function portOf(cache: ClusterCache, app: App, { port, process: type }: D
   return effectivePorts(process?.spec.ports, currentDroplet(cache, app)?.spec.ports)[0] ?? 8080;
 }
 
-/** The body of `/destinations`. */
+/** The reply body of `/destinations`. */
 export function presentDestinationList(cache: ClusterCache, route: Route, base: string) {
   const self = `${base}/v3/routes/${cache.guid(Route, route)}`;
   return {

@@ -1,4 +1,4 @@
-// The HTTP face of Route: `/v3/routes` and the routes of an app. Destinations are in destinations.ts.
+// Endpoints of Route: `/v3/routes` and the routes of an app. Destinations are in destinations.ts.
 import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";

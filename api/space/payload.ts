@@ -1,4 +1,4 @@
-// What comes in for spaces.
+// Request bodies and queries of spaces.
 import { z } from "zod";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -52,7 +52,7 @@ export function toSpace(
   };
 }
 
-/** The merge patch that an update means. */
+/** The merge patch for an update. */
 export function toSpacePatch(
   body: z.output<typeof updateSpaceBody>,
   space: Space,

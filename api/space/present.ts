@@ -1,4 +1,4 @@
-// How a Space goes out.
+// Presents a Space as CF's JSON.
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
@@ -25,7 +25,7 @@ export function presentSpace(cache: ClusterCache, space: Space, base: string): o
   };
 }
 
-/** Everything beside the space that its presentation depends on. */
+/** Everything besides the space that its presentation depends on. */
 export function spaceTextKey(cache: ClusterCache, space: Space, base: string): CacheKey {
   const org = cache.orgOf(space.metadata.namespace);
   return [base, cache.guid(Space, space), org && cache.guid(Org, org)];

@@ -1,4 +1,4 @@
-// The HTTP face of Space: `/v3/spaces`, its features and what hangs on it.
+// Endpoints of Space: `/v3/spaces`, its features and its unmapped routes.
 import { App } from "../../crds/app/app.ts";
 import { displayNameOf, foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
@@ -114,7 +114,7 @@ const create = endpoint({
   },
 });
 
-/** Whether what the client sends next will work: the namespace is there, and the creator's rights are in it. */
+/** Whether the client's next request in the space will work: the namespace exists, and the creator has permissions in it. */
 function isUsable(session: Session, space: Space | undefined): boolean {
   const namespace = space?.status?.namespace;
   if (!space || namespace === undefined || !session.cache.store(Namespace).find({ name: namespace })) return false;

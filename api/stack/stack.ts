@@ -1,4 +1,4 @@
-// The HTTP face of Stack: `/v3/stacks`, to read.
+// Read-only endpoints of Stack: `/v3/stacks`.
 import { sortKeyOfName } from "../../crds/object-names.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";

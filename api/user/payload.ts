@@ -1,7 +1,7 @@
-// What comes in for lists of users.
+// Queries of user lists.
 import { csv, listQuery } from "../http/query.ts";
 
-/** As in CF, a name is looked for whole or in part, and an origin only together with a name. */
+/** As in CF, `usernames` excludes `partial_usernames`, and `origins` needs one of them. */
 export const userListQuery = listQuery({
   usernames: csv.optional(),
   partial_usernames: csv.optional(),

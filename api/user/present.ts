@@ -1,9 +1,9 @@
-// How a user goes out. A user is a name that a binding gives a role to: its GUID is that name, and nothing about it is stored.
+// Presents a user as CF's JSON. A user is a subject of a RoleBinding: its GUID is that name, and nothing else is stored.
 
-/** Users have no time of creation; CF wants one. */
+/** Users have no creation time, but CF clients require one. */
 const SINCE = "1970-01-01T00:00:00Z";
 
-/** Where a user comes from. */
+/** CF's `origin` of a user. */
 export function originOf(name: string): string {
   return name.startsWith("system:serviceaccount:") ? "serviceaccount" : "kubernetes";
 }

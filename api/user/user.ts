@@ -1,4 +1,4 @@
-// The HTTP face of users: `/v3/users`, the distinct subjects of the roles that the caller sees, and the caller.
+// Endpoints of users: `/v3/users` lists the caller and the distinct subjects of the roles that the caller sees.
 import type { z } from "zod";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
@@ -17,7 +17,7 @@ function listVisibleUsers(session: Session): string[] {
   return [...new Set([session.caller.name, ...listVisibleRoles(session).map((role) => role.user)])].sort();
 }
 
-/** Who has a role in an org's or a space's own namespace. */
+/** Users with a role in an org's or space's own namespace. */
 function listUsersIn(session: Session, place: { status?: { namespace?: string | undefined } | undefined }): string[] {
   return [...new Set(listVisibleRoles(session, [place.status?.namespace ?? ""]).map((role) => role.user))].sort();
 }

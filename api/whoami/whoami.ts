@@ -1,4 +1,4 @@
-// Who the caller is, as `cf` asks in Kubernetes mode.
+// `/whoami`: the caller's name and kind, which `cf` requests in Kubernetes mode.
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 
 export const whoamiEndpoints: readonly Endpoint[] = [
