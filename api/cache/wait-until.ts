@@ -17,7 +17,7 @@ export async function waitUntil(
 ): Promise<boolean> {
   const waiters = createWaiters();
   const stops = refs.map((ref) => cache.store(ref).onChange(() => waiters.checkAll()));
-  // Rights that are reviewed (caller-rights.ts) become known without a change of any object.
+  // Reviewed permissions (reviewed-permissions.ts) may change without a change of any object.
   const again = setInterval(() => waiters.checkAll(), recheckIntervalMs);
   try {
     return await waiters.wait(condition, deadlineMs);

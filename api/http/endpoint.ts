@@ -1,4 +1,4 @@
-// One endpoint as a row of data: where it is, what it takes, which right it needs, what it does. routing.ts serves the rows.
+// An endpoint as a row of data: its path, parameters, permission and handler. routing.ts serves the rows.
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { z } from "zod";

@@ -1,4 +1,4 @@
-// The edge: whatever was thrown becomes one CF error, once. Kubernetes' errors are translated here and nowhere else.
+// Translates anything thrown into one CF error. Kubernetes errors are translated only here.
 import type { Logger } from "pino";
 import { BlobNotFound } from "../../blobs/blob-store.ts";
 import { FEATURE_DISABLED } from "../../crds/feature-flag/flags.ts";
@@ -8,14 +8,14 @@ import { isDiskFull } from "../../kube/server/disk-full.ts";
 import { NotPermitted, NotSynced, NotWatched } from "../../kube/cache/errors.ts";
 import { CFError, notAuthorized, unavailable, unprocessable } from "./errors.ts";
 
-/** Text of a refusal by the schema, a CEL rule or an admission policy, without Kubernetes' wrapping. */
+/** Text of a rejection by the schema, a CEL rule or an admission policy, without Kubernetes' prefix. */
 export function rejectionMessage(error: KubeError): string {
   const causes = (error.details?.causes ?? []).map((cause) => [cause.field, cause.message].filter(Boolean).join(": "));
   if (causes.length > 0) return causes.join(", ");
   return error.message.replace(/^.*? denied request: /s, "").replace(/^.*? is invalid: /s, "");
 }
 
-/** Whether an admission policy said no, rather than RBAC: that does not pass by waiting. */
+/** Whether an admission policy, not RBAC, denied the write; retrying does not help then. */
 export function isAdmissionDenial(error: KubeError): boolean {
   return / denied request: /.test(error.message);
 }
@@ -62,7 +62,7 @@ function translateKubeError(error: KubeError): CFError {
   return new CFError("UnknownError", "", { cause: error });
 }
 
-/** Any throwable as a CF error. Nothing of an unknown one is sent. */
+/** Converts anything thrown to a CF error. Details of unknown errors are never sent. */
 export function toCFError(thrown: unknown): CFError {
   if (thrown instanceof CFError) return thrown;
   if (thrown instanceof KubeError) return translateKubeError(thrown);
@@ -76,7 +76,7 @@ export function toCFError(thrown: unknown): CFError {
   return new CFError("UnknownError", "", { cause: thrown });
 }
 
-/** Logs what is our fault or worth an operator's eye; clients' mistakes are not. */
+/** Logs errors of the platform and its dependencies; clients' mistakes are not logged. */
 export function logError(log: Logger, error: CFError): void {
   if (error.key === "UnknownError") log.error({ err: error.cause ?? error }, "request failed");
   else if (error.status >= 500) log.warn({ err: error.cause ?? error, code: error.errors[0]?.code }, "request refused");

@@ -1,4 +1,4 @@
-// The one catalogue of CF API errors (docs/errors.md is its printed form), and what handlers throw. Presenting and translating: fault.ts.
+// The catalog of CF API errors (docs/errors.md is generated from it), and the error that handlers throw. error-translation.ts translates other errors.
 
 interface CatalogueEntry {
   /** Number that CF clients know. */

@@ -213,7 +213,7 @@ function fail(deps: RoutingDeps, response: Response, thrown: unknown): void {
   sendError(response, error);
 }
 
-/** A body that was refused before it was there is read on up to this size: whoever finds the door shut while sending may never hear why. */
+/** Bytes of a rejected body that are still read: a client whose connection closes while it sends may never receive the reply. */
 const MAX_DRAIN_BYTES = 1 << 20;
 
 function canDrain({ complete, headers }: Request): boolean {

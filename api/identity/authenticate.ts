@@ -1,4 +1,4 @@
-// Who calls: the credential is reviewed by Kubernetes (or verified here, token-issuer.ts), and the answer remembered by its hash for a minute at most. No credential is kept or logged.
+// Authenticates callers: Kubernetes reviews the credential (or token-issuer.ts verifies it), and the result is cached by the credential's hash for at most a minute. No credential is stored or logged.
 import { hash, X509Certificate } from "node:crypto";
 import type { UserInfo } from "kubernetes-types/authentication/v1.js";
 import { LRUCache } from "lru-cache";
@@ -11,14 +11,14 @@ import { type Credential, parseAuthorization } from "./credential.ts";
 import { type DecideAccess, findImpersonatedCaller } from "./impersonation.ts";
 import type { ImpersonatedIdentity, TokenIssuer } from "./token-issuer.ts";
 
-/** Longest that a review is believed: the published bound of revocation. Milliseconds. */
+/** How long a review is cached at most: the documented bound of revocation. Milliseconds. */
 const reviewTtlMs = 60_000;
-/** How long a refusal is remembered, so that a client with a bad token costs little. Milliseconds. */
+/** How long a refusal is cached, so that a client with a bad token costs little. Milliseconds. */
 const denialTtlMs = 5_000;
 const maxCachedReviews = 10_000;
 const reviewTimeoutMs = 10_000;
 
-/** `as`: how to speak as the caller, where the credential itself says nothing to Kubernetes. */
+/** `as`: the identity to impersonate, where Kubernetes does not accept the credential itself. */
 type Reviewed = Pick<Caller, "name" | "groups" | "uid" | "extra"> & { as?: ImpersonatedIdentity["as"] };
 
 type Headers = NodeJS.Dict<string | string[]>;
@@ -26,21 +26,21 @@ type Headers = NodeJS.Dict<string | string[]>;
 export interface AuthenticatorDeps {
   /** The platform's own client; posts TokenReviews. */
   client: KubeClient;
-  /** Rights to impersonate. */
+  /** Decides whether a caller may impersonate. */
   decide: DecideAccess;
-  /** An issuer whose tokens are verified here; all others are Kubernetes' to review. */
+  /** An issuer whose tokens are verified here; Kubernetes reviews all others. */
   issuer?: TokenIssuer | undefined;
   now: () => Date;
 }
 
-/** Makes the function that turns a request's headers into a caller. It throws CFError 401, or 503 when Kubernetes cannot be asked. */
+/** Creates the function that authenticates a request by its headers. It throws CFError 401, or 503 when Kubernetes does not answer. */
 export function createAuthenticator({
   client,
   decide,
   issuer,
   now,
 }: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
-  // Bounded by a clock that nobody sets, and by the wall clock (`until`), which goes on while the machine sleeps and by which credentials end.
+  // Entries expire by the monotonic clock, which nobody can set, and by the wall clock (`until`), which runs while the machine sleeps and decides when credentials expire.
   const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined>; until: number }>({
     max: maxCachedReviews,
     ttlResolution: 0,
@@ -71,7 +71,7 @@ export function createAuthenticator({
     if (!reviewed) throw new CFError("InvalidAuthToken");
     const { as, ...who } = reviewed;
     const caller = toCaller(who, (platform) => platform.as(as ?? credential));
-    // Who is spoken for speaks for nobody: the second name would rest on the platform's right, not on the caller's.
+    // An impersonated caller may not impersonate: that would use the platform's permission, not the caller's.
     return (await findImpersonatedCaller(caller, headers, as ? denyAll : decide)) ?? caller;
   };
 }
@@ -83,7 +83,7 @@ function toCaller(reviewed: Omit<Reviewed, "as">, connect: Caller["connect"]): C
   return { ...reviewed, kind: name.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User", connect };
 }
 
-/** Kept instead of the credential. */
+/** The cache key, so that the credential itself is not stored. */
 function credentialHash(credential: Credential): string {
   return hash(
     "sha256",
@@ -92,18 +92,18 @@ function credentialHash(credential: Credential): string {
   );
 }
 
-/** How long a review may be believed: a minute, and never past the credential's own expiry. Signatures are the API server's to check. */
+/** How long a review may be cached: a minute, and never past the credential's expiry. The API server verifies signatures. */
 function cacheTtl(credential: Credential, now: Date): number {
   const expiry = credential.kind === "token" ? tokenExpiry(credential.token) : certificateExpiry(credential.cert);
   return expiry === undefined ? reviewTtlMs : Math.min(reviewTtlMs, expiry * 1000 - now.getTime());
 }
 
-/** Seconds since the epoch; 0, so refused, for what is no certificate. */
+/** Expiry in seconds since the epoch; 0, which means refused, for an invalid certificate. */
 function certificateExpiry(cert: string): number {
   try {
     return new X509Certificate(cert).validToDate.getTime() / 1000;
   } catch {
-    return 0; // What is wrong with it helps only an attacker.
+    return 0; // Details would only help an attacker.
   }
 }
 
@@ -141,7 +141,7 @@ async function reviewToken(client: KubeClient, token: string): Promise<Reviewed 
   return authenticated ? toReviewed(user) : undefined;
 }
 
-/** With a certificate, who we are is what the API server sees over that very connection. */
+/** A client certificate is reviewed over a connection that uses it: a SelfSubjectReview returns its identity. */
 async function reviewSelf(client: KubeClient): Promise<Reviewed | undefined> {
   const { status } = await client.review(SelfSubjectReview, {}, { deadlineMs: reviewTimeoutMs });
   const user = status?.userInfo;
@@ -158,7 +158,7 @@ function toReviewed(user: UserInfo | undefined): Reviewed | undefined {
   };
 }
 
-/** An untrusted or unusable certificate is answered with 401 or by ending the handshake; anything else is no answer about the certificate. */
+/** The API server rejects an untrusted or unusable certificate with 401 or by aborting the handshake; no other error says anything about the certificate. */
 function isRefusedCertificate(error: unknown): boolean {
   if (!(error instanceof KubeError)) return true;
   if (error.code === 401 || error.code === 403) return true;

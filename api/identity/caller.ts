@@ -1,15 +1,15 @@
-// Who calls, once authenticated.
+// The authenticated caller of a request.
 import type { KubeClient } from "../../kube/client/client.ts";
 
 export interface Caller {
   /** Kubernetes user name; also the CF user GUID. */
   name: string;
   kind: "User" | "ServiceAccount";
-  /** Every group, `system:authenticated` included. */
+  /** All groups, including `system:authenticated`. */
   groups: readonly string[];
-  /** What else the cluster's authenticators said of the caller; authorizers other than RBAC may look at it. */
+  /** Extra attributes from the cluster's authenticators, for authorizers other than RBAC. */
   uid?: string;
   extra?: Record<string, string[]>;
-  /** The platform's client turned into one that speaks as this caller. The credential behind it lives as long as the request. */
+  /** A Kubernetes client that acts as this caller. Its credential lives only as long as the request. */
   connect: (platform: KubeClient) => KubeClient;
 }

@@ -1,4 +1,4 @@
-// The Authorization header as `cf` and others send it, parsed. No I/O; nothing here is logged.
+// Parses the Authorization header that `cf` and other clients send. No I/O; nothing here is logged.
 import { CFError } from "../http/errors.ts";
 
 /** A credential: a bearer token, or a client certificate with its key (PEM), as `cf` sends it in Kubernetes mode. */
@@ -8,7 +8,7 @@ const maxLength = 16 * 1024;
 const certificateBlock = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/;
 const keyBlock = /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END (?:RSA |EC )?PRIVATE KEY-----/;
 
-/** @throws CFError NotAuthenticated without a header, InvalidAuthToken for what we do not take (Basic included). */
+/** @throws CFError NotAuthenticated without a header, InvalidAuthToken for unsupported schemes such as Basic. */
 export function parseAuthorization(header: string | undefined): Credential {
   if (!header?.trim()) throw new CFError("NotAuthenticated");
   const [scheme = "", value = ""] = header.trim().split(/\s+/, 2);

@@ -1,4 +1,4 @@
-// Impersonate-* headers: honoured only where `impersonate` is granted, as kube-apiserver does. Pure but for the question of rights.
+// Impersonate-* headers: as in kube-apiserver, honored only where `impersonate` is granted. Pure except for the permission check.
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { AccessAttributes } from "../access/rbac-authorizer.ts";
 import { notAuthorized } from "../http/errors.ts";
@@ -10,10 +10,10 @@ const groupsRef: ResourceRef = { ...core, kind: "Group", plural: "groups" };
 const serviceAccounts: ResourceRef = { ...core, kind: "ServiceAccount", plural: "serviceaccounts", namespaced: true };
 const maxGroups = 64;
 
-/** Whether a caller may do something, never guessed. */
+/** Whether a caller has a permission. Throws when that is unknown. */
 export type DecideAccess = (caller: Caller, asked: AccessAttributes) => Promise<boolean>;
 
-/** The caller that the headers ask for; undefined when they ask for none. @throws CFError NotAuthorized */
+/** The caller that the headers impersonate; undefined without such headers. @throws CFError NotAuthorized */
 export async function findImpersonatedCaller(
   caller: Caller,
   headers: NodeJS.Dict<string | string[]>,
@@ -22,7 +22,7 @@ export async function findImpersonatedCaller(
   const asked = Object.keys(headers).filter((name) => name.startsWith("impersonate-"));
   if (asked.length === 0) return undefined;
   const user = headers["impersonate-user"];
-  // Uid and extras would need rights of their own that CF has no use for.
+  // Uid and extras would need further permissions that CF has no use for.
   const known = asked.every((name) => name === "impersonate-user" || name === "impersonate-group");
   const groups = splitHeader(headers["impersonate-group"]);
   if (typeof user !== "string" || user === "" || !known || groups.length > maxGroups) throw notAuthorized();
@@ -45,13 +45,13 @@ function toImpersonateAttributes(user: string): AccessAttributes {
   return { verb: "impersonate", on: serviceAccounts, namespace: account[1] ?? "", name: account[2] ?? "" };
 }
 
-/** A service account's own groups: its groups only where none are asked for, as kube-apiserver has it. */
+/** A service account's default groups: as in kube-apiserver, used only when the headers name no groups. */
 function groupsOf(user: string): string[] {
   const namespace = /^system:serviceaccount:([^:]+):/.exec(user)?.[1];
   return namespace ? ["system:serviceaccounts", `system:serviceaccounts:${namespace}`] : [];
 }
 
-/** Whether the user counts as authenticated, by kube-apiserver's rule: what reads here is what Kubernetes would let the same headers read. */
+/** Whether the user counts as authenticated, by kube-apiserver's rule, so that the same headers grant the same access as in Kubernetes. */
 function withAuthenticationGroup(user: string, groups: readonly string[]): string[] {
   const mark = user === "system:anonymous" ? "system:unauthenticated" : "system:authenticated";
   return groups.includes("system:unauthenticated") || groups.includes(mark) ? [...groups] : [...groups, mark];

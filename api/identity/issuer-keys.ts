@@ -1,22 +1,22 @@
-// The public keys of a token issuer, by OpenID Connect discovery: fetched when needed, kept for minutes, with a deadline and a bound on size.
+// The public keys of a token issuer, from OpenID Connect discovery: fetched on demand, cached for minutes, with a deadline and a size limit.
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from "jose";
 import { Agent, request } from "undici";
 
-/** The issuer did not give its keys, so nothing is known of a token. */
+/** The issuer's keys could not be fetched, so tokens can be neither accepted nor rejected. */
 export class KeysUnavailable extends Error {}
 
-/** A key that the issuer withdrew counts no longer than this. Milliseconds. */
+/** How long keys are cached, and so how long a withdrawn key stays valid at most. Milliseconds. */
 const KEYS_TTL_MS = 5 * 60_000;
-/** An unknown key is looked for no more often than this. Milliseconds. */
+/** Minimum interval between fetches for an unknown key. Milliseconds. */
 const COOLDOWN_MS = 5_000;
 const DEADLINE_MS = 5_000;
 const MAX_BYTES = 1024 * 1024;
-/** What a token may do wrong at the choice of a key; anything else is the issuer's doing. */
+/** Errors of key selection that are the token's fault; all others are the issuer's. */
 const TOKEN_ERRORS = new Set(["ERR_JWKS_NO_MATCHING_KEY", "ERR_JWKS_MULTIPLE_MATCHING_KEYS", "ERR_JOSE_NOT_SUPPORTED"]);
 
-/** Chooses the key of a token. It throws NoKeys, or a JOSEError when the token names no key of the issuer's. `ca` is PEM. */
+/** Creates a function that selects a token's key. It throws NoKeys, or a JOSEError when the token names no key of the issuer. `ca` is PEM. */
 export function createIssuerKeys(issuer: string, ca: string | undefined): JWTVerifyGetKey {
-  // No connection is kept: it would be used once in minutes.
+  // No keep-alive: a connection would be used once every few minutes.
   const agent = new Agent({
     connect: { timeout: DEADLINE_MS, ...(ca !== undefined && { ca }) },
     pipelining: 0,
@@ -38,7 +38,7 @@ export function createIssuerKeys(issuer: string, ca: string | undefined): JWTVer
     cacheMaxAge: KEYS_TTL_MS,
     cooldownDuration: COOLDOWN_MS,
     timeoutDuration: DEADLINE_MS,
-    // Discovery each time, so that a new address of the keys is followed.
+    // Discovery runs on every fetch, so that a changed `jwks_uri` takes effect.
     [customFetch]: async (url, { signal }) =>
       Response.json(await get(getJwksUri(await get(url, signal), issuer), signal)),
   });
@@ -52,7 +52,7 @@ export function createIssuerKeys(issuer: string, ca: string | undefined): JWTVer
   };
 }
 
-/** @throws Error when the document is another issuer's, or keys would come over a connection that anybody may change */
+/** @throws Error when the document belongs to another issuer, or its `jwks_uri` is not https */
 function getJwksUri(document: unknown, issuer: string): string {
   const { issuer: said, jwks_uri: address } = (document ?? {}) as { issuer?: unknown; jwks_uri?: unknown };
   if (said !== issuer) throw new Error("the discovery document is of another issuer");

@@ -1,18 +1,18 @@
-// Who the claims of a verified token name: a pure rule. Nobody becomes a user or group that the cluster or the platform trusts by name.
+// Maps the claims of a verified token to a user and groups. Pure. Never yields a user or group that the cluster or the platform trusts by name.
 import type { JWTPayload } from "jose";
 import { PLATFORM_GROUP } from "../../crds/platform-role.ts";
 
-/** How the claims of an issuer's tokens become a user and groups of Kubernetes. */
+/** How claims of an issuer's tokens map to a Kubernetes user and groups. */
 export interface ClaimMapping {
   /** Claim with the user's name. */
   userClaim: string;
-  /** Claim with the groups' names, a string or an array; without it nobody has groups. */
+  /** Claim with the group names, a string or an array; without it users have no groups. */
   groupsClaim?: string;
-  /** Before every name, so that no name of the issuer is one of the cluster; see `prefixProblem`. */
+  /** Prepended to every name, so that the issuer's names never equal the cluster's; see `findPrefixProblem`. */
   prefix: string;
 }
 
-/** Names as Kubernetes knows them. */
+/** Kubernetes user and group names. */
 export interface ClaimedIdentity {
   user: string;
   groups: readonly string[];
@@ -20,21 +20,21 @@ export interface ClaimedIdentity {
 
 const MAX_GROUPS = 200;
 const RESERVED = ["system:", PLATFORM_GROUP.replace(/:.*/, ":")];
-/** Travels in a header unchanged: printable ASCII, no space at either end, at most 256 characters. */
+/** A name that a header carries unchanged: printable ASCII, no space at either end, at most 256 characters. */
 const NAME = /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/;
-/** UAA signs its refresh tokens as it does access tokens; only the end of the id tells them apart. */
+/** UAA signs refresh tokens and access tokens alike; only the suffix of the id distinguishes them. */
 const UAA_REFRESH_TOKEN = /^[0-9a-f]{32}-r$/;
 
-/** What is wrong with a prefix; undefined when nothing is. */
+/** The requirement that a prefix breaks; undefined when it is valid. */
 export function findPrefixProblem(prefix: string): string | undefined {
   if (!/^[\x21-\x7e]{1,200}$/.test(prefix)) return "is printable ASCII without spaces, and not empty";
-  // With a letter at its end, prefix and name together could spell another name's beginning.
+  // If the prefix ended in a letter, prefix and name together could spell a reserved name.
   if (/[A-Za-z0-9]$/.test(prefix)) return 'ends in a separator, for example "uaa:"';
   const reserved = RESERVED.find((start) => prefix.startsWith(start));
   return reserved && `may not begin with ${reserved}`;
 }
 
-/** The identity, or why there is none: `refused` is for the operator's log and holds nothing of the token but claims' names. */
+/** The identity, or the reason for refusal: `refused` is for the operator's log and contains claim names but no claim values. */
 export function toClaimedIdentity(claims: JWTPayload, mapping: ClaimMapping): ClaimedIdentity | { refused: string } {
   const { userClaim, groupsClaim, prefix } = mapping;
   const user = claims[userClaim];

@@ -1,4 +1,4 @@
-// Tokens of an issuer that kube-apiserver does not trust: verified here, then spoken for by impersonation with the platform's own credential.
+// Tokens of an issuer that kube-apiserver does not trust: verified here; the platform's client then impersonates the user.
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from "jose";
 import type { Logger } from "pino";
 import { SelfSubjectReview } from "../../kube/api/builtin.ts";
@@ -9,18 +9,18 @@ import { createIssuerKeys } from "./issuer-keys.ts";
 import { type ClaimedIdentity, type ClaimMapping, toClaimedIdentity, findPrefixProblem } from "./token-claims.ts";
 
 export interface TokenIssuerSettings extends ClaimMapping {
-  /** Exactly as tokens name it in `iss`; its discovery document is below it. https. */
+  /** https URL, exactly as in the tokens' `iss` claim; the discovery document is below it. */
   url: string;
-  /** Among a token's audiences. */
+  /** Audience that tokens must include. */
   audience: string;
-  /** PEM of the authority of its address; the system's authorities when left out. */
+  /** CA certificate of the issuer's server, PEM; the system's CAs when omitted. */
   ca?: string;
 }
 
-/** Name of the ClusterRole without which nobody is spoken for. */
+/** Name of the ClusterRole that lets the platform impersonate. */
 export const IMPERSONATOR_ROLE = "cupola-impersonator";
 
-/** Signatures by a private key only: what verifies a token must not be able to make one. */
+/** Asymmetric signatures only: a key that verifies tokens must not be able to sign them. */
 const ALGORITHMS = [
   "RS256",
   "RS384",
@@ -36,7 +36,7 @@ const ALGORITHMS = [
 ];
 const SYSTEM_AUTHENTICATED = "system:authenticated";
 
-/** A caller as Kubernetes sees it, and how to speak as it. */
+/** A caller's identity as Kubernetes sees it, and how to impersonate it. */
 export interface ImpersonatedIdentity {
   name: string;
   groups: readonly string[];
@@ -44,9 +44,9 @@ export interface ImpersonatedIdentity {
 }
 
 export interface TokenIssuer {
-  /** Whether a token says that it is of this issuer. Nothing is verified. */
+  /** Whether a token claims to be from this issuer. Verifies nothing. */
   isIssuerOf(token: string): boolean;
-  /** Undefined for a token that does not hold. @throws CFError 503 when the issuer or Kubernetes cannot be asked, or the right to impersonate is missing */
+  /** Undefined for an invalid token. @throws CFError 503 when the issuer or Kubernetes does not answer, or the permission to impersonate is missing */
   review(client: KubeClient, token: string, deadlineMs: number): Promise<ImpersonatedIdentity | undefined>;
 }
 
@@ -72,7 +72,7 @@ export function createTokenIssuer(
         })
       ).payload;
     } catch (cause) {
-      // Claims are looked at once the signature is good, so a stranger cannot fill the log.
+      // Claims are only logged after the signature is verified, so a stranger cannot fill the log.
       if (cause instanceof errors.JWTClaimValidationFailed)
         return logRejection(`its claim ${cause.claim}: ${cause.reason}`);
       if (cause instanceof errors.JOSEError) return undefined;
@@ -94,7 +94,7 @@ export function createTokenIssuer(
   };
 }
 
-/** @throws Error when the settings would be unsafe, and says how */
+/** @throws Error that names the unsafe setting */
 export function checkTokenIssuer({ url, audience, prefix, userClaim }: TokenIssuerSettings): void {
   if (!URL.canParse(url) || new URL(url).protocol !== "https:") throw new Error("the token issuer is an https URL");
   if (audience === "") throw new Error("the audience of the issuer's tokens is empty");
@@ -107,11 +107,11 @@ function issuerOf(token: string): string | undefined {
   try {
     return decodeJwt(token).iss;
   } catch {
-    return undefined; // An opaque token: Kubernetes knows it or nobody does.
+    return undefined; // An opaque token: only Kubernetes can review it.
   }
 }
 
-/** Asks Kubernetes who it takes us for, which also shows that we may. Undefined when that is not exactly who the token names. */
+/** Sends a SelfSubjectReview while impersonating, which also proves that the platform may. Undefined unless Kubernetes returns exactly the token's user and groups. */
 async function verifyImpersonation(
   client: KubeClient,
   { user, groups }: ClaimedIdentity,

@@ -23,7 +23,7 @@ export interface PeerHandlerOptions {
   log: Logger;
 }
 
-/** Serves the paths of wire.ts, to callers whose token was checked. */
+/** Serves the paths of peer-protocol.ts to callers whose token was checked. */
 export function createPeerHandler({ identity, barrier, onHello, log }: PeerHandlerOptions): RequestListener {
   const routes: Record<string, (body: unknown) => Promise<WriteMark[]> | WriteMark[]> = {
     [marksPath]: async (body) => {
