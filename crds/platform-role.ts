@@ -8,53 +8,55 @@ export const PLATFORM_CLUSTER_ROLE = "cupola-platform";
 /** Group of the platform's identities on a laptop; a ServiceAccount in a cluster. */
 export const PLATFORM_GROUP = "cupola:platform";
 
+const PLATFORM_RULES: readonly object[] = [
+  { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"], verbs: ["*"] },
+  {
+    apiGroups: [""],
+    resources: ["namespaces", "secrets", "services", "events", "configmaps", "serviceaccounts"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+  },
+  { apiGroups: [""], resources: ["pods", "pods/log"], verbs: ["get", "list", "watch", "patch"] },
+  {
+    apiGroups: ["apps"],
+    resources: ["deployments", "statefulsets"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+  },
+  {
+    apiGroups: ["policy"],
+    resources: ["poddisruptionbudgets"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+  },
+  {
+    apiGroups: ["networking.k8s.io"],
+    resources: ["ingresses"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+  },
+  {
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+  },
+  {
+    apiGroups: [RBAC],
+    resources: ["roles", "rolebindings", "clusterroles", "clusterrolebindings"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"],
+  },
+  {
+    apiGroups: ["apiextensions.k8s.io"],
+    resources: ["customresourcedefinitions"],
+    verbs: ["get", "list", "watch"],
+  },
+  { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
+  { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
+];
+
 /** The platform's ClusterRole. The platform uses Secrets only in its own namespaces, but RBAC cannot express that here. */
 export function platformRole(): KubeObject {
   return {
     apiVersion: `${RBAC}/v1`,
     kind: "ClusterRole",
     metadata: { name: PLATFORM_CLUSTER_ROLE },
-    rules: [
-      { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"], verbs: ["*"] },
-      {
-        apiGroups: [""],
-        resources: ["namespaces", "secrets", "services", "events", "configmaps", "serviceaccounts"],
-        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
-      },
-      { apiGroups: [""], resources: ["pods", "pods/log"], verbs: ["get", "list", "watch", "patch"] },
-      {
-        apiGroups: ["apps"],
-        resources: ["deployments", "statefulsets"],
-        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
-      },
-      {
-        apiGroups: ["policy"],
-        resources: ["poddisruptionbudgets"],
-        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
-      },
-      {
-        apiGroups: ["networking.k8s.io"],
-        resources: ["ingresses"],
-        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
-      },
-      {
-        apiGroups: ["coordination.k8s.io"],
-        resources: ["leases"],
-        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
-      },
-      {
-        apiGroups: [RBAC],
-        resources: ["roles", "rolebindings", "clusterroles", "clusterrolebindings"],
-        verbs: ["get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"],
-      },
-      {
-        apiGroups: ["apiextensions.k8s.io"],
-        resources: ["customresourcedefinitions"],
-        verbs: ["get", "list", "watch"],
-      },
-      { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
-      { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
-    ],
+    rules: PLATFORM_RULES,
   };
 }
 

@@ -1,4 +1,4 @@
-// Holds an App's name, makes its missing processes, and a Revision at each start and restart.
+// Claims an App's name, and creates its missing Processes and a Revision at each start and restart.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Build } from "../../crds/build/build.ts";
@@ -127,7 +127,7 @@ interface SnapshotSources {
   revisions: readonly Revision[];
 }
 
-/** Reads the processes live: a Revision lasts, and the cache may lag behind a change of size made just before the start. */
+/** Reads the processes live: a Revision is permanent, and the cache may miss a size change just before the start. */
 async function takeSnapshot(
   { guid, ...cached }: SnapshotSources,
   { read, client }: ReconcileContext,

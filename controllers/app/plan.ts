@@ -1,4 +1,4 @@
-// What an App leads to: processes that are missing, the Revisions to keep, its status. Pure.
+// Plans an App: missing Processes, Revisions to keep, and its status. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { deriveGUID } from "../../crds/guid.ts";

@@ -1,4 +1,4 @@
-// Ready of an App: its processes and its last build, summed up. Pure.
+// Ready of an App: summarizes its processes and its last build. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { Build } from "../../crds/build/build.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
@@ -58,7 +58,7 @@ function toStoppedReady(processes: readonly Process[]): ReadyDraft {
   return { status: "False", reason: "Stopping", message: `instances of ${listTypes(stopping)} are stopping` };
 }
 
-/** Why the app cannot start; what runs goes on running. */
+/** Why the app cannot start; running instances keep running. */
 function findStartProblem(app: App, { builds, droplet, isStartDue }: AppParts): ReadyDraft | undefined {
   if (droplet || !isStartDue) return undefined;
   const named = app.spec.droplet?.name;

@@ -21,7 +21,7 @@ export function findCurrentRevision(app: App, revisions: readonly Revision[]): R
     : revisions.find((revision) => revision.metadata.name === app.status?.revision);
 }
 
-/** Is a snapshot due? On a start (nothing is in force), and on a restart that no revision has answered. */
+/** Is a snapshot due? On a start without a current Revision, and on a restart without its own. */
 export function isSnapshotDue(app: App, revisions: readonly Revision[]): boolean {
   if (app.spec.state === "Stopped") return false;
   return findCurrentRevision(app, revisions) === undefined || isRestartRequested(app);
@@ -74,7 +74,7 @@ function toContent({ droplet, processes, env, classes }: SnapshotInput): Revisio
   };
 }
 
-/** One process at this moment, with every default settled. */
+/** The current process, with every default filled in. */
 export function snapshotProcess(process: Process, droplet: Droplet, classes: readonly BackendClass[]): RevisionProcess {
   const { type, command, memoryMB, diskMB, cpu, logRateLimitBytesPerSecond, user, runner, ports } = process.spec;
   return omitUndefined({

@@ -55,7 +55,7 @@ export function buildController({ apiURL }: BuildOptions): Controller {
       [GUID_INDEX]: indexByGUID,
       [OWNING_APP_INDEX]: indexByApp,
       [PACKAGE_INDEX]: (build: Build) => [appKey(build.metadata.namespace, build.spec.packageRef.name)],
-      // Only open builds wait for apps and classes: a hundred ended ones need not be woken.
+      // Only unfinished builds wait for apps and classes, so finished ones are not enqueued.
       [OPEN_INDEX]: (build: Build) => (isFinished(build) ? [] : ["any", ...indexByApp(build)]),
     },
     watches: [
@@ -121,11 +121,11 @@ async function reconcileOpenBuild(openBuild: OpenBuild, context: ReconcileContex
       planDroplet(build, app, appGUID, { lifecycleType: lifecycle.type, artifact: outcome.artifact }),
     );
   const running = planWaiting("Staging", `package ${pkg.metadata.name} is being built`);
-  // A Staging never changes, and what it was made from may have: it is not planned again.
+  // A Staging is immutable but its inputs are not, so it is not planned again.
   return staging ? running : { ...running, ...(await startStaging(openBuild, pkg, lifecycle, context)) };
 }
 
-/** The droplet comes first: a Build that says Staged names one that exists. */
+/** Creates the droplet first, so that a Staged Build always names an existing one. */
 function planStaged(build: Build, droplet: ReturnType<typeof planDroplet>): ReconcileResult {
   return {
     createOnce: [droplet],

@@ -1,4 +1,4 @@
-// From a Build to its Staging, and from what a Staging says to a Droplet and the Build's end. Pure.
+// Translates a Build to its Staging, and a Staging's status to a Droplet and the Build's result. Pure.
 import { systemEnv, vcapApplication, isPlatformVariable } from "../../crds/app/vcap.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { Build } from "../../crds/build/build.ts";
@@ -20,7 +20,7 @@ import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
 type Lifecycle = NonNullable<Build["spec"]["lifecycle"]>;
 
-/** The lifecycle in force: the build's own, else the app's; an image is always an image. */
+/** The effective lifecycle: the build's, else the app's; a docker package is always docker. */
 export function effectiveLifecycle(build: Build, app: App, pkg: Package): Lifecycle {
   const given = build.spec.lifecycle ?? app.spec.lifecycle;
   return pkg.spec.type === "docker" ? { ...given, type: "docker" } : given;
@@ -60,7 +60,7 @@ export function planFailure(error: BuildError): ReconcileResult {
   };
 }
 
-/** A Build that has ended goes on saying so. */
+/** The status of a finished Build stays as it is. */
 export function planFinished(build: Build): ReconcileResult {
   return build.status?.state === "Failed" && build.status.error ? planFailure(build.status.error) : {};
 }
@@ -231,7 +231,7 @@ export function toImageArtifact(pkg: Package): Partial<Artifact> & Pick<Artifact
   return { kind: "docker", image, ...(imagePullSecretRef && { imagePullSecretRef }), processTypes: { web: "" } };
 }
 
-/** What the Staging's state means for the Build. `undefined` while it runs. */
+/** The Build's result from the Staging's state; `undefined` while it runs. */
 export function toStagingOutcome(staging: Staging | undefined): { artifact: Artifact } | BuildError | undefined {
   const { state, droplet, error } = staging?.status ?? {};
   if (state === "Failed") return error ?? { code: "StagingError", message: "staging failed without saying why" };

@@ -1,4 +1,4 @@
-// Settles the GUID of a Buildpack; builders and the API read the rest from its spec.
+// Sets the GUID of a Buildpack; builders and the API read the rest from its spec.
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { defineGUIDController } from "../shared/guid-controller.ts";
 

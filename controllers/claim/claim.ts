@@ -1,4 +1,4 @@
-// Removes claims whose object is gone or bears another name. A claim itself never changes anything else.
+// Deletes claims whose object is gone or has another name. Claims have no other effect.
 import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { CLAIM_GRACE_MS } from "../../crds/claim/rules.ts";
@@ -52,7 +52,7 @@ export function claimController(): Controller {
       }
       const remainingMs = Date.parse(claim.spec.since) + CLAIM_GRACE_MS - context.now().getTime();
       if (remainingMs > 0 && !verifiedClaims.has(claimVersion)) return { requeueAfterMs: remainingMs + 100 };
-      // The cache may lag behind: what ends a claim is a live read.
+      // The cache may lag, so only a live read ends a claim.
       if (!(await isNameInUse(claim, (ref, at) => context.client.find(ref, at), context)))
         await releaseClaim(claim, context);
       verifiedClaims.delete(claimVersion);

@@ -1,4 +1,4 @@
-// Puts a Droplet in force: its content is there, it belongs to its app, and the oldest ones beyond the kept number go.
+// Reconciles a Droplet: checks its content, makes its app the owner, and deletes the oldest droplets beyond the limit.
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Revision } from "../../crds/revision/revision.ts";

@@ -1,11 +1,11 @@
-// Which droplets are in use, and so stay whatever their age. Pure.
+// Finds the droplets in use, which are kept whatever their age. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { guidOf } from "../../crds/guid.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 
-/** In use: named by an app of the namespace, by the Revision that one has in force, or by an LRP. */
+/** In use: named by an app of the namespace, by an app's current Revision, or by an LRP. */
 export function planDropletsInUse(
   apps: readonly App[],
   revisions: readonly Revision[],

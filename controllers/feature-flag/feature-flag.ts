@@ -1,4 +1,4 @@
-// Says what is in force by a FeatureFlag, and gives the right that goes with one.
+// Reports a FeatureFlag's effective value, and binds the role of user_org_creation.
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { ClusterRoleBinding } from "../../kube/api/builtin.ts";
 import { defineController, Stalled } from "../../kube/controller/controller.ts";

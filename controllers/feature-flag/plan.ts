@@ -1,4 +1,4 @@
-// What a FeatureFlag leads to: most are read where they count; user_org_creation is a right, so it is a binding. Pure.
+// Plans a FeatureFlag: most flags are read where they are enforced; user_org_creation is a permission, so it becomes a binding. Pure.
 import type { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { findFlagName, isFlagEnabled } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -8,7 +8,7 @@ import type { Draft } from "../../kube/client/client.ts";
 
 const RBAC = ClusterRoleBinding.group;
 
-/** What is in force by this flag; undefined for one that CF does not know, or that is in another namespace. */
+/** The effective value; undefined for a flag that CF does not know or that is in another namespace. */
 export function findFlagValue(flag: FeatureFlag): boolean | undefined {
   const name = flag.metadata.namespace === SYSTEM_NAMESPACE ? findFlagName(flag.metadata.name) : undefined;
   return name && isFlagEnabled(name, flag);

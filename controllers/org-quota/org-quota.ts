@@ -1,4 +1,4 @@
-// Settles the GUID of a OrgQuota; builders and the API read the rest from its spec.
+// Sets the GUID of an OrgQuota; the API reads the rest from its spec.
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { defineGUIDController } from "../shared/guid-controller.ts";
 

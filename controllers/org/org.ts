@@ -115,7 +115,7 @@ async function deleteSpaces(spaces: readonly Space[], { client }: ReconcileConte
     );
 }
 
-/** Others' domains were shared with this Org, not with the next one of its name; when that is there already, its shares are its own. */
+/** Removes the deleted Org from other orgs' shared Domains, since those were not shared with a later Org of its name. Skipped when that one already exists. */
 async function removeDomainShares({ metadata: { name, uid } }: Org, { read, client }: ReconcileContext): Promise<void> {
   const shared = read.list(Domain, { partial: true }).filter((domain) => domain.spec.sharedOrgs.includes(name));
   if (shared.length > 0 && (await client.find(Org, { name }))?.metadata.uid !== uid) return;

@@ -1,4 +1,4 @@
-// What an Org leads to: labels of its namespace, and the rights by name of those inside. Pure.
+// Plans an Org: labels of its namespace, and permissions of its members by object name. Pure.
 import { GROUP } from "../../crds/groups.ts";
 import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
 import type { Org } from "../../crds/org/org.ts";
@@ -10,7 +10,7 @@ import type { NamespaceMetadata } from "../shared/owned-namespace.ts";
 
 const RBAC = RoleBinding.group;
 
-/** Whoever is not an admin and makes an org becomes its manager, once: with the namespace. What is taken away later stays away. */
+/** A creator who is no admin becomes the org's manager, once, when the namespace is created; a role revoked later is not restored. */
 export function planCreatorRoles(org: Org, namespace: string): Draft[] {
   const creator = org.metadata.annotations?.[ANNOTATIONS.createdBy];
   if (!creator || org.status?.namespace !== undefined) return [];

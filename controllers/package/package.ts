@@ -1,4 +1,4 @@
-// Says whether a Package's content is there, and removes the oldest ones beyond the kept number.
+// Reports whether a Package's content exists, and deletes the oldest packages beyond the limit.
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";

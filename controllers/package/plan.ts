@@ -1,4 +1,4 @@
-// Where a Package stands, and which packages are in use. Pure.
+// The state of a Package, and which packages are in use. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { Build } from "../../crds/build/build.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";

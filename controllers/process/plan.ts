@@ -6,14 +6,14 @@ import type { Draft } from "../../kube/client/client.ts";
 import type { ReconcileResult } from "../../kube/controller/controller.ts";
 import { planLRPUpdate } from "./lrp.ts";
 
-/** How many instances are wanted while the app runs. */
+/** Desired number of instances while the app runs. */
 export function desiredInstances(process: Process): number {
   return process.spec.instances ?? defaultInstances(process.spec.type);
 }
 
 const NOTHING_RUNS = { runningInstances: 0, lrp: undefined, revision: undefined };
 
-/** The process of an app that is stopped, or wants no instance: nothing runs. */
+/** A process that should not run: its app is stopped, or it has no instances. */
 export function planNoInstances(reason: "Stopped" | "NoInstances"): ReconcileResult {
   const message = reason === "Stopped" ? "the app is stopped" : "no instances are wanted";
   return { children: [], status: NOTHING_RUNS, ready: { status: "True", reason, message } };
@@ -79,7 +79,7 @@ function toProcessReady(current: LRP, running: number, desired: number): Reconci
   );
 }
 
-/** What an instance, or else the runner, says is wrong. */
+/** The problem that an instance, or else the runner, reports. */
 function findInstanceProblem(status: LRP["status"], running: number, desired: number): ReconcileResult["ready"] {
   const instances = status?.instances ?? [];
   const failed = instances.find((instance) => instance.state === "Crashed" || instance.state === "Down");

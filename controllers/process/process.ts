@@ -1,4 +1,4 @@
-// Keeps the LRP of a Process: one, at the app's current revision. The LRP of an earlier start goes first.
+// Maintains a Process's one LRP, at the app's current Revision. The LRP of an earlier start is deleted first.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -85,7 +85,7 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
   if (revisionName === undefined) return planWithoutRevision(app);
   if (desiredInstances(process) === 0) return planNoInstances("NoInstances");
   const revision = context.read.find(Revision, { namespace: app.metadata.namespace, name: revisionName });
-  // Mostly the cache is just behind the App's; one that really is gone is made anew by the app's controller.
+  // Usually the cache only lags behind; the app controller creates a missing Revision again.
   if (!revision) return { keepStatus: true };
   return planLRPs(process, {
     name: lrpName(process, revision),

@@ -1,4 +1,4 @@
-// Says Ready on a Revision. Only the app controller writes Revisions, with their GUIDs.
+// Sets Ready on Revisions. Only the app controller writes Revisions, with their GUIDs.
 import { Revision } from "../../crds/revision/revision.ts";
 import { defineController } from "../../kube/controller/controller.ts";
 import { OWNING_APP_INDEX, indexByApp } from "../shared/app-owned.ts";

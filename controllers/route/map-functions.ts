@@ -1,4 +1,4 @@
-// Which Routes look again at what others do. Whatever somebody does in a space or an org of his own wakes as few of others as can be.
+// Map functions of Routes. A change in one space or org enqueues as few Routes of others as possible.
 import type { Claim } from "../../crds/claim/claim.ts";
 import { routeName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -36,7 +36,7 @@ export function toAddressIndexKey(route: Route): string {
   return `${routeName(route, "").claimed} ${route.spec.domainRef.name}`;
 }
 
-/** A claim on an address concerns those who want it; one on a domain's name, the routes in the domain. */
+/** A claim on an address enqueues the Routes that want it; one on a domain's name, the Routes in the domain. */
 export function mapClaimToRoutes(claim: Claim, read: Reader): MapResult {
   const { scope, claimed, claimant } = claim.spec;
   if (claimant.kind === Route.kind)
@@ -50,7 +50,7 @@ export function mapClaimToRoutes(claim: Claim, read: Reader): MapResult {
   return domain ? mapDomainToRoutes(domain, read) : [];
 }
 
-/** Routes that may mean the Domain: everybody's where it is shared by all, else those of its org and of the orgs that it is shared with. */
+/** Routes that may resolve to the Domain: all for a shared one, else those of its org and of the orgs that it is shared with. */
 export function mapDomainToRoutes(domain: Domain, read: Reader): MapResult {
   const { metadata, spec } = domain;
   if (isSharedDomain(domain)) return { [DOMAIN_INDEX]: metadata.name };

@@ -1,4 +1,4 @@
-// From a Route to its RouteBinding: the address whole, the processes behind it by GUID and port. Pure.
+// Translates a Route to its RouteBinding: the full address, and the processes by GUID and port. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
@@ -19,7 +19,7 @@ import { keyOf } from "../../kube/api/object.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
-/** What is known about one destination; `app` is undefined when it does not exist. */
+/** One destination with its objects; `app` is undefined when it does not exist. */
 export interface Target {
   destination: Destination;
   app?: { object: App; guid: string };
@@ -44,7 +44,7 @@ export function routeBindingName(route: Route): string {
   return generatedName(`${route.spec.host || "root"}-${route.spec.domainRef.name}`, route.metadata.uid ?? "");
 }
 
-/** A Route that is not in force: nothing is served at its address, and the condition says why. */
+/** A Route that is not served; the condition says why. */
 export function planRejected(reason: string, message: string): ReconcileResult {
   return { children: [], status: { url: undefined }, ready: { status: "False", reason, message, isFailure: true } };
 }
@@ -65,7 +65,7 @@ export function planDomainMissing({ spec, status }: Route, { org }: Tenancy): Re
   };
 }
 
-/** The Domain that the Route names has lost its own name to another. */
+/** The Route's Domain does not hold its own name. */
 export function planDomainNameTaken({ metadata, spec }: Domain): ReconcileResult {
   return planRejected(
     "DomainNameTaken",
@@ -112,12 +112,12 @@ export function planRoute(input: RouteInput): ReconcileResult {
   };
 }
 
-/** The name of its domain has come to mean another one. */
+/** The Route's domainRef now resolves to another domain. */
 function hasHostnameChanged({ route, domain, binding }: RouteInput): boolean {
   return binding !== undefined && binding.spec.hostname !== routeHostname(route.spec, domain.spec.name);
 }
 
-/** The address of a binding never changes: the old one goes first, and its end wakes the Route. */
+/** A binding's address is immutable: the old binding is deleted first, and its deletion enqueues the Route. */
 function planHostnameChange(): ReconcileResult {
   return {
     children: [],
@@ -129,7 +129,7 @@ function planHostnameChange(): ReconcileResult {
   };
 }
 
-/** What the router says against it; silence is consent. */
+/** The problem that the router reports, if any. */
 function toRouterReady(binding: RouteBinding | undefined): ReconcileResult["ready"] {
   const rejection = binding?.status?.conditions?.find(
     (condition) => condition.type === "Ready" && condition.status === "False",
@@ -168,7 +168,7 @@ function planBinding(input: RouteInput): Draft {
 
 type BoundDestination = RouteBinding["spec"]["destinations"][number];
 
-/** Existing apps only; two destinations that come to the same port are one. */
+/** Existing apps only; destinations with the same port are merged. */
 export function planDestinations(targets: readonly Target[]): BoundDestination[] {
   const found = new Map<string, BoundDestination>();
   for (const target of targets) {
@@ -188,7 +188,7 @@ export function planDestinations(targets: readonly Target[]): BoundDestination[]
   return [...found.values()];
 }
 
-/** The first port: of what runs, else of what would. */
+/** The first port of the running process, else of the next one. */
 function effectivePort({ destination, process, revision, droplet }: Target): number {
   const running = revision?.spec.processes.find((candidate) => candidate.type === destination.process)?.ports[0];
   return running ?? effectivePorts(process?.spec.ports, droplet?.spec.ports)[0] ?? 0;

@@ -1,4 +1,4 @@
-// The Domain that a Route names, as its space and org see it, and whether that Domain holds its own name.
+// Resolves a Route's Domain from its space and org, and checks whether that Domain holds its own name.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, domainName, toClaimState, type ClaimState } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -8,7 +8,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import type { Tenancy } from "./tenancy.ts";
 
 const DOMAIN_OBJECT_NAME_INDEX = "controllers/domain-object-name";
-/** Name of the index of Domains by what is claimed for their own name. */
+/** Index of Domains by the claim on their name. */
 export const DOMAIN_NAME_INDEX = "controllers/domain-name";
 /** Indexes on Domains, kept by the domain controller. */
 export const DOMAIN_INDEXES = {
@@ -22,7 +22,7 @@ export function findEffectiveDomain(read: Reader, route: DomainReferrer, tenancy
   return domain && findDomainClaimState(read, domain) !== "taken" ? domain : undefined;
 }
 
-/** As findEffectiveDomain, but also a Domain that lost its name. The informers need `DOMAIN_INDEXES`. */
+/** Like findEffectiveDomain, but includes Domains that lost their name. The informers need `DOMAIN_INDEXES`. */
 export function findReferencedDomain(read: Reader, route: DomainReferrer, tenancy: Tenancy): Domain | undefined {
   const found = findDomainByReference(route, {
     orgObjectName: tenancy.orgObjectName,
@@ -31,7 +31,7 @@ export function findReferencedDomain(read: Reader, route: DomainReferrer, tenanc
     listByName: (name) => read.byIndex(Domain, DOMAIN_OBJECT_NAME_INDEX, name),
     isNameTaken: (domain) => findDomainClaimState(read, domain) === "taken",
   });
-  // Throws unless all namespaces are readable: only then is it known to be absent.
+  // Throws unless all namespaces are readable: otherwise the Domain may exist unseen.
   if (!found) read.list(Domain);
   return found;
 }

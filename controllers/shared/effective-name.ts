@@ -1,5 +1,5 @@
-// The name that an Org or a Space goes by. Rights and suspension of what is there do not wait for one: whoever is renamed to a taken name goes on under
-// the old one, though no claim holds that any more, so that another may bear it, too.
+// The effective name of an Org or a Space. An object that is renamed to a taken name keeps its old one, so that its roles and suspension stay in force.
+// Its claim on the old name is released, so another object may take that name.
 import type { ClaimedName } from "../../crds/claim/rules.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import type { Org } from "../../crds/org/org.ts";
@@ -9,13 +9,13 @@ import { ensureClaim } from "./claims.ts";
 import { hasNamespace } from "./owned-namespace.ts";
 
 export interface EffectiveName {
-  /** The one it asks for, or else the one it had last. */
+  /** The requested name, or else the previous one. */
   name: string | undefined;
-  /** What is to be told when that is not the name it asks for. */
+  /** The condition to report when that is not the requested name. */
   nameTaken: Pick<ReconcileResult, "ready" | "requeueAfterMs">;
 }
 
-/** Holds the claim on the name it asks for. @throws NotReady when that is taken and the object has no namespace yet */
+/** Claims the requested name. @throws NotReady when it is taken and the object has no namespace yet */
 export async function ensureEffectiveName(
   object: Org | Space,
   claimed: ClaimedName,

@@ -1,5 +1,5 @@
-// An app's environment at one moment: secret values are copied into an immutable Secret that is named by a keyed digest of them, so
-// that no noun holds a value and equal environments have equal names.
+// A snapshot of an app's environment: secret values are copied into an immutable Secret named by a keyed digest of them, so that
+// no custom resource contains a value and equal environments have equal names.
 import { createHmac, randomBytes } from "node:crypto";
 import type { App } from "../../crds/app/app.ts";
 import { isAppSecret } from "../../crds/app/env-secret.ts";
@@ -19,18 +19,18 @@ export type SecretObject = ObjectOf<typeof Secret>;
 export const MAX_ENV_BYTES = 512 * 1024;
 /** The Secret in the system namespace that holds the key of the digests. */
 export const ENV_KEY_SECRET = "cupola-env-key";
-/** A missing or refused Secret is looked at again after this time; nothing watches Secrets. */
+/** A missing or refused Secret is read again after this time, since no informer watches Secrets. */
 const RECHECK_MS = 10_000;
 
 /**
- * May this app's environment name this Secret? Only the app's own, told by name and GUID label, or one labelled for use in
- * environments: no controller reads a Secret on behalf of somebody who may not.
+ * May this app's environment use this Secret? Only the app's own, identified by name and GUID label, or one labelled for use in
+ * environments: a controller must not read a Secret for a user who may not.
  */
 export function isSecretAllowed(secret: SecretObject, app: string, guid: string): boolean {
   return secret.metadata.labels?.[INTERNAL_LABELS.envAllowed] === "allowed" || isAppSecret(secret, app, guid);
 }
 
-/** An environment as Revisions and Stagings hold it, and the Secret behind it (none when no value is secret). */
+/** An environment for Revisions and Stagings, and its Secret (none when no value is secret). */
 export interface EnvSnapshot {
   env: EnvVar[];
   secret?: { name: string; data: Record<string, string> };
@@ -109,7 +109,7 @@ async function readSecretValues(app: App, guid: string, client: KubeClient): Pro
 async function getAllowedSecret(app: App, guid: string, name: string, client: KubeClient): Promise<SecretObject> {
   const secret = await client.find(Secret, { namespace: app.metadata.namespace, name });
   if (secret && isSecretAllowed(secret, app.metadata.name, guid)) return secret;
-  // One answer for "absent" and "not yours", so that nobody learns the names of Secrets.
+  // "Absent" and "not allowed" give the same answer, so that it does not reveal names of Secrets.
   const message = `Secret ${name} is not this app's own, nor labelled ${INTERNAL_LABELS.envAllowed}=allowed`;
   throw new NotReady("SecretNotAllowed", message, { isFailure: true, requeueAfterMs: RECHECK_MS });
 }
@@ -148,7 +148,7 @@ async function ensureSecret(
 
 const digestKeys = new WeakMap<KubeClient, Promise<Uint8Array>>();
 
-/** The key of the digests: made once per installation, read once per process. */
+/** The key of the digests: created once per installation, read once per process. */
 function getDigestKey(client: KubeClient): Promise<Uint8Array> {
   const known = digestKeys.get(client);
   if (known) return known;

@@ -1,4 +1,4 @@
-// A controller for kinds that lead to nothing else: it settles the GUID and says Ready.
+// A controller for kinds without further effects: it sets the GUID label and Ready.
 import { defineController, type Controller } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";

@@ -1,4 +1,4 @@
-// Bounds on history: which old objects of an app may go, and their removal.
+// Limits on history: which old objects of an app are deleted.
 import { creationSortKey } from "../../crds/guid.ts";
 import { isConflict, isNotFound } from "../../kube/client/errors.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -8,7 +8,7 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 /** What is kept per app. */
 export const HISTORY_LIMITS = { packages: 5, droplets: 5, builds: 100, revisions: 100 } as const;
 
-/** The objects beyond the newest `keep`, oldest first, without the protected ones and those already going. */
+/** The objects beyond the newest `keep`, oldest first, without those that are protected or already being deleted. */
 export function planExcess<T extends KubeObject>(
   objects: readonly T[],
   limit: number,
@@ -23,7 +23,7 @@ export function planExcess<T extends KubeObject>(
     .toReversed();
 }
 
-/** Deletes objects as they were seen; one that is gone or has another uid by now is none of ours. */
+/** Deletes objects by uid; ignores those that are gone or were replaced. */
 export async function deleteAll<T extends KubeObject>(
   client: KubeClient,
   ref: ResourceRef<T>,

@@ -1,4 +1,4 @@
-// The claims on a hostname, whatever their paths: whose it is, where it belongs to one space.
+// The claims on a hostname, with any path: which space owns it.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, isClaimant, type ClaimedName } from "../../crds/claim/rules.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
@@ -17,7 +17,7 @@ export function listHostClaims(read: Reader, routeHost: RouteHost): Claim[] {
   return read.byIndex(Claim, CLAIM_HOST_INDEX, toHostKey(routeHost));
 }
 
-/** The claim that has the hostname; on a private domain undefined while nobody claims it as that of another domain. */
+/** The claim that owns the hostname; on a private domain undefined unless it is claimed in another domain. */
 export function findHostClaim(read: Reader, host: string, domain: Domain): Claim | undefined {
   const [own, ...others] = listEquivalentHosts({ host, domain: domain.spec.name });
   const equivalentClaims = others.flatMap((split) => listHostClaims(read, split));

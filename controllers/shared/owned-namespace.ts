@@ -12,7 +12,7 @@ import { deleteAll } from "./history-limits.ts";
 
 export type NamespaceObject = ObjectOf<typeof Namespace>;
 
-/** For what has no other chance, while the server does not answer. */
+/** Retry delay of writes that no later reconcile would repeat. */
 const OWNER_CHECK_BACKOFF = { minMs: 1000, maxMs: 30_000, jitter: 0 };
 
 /** Labels and annotations that a namespace of ours carries; undefined removes one. */
@@ -21,7 +21,7 @@ export interface NamespaceMetadata {
   annotations: Readonly<Record<string, string | undefined>>;
 }
 
-/** Who has a namespace: an Org or a Space. */
+/** The owner of a namespace: an Org or a Space. */
 export interface NamespaceOwner {
   ref: ResourceRef;
   object: KubeObject;
@@ -31,12 +31,12 @@ const ownerSelector = ({ metadata }: KubeObject): { labels: Record<string, strin
   labels: { [LABELS.ownerUid]: metadata.uid ?? "" },
 });
 
-/** Whether the owner has a namespace already, as seen. */
+/** Does the cache show a namespace of this owner? */
 export function hasNamespace(owner: KubeObject, { read }: Pick<ReconcileContext, "read">): boolean {
   return read.list(Namespace, ownerSelector(owner)).length > 0;
 }
 
-/** Creates the namespace, or corrects what it carries; nothing is written when it is right. Returns its name. */
+/** Creates the namespace, or corrects its labels and annotations; writes nothing when they are right. Returns its name. */
 export async function ensureNamespace(
   owner: NamespaceOwner,
   parts: readonly string[],
@@ -60,8 +60,8 @@ export async function ensureNamespace(
 }
 
 /**
- * Gives a namespace that exists already what a namespace of ours carries, if it is still as it was judged. `release` takes it away again.
- * @throws KubeError 409 when somebody else was quicker
+ * Adds our labels and annotations to an existing namespace, unless it has changed since it was checked. `release` removes them.
+ * @throws KubeError 409 when it has changed
  */
 export async function adoptNamespace(
   owner: NamespaceOwner,
@@ -85,8 +85,8 @@ const withOwnerLabel = (meta: NamespaceMetadata, owner: KubeObject): NamespaceMe
 });
 
 /**
- * Whoever ended the owner meanwhile has looked for its namespaces already: what was made after that has to be undone by who made it.
- * Asked until the server has answered, or this process stops: the next reconcile sees the namespace and does not ask, and there may be none.
+ * The owner's deletion may have finished before the namespace was created, so its creator must check and undo.
+ * Retried until the server answers or this process stops: the next reconcile finds the namespace and does not check, or never runs.
  */
 async function verifyOwner(owner: NamespaceOwner, context: ReconcileContext, undo: () => Promise<void>): Promise<void> {
   for (let failures = 1; ; failures++) {
@@ -111,12 +111,12 @@ async function verifyOwnerOnce(
   const live = await client.find(ref, metadata);
   const exists = live?.metadata.uid === metadata.uid;
   if (exists && !live?.metadata.deletionTimestamp) return;
-  // By then others may have filled it. As long as the owner is there, its end finds both, and in order.
+  // The namespace may have contents by then. While the owner exists, its own deletion removes both in order.
   if (!exists || !isLate) await undo();
   throw new NotReady("Deleted", `${ref.kind} ${metadata.name} has been deleted`);
 }
 
-/** No answer, one of a server that is not well, or of one where something else has changed meanwhile. */
+/** No answer, a server error, or a conflict. */
 function isTransient(error: unknown): boolean {
   return (
     isUnreachable(error) ||
@@ -158,7 +158,7 @@ function toMergePatch(values: Readonly<Record<string, string | undefined>>): Rec
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value ?? null]));
 }
 
-/** undefined when somebody else has the name. */
+/** undefined when another object has the name. */
 async function createNamespace(
   name: string,
   meta: NamespaceMetadata,
@@ -194,8 +194,8 @@ async function createWithSuffix(
 }
 
 /**
- * The namespace as the server has it; undefined when it is not the owner's any more, whatever the cache shows. To be asked after one has
- * looked at what is in it and before anything of that is deleted: what was there while the namespace was the owner's is the owner's, too.
+ * The namespace, read live; undefined when it no longer belongs to the owner. Call it after listing the contents and before deleting any of
+ * them: contents that were listed while the namespace was the owner's belong to the owner, too.
  */
 export async function findOwnedNamespace(
   owner: KubeObject,
@@ -215,16 +215,16 @@ export async function finalizeNamespaces(
   { read, client }: ReconcileContext,
 ): Promise<void> {
   for (const namespace of read.list(Namespace, ownerSelector(owner))) await finalizeNamespace(namespace);
-  // Nobody looks for them again: the server is asked for what a silent watch may have kept from us.
+  // This is the last check, so it lists live: a stalled watch may have missed a namespace.
   for (const namespace of (await client.list(Namespace, { labelSelector: `${LABELS.ownerUid}=${owner.metadata.uid}` }))
     .items)
     await finalizeNamespace(namespace);
 }
 
-/** Deletes the namespace as it was seen and waits until it is gone. @throws NotReady always: it is gone when it is not found any more */
+/** Deletes this version of the namespace. @throws NotReady always, until a later reconcile finds no namespace */
 export async function deleteNamespace(namespace: NamespaceObject, { client }: ReconcileContext): Promise<never> {
   const { name, deletionTimestamp } = namespace.metadata;
   if (!deletionTimestamp) await deleteAll(client, Namespace, [namespace]);
-  // Its watch wakes us; the clock is for one that went before it was seen at all.
+  // The watch enqueues the owner; the delay covers a namespace that was gone before the watch saw it.
   throw new NotReady("NamespaceTerminating", `waiting until namespace ${name} is gone`, { requeueAfterMs: 1000 });
 }

@@ -1,4 +1,4 @@
-// What controllers of CF's kinds do beyond their definitions, in code that they share. For the generated roles.
+// Permissions that shared code of the controllers needs beyond their definitions. Input of the generated roles.
 import { ClusterRole, Namespace, Secret } from "../../kube/api/builtin.ts";
 import { permissionsOf } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
@@ -12,7 +12,7 @@ import { Space } from "../../crds/space/space.ts";
 import { createControllers } from "../controllers.ts";
 import { SPACE_CONTENT_KINDS } from "../space/contents.ts";
 
-/** ClusterRoles that controllers bind somebody to. A right to `bind` these, rather than `escalate`, is all that it takes. */
+/** ClusterRoles that controllers bind users to. This needs permission to `bind` them, not to `escalate`. */
 const BINDABLE_ROLES = [
   ORG_MANAGER_IN_SPACE,
   ORG_AUDITOR_IN_SPACE,

@@ -1,4 +1,4 @@
-// Gives a claim back, in the very version that was looked at: whoever has taken it over since keeps it.
+// Releases a claim by uid and resourceVersion, so that an object that took it over meanwhile keeps it.
 import { Claim } from "../../crds/claim/claim.ts";
 import { isConflict, isNotFound } from "../../kube/client/errors.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";

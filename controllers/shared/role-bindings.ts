@@ -1,4 +1,4 @@
-// Who has which role: the subjects of RoleBindings to our ClusterRoles, and the RBAC objects that follow from them. Pure.
+// Roles and their subjects: reads RoleBindings to our ClusterRoles and derives RBAC objects from them. Pure.
 import { createHash } from "node:crypto";
 import { LABELS } from "../../crds/labels.ts";
 import { generatedName } from "../../crds/object-names.ts";
@@ -14,7 +14,7 @@ const SUBJECTS_PER_BINDING = 1000;
 export type RoleBindingObject = ObjectOf<typeof RoleBinding>;
 type Subject = NonNullable<RoleBindingObject["subjects"]>[number];
 
-/** A CF role of a RoleBinding that a person made; undefined for all others, the platform's own among them. */
+/** The CF role of a user-made RoleBinding; undefined for all others, including the platform's. */
 export function findBoundRole(binding: RoleBindingObject): CFRole | undefined {
   if (binding.roleRef?.kind !== "ClusterRole" || binding.metadata.labels?.[LABELS.managedBy] !== undefined)
     return undefined;
@@ -52,7 +52,7 @@ export interface RoleGrant {
   subjects: readonly Subject[];
 }
 
-/** A role and its bindings; nothing when nobody is to hold it. */
+/** A role and its bindings; empty without subjects. */
 export function planRoleGrant(grant: RoleGrant): Draft[] {
   const { namespace, rules } = grant;
   if (grant.subjects.length === 0) return [];
@@ -68,7 +68,7 @@ export function planRoleGrant(grant: RoleGrant): Draft[] {
   ];
 }
 
-/** Platform-owned RoleBindings to one of our ClusterRoles; nothing when nobody is to hold it. */
+/** Platform-owned RoleBindings to one of our ClusterRoles; empty without subjects. */
 export function planRoleBindings(clusterRole: string, namespace: string, subjects: readonly Subject[]): Draft[] {
   return toBindings(
     { kind: "ClusterRole", name: clusterRole },
@@ -90,8 +90,8 @@ function toBindings(
 }
 
 /**
- * An object of more than some megabytes is refused, so of very many subjects each binding names a share. Who is in which follows from
- * the subject alone, until twice as many need twice the bindings: else every newcomer would move others from one to the next.
+ * The API server limits object size, so many subjects are split over several bindings. A subject's hash selects its binding, so a new
+ * subject does not move others; the number of bindings doubles when the subjects do.
  */
 function shardSubjects(subjects: readonly Subject[]): Subject[][] {
   if (subjects.length <= SUBJECTS_PER_BINDING) return subjects.length === 0 ? [] : [[...subjects]];

@@ -1,4 +1,4 @@
-// The end of what is in a space's namespace: every object of ours goes, and its finalizers are waited for, before the namespace does.
+// Deletes the contents of a space's namespace: all our objects, with their finalizers, before the namespace itself.
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";

@@ -1,4 +1,4 @@
-// What a Space leads to: labels of its namespace, consent to adopt one, and the rights of those inside. Pure.
+// Plans a Space: labels of its namespace, consent to adoption, and its members' permissions. Pure.
 import { isReservedNamespace } from "../../crds/namespace-name.ts";
 import { GROUP } from "../../crds/groups.ts";
 import { guidOf, isGUID } from "../../crds/guid.ts";
@@ -42,7 +42,7 @@ export function checkAdoptionConsent(space: Space, org: Org, namespace: Namespac
   if (owner !== undefined) throw new Stalled("NamespaceTaken", `namespace ${name} belongs to another org or space`);
   const consent = labels[LABELS.adoptableBy];
   const { name: orgName, uid } = org.metadata;
-  // A consent to a uid is to nobody who is named like it.
+  // Consent to a uid is not consent to an org whose name looks like that uid.
   const accepted = ["any", uid, ...(isGUID(orgName) ? [] : [orgName, `${orgName}.${space.metadata.name}`])];
   if (consent === undefined || !accepted.includes(consent)) {
     throw new Stalled(

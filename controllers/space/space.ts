@@ -1,4 +1,4 @@
-// Keeps a Space's namespace, made or adopted, and the rights of those inside; at its end, its objects go first.
+// Maintains a Space's namespace, created or adopted, and its members' permissions; on deletion its contents are deleted first.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, spaceName } from "../../crds/claim/rules.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -185,7 +185,7 @@ async function adoptSpecNamespace(
   );
 }
 
-/** Gives an adopted namespace back: it loses what made it ours, the roles in the space among it. */
+/** Releases an adopted namespace: removes our labels and the roles in the space. */
 async function releaseNamespace(space: Space, namespace: NamespaceObject, context: ReconcileContext): Promise<void> {
   const { client, read } = context;
   const { name } = namespace.metadata;

@@ -1,4 +1,4 @@
-// Settles the GUID of a Stack; builders and the API read the rest from its spec.
+// Sets the GUID of a Stack; builders and the API read the rest from its spec.
 import { Stack } from "../../crds/stack/stack.ts";
 import { defineGUIDController } from "../shared/guid-controller.ts";
 
