@@ -26,7 +26,7 @@ const DECIDE_TIMEOUT_MS = 10_000;
 export interface ApiDeps {
   /** The platform's own identity. Tenants' nouns are never written with it. */
   client: KubeClient;
-  /** Watches of the platform's identity; make them with `transform: keepUpdatedAt` (lib/times.ts) when they are shared. */
+  /** Watches of the platform's identity; shared ones need `transform: recordLastWrite` (api/cache/object-times.ts). */
   informers: Informers;
   telemetry: TelemetryClient;
   blobs: BlobStore;

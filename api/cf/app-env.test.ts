@@ -1,4 +1,4 @@
-// Which names and sizes of variables an app may have.
+// Names and sizes of an app's variables, and access to their values.
 import { expect, test } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import { Secret } from "../../kube/api/builtin.ts";
@@ -23,7 +23,7 @@ test.each<[string, string | undefined]>([
   else expect(message).toBeUndefined();
 });
 
-test("a new app's variables may be any JSON, kept as text", () => {
+test("a new app's variables may be any JSON, stored as text", () => {
   expect(anyVariablesSchema.parse({ A: 1, B: true, C: null, D: { e: [1] }, F: "f" })).toEqual({
     A: "1",
     B: "true",
@@ -67,7 +67,7 @@ function bench(
   return { session, app, written };
 }
 
-test("values are for who may get apps/env, and only from the app's own Secret", async () => {
+test("reading values needs get on apps/env, and only reads the app's own Secret", async () => {
   const foreign = [
     { name: "OWN", valueFrom: { secretKeyRef: { name: "app-env", key: "OWN" } } },
     { name: "THEIRS", valueFrom: { secretKeyRef: { name: "other", key: "OWN" } } },
@@ -78,7 +78,7 @@ test("values are for who may get apps/env, and only from the app's own Secret", 
   await expect(readVariables(bench(["update"], {}).session, app)).rejects.toThrow("not authorized");
 });
 
-test("a Secret of the right name that another app's GUID is on is neither read nor written", async () => {
+test("a Secret of the right name with another app's GUID is neither read nor written", async () => {
   const { session, app, written } = bench(
     ["get", "update"],
     { OWN: "o" },
@@ -90,7 +90,7 @@ test("a Secret of the right name that another app's GUID is on is neither read n
   expect(written).toEqual({ secret: [], app: [] });
 });
 
-test("setting needs update alone; the size counts what is there although it may not be read", async () => {
+test("setting needs only update; the size limit includes existing values that the caller may not read", async () => {
   const full = bench(["update"], { A: "x".repeat(400 * 1024) });
   await expect(writeVariables(full.session, full.app, { B: "x".repeat(200 * 1024) })).rejects.toThrow(
     "524288 bytes together",
@@ -102,7 +102,7 @@ test("setting needs update alone; the size counts what is there although it may 
   await expect(writeVariables(reader.session, reader.app, { A: "1" })).rejects.toThrow("not authorized");
 });
 
-test("values go to the Secret, names to the App; what is so already is not written", async () => {
+test("values go to the Secret, names to the App; unchanged ones are not written", async () => {
   const { session, app, written } = bench(["update"], { A: "1", B: "2" });
   await writeVariables(session, app, { A: "1", C: null });
   expect(written).toEqual({ secret: [], app: [] });
@@ -122,7 +122,7 @@ test("values go to the Secret, names to the App; what is so already is not writt
 
 const inherited = ["constructor", "toString", "valueOf"];
 
-test.each(inherited)("a variable named %s is as any other: it stays when another is set", async (name) => {
+test.each(inherited)("a variable named %s is kept when another one is set", async (name) => {
   const { session, app, written } = bench(["get", "update"], { [name]: "mine", A: "1" });
   await writeVariables(session, app, { A: "2" });
   expect((written.app[0] as { spec: { env: { name: string }[] } }).spec.env.map((one) => one.name)).toEqual([
@@ -132,7 +132,7 @@ test.each(inherited)("a variable named %s is as any other: it stays when another
   expect(await readVariables(session, app)).toEqual({ [name]: "mine", A: "1" });
 });
 
-test.each(inherited)("a variable named %s that the Secret does not have reads as empty", async (name) => {
+test.each(inherited)("a variable named %s that is missing from the Secret reads as empty", async (name) => {
   const { session, app } = bench(["get"], {}, [{ name, valueFrom: { secretKeyRef: { name: "app-env", key: name } } }]);
   expect(await readVariables(session, app)).toEqual({ [name]: "" });
 });

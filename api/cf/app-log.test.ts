@@ -1,4 +1,4 @@
-// Which line each write leaves in the app's log.
+// The line that each write leaves in the app's log.
 import { expect, test } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";

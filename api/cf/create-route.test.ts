@@ -1,4 +1,4 @@
-// A route whose host another space claims at the same moment.
+// A route whose host another space claims concurrently.
 import { expect, test } from "vitest";
 import { Claim } from "../../crds/claim/claim.ts";
 import { newClaim, routeName } from "../../crds/claim/rules.ts";
@@ -18,7 +18,7 @@ const domain: Domain = {
   spec: { name: "apps.example", internal: false, sharedOrgs: [] },
 };
 
-/** A session that sees these claims on routes once it has written. */
+/** A session that sees these claims on routes after its write. */
 function sessionAmid(after: Claim[]) {
   const removed: KubeObject[] = [];
   const seen: Claim[] = [];
@@ -50,13 +50,13 @@ const make = (session: Session): Promise<Route> =>
     unprocessable("taken"),
   );
 
-test("it is taken back and refused when the other was first", async () => {
+test("the route is deleted and rejected when the other claim is older", async () => {
   const { session, removed } = sessionAmid([claimFrom("second", "/b"), claimFrom("first", "/a")]);
   await expect(make(session)).rejects.toMatchObject({ status: 422 });
   expect(removed).toHaveLength(1);
 });
 
-test("it stays when it was first itself", async () => {
+test("the route stays when its own claim is older", async () => {
   const { session, removed } = sessionAmid(
     [claimFrom("second", "/b"), claimFrom("third", "/a")].map((claim, at) => ({
       ...claim,

@@ -1,4 +1,4 @@
-// Which Domain a route means, where two have one name.
+// The Domain that a route resolves to when two share a name.
 import { expect, test } from "vitest";
 import { domainName, newClaim } from "../../crds/claim/rules.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
@@ -34,7 +34,7 @@ function viewWith(namespace: string | undefined): ClusterCache {
 }
 
 test.each([
-  ["holds its name", "acme", mine],
-  ["is still to claim its name", undefined, mine],
-  ["has lost its name to another", "rival", undefined],
+  ["holds the claim on its name", "acme", mine],
+  ["has not claimed its name yet", undefined, mine],
+  ["lost its name to another Domain", "rival", undefined],
 ])("one that %s", (_what, claimedFrom, expected) => expect(domainOf(viewWith(claimedFrom), route)).toBe(expected));

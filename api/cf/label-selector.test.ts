@@ -1,4 +1,4 @@
-// CF's selector grammar as a table: what matches, and what is refused.
+// CF's selector grammar: matches and rejected selectors.
 import { expect, test } from "vitest";
 import { parseLabelSelector } from "./label-selector.ts";
 

@@ -1,4 +1,4 @@
-// Who has a role, by the subjects of a RoleBinding.
+// Users with a role, from the subjects of a RoleBinding.
 import { expect, test } from "vitest";
 import { CF_ROLES } from "../../crds/roles.ts";
 import { rolesOf } from "./role-assignments.ts";

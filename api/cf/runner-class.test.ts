@@ -1,4 +1,4 @@
-// Which starts are refused for want of a runner.
+// Starts that are rejected because no runner fits.
 import { expect, test } from "vitest";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";

@@ -1,4 +1,4 @@
-// A download's length is the stored one; a content that is gone is CF's error.
+// A download's length is the stored one; missing content is CF's error.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ test("the length is that of the body", async () => {
   ]);
 });
 
-test("what the space does not have is the blob store's fault, in CF's words", async () => {
+test("missing content is a blob store error in CF's words", async () => {
   const store = await createDirectoryStore(directory);
   const { digest } = await store.put("another", "package", Readable.from(["bits"]), { maxBytes: 100 });
   const refused = await toBlobReply(store, "space", digest).catch(toCFError);

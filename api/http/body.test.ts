@@ -1,4 +1,4 @@
-// Which YAML bodies are read, and that none of them costs the square of its length.
+// Accepted and rejected YAML bodies, none of which takes time quadratic in its length.
 import { expect, test } from "vitest";
 import { parseYaml } from "./body.ts";
 

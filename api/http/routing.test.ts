@@ -1,4 +1,4 @@
-// The edge over real HTTP: what gets through to handlers, and CF's shape for everything that does not.
+// Routing over real HTTP: requests that reach handlers, and CF's errors for all others.
 import { createServer, type IncomingMessage, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
@@ -152,7 +152,7 @@ test.each([
     "Request invalid due to parse error: invalid request body",
   ],
   [
-    "nested beyond reason",
+    "nested too deeply",
     "POST",
     "/v3/things",
     `{"name":${"[".repeat(5000)}${"]".repeat(5000)}}`,
@@ -192,7 +192,7 @@ test.each([
   ["a bad escape", "GET", "/v3/things/%E0%A4%A", undefined, 400, 1004, "Bad request: the path has an invalid % escape"],
   ["not found", "GET", "/v3/faults/missing", undefined, 404, 10010, "App not found"],
   [
-    "our own fault, without its words",
+    "an internal error, without its details",
     "GET",
     "/v3/faults/unknown",
     undefined,
@@ -258,7 +258,7 @@ test("a huge body is refused before it is read", async () => {
 });
 
 test.each([
-  ["of a usual size is read on, so that its sender hears why", 100_000, "keep-alive"],
+  ["of a usual size is read to its end, so that its sender receives the error", 100_000, "keep-alive"],
   ["of a great size is cut off", 10_000_000, "close"],
 ])("a body %s, when it is refused early", async (_what, length, connection) => {
   const sent = httpRequest(`${base}/v3/nothing-there`, {

@@ -1,11 +1,11 @@
-// How long a review of a credential is believed: a minute by either clock, so also where the wall clock was set back.
+// How long a review of a credential is cached: a minute by either clock, even when the wall clock is set back.
 import { afterEach, expect, test, vi } from "vitest";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createAuthenticator } from "./authenticate.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** A token that Kubernetes knows until it is told otherwise, and the two clocks of this machine. */
+/** A token that Kubernetes accepts until the test revokes it, and both clocks of this machine. */
 function known(token: string) {
   const state = { knows: true, wall: 1e12, steady: 1000 };
   vi.spyOn(performance, "now").mockImplementation(() => state.steady);
@@ -33,8 +33,8 @@ test.each([
   ["a minute later, when the clock was set back", "opaque", { wall: -3_600_000, steady: 60_001 }, false],
   ["at once, when the clock was set back", "opaque", { wall: -3_600_000, steady: 1 }, true],
   ["after the machine has slept, which a steady clock does not see", "opaque", { wall: 3_600_000, steady: 1 }, false],
-  ["before a token's own end", expiring, { wall: 29_000, steady: 29_000 }, true],
-  ["after a token's own end, also when the clock was set forward", expiring, { wall: 30_001, steady: 1 }, false],
+  ["before the token's expiry", expiring, { wall: 29_000, steady: 29_000 }, true],
+  ["after the token's expiry, also when the clock was set forward", expiring, { wall: 30_001, steady: 1 }, false],
 ])("a token that was revoked, %s", async (_when, token, { wall, steady }, believed) => {
   const { state, name } = known(token);
   expect(await name()).toBe("ann");

@@ -1,4 +1,4 @@
-// Who the claims of a token name, and whom nobody can become by them.
+// The identity that a token's claims map to, and reserved identities that no token can claim.
 import { expect, test } from "vitest";
 import { toClaimedIdentity, findPrefixProblem, type ClaimMapping } from "./token-claims.ts";
 
@@ -19,7 +19,7 @@ test.each([
     { userClaim: "sub", prefix: "x#" },
     { user: "x#1", groups: [] },
   ],
-  ["a name that is one of the cluster's", { user_name: "admin" }, uaa, { user: "uaa:admin", groups: [] }],
+  ["a name that the cluster also has", { user_name: "admin" }, uaa, { user: "uaa:admin", groups: [] }],
   [
     "an access token's id",
     { user_name: "ann", jti: "0123456789abcdef0123456789abcdef" },
@@ -39,18 +39,22 @@ test.each([
 test.each([
   ["no user", { sub: "1" }, uaa],
   ["an empty user", { user_name: "" }, uaa],
-  ["a user that is no string", { user_name: 7 }, uaa],
+  ["a user that is not a string", { user_name: 7 }, uaa],
   ["a user of Kubernetes' own", { user_name: "system:admin" }, uaa],
-  ["a user that the prefix would make one", { user_name: "ystem:admin" }, { ...uaa, prefix: "s" }],
+  ["a user that becomes one of Kubernetes' own with the prefix", { user_name: "ystem:admin" }, { ...uaa, prefix: "s" }],
   ["a group of Kubernetes' own", { user_name: "ann", scope: ["ops", "system:masters"] }, uaa],
-  ["a group that the prefix would make one", { user_name: "ann", scope: ["ystem:masters"] }, { ...uaa, prefix: "s" }],
+  [
+    "a group that becomes one of Kubernetes' own with the prefix",
+    { user_name: "ann", scope: ["ystem:masters"] },
+    { ...uaa, prefix: "s" },
+  ],
   ["the platform's group", { user_name: "ann", scope: ["cupola:platform"] }, uaa],
-  ["a name that ends otherwise in a header", { user_name: "ann " }, uaa],
+  ["a name with a trailing space", { user_name: "ann " }, uaa],
   ["a second header", { user_name: "ann\r\nimpersonate-group: system:masters" }, uaa],
-  ["what no header carries", { user_name: "jürgen" }, uaa],
-  ["a name without end", { user_name: "a".repeat(257) }, uaa],
-  ["groups that are none", { user_name: "ann", scope: { ops: true } }, uaa],
-  ["groups without end", { user_name: "ann", scope: Array.from({ length: 201 }, (_, i) => `g${i}`) }, uaa],
+  ["a name that is not ASCII", { user_name: "jürgen" }, uaa],
+  ["a name that is too long", { user_name: "a".repeat(257) }, uaa],
+  ["groups that are not a list", { user_name: "ann", scope: { ops: true } }, uaa],
+  ["too many groups", { user_name: "ann", scope: Array.from({ length: 201 }, (_, i) => `g${i}`) }, uaa],
   ["a refresh token of UAA", { user_name: "ann", jti: "0123456789abcdef0123456789abcdef-r" }, uaa],
   ["an unverified email", { email: "a@b.example", email_verified: false }, { ...uaa, userClaim: "email" }],
 ])("%s is refused", (_what, claims, mapping) => {

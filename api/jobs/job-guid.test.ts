@@ -1,4 +1,4 @@
-// Job GUIDs carry all there is to know, and only those issued with our key are read back.
+// Job GUIDs carry a job's whole state, and only those issued with our key are decoded.
 import { expect, test } from "vitest";
 import { toJobGUID, parseJobGUID } from "./job-guid.ts";
 
@@ -17,7 +17,7 @@ test.each([
   expect(parseJobGUID(decodeURIComponent(encodeURIComponent(toJobGUID(job, key))), key)).toEqual(job);
 });
 
-test("very long errors are cut, so that the URL stays one", () => {
+test("very long errors are truncated, so that the GUID fits in a URL", () => {
   const guid = toJobGUID(
     {
       operation: "space.apply_manifest",
@@ -38,14 +38,14 @@ test.each([
   ["nothing", ""],
   ["a word", "x"],
   ["an operation", "app.delete"],
-  ["what CF shows, without our digest", "app.delete~never-existed~tovt5n"],
+  ["a CF job GUID, without our digest", "app.delete~never-existed~tovt5n"],
   ["another object", issued.replace("~x~", "~y~")],
   ["another operation", issued.replace("app.", "space.")],
   ["another time", issued.replace("~1~", "~2~")],
   ["errors added", issued.replace("~1~", "~1~WyJmb3JnZWQiXQ~")],
   ["errors replaced", failed.replace(Buffer.from('["no"]').toString("base64url"), "WyJmb3JnZWQiXQ")],
-  ["a digest that is cut", issued.slice(0, -2)],
+  ["a truncated digest", issued.slice(0, -2)],
   ["another installation's", toJobGUID({ operation: "app.delete", guid: "x", startedAt: 1 }, Buffer.alloc(32, 2))],
-])("not ours: %s", (_what, text) => {
+])("not issued by us: %s", (_what, text) => {
   expect(parseJobGUID(text, key)).toBeUndefined();
 });

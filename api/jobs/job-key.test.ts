@@ -1,4 +1,4 @@
-// The key of job GUIDs: one per installation, whichever replica is first.
+// The key of job GUIDs: one per installation, whichever replica creates it.
 import { expect, test } from "vitest";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
@@ -24,7 +24,7 @@ function clientOf(stored: Stored): KubeClient {
   } as unknown as KubeClient;
 }
 
-test("replicas agree, and each reads it once", async () => {
+test("replicas use the same key, and each reads it once", async () => {
   const stored: Stored = { finds: 0 };
   const first = clientOf(stored);
   const second = clientOf(stored);
@@ -35,9 +35,9 @@ test("replicas agree, and each reads it once", async () => {
   expect(stored.finds).toBe(2);
 });
 
-test("two replicas that make it at once agree", async () => {
+test("two replicas that create the key concurrently use the same one", async () => {
   const stored: Stored = { finds: 0 };
-  // Nobody has it yet when the second one looks.
+  // The key does not exist yet when the second replica reads it.
   const slow = { find: () => Promise.resolve(undefined) };
   const [one, other] = await Promise.all([
     getJobKey(clientOf(stored)),
@@ -46,7 +46,7 @@ test("two replicas that make it at once agree", async () => {
   expect(other).toEqual(one);
 });
 
-test("a Secret without a key is an error that names it, and the next request looks again", async () => {
+test("a Secret without a key is an error that names the Secret, and the next request reads it again", async () => {
   const stored: Stored = { finds: 0, secret: { data: { key: "" } } };
   const client = clientOf(stored);
   await expect(getJobKey(client)).rejects.toThrow("cupola-system/cupola-job-key");

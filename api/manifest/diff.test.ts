@@ -1,4 +1,4 @@
-// What applying a manifest would change, row by row.
+// Changes that applying a manifest would make.
 import { expect, test } from "vitest";
 import { diffApplication } from "./diff.ts";
 
@@ -73,7 +73,7 @@ test.each<[object, object[]]>([
   expect(current).toEqual(original);
 });
 
-test("an app that is not there: everything that is not for cf alone is added", () => {
+test("the diff of a new app adds every key except push instructions", () => {
   expect(diffApplication({ name: "n", path: "x", memory: "1G" }, undefined, "/applications/2")).toEqual([
     { op: "add", path: "/applications/2/name", value: "n" },
     { op: "add", path: "/applications/2/memory", value: "1G" },

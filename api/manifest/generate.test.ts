@@ -1,4 +1,4 @@
-// The manifest that an app as it is comes out as.
+// The manifest that is generated from an app.
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { App } from "../../crds/app/app.ts";
@@ -26,11 +26,11 @@ const input = (more: Partial<ManifestInput> = {}): ManifestInput => ({
   ...more,
 });
 
-test("what is empty is left out", () => {
+test("empty keys are omitted", () => {
   expect(toApplication(input())).toEqual({ name: "My App", lifecycle: "buildpack", stack: "base" });
 });
 
-test("an image instead of buildpacks", () => {
+test("an image app has docker instead of buildpacks", () => {
   expect(toApplication(input({ app: app({ lifecycle: { type: "docker" } }), image: "x/y" }))).toEqual({
     name: "My App",
     lifecycle: "docker",

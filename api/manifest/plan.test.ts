@@ -1,4 +1,4 @@
-// What a manifest entry means for the app and its processes.
+// Plans for an app and its processes from a manifest entry.
 import { expect, test } from "vitest";
 import { lifecycleOf, processesOf, processSpec } from "./plan.ts";
 import { parseApplications, type Application } from "./schema.ts";

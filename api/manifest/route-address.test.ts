@@ -1,4 +1,4 @@
-// What the text of a route in a manifest means, and which hosts are chosen.
+// Parsing of manifest routes, and default and random hosts.
 import { expect, test } from "vitest";
 import { defaultHost, parseRoute, randomHost, splitHost } from "./route-address.ts";
 
@@ -41,7 +41,7 @@ test.each([
   expect(defaultHost(name)).toBe(host);
 });
 
-test("random hosts are hosts, of any name and any dice", () => {
+test("random hosts are valid for any app name and any random numbers", () => {
   for (const name of ["app", "日本", "x".repeat(255)])
     for (const dice of [0, 0.5, 0.999999])
       expect(randomHost(name, () => dice)).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);

@@ -1,4 +1,4 @@
-// What a manifest may hold, and what is said of the rest.
+// Valid manifests, and the errors for invalid ones.
 import { expect, test } from "vitest";
 import { CFError } from "../http/errors.ts";
 import { parseBody } from "../http/validation.ts";
@@ -36,7 +36,7 @@ test.each<[string, number | undefined]>([
 
 const body = (document: unknown) => manifestBody.safeParse(document);
 
-/** What a refusal says; "" when nothing is refused. */
+/** The error texts; "" when the manifest is valid. */
 function detailOf(parse: () => unknown): string {
   try {
     parse();
@@ -47,7 +47,7 @@ function detailOf(parse: () => unknown): string {
   }
 }
 
-test("underscores and dashes are alike, but not inside env, metadata and features", () => {
+test("underscores and dashes are equivalent, except inside env, metadata and features", () => {
   const parsed = body({
     applications: [
       {

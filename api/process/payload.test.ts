@@ -1,4 +1,4 @@
-// What updates and scalings of a process mean.
+// Patches for updates and scaling of a process.
 import { expect, test } from "vitest";
 import type { Process } from "../../crds/process/process.ts";
 import { scaleBody, toProcessSpec, toScaleSpec, updateProcessBody } from "./payload.ts";

@@ -1,4 +1,4 @@
-// What routes and destinations may be.
+// Valid routes and destinations.
 import { expect, test } from "vitest";
 import type { Destination } from "../../crds/route/route.ts";
 import { addDestinations, checkReplacement, createRouteBody } from "./payload.ts";
@@ -14,7 +14,7 @@ const key = ({ app, process, port }: Destination): string => `${app} ${process} 
 
 test.each<[string, Destination[], Destination[], Destination[] | RegExp]>([
   ["another app", [one("a")], [one("b")], [one("a"), one("b")]],
-  ["the same again, its port said", [one("a")], [one("a", { port: 8080 })], [one("a")]],
+  ["the same one with an explicit port", [one("a")], [one("a", { port: 8080 })], [one("a")]],
   ["another port", [one("a")], [one("a", { port: 9000 })], [one("a"), one("a", { port: 9000 })]],
   ["another process", [one("a")], [one("a", { process: "worker" })], [one("a"), one("a", { process: "worker" })]],
   ["another protocol", [one("a")], [one("a", { protocol: "http2" })], /already exists with protocol: http1/],

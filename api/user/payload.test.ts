@@ -1,4 +1,4 @@
-// Which filters of users go together.
+// Which user filters can be combined.
 import { expect, test } from "vitest";
 import { userListQuery } from "./payload.ts";
 
