@@ -13,8 +13,6 @@ const FACTORIES = [
   "backends/runners/process/run-instance.ts",
   "backends/runners/process/tail-file.ts",
   "blobs/directory/directory-store.ts",
-  "crds/platform-role.ts",
-  "crds/tenancy-policies.ts",
   "kube/cache/value-index.ts",
   "kube/cache/informers.ts",
   "local/apiserver/apply/type-view.ts",

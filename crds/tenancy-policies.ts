@@ -9,6 +9,7 @@ import {
   ONLY_PLATFORM,
   EXCEPT_KUBERNETES,
   type AdmissionPolicy,
+  type Validation,
 } from "./admission-policy.ts";
 import { listClusterRoleNames } from "./roles.ts";
 
@@ -25,6 +26,18 @@ const PLATFORM_PREFIX = "cupola-";
 
 /** Only the platform changes its bindings. A manager by our roles may bind the CF roles of that org or space, and nothing else. */
 function bindingPolicy(): AdmissionPolicy {
+  return {
+    name: "role-bindings.cupola.dev",
+    namespaceLabel: { key: INTERNAL_LABELS.namespaceKind },
+    resources: [{ group: RBAC, plural: "rolebindings" }],
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    matchConditions: [EXCEPT_KUBERNETES],
+    variables: [{ name: "role", expression: "object == null ? oldObject.roleRef : object.roleRef" }],
+    validations: bindingValidations(),
+  };
+}
+
+function bindingValidations(): Validation[] {
   const managed = `'${OBSERVE_LABELS.managedBy}'`;
   const has = (object: string): string =>
     `(${object} != null && has(${object}.metadata.labels) && ${managed} in ${object}.metadata.labels)`;
@@ -35,40 +48,32 @@ function bindingPolicy(): AdmissionPolicy {
     `(has(${object}.metadata.finalizers) ? ${object}.metadata.finalizers : [])`;
   const goesAtOnce = `object == null ? !has(request.options.propagationPolicy) || request.options.propagationPolicy != 'Foreground' : ${finalizers("object")}.all(name, oldObject != null && name in ${finalizers("oldObject")})`;
   const listed = `variables.role.kind == 'ClusterRole' && variables.role.name in (${kind} == 'org' ? ${list(listClusterRoleNames("org"))} : ${list(listClusterRoleNames("space"))})`;
-  return {
-    name: "role-bindings.cupola.dev",
-    namespaceLabel: { key: INTERNAL_LABELS.namespaceKind },
-    resources: [{ group: RBAC, plural: "rolebindings" }],
-    operations: ["CREATE", "UPDATE", "DELETE"],
-    matchConditions: [EXCEPT_KUBERNETES],
-    variables: [{ name: "role", expression: "object == null ? oldObject.roleRef : object.roleRef" }],
-    validations: [
-      {
-        expression: `!(${has("object")} || ${has("oldObject")}) || ${CALLER_IS_PLATFORM}`,
-        message: "this RoleBinding belongs to the platform, which keeps it as the roles of its org and space ask",
-        reason: "Forbidden",
-      },
-      {
-        expression: `(${listed}) || !(${isManager})`,
-        message:
-          "a manager of an org or a space binds, changes and takes away only the ClusterRoles of CF roles that exist there",
-        reason: "Forbidden",
-      },
-      {
-        // A finalizer would keep a revoked role in force, and so would a foreground deletion that waits for objects that the binding owns.
-        expression: `(${goesAtOnce}) || !(${isManager})`,
-        message:
-          "a manager puts no finalizer on a RoleBinding and deletes none in the foreground: RBAC honours it until it is gone",
-        reason: "Forbidden",
-      },
-      {
-        // A manager's binding must not block the name of one that the platform makes later: a roleRef cannot be changed.
-        expression: `oldObject != null || !object.metadata.name.startsWith('${PLATFORM_PREFIX}') || !(${isManager})`,
-        message: "names of RoleBindings that begin with cupola- are the platform's here; choose another",
-        reason: "Forbidden",
-      },
-    ],
-  };
+  return [
+    {
+      expression: `!(${has("object")} || ${has("oldObject")}) || ${CALLER_IS_PLATFORM}`,
+      message: "this RoleBinding belongs to the platform, which keeps it as the roles of its org and space ask",
+      reason: "Forbidden",
+    },
+    {
+      expression: `(${listed}) || !(${isManager})`,
+      message:
+        "a manager of an org or a space binds, changes and takes away only the ClusterRoles of CF roles that exist there",
+      reason: "Forbidden",
+    },
+    {
+      // A finalizer would keep a revoked role in force, and so would a foreground deletion that waits for objects that the binding owns.
+      expression: `(${goesAtOnce}) || !(${isManager})`,
+      message:
+        "a manager puts no finalizer on a RoleBinding and deletes none in the foreground: RBAC honours it until it is gone",
+      reason: "Forbidden",
+    },
+    {
+      // A manager's binding must not block the name of one that the platform makes later: a roleRef cannot be changed.
+      expression: `oldObject != null || !object.metadata.name.startsWith('${PLATFORM_PREFIX}') || !(${isManager})`,
+      message: "names of RoleBindings that begin with cupola- are the platform's here; choose another",
+      reason: "Forbidden",
+    },
+  ];
 }
 
 /**
@@ -105,13 +110,6 @@ function namespacePolicy(): AdmissionPolicy {
  * Hub's host, the default port and capitals.
  */
 function imagePolicy(): AdmissionPolicy {
-  const first = "image.split('/')[0]";
-  const withHost = `(image.contains('/') && (${first}.contains('.') || ${first}.contains(':') || ${first} == 'localhost') ? image : 'docker.io/' + image)`;
-  const spelled = (text: string): string => `${text}.replace('index.docker.io/', 'docker.io/').replace(':443/', '/')`;
-  const images = (list: string): string =>
-    `(has(object.spec.${list}) ? object.spec.${list}.map(one, one.image.lowerAscii()) : [])`;
-  const volumes =
-    "(has(object.spec.volumes) ? object.spec.volumes.filter(one, has(one.image) && has(one.image.reference)).map(one, one.image.reference.lowerAscii()) : [])";
   return {
     name: "images.cupola.dev",
     namespaceLabel: { key: INTERNAL_LABELS.namespaceKind, values: ["space"] },
@@ -121,20 +119,7 @@ function imagePolicy(): AdmissionPolicy {
     ],
     operations: ["CREATE", "UPDATE"],
     params: { apiVersion: "v1", kind: "ConfigMap", name: REGISTRY_CONFIG, required: false },
-    variables: [
-      {
-        name: "prefix",
-        expression: `has(params.data) && 'prefix' in params.data ? ${spelled("(params.data['prefix'].lowerAscii() + '/')")} : ''`,
-      },
-      {
-        name: "own",
-        expression: `variables.prefix + namespaceObject.metadata.labels['${STABLE_LABELS.space}'].lowerAscii() + '/'`,
-      },
-      {
-        name: "images",
-        expression: `(${[...["containers", "initContainers", "ephemeralContainers"].map(images), volumes].join(" + ")}).map(image, ${spelled(withHost)})`,
-      },
-    ],
+    variables: imageVariables(),
     validations: [
       {
         expression:
@@ -144,6 +129,31 @@ function imagePolicy(): AdmissionPolicy {
       },
     ],
   };
+}
+
+/** CEL variables: the platform's registry prefix, the space's own prefix, and the images of the pod. */
+function imageVariables(): NonNullable<AdmissionPolicy["variables"]> {
+  const first = "image.split('/')[0]";
+  const withHost = `(image.contains('/') && (${first}.contains('.') || ${first}.contains(':') || ${first} == 'localhost') ? image : 'docker.io/' + image)`;
+  const spelled = (text: string): string => `${text}.replace('index.docker.io/', 'docker.io/').replace(':443/', '/')`;
+  const images = (list: string): string =>
+    `(has(object.spec.${list}) ? object.spec.${list}.map(one, one.image.lowerAscii()) : [])`;
+  const volumes =
+    "(has(object.spec.volumes) ? object.spec.volumes.filter(one, has(one.image) && has(one.image.reference)).map(one, one.image.reference.lowerAscii()) : [])";
+  return [
+    {
+      name: "prefix",
+      expression: `has(params.data) && 'prefix' in params.data ? ${spelled("(params.data['prefix'].lowerAscii() + '/')")} : ''`,
+    },
+    {
+      name: "own",
+      expression: `variables.prefix + namespaceObject.metadata.labels['${STABLE_LABELS.space}'].lowerAscii() + '/'`,
+    },
+    {
+      name: "images",
+      expression: `(${[...["containers", "initContainers", "ephemeralContainers"].map(images), volumes].join(" + ")}).map(image, ${spelled(withHost)})`,
+    },
+  ];
 }
 
 /**
