@@ -1,4 +1,4 @@
-// What the cluster's authorizers say, asked by SubjectAccessReview and remembered for ten seconds. For clusters whose rights are not RBAC alone.
+// Asks the cluster's authorizers by SubjectAccessReview and caches the answers for ten seconds. For clusters that authorize by more than RBAC.
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { SubjectAccessReview } from "../../kube/api/builtin.ts";
@@ -8,40 +8,40 @@ import { unavailable } from "../http/errors.ts";
 import { rejectOnAbort } from "../http/reject-on-abort.ts";
 import type { Caller } from "../identity/caller.ts";
 
-/** Where rights come from: RBAC from memory; RBAC, and a *no* is confirmed by a review; or a review always. */
+/** `rbac`: the cached RBAC decides. `rbac+review`: a review confirms each denial of the cached RBAC. `review`: reviews decide everything. */
 export const AUTHORIZATION_MODES = ["rbac", "rbac+review", "review"] as const;
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
-/** How long a review is believed, milliseconds: published in docs/security.md. */
+/** How long a review is cached, milliseconds. Published in docs/security.md. */
 export const REVIEW_TTL_MS = 10_000;
-/** How long a *no* is believed to what RBAC, as it is seen here, allows: perhaps the API server has only not heard of it yet. Milliseconds. */
+/** How long a denial is cached where the cached RBAC allows: the API server's own RBAC cache may lag behind ours. Milliseconds. */
 export const UNCONFIRMED_DENIAL_TTL_MS = 1_000;
 const maxCachedReviews = 100_000;
-/** Reviews under way at once, of all requests together. */
+/** Concurrent reviews, over all requests. */
 const maxInFlight = 16;
 const deadlineMs = 5_000;
 
-/** Who is asked about. */
+/** The user under review. */
 export type ReviewSubject = Pick<Caller, "name" | "groups" | "uid" | "extra">;
 
 /**
- * A question, and what RBAC says to it as far as it is seen here; undefined when it is not seen. An answer counts for the same verdict only: where a
- * binding has changed the verdict, what was answered before says nothing.
+ * A question with the verdict of the cached RBAC; undefined when RBAC is not synced. The verdict is part of the cache key: a changed binding
+ * invalidates the cached review.
  */
 export interface ReviewAttributes extends AccessAttributes {
   rbacAllowed: boolean | undefined;
 }
 
 export interface AccessReviewer {
-  /** The answer, if it was given less than ten seconds ago. */
+  /** The cached answer; undefined when there is none or it has expired. */
   findCached(who: ReviewSubject, question: ReviewAttributes): boolean | undefined;
-  /** The answers, in order; what is known is not asked again. @throws CFError 503 when the API server does not answer */
+  /** The answers, in the order of the questions, from the cache where possible. @throws CFError 503 when the API server does not answer */
   review(who: ReviewSubject, questions: readonly ReviewAttributes[], signal?: AbortSignal): Promise<boolean[]>;
 }
 
-/** Asks with the platform's identity, which may create SubjectAccessReviews. */
+/** `client` has the platform's identity, which may create SubjectAccessReviews. */
 export function createAccessReviewer(client: KubeClient, now: () => Date): AccessReviewer {
-  // Bounded by a clock that nobody sets, and by the wall clock (`until`), which goes on while the machine sleeps.
+  // Entries expire by the monotonic clock, which nobody can set, and by the wall clock (`until`), which advances while the machine sleeps.
   const answers = new LRUCache<string, { allowed: boolean; until: number }>({
     max: maxCachedReviews,
     ttl: REVIEW_TTL_MS,
@@ -60,7 +60,7 @@ export function createAccessReviewer(client: KubeClient, now: () => Date): Acces
   const reviewOnce = (key: string, subject: ReviewSubject, asked: ReviewAttributes): Promise<boolean> => {
     const running = inFlight.get(key);
     if (running) return running;
-    // Without the request's signal: others may wait for the same answer.
+    // Without the request's signal: other requests may wait for the same answer.
     const answer = limit(() => review(client, subject, asked)).finally(() => inFlight.delete(key));
     inFlight.set(key, answer);
     void answer.then(

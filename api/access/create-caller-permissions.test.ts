@@ -1,4 +1,4 @@
-// Rights by review: how long an answer is believed, and that a change of RBAC which is seen here does not wait for it.
+// Permissions by review: how long an answer is cached, and that an RBAC change in our cache takes effect before it expires.
 import { afterEach, expect, test, vi } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { Space } from "../../crds/space/space.ts";
@@ -23,7 +23,7 @@ interface Question {
   name?: string;
 }
 
-/** A cluster whose RBAC is seen here (`rbac`), and whose API server answers reviews (`says`), each when it is told. */
+/** A cluster with the verdict of our cached RBAC (`rbac`) and the API server's answer to reviews (`says`). The test sets both. */
 function cluster(trustsRbac = false) {
   const state = {
     rbac: false as boolean | "unseen",
@@ -56,7 +56,7 @@ function cluster(trustsRbac = false) {
     authorizer: { allows } as unknown as RbacAuthorizer,
     review: { reviewer: reviews, trustsRbac, requiredPermissions: [{ verb: "get", on: App }] as const },
   };
-  /** As one request. */
+  /** The permissions of a new request. */
   const request = () => createCallerPermissions(deps, { caller, signal: AbortSignal.timeout(5_000), writes: false });
   return { state, questions, request, decide: (asked = space) => request().decide(asked) };
 }

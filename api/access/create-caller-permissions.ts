@@ -1,4 +1,4 @@
-// Makes the permissions of a request: from RBAC alone, or by review.
+// Creates the permissions of a request: from RBAC alone, or by review.
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { AllowedNames } from "../../kube/rbac/rbac-index.ts";
@@ -13,7 +13,6 @@ export interface CallerPermissionsDeps {
   review?: ReviewConfig | undefined;
 }
 
-/** The permissions of a request. */
 export function createCallerPermissions(
   { authorizer, review }: CallerPermissionsDeps,
   request: PermissionsRequest,

@@ -1,4 +1,4 @@
-// Makes the session of one request. Reads are answered from the cache; writes are session-writes.ts.
+// Creates the session of one request. Reads come from the cache; session-writes.ts has the writes.
 import type { KubeClient } from "../../kube/client/client.ts";
 import { objectKey, type KubeObject } from "../../kube/api/object.ts";
 import type { Store } from "../../kube/cache/reader.ts";
@@ -15,12 +15,11 @@ import { createSessionWriter } from "./session-writes.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { ListScope, Session, SessionDeps, SessionReader, SessionRequest } from "./session.ts";
 
-/** A session of one request. */
 export function createSession(deps: SessionDeps, request: SessionRequest): Session {
   const { caller } = request;
   const permissions = createCallerPermissions({ authorizer: deps.cache.authorizer, review: deps.review }, request);
   const reader = createSessionReader(deps, request, permissions);
-  // A connection as the caller is for those who write: most requests only read.
+  // Created on the first write: most requests only read.
   let callerClient: KubeClient | undefined;
   const writer = createSessionWriter({
     ...reader,
@@ -62,7 +61,7 @@ function createSessionReader(
     get(ref, guid) {
       const object = reader.find(ref, guid);
       if (!object) throw notFound(kindTitle(ref));
-      // Before anything else is looked at, so that no shortcut of a handler goes round the right.
+      // Here, before the handler sees the object, so that no shortcut in a handler can skip the permission check.
       for (const { verb, on, subresource } of requiredPermissions) {
         if (on.kind !== ref.kind || verb === "create") continue;
         reader.authorize({ verb, on, ...(subresource && { subresource }), ...objectKey(object) });
@@ -77,7 +76,7 @@ function createSessionReader(
   return reader;
 }
 
-/** The visible objects of a kind. By RBAC only namespaces are walked where the caller has a role, unless a cluster-wide rule opens all. */
+/** The visible objects of a kind. By RBAC this scans only namespaces in which the caller has a role, unless a cluster-wide rule applies. */
 function listVisible<T extends KubeObject>(
   { cache, permissions }: { cache: ClusterCache; permissions: CallerPermissions },
   ref: ResourceRef<T>,

@@ -1,8 +1,8 @@
-// CF's admins. No role of its own: whoever has rights on every org is one.
+// CF's admins. There is no admin role: a caller who may update every org is an admin.
 import { Org } from "../../crds/org/org.ts";
 import type { AccessAttributes } from "./rbac-authorizer.ts";
 
-/** Whether the caller may change every org. */
+/** Whether the caller may update every org. */
 export function isAdmin(caller: { allows(asked: AccessAttributes): boolean }): boolean {
   return caller.allows({ verb: "update", on: Org });
 }

@@ -1,4 +1,4 @@
-// Writes of a session leave their lines in the logs of the apps they are about.
+// Logs a session's writes to the logs of the apps they concern.
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { appOf } from "../cf/app-children.ts";
@@ -6,7 +6,7 @@ import { appOfWrite, toAppLogLine, type Write } from "../cf/app-log.ts";
 import { App } from "../../crds/app/app.ts";
 import type { AppLog, SessionWriter } from "./session.ts";
 
-/** The writer with a line for each write that was accepted. */
+/** Wraps `writer`: each successful write adds a line to its app's log. */
 export function logWrites(writer: SessionWriter, cache: ClusterCache, log: AppLog): SessionWriter {
   const record = (write: Write): void => {
     const app = appOfWrite(write, (child) => appOf(cache, child as Parameters<typeof appOf>[1]));

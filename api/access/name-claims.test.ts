@@ -1,4 +1,4 @@
-// When a claim that was taken for a write is given back.
+// When a claim that was acquired for a write is released.
 import { describe, expect, test } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
@@ -20,7 +20,7 @@ function app(name: string): KubeObject {
   };
 }
 
-/** A cluster in which the claim is free, and where this is the object of the draft's name. */
+/** A cluster in which the claim is free and `found` is the answer to a read of the draft's object. */
 function cluster(found: KubeObject | Error | undefined): { client: KubeClient; deleted: string[] } {
   const deleted: string[] = [];
   const client = {
@@ -39,7 +39,7 @@ describe("releasing a claim", () => {
   test.each([
     ["no object came of it", undefined, ["Claim app"]],
     ["the object bears another name", app("Other"), ["Claim app"]],
-    // kubectl was quicker with an object of the same metadata.name, or the answer to our create was lost.
+    // kubectl created an object with the same metadata.name first, or the answer to our create was lost.
     ["the object is there and bears the name, in whatever case", app("SHOP"), []],
     ["nobody knows, since the cluster does not answer", new Error("no answer"), []],
   ])("%s", async (_what, found, expected) => {

@@ -1,4 +1,4 @@
-// Claims: taken by the platform before a named object is created or renamed, given back when that fails. Rules: crds/claim/rules.ts.
+// The platform acquires a claim before a named object is created or renamed, and releases it when that fails. Rules: crds/claim/rules.ts.
 import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import {
@@ -26,7 +26,7 @@ import { domainOf } from "../cf/domains.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 type NameOf = (object: KubeObject, view: ClusterCache) => ClaimedName | undefined;
-/** An object or what will become one; only metadata and spec are read. */
+/** An object or a draft of one; only metadata and spec are read. */
 type NamedObject = KubeObject | Draft;
 
 const namesByKind = new Map<string, NameOf>([
@@ -44,7 +44,7 @@ const namesByKind = new Map<string, NameOf>([
 ]);
 const claimedKinds = new Map<string, ResourceRef>([Org, Space, App, Domain, Route].map((ref) => [ref.kind, ref]));
 
-/** A route that is still to be created may leave defaulted fields out. */
+/** A draft of a route may omit fields that the API server defaults. */
 function withRouteDefaults(route: Route): Route {
   return {
     ...route,
@@ -52,24 +52,24 @@ function withRouteDefaults(route: Route): Route {
   };
 }
 
-/** The name an object bears or would bear; undefined for kinds whose names are free, and for a route whose domain is unknown. */
+/** The name that an object claims; undefined for kinds without claims and for a route whose domain is not in the cache. */
 export function claimedName(cache: ClusterCache, ref: ResourceRef, object: NamedObject): ClaimedName | undefined {
   return namesByKind.get(resourceId(ref))?.(object as KubeObject, cache);
 }
 
-/** Whether an object holds its name: always for kinds without claims. Only then CF shows it. */
+/** Whether an object holds its name: always true for kinds without claims. CF hides objects that do not. */
 export function isNameHolder(cache: ClusterCache, ref: ResourceRef, object: KubeObject): boolean {
   if (!claimedKinds.has(ref.kind) || !namesByKind.has(resourceId(ref))) return true;
   return nameClaimStatus(cache, ref, object) === "held";
 }
 
-/** How an object of a kind with claims stands with its name; open, too, while nobody knows which name that is. */
+/** The claim state of an object's name; `unclaimed` also while the name is unknown (a route whose domain is not in the cache). */
 export function nameClaimStatus(cache: ClusterCache, ref: ResourceRef, object: KubeObject): ClaimState {
   const key = cachedClaimKey(cache, ref, object);
   return toClaimState(key && cache.store(Claim).find(key), ref.kind, object);
 }
 
-/** Keys of claims by the object that bears the name: a list asks for each of its objects, and a key costs a digest. A route's rests on its domain too. */
+/** Claim keys by object: a list needs one for each item, and each costs a digest. A route's key also depends on its domain. */
 const claimKeys = new WeakMap<object, { domain: Domain | undefined; key: ObjectKey | undefined }>();
 
 function cachedClaimKey(cache: ClusterCache, ref: ResourceRef, object: KubeObject): ObjectKey | undefined {
@@ -89,18 +89,18 @@ function claimKey(name: ClaimedName): { namespace: string; name: string } {
 
 /** A claim held for a write that is under way. */
 export interface HeldClaim {
-  /** Version to wait for before the object shows; undefined when it was there already. */
+  /** Version of the claim that replicas must observe before the object is visible; undefined when the claim existed already. */
   resourceVersion: string | undefined;
   /**
-   * Gives it back, if it was taken for this write and nobody bears the name: the write may have come through although its answer was
-   * lost, or kubectl may have made an object of that very name meanwhile. Never throws: a claim left behind grows stale by itself.
+   * Releases a claim that this write acquired, unless the object has the name: the write may have succeeded although its answer was
+   * lost, or kubectl may have created the object meanwhile. Never throws: a claim that is left behind becomes stale.
    */
   release(): Promise<void>;
 }
 
 /**
- * Takes the claim on the name that `object` would bear. `taken` makes the error for the loser.
- * @throws what `taken` makes, KubeError
+ * Acquires the claim on the name of `object`. `taken` creates the error for a name that is taken.
+ * @throws the error from `taken`, KubeError
  */
 export async function acquireClaim(
   context: { client: KubeClient; cache: ClusterCache; signal: AbortSignal; now: () => Date },
@@ -132,7 +132,7 @@ interface ClaimContext {
   cache: ClusterCache;
 }
 
-/** What the claimant bears now, by a live read. */
+/** The claimant's current name, by a live read. */
 async function findClaimantName(context: ClaimContext, claim: Claim): Promise<ClaimedName | undefined> {
   const { kind, ...key } = claim.spec.claimant;
   const ref = claimedKinds.get(kind);
@@ -140,7 +140,7 @@ async function findClaimantName(context: ClaimContext, claim: Claim): Promise<Cl
   return object && ref && claimedName(context.cache, ref, object);
 }
 
-/** Takes over a stale claim, or takes one that has just vanished; whoever was quicker wins. */
+/** Takes over a stale claim (`current`) or creates the claim; throws the error from `taken` when another writer was first. */
 async function takeOverClaim(
   context: ClaimContext,
   wanted: Claim,
@@ -167,11 +167,11 @@ function toHeldClaim(context: ClaimContext, claim: Claim): HeldClaim {
   return { resourceVersion: claim.metadata.resourceVersion, release: () => release().catch(() => undefined) };
 }
 
-/** Ends a claim. False when it may be there still, which is harmless: without an object it grows stale. Never throws. */
+/** Deletes a claim. False when it may still exist, which is harmless: a claim without an object becomes stale. Never throws. */
 export async function releaseClaim(client: KubeClient, claim: Claim): Promise<boolean> {
   const { name, namespace = "", uid = "", resourceVersion } = claim.metadata;
   try {
-    // Exactly this version: somebody who has taken it over since keeps it.
+    // Exactly this version: whoever took it over meanwhile keeps it.
     await client.delete(
       Claim,
       { name, namespace },
@@ -183,7 +183,7 @@ export async function releaseClaim(client: KubeClient, claim: Claim): Promise<bo
   }
 }
 
-/** The claim by which an object holds the name that it bears. */
+/** The claim by which an object holds its name; undefined when it does not hold it. */
 export function findClaimOf(
   cache: ClusterCache,
   name: ClaimedName | undefined,

@@ -1,4 +1,4 @@
-// What the API does with the platform's own identity. Tenants' nouns are written with the caller's.
+// Permissions that the API needs for the platform's own identity. It writes tenants' resources as the caller.
 import { Secret, SubjectAccessReview, TokenReview } from "../../kube/api/builtin.ts";
 import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
@@ -7,9 +7,9 @@ import { CACHED_KINDS } from "../cache/cluster-cache.ts";
 
 export const API_PERMISSIONS: readonly Permission[] = [
   ...CACHED_KINDS.map((on): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS })),
-  // Names are claimed before what bears them is made, and given back when that fails.
+  // A name is claimed before its object is created, and released when that fails.
   { resource: Claim, verbs: ["create", "update", "delete"] },
-  // Variables and pull credentials, after the evaluator has allowed it to the caller.
+  // Environment variables and pull credentials, after the caller's permission was checked.
   { resource: Secret, verbs: ["get", "create", "patch"] },
   { resource: TokenReview, verbs: ["create"] },
   { resource: SubjectAccessReview, verbs: ["create"] },

@@ -1,4 +1,4 @@
-// What RBAC allows, answered from memory: an index fed by watches of the four RBAC kinds. Parked and silent watches throw; they never allow or deny.
+// Authorizes by RBAC from an in-memory index that watches of the four RBAC kinds feed. A parked or stale watch makes it throw, never allow or deny.
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { AllowedNames } from "../../kube/rbac/rbac-index.ts";
@@ -9,7 +9,7 @@ import { NotSynced } from "../../kube/cache/errors.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { InformerHandle } from "../../kube/cache/informers.ts";
 
-/** The question about one object, or about any (no name) of a kind. */
+/** An access to one object, or without `name` to all objects of a kind. */
 export interface AccessAttributes {
   verb: string;
   on: ResourceRef;
@@ -21,17 +21,17 @@ export interface AccessAttributes {
 export interface RbacAuthorizer {
   /** @throws NotSynced, NotPermitted */
   allows(user: RbacUser, asked: AccessAttributes): boolean;
-  /** Names that the user may use the verb on in one namespace ("" for cluster-scoped kinds). @throws NotSynced, NotPermitted */
+  /** The names on which the user has the verb in one namespace ("" for cluster-scoped kinds). @throws NotSynced, NotPermitted */
   allowedNames(user: RbacUser, asked: AccessAttributes): AllowedNames;
-  /** Namespaces in which a binding names the user or a group of theirs. */
+  /** Namespaces in which a binding names the user or one of their groups. */
   namespacesOf(user: RbacUser): string[];
-  /** Grows with every change of RBAC. */
+  /** Increases with every RBAC change. */
   version(): number;
 }
 
 /**
- * How far behind the cluster's RBAC an answer here may be at most, milliseconds: the published bound (docs/security.md). Changes arrive by watch, usually
- * in a few; a watch that has not been heard of for so long is not believed, and its readers get an error.
+ * The longest that an answer may lag behind the cluster's RBAC, milliseconds: the published bound (docs/security.md). Changes usually arrive by watch
+ * within a few; reads through a watch that has been silent for longer get an error.
  */
 export const RBAC_MAX_STALENESS_MS = 60_000;
 
@@ -41,7 +41,7 @@ export type RbacWatch = Pick<InformerHandle<KubeObject>, "store" | "freshAsOf">;
 /** The refs whose stores feed the index. */
 export const rbacKinds = { Role, ClusterRole, RoleBinding, ClusterRoleBinding } as const;
 
-/** Keeps an index up to date with the four watches for as long as they live. They must be ensured with `hearWithinMs` of the bound or less. */
+/** Indexes the four watches. They must be ensured with a `maxStalenessMs` of at most this bound. */
 export function createRbacAuthorizer(
   watches: Record<RbacKind, RbacWatch>,
   maxStalenessMs = RBAC_MAX_STALENESS_MS,
@@ -55,9 +55,9 @@ export function createRbacAuthorizer(
   const requireFresh = (namespace = ""): void => {
     const oldest = performance.now() - maxStalenessMs;
     for (const { store, freshAsOf } of all) {
-      // A store that cannot see throws the right error from any read.
+      // A store that is not synced throws the right error from any read.
       if (!store.synced) store.find({ name: "-" });
-      // What was granted there before we lost sight of it counts for nothing.
+      // Bindings cached before the namespace's watch lost sync must not grant anything.
       if (namespace && store.ref.namespaced && !store.syncStatusOf(namespace).synced)
         store.find({ namespace, name: "-" });
       if (freshAsOf() < oldest) throw new NotSynced(resourceId(store.ref));

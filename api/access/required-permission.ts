@@ -10,12 +10,12 @@ export interface RequiredPermission {
 }
 
 /**
- * Who may call. `anonymous`: anybody. `authenticated`: any caller, who sees what RBAC lets them see. Permissions: the caller needs each of them on the
- * object concerned; `get` of the session requires them, the API server does again, and the authorization test compares them with what happens.
+ * Who may call. `anonymous`: anybody. `authenticated`: any caller; RBAC filters the objects. Permissions: the caller needs each of them on the
+ * object concerned; the session's `get` checks them, the API server checks again, and the authorization test compares the declared with the actual.
  */
 export type EndpointPermission = "anonymous" | "authenticated" | RequiredPermission | readonly RequiredPermission[];
 
-/** Every permission that some endpoint declares, once. */
+/** The declared permissions without duplicates. */
 export function listRequiredPermissions(declared: readonly EndpointPermission[]): RequiredPermission[] {
   const permissions = declared.flatMap((permission) => (typeof permission === "string" ? [] : [permission].flat()));
   const keyOf = ({ verb, on, subresource = "" }: RequiredPermission): string =>

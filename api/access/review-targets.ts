@@ -1,4 +1,4 @@
-// The objects and namespaces that a request concerns, found in what it names, so that the caller's rights on them can be judged before the handler runs.
+// Finds the objects and namespaces that a request names, so that the caller's permissions on them can be reviewed before the handler runs.
 import { App } from "../../crds/app/app.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -8,7 +8,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { type ClusterCache, KINDS_WITH_GUID } from "../cache/cluster-cache.ts";
 
-/** Strings of a request that are looked up as GUIDs. */
+/** Bound on the strings of one request that are looked up as GUIDs. */
 const MAX_NAMES = 2000;
 
 export interface TargetObject {
@@ -18,13 +18,13 @@ export interface TargetObject {
 
 export interface ReviewTargets {
   namespaces: ReadonlySet<string>;
-  /** Named objects, with the app, space and org that they belong to. */
+  /** Named objects and the apps, spaces and orgs that they belong to. */
   objects: readonly TargetObject[];
-  /** Kinds of which every object is judged, with the objects. */
+  /** Kinds of which every object is reviewed, with the objects. */
   lists: readonly { ref: ResourceRef; objects: readonly KubeObject[] }[];
 }
 
-/** `values` is all that a request says: parameters, query and body. `listed` are the kinds it lists. */
+/** `values`: the request's parameters, query and body. `listed`: the kinds that it lists. */
 export function findReviewTargets(
   cache: ClusterCache,
   values: readonly unknown[],
@@ -69,7 +69,7 @@ function findByGUID(cache: ClusterCache, guid: string): TargetObject[] {
   );
 }
 
-/** The object, its app, its space, its org, and the orgs that it is shared with: answers name them, too. */
+/** The object, its app, its space, its org, and the orgs that it is shared with: replies name them too. */
 function withOwners(cache: ClusterCache, target: TargetObject): TargetObject[] {
   const { namespace } = target.object.metadata;
   const { appRef, sharedOrgs = [] } = (target.object as Partial<Domain & { spec: { appRef: { name: string } } }>)
@@ -86,7 +86,7 @@ function withOwners(cache: ClusterCache, target: TargetObject): TargetObject[] {
   ];
 }
 
-/** Where it stands, and the namespace that it is the noun of. */
+/** The object's namespace and, for a space or an org, the namespace that backs it. */
 function namespacesOf(object: KubeObject): string[] {
   const { status } = object as { status?: { namespace?: string } };
   return [object.metadata.namespace, status?.namespace].filter((one) => one !== undefined);

@@ -1,4 +1,4 @@
-// What one request's caller may do where SubjectAccessReviews decide: judged before the handler runs, and never guessed. ADR 10 says what that gives up.
+// The permissions of one request's caller where SubjectAccessReviews decide. Reviewed before the handler runs. ADR 10 lists the trade-offs.
 import { objectKey, type KubeObject } from "../../kube/api/object.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { App } from "../../crds/app/app.ts";
@@ -13,10 +13,10 @@ import type { CallerPermissions, PermissionsRequest } from "./caller-permissions
 import type { AccessAttributes, RbacAuthorizer } from "./rbac-authorizer.ts";
 import type { ReviewTargets, TargetObject } from "./review-targets.ts";
 
-/** Reviews that one request may ask for. */
+/** Bound on the reviews of one request. */
 const MAX_REVIEWS = 2000;
 
-/** Permissions that handlers ask for beyond those that endpoints declare. */
+/** Permissions that handlers check and no endpoint declares. */
 const UNDECLARED: readonly RequiredPermission[] = [
   { verb: "update", on: Org },
   { verb: "update", on: Domain },
@@ -27,7 +27,7 @@ const UNDECLARED: readonly RequiredPermission[] = [
 /** How permissions are reviewed. */
 export interface ReviewConfig {
   reviewer: AccessReviewer;
-  /** A *yes* of RBAC needs no review. */
+  /** An access that the cached RBAC allows needs no review. */
   trustsRbac: boolean;
   /** All permissions that endpoints declare. */
   requiredPermissions: readonly RequiredPermission[];
@@ -39,7 +39,7 @@ export class ReviewedPermissions implements CallerPermissions {
   readonly #config: ReviewConfig;
   readonly #request: PermissionsRequest;
   readonly #permissions: readonly RequiredPermission[];
-  /** Kept for this request, so that an answer that expires meanwhile still counts. */
+  /** Kept for the whole request, so that an answer that expires meanwhile still counts. */
   readonly #answers = new Map<string, boolean>();
   readonly #pending = new Set<string>();
 
@@ -62,7 +62,7 @@ export class ReviewedPermissions implements CallerPermissions {
   }
 
   async decide(asked: AccessAttributes): Promise<boolean> {
-    // Twice: RBAC may change while a review is under way, and then its answer is to another question.
+    // Twice: an RBAC change during a review changes the cache key, and the answer is then filed under the old one.
     for (let round = 0; round < 2; round++) {
       const known = this.#find(asked);
       if (known !== undefined) return known;
@@ -79,7 +79,7 @@ export class ReviewedPermissions implements CallerPermissions {
     return undefined;
   }
 
-  /** The widest question first: a *yes* for everything, then for a namespace, stands for all in it. */
+  /** Asks the widest question first: an access allowed cluster-wide or in a namespace needs no review for single objects. */
   async judge({ namespaces, objects, lists }: ReviewTargets): Promise<void> {
     const gets = lists.map(({ ref }) => ({ verb: "get", on: ref }) as const);
     await this.#judgeAll([...this.#permissions, ...gets]);
@@ -110,7 +110,7 @@ export class ReviewedPermissions implements CallerPermissions {
       .map((permission) => ({ ...permission, ...key }));
   }
 
-  /** The answer to the question itself or to a wider one; undefined when none is known. */
+  /** The known answer to this question or to a wider one; undefined when there is none. */
   #verdict(asked: AccessAttributes): boolean | undefined {
     const { name, namespace, ...everywhere } = asked;
     const exact = this.#find(asked);
@@ -120,13 +120,13 @@ export class ReviewedPermissions implements CallerPermissions {
     return undefined;
   }
 
-  /** A write may ask about what it has just made: no for now, and the answer is there when it asks again. */
+  /** A write may ask about an object that it has just created: false for now, true or false once the review has answered. */
   #reviewLater(asked: AccessAttributes): boolean {
     const key = keyOf(asked);
     if (this.#request.writes && !this.#pending.has(key)) {
       this.#pending.add(key);
       this.#fetch([asked])
-        .catch(() => undefined) // asked again by the next call
+        .catch(() => undefined) // the next call asks again
         .finally(() => this.#pending.delete(key));
     }
     return false;
@@ -144,7 +144,7 @@ export class ReviewedPermissions implements CallerPermissions {
     return known;
   }
 
-  /** @throws NotSynced, NotPermitted where RBAC's own yes would count and cannot be seen */
+  /** @throws NotSynced, NotPermitted with `trustsRbac` while the cached RBAC cannot be read */
   #toReviewAttributes(asked: AccessAttributes): ReviewAttributes {
     try {
       return { ...asked, rbacAllowed: this.#authorizer.allows(this.#request.caller, asked) };
@@ -154,7 +154,7 @@ export class ReviewedPermissions implements CallerPermissions {
     }
   }
 
-  /** @throws CFError 422 when that takes too many reviews */
+  /** @throws CFError 422 for too many reviews */
   async #judgeAll(asked: readonly AccessAttributes[]): Promise<void> {
     const unknown = [
       ...new Map(asked.filter((one) => this.#verdict(one) === undefined).map((one) => [keyOf(one), one])).values(),

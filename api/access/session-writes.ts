@@ -1,4 +1,4 @@
-// How a session writes: to Kubernetes as the caller, names claimed first, and answered only once it is seen here and at every replica.
+// A session's writes. They go to Kubernetes as the caller, claim names first, and return once this replica and all others have observed them.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Claim } from "../../crds/claim/claim.ts";
 import { API_FIELD_MANAGER, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -16,12 +16,12 @@ import { kindTitle } from "../cf/kind-title.ts";
 import type { WriteMark } from "../peers/read-barrier.ts";
 import type { SessionReader, SessionDeps, SessionWriter } from "./session.ts";
 
-/** How long a refusal that RBAC does not explain is tried again: the API server's own RBAC cache lags. Milliseconds. */
+/** How long a denial is retried that contradicts the cached RBAC: the API server's own RBAC cache lags. Milliseconds. */
 const rbacLagMs = 2000;
-/** How often a read-modify-write is tried when others write the same object. */
+/** Attempts of a read-modify-write while others write the same object. */
 const maxAttempts = 6;
 
-/** What writes need: `own` speaks as the caller. */
+/** Dependencies of writes. `callerClient` connects as the caller. */
 export type WriteContext = SessionReader &
   Pick<SessionDeps, "peers"> & {
     readonly platformClient: KubeClient;
@@ -29,13 +29,12 @@ export type WriteContext = SessionReader &
     permissions: CallerPermissions;
   };
 
-/** As `authorize`, with a review now if need be; what the answer may ask about the namespace is judged with it. */
+/** As `authorize`, with a review when there is no answer yet. Also reviews the permissions that the reply may check in the namespace. */
 async function authorizeWrite({ permissions }: WriteContext, asked: AccessAttributes): Promise<void> {
   if (!(await permissions.decide(asked))) throw notAuthorized();
   if (asked.namespace) await permissions.judgeNamespace?.(asked.namespace);
 }
 
-/** The writes of a session. */
 export function createSessionWriter(context: WriteContext): SessionWriter {
   return {
     create: (ref, draft, taken = nameTakenError) => create(context, ref, draft, taken),
@@ -108,7 +107,7 @@ async function patchWithRetry<T extends KubeObject>(
   object: T,
   body: (current: T) => Record<string, unknown> | undefined,
 ): Promise<T> {
-  // Nothing to do is no way around the right to do it.
+  // A patch that changes nothing needs the permission too.
   await authorizeWrite(context, { verb: "patch", on: ref, ...objectKey(object) });
   let current = object;
   for (let attempt = 1; ; attempt++) {
@@ -123,7 +122,7 @@ async function patchWithRetry<T extends KubeObject>(
     } catch (error) {
       if (!isConflict(error) || attempt === maxAttempts) throw error;
     }
-    // Visible a moment ago, so the platform may look for what is newer than the index.
+    // The caller could see it a moment ago, so the platform may read the version that the cache does not have yet.
     const newer = await context.platformClient.find(ref, objectKey(object), { signal: context.signal });
     if (newer?.metadata.uid !== object.metadata.uid) throw notFound(kindTitle(ref));
     current = newer as T;
@@ -169,9 +168,9 @@ async function remove(context: WriteContext, ref: ResourceRef, object: KubeObjec
     if (!isNotFound(error)) throw error;
   }
   await peers.publishWrites([{ resource: resourceId(ref), namespace, version: resourceVersion, gone: uid }]);
-  // Terminating objects keep their name; the controller that finishes them gives it back. Looked up in its own namespace, which is in sight whatever others are.
+  // A terminating object keeps its name; its finalizing controller releases the claim. A look-up by key needs only the object's namespace to be synced.
   if (!claim || cache.store(ref).find(objectKey(object))?.metadata.uid === uid) return;
-  // A controller may have been quicker; its deletion is waited for as ours.
+  // A controller may have released it first; replicas must observe that deletion as well.
   if (await releaseClaim(platformClient, claim)) await peers.publishWrites(toClaimDeletionMarks(claim));
 }
 
@@ -179,7 +178,7 @@ function nameTakenError(): CFError {
   return new CFError("UnprocessableEntity", "The name is taken.");
 }
 
-/** Refused by RBAC, which may lag; an admission policy means what it says. */
+/** Whether RBAC denied it, which may be lag. A denial by an admission policy is final. */
 function isRbacDenial(error: unknown): boolean {
   return isForbidden(error) && !isAdmissionDenial(error);
 }
@@ -191,7 +190,7 @@ function hasResourceVersion(patch: Patch): boolean {
   );
 }
 
-/** Tries again, with growing pauses and for two seconds, what fails for a reason that should pass by itself. */
+/** Retries with exponential backoff for `rbacLagMs` while `shouldRetry` accepts the error. */
 async function retryWhile<T>(
   attempt: () => Promise<T | Status>,
   shouldRetry: (error: unknown) => boolean,
@@ -218,7 +217,7 @@ function toClaimMarks(claim: HeldClaim | undefined): WriteMark[] {
     : [];
 }
 
-/** Whose a host is, claims say: once a deletion is answered, every replica knows that it is free. */
+/** Claims decide which space owns a host, so every replica must observe the deletion before it is answered. */
 function toClaimDeletionMarks({ metadata: { uid, resourceVersion } }: Claim): WriteMark[] {
   return uid && resourceVersion
     ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: resourceVersion, gone: uid }]

@@ -1,4 +1,4 @@
-// Suspension, asked before work that no admission policy sees: content going to the blob store, values going into Secrets, requests that have nothing left to write.
+// Checks suspension before work that no admission policy sees: uploads to the blob store, values in Secrets, requests that change nothing.
 import { LABELS, SUSPENDED } from "../../crds/labels.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
@@ -6,7 +6,7 @@ import { CFError } from "../http/errors.ts";
 import type { Session } from "./session.ts";
 import { isAdmin } from "./is-admin.ts";
 
-/** @throws CFError 403 unless the caller may change things in this namespace as far as suspension goes */
+/** @throws CFError 403 when the namespace is suspended and the caller may not write to it all the same */
 export function requireNotSuspended(session: Pick<Session, "cache" | "allows">, namespace: string | undefined): void {
   const suspended = session.cache.store(Namespace).find({ name: namespace ?? "" })?.metadata.labels?.[LABELS.suspended];
   if (suspended === undefined || isAdmin(session)) return;
