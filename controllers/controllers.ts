@@ -1,4 +1,4 @@
-// All controllers of CF's kinds. Leaderless: each is a pure translation, and claims decide the races.
+// All controllers of CF's kinds. They need no leader: each is a pure translation, and claims decide races.
 import type { Controller } from "../kube/controller/controller.ts";
 import { appController } from "./app/app.ts";
 import { buildController } from "./build/build.ts";
@@ -18,7 +18,7 @@ import type { HasContent } from "./shared/has-content.ts";
 import { stackController } from "./stack/stack.ts";
 
 export interface ControllersOptions {
-  /** The CF API as apps are told it (`cf_api` in VCAP_APPLICATION), without a trailing slash. */
+  /** Address of the CF API that apps read as `cf_api` in VCAP_APPLICATION, without a trailing slash. */
   apiURL: string;
   hasContent: HasContent;
 }

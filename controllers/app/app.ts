@@ -95,7 +95,7 @@ export const appController = defineController({
   },
 });
 
-/** An app without all of its processes is reconciled again when they appear, or when their grace ends. */
+/** Reconciles an app with missing processes again when they appear or their grace ends. */
 function planRequeue({ drafts, waitMs }: ReturnType<typeof planMissingProcesses>): ReconcileResult {
   if (drafts.length > 0) return { keepStatus: true };
   return waitMs > 0 ? { keepStatus: true, requeueAfterMs: waitMs } : {};

@@ -1,4 +1,4 @@
-// What an App leads to, case by case.
+// The planned processes, Revisions and status of an App.
 import { describe, expect, test } from "vitest";
 import { aDroplet, anApp, aProcess, aRevision, aRoute } from "../shared/fixtures.ts";
 import { planMissingProcesses, planOldRevisions, planAppStatus } from "./plan.ts";

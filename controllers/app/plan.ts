@@ -15,17 +15,17 @@ import { toOwnerReference } from "../shared/app-owned.ts";
 import { HISTORY_LIMITS } from "../shared/history-limits.ts";
 import { findCurrentRevision, type Snapshot } from "./snapshot.ts";
 
-/** How long after an App's creation its web process is left to whoever applies one together with it. Milliseconds. */
+/** Milliseconds after an App's creation before missing processes are created: a client may apply them together with the App. */
 export const PROCESS_CREATION_GRACE_MS = 2000;
 
-/** The process types that an app has by itself: web, and those of its droplet. */
+/** The process types of every app: web, and those of its droplet. */
 export function expectedProcessTypes(droplet: Droplet | undefined): string[] {
   return [...new Set(["web", ...Object.keys(droplet?.spec.processTypes ?? {})])];
 }
 
 /**
- * The processes to make: of the spec, appRef and type only, so that whoever applies one later owns every other field without a conflict.
- * Milliseconds to wait instead, while a Process may still be on its way together with a young App.
+ * Drafts of the missing processes. They set only appRef and type, so a client that applies a process later owns all other fields without a conflict.
+ * `waitMs` is the rest of the grace in milliseconds; 0 once it is over.
  */
 export function planMissingProcesses(
   app: App,
@@ -42,7 +42,7 @@ export function planMissingProcesses(
 }
 
 function planProcess(app: App, guid: string, type: string): Draft {
-  // The standing web process presents its app's GUID and carries none.
+  // The web process presents its app's GUID and has no GUID label.
   const own: Record<string, string> =
     type === "web" ? {} : { [LABELS.guid]: deriveGUID("process", app.metadata.uid ?? "", type) };
   return {
@@ -58,7 +58,7 @@ function planProcess(app: App, guid: string, type: string): Draft {
   };
 }
 
-/** The Revision that a snapshot answers with, as object. Its name follows from app and version, so that two replicas cannot both make one. */
+/** The Revision object of a snapshot. Its name derives from app and version, so two replicas cannot create two. */
 export function planRevision(app: App, guid: string, spec: Revision["spec"]): Draft {
   const unique = `${app.metadata.uid}/${spec.version}`;
   return {
@@ -75,12 +75,12 @@ export function planRevision(app: App, guid: string, spec: Revision["spec"]): Dr
 }
 
 export interface AppPlan {
-  /** The Revision to make, when there is one to make. */
+  /** The Revision to create, if any. */
   revision?: Draft;
   status: { name: string; revision: string | undefined; observedRestart?: string; url: string | undefined };
 }
 
-/** Status and Revision of an app whose snapshot, if one is due, is at hand. */
+/** Plans the status of an app, and the Revision of its snapshot if one was due. */
 export function planAppStatus(
   app: App,
   guid: string,
@@ -106,7 +106,7 @@ function findFirstURL(app: App, routes: readonly Route[]): string | undefined {
     .find((route) => route.status?.url)?.status?.url;
 }
 
-/** Revisions beyond the newest hundred, and the env Secrets that only they name. */
+/** Revisions beyond the newest hundred, and the env Secrets that no other Revision names. */
 export function planOldRevisions(
   app: App,
   revisions: readonly Revision[],

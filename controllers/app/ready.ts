@@ -12,13 +12,13 @@ export interface AppParts {
   builds: readonly Build[];
   /** The droplet that spec.droplet names, when it exists. */
   droplet: Droplet | undefined;
-  /** Name of the Revision in force. */
+  /** Name of the current Revision. */
   revision: string | undefined;
   /** Whether the app has to start or restart, for which it needs a droplet. */
   isStartDue: boolean;
 }
 
-/** A fault of an instance counts first, then a failed build, then what is missing for a start, then work under way. */
+/** In order of precedence: a failed instance, a failed build, a missing requirement of a start, work in progress. */
 export function planAppReady(app: App, parts: AppParts): ReadyDraft {
   const failedBuild = findFailedBuild(parts);
   if (app.spec.state === "Stopped") return failedBuild ?? toStoppedReady(parts.processes);
@@ -81,7 +81,7 @@ function findStartProblem(app: App, { builds, droplet, isStartDue }: AppParts): 
   };
 }
 
-/** Reasons of a process that is on its way. */
+/** Ready reasons of a process that is starting or stopping. */
 const PROGRESS: ReadonlySet<string> = new Set(["Starting", "Stopping", "NoRevision"]);
 
 function findProcessFailure({ processes, revision }: AppParts): ReadyDraft | undefined {
@@ -102,7 +102,7 @@ function nextStep(reason: string): string {
   return reason === "Crashed" || reason === "Down" ? "; cf logs --recent shows its output" : "";
 }
 
-/** Processes that do not run the Revision in force yet. */
+/** Processes that do not run the current Revision yet. */
 function findProgress({ processes, revision }: AppParts): ReadyDraft | undefined {
   const waiting = processes.filter(
     (process) => wantsInstances(process) && (!isUpToDate(process, revision) || readyOf(process)?.status !== "True"),
@@ -119,12 +119,12 @@ function toRunningReady(processes: readonly Process[]): ReadyDraft {
   return { status: "True", reason: "Running", message: countInstances(processes) };
 }
 
-/** Its status speaks of its spec and of this Revision. */
+/** Whether the status is about the current spec and this Revision. */
 function isUpToDate({ metadata, status }: Process, revision: string | undefined): boolean {
   return status?.observedGeneration === metadata.generation && status?.revision === revision;
 }
 
-/** Its status speaks of an earlier Revision. */
+/** Whether the status is about an earlier Revision. */
 function isOutdated({ status }: Process, revision: string | undefined): boolean {
   return status?.revision !== undefined && status.revision !== revision;
 }

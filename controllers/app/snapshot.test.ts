@@ -1,4 +1,4 @@
-// When a snapshot is due, what is in it, and how it is described.
+// When a snapshot is due, its content, and its description.
 import { describe, expect, test } from "vitest";
 import { aDroplet, anApp, aProcess, aRevision, aRunner } from "../shared/fixtures.ts";
 import { describeChange, isSnapshotDue, planSnapshot, type RevisionSpec, type SnapshotInput } from "./snapshot.ts";

@@ -1,4 +1,4 @@
-// Snapshots of an app: what its instances are made from, and when a new one is due. Pure.
+// Snapshots of an app: the input of its instances, and when a new one is due. Pure.
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { App } from "../../crds/app/app.ts";
@@ -11,17 +11,17 @@ import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts"
 import { chooseClass } from "../shared/choose-class.ts";
 
 export type RevisionSpec = Revision["spec"];
-/** What makes one revision differ from another; not its number, its text, or which restart it answers. */
+/** The fields that revisions are compared by: without version, description and restart. */
 type RevisionContent = Pick<RevisionSpec, "dropletRef" | "env" | "processes">;
 
-/** The Revision that the app runs, by its status. */
+/** The Revision that the app's status names. */
 export function findCurrentRevision(app: App, revisions: readonly Revision[]): Revision | undefined {
   return app.status?.revision === undefined
     ? undefined
     : revisions.find((revision) => revision.metadata.name === app.status?.revision);
 }
 
-/** Is a snapshot due? On a start without a current Revision, and on a restart without its own. */
+/** Whether a snapshot is due: at a start without a current Revision, and at a restart without its own. */
 export function isSnapshotDue(app: App, revisions: readonly Revision[]): boolean {
   if (app.spec.state === "Stopped") return false;
   return findCurrentRevision(app, revisions) === undefined || isRestartRequested(app);
@@ -40,14 +40,14 @@ export interface SnapshotInput {
   revisions: readonly Revision[];
 }
 
-/** The Revision that answers a due snapshot: an existing one (reused when nothing differs from it), or the spec of the next. */
+/** The result of a due snapshot: an existing Revision with the same content, or the spec of the next one. */
 export type Snapshot = { reuse: Revision } | { next: RevisionSpec };
 
 export function planSnapshot(input: SnapshotInput): Snapshot {
   const { app, revisions } = input;
   const content = toContent(input);
   const latest = revisions.toSorted((a, b) => b.spec.version - a.spec.version)[0];
-  // A restart of a running app is a new version even when nothing differs. A start is not; nor is what an interrupted run made already.
+  // A restart of a running app always gets a new version. A start reuses an equal one, and so does the retry of an interrupted reconcile.
   const isStart = app.status?.revision === undefined;
   if (latest && hasSameContent(latest.spec, content) && (isStart || latest.spec.restart === app.spec.restart))
     return { reuse: latest };
@@ -69,7 +69,7 @@ function toContent({ droplet, processes, env, classes }: SnapshotInput): Revisio
     processes: processes
       .map((process) => snapshotProcess(process, droplet, classes))
       .toSorted((a, b) => (a.type < b.type ? -1 : 1))
-      // A list-map; two objects of one type are a mistake that CEL on names prevents.
+      // The field is a list-map keyed by type. CEL on names prevents two processes of one type.
       .filter((process, at, all) => process.type !== all[at - 1]?.type),
   };
 }
@@ -101,12 +101,12 @@ function hasSameContent(latest: RevisionSpec, content: RevisionContent): boolean
   return isDeepStrictEqual(toPlainJSON({ dropletRef, env, processes }), toPlainJSON(content));
 }
 
-/** As it would come back from a server. */
+/** The value as a server would return it. */
 function toPlainJSON(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** The reasons as Cloud Foundry words them, sorted; ours for what it has no words for. */
+/** The reasons in Cloud Foundry's words, sorted; in our own where CF has none. */
 export function describeChange(before: RevisionContent | undefined, after: RevisionContent): string {
   if (!before) return "Initial revision.";
   const reasons = [

@@ -1,4 +1,4 @@
-// Takes a Build through its Staging to a Droplet, or to the error that ended it.
+// Runs a Build: creates its Staging, then its Droplet or the error of its failure.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Build } from "../../crds/build/build.ts";

@@ -1,4 +1,4 @@
-// From a Build to its Staging and its end.
+// From a Build to its Staging and its result.
 import { describe, expect, test } from "vitest";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import type { Staging } from "../../crds/staging/staging.ts";

@@ -26,7 +26,7 @@ export function effectiveLifecycle(build: Build, app: App, pkg: Package): Lifecy
   return pkg.spec.type === "docker" ? { ...given, type: "docker" } : given;
 }
 
-/** An error that ends a build; CF's code for it. */
+/** An error that ends a build. `code` is CF's. */
 export interface BuildError {
   code: string;
   message: string;
@@ -34,7 +34,7 @@ export interface BuildError {
 
 const FLAG_BY_LIFECYCLE: Partial<Record<Lifecycle["type"], FlagName>> = { docker: "diego_docker", cnb: "diego_cnb" };
 
-/** What ends a build before it starts. Policies hold the flags, too, but do not see the app and the package of a build that does not say what it is. */
+/** Finds an error that ends a build before it starts. Admission policies check the flags too, but cannot read the lifecycle of the app or package. */
 export function findBuildError(
   pkg: Package,
   lifecycle: Lifecycle,
@@ -52,7 +52,7 @@ export function findBuildError(
   return undefined;
 }
 
-/** The Build's end without a droplet. */
+/** The result of a failed Build. */
 export function planFailure(error: BuildError): ReconcileResult {
   return {
     status: { state: "Failed", error },
@@ -65,7 +65,7 @@ export function planFinished(build: Build): ReconcileResult {
   return build.status?.state === "Failed" && build.status.error ? planFailure(build.status.error) : {};
 }
 
-/** Buildpacks for a Staging: those named, in order; else all enabled ones that fit, by position, for detection. */
+/** Buildpacks for a Staging: the named ones in order, or else all enabled and suitable ones by position, for detection. */
 export function planBuildpacks(
   lifecycle: Lifecycle,
   known: readonly Buildpack[],
@@ -91,7 +91,7 @@ export function planBuildpacks(
   return { buildpacks: found.flatMap((buildpack) => buildpack ?? []), detect: false };
 }
 
-/** A name of ours, or an address that the builder understands by itself (a URL, an image, a folder). */
+/** Accepts the name of a Buildpack, or an address that the builder resolves (a URL, an image, a folder). */
 function findNamedBuildpack(
   name: string,
   known: readonly Buildpack[],
@@ -171,7 +171,7 @@ function toStagingPackage(pkg: Package): Record<string, unknown> {
   };
 }
 
-/** By Cloud Foundry's precedence while staging: the user's, CF_STACK, then the platform's. */
+/** The environment by Cloud Foundry's precedence while staging: the user's variables, CF_STACK, then the platform's. */
 function stagingEnv(input: StagingInput, app: { guid: string; name: string }, stack: string | undefined): EnvVar[] {
   const { memoryMB, diskMB } = input.build.spec;
   const application = vcapApplication({
@@ -199,7 +199,7 @@ function stagingEnv(input: StagingInput, app: { guid: string; name: string }, st
 
 type Artifact = NonNullable<NonNullable<Staging["status"]>["droplet"]>;
 
-/** The Droplet of a build: named as the build, owned by the app, so that it outlives the build's record. */
+/** The Droplet of a build. It has the build's name and is owned by the app, so it outlives the Build. */
 export function planDroplet(
   build: Build,
   app: App,
@@ -225,7 +225,7 @@ export function planDroplet(
   };
 }
 
-/** The droplet of an image: nothing is built, the image says how it starts. */
+/** The droplet of an image: nothing is built, and the image defines its start command. */
 export function toImageArtifact(pkg: Package): Partial<Artifact> & Pick<Artifact, "kind"> {
   const { image, imagePullSecretRef } = pkg.spec;
   return { kind: "docker", image, ...(imagePullSecretRef && { imagePullSecretRef }), processTypes: { web: "" } };

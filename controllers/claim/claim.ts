@@ -1,4 +1,4 @@
-// Deletes claims whose object is gone or has another name. Claims have no other effect.
+// Deletes a claim when its object does not exist or has another name. Claims have no other effect.
 import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { CLAIM_GRACE_MS } from "../../crds/claim/rules.ts";
@@ -22,17 +22,17 @@ function claimantKey(kind: string, at: ObjectKey): string {
   return `${kind} ${keyOf(at)}`;
 }
 
-/** How many claims are remembered as seen. Forgetting one only lets it lie for the rest of its grace. */
+/** Bound of the verified claims in memory. A forgotten claim is only deleted later, at the end of its grace. */
 const MAX_VERIFIED_CLAIMS = 100_000;
 
 export function claimController(): Controller {
-  // Claims whose object was there and bore the name: once it is gone, the grace (for the time before creation) has no more use.
+  // Claims whose object has existed with the name. They need no grace, which covers only the time before the object's creation.
   const verifiedClaims = new Set<string>();
 
   return defineController({
     name: "claim",
     for: Claim,
-    // A claim is one write; it gets no status.
+    // Claims have no status, so that each costs only one write.
     writesStatus: false,
     reads: TENANCY_KINDS,
     indexes: {

@@ -1,4 +1,4 @@
-// Finds the droplets in use, which are kept whatever their age. Pure.
+// Finds the droplets in use, which are kept at any age. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { guidOf } from "../../crds/guid.ts";

@@ -1,4 +1,4 @@
-// Which flags lead to a right, and what is in force.
+// Which flags grant a permission, and the effective values.
 import { expect, test } from "vitest";
 import type { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { findFlagValue, planFlagPermissions } from "./plan.ts";

@@ -1,4 +1,4 @@
-// Plans a FeatureFlag: most flags are read where they are enforced; user_org_creation is a permission, so it becomes a binding. Pure.
+// Plans a FeatureFlag: most flags are read where they are enforced, but user_org_creation is a permission and becomes a binding. Pure.
 import type { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { findFlagName, isFlagEnabled } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";

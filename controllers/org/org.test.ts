@@ -1,4 +1,4 @@
-// The end of an Org whose namespace may have become somebody else's without this process knowing.
+// Deletion of an Org whose namespace may have another owner that the cache does not show yet.
 import { describe, expect, test } from "vitest";
 import { Domain } from "../../crds/domain/domain.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -16,7 +16,7 @@ const namespaceOf = (owner: string, uid: string): NamespaceObject =>
   ({ metadata: { name: "acme", uid, labels: { [LABELS.ownerUid]: owner } } }) as unknown as NamespaceObject;
 const ours = namespaceOf("uid-acme", "n1");
 
-/** `live` is the namespace as the server has it, `org` the Org. */
+/** `live` is the namespace on the server, `org` the Org. */
 function contextOf(
   spaces: Space[],
   live: NamespaceObject | undefined,

@@ -1,4 +1,4 @@
-// Keeps an Org's namespace and the rights of those inside it; at its end, its spaces go first.
+// Maintains an Org's namespace and its members' permissions; on deletion its spaces are deleted first.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, orgName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -41,7 +41,7 @@ export const orgController = defineController({
         ? mapLabelsToOrg(read.find(Namespace, { name: binding.metadata.namespace ?? "" })?.metadata.labels)
         : [],
     ),
-    // A space that goes lets its org, when that is going too, proceed.
+    // The deletion of an org waits for the deletion of its spaces.
     watch(Space, (space) =>
       space.metadata.deletionTimestamp ? { [ORG_STATUS_NAMESPACE_INDEX]: space.metadata.namespace ?? "" } : [],
     ),
@@ -115,7 +115,7 @@ async function deleteSpaces(spaces: readonly Space[], { client }: ReconcileConte
     );
 }
 
-/** Removes the deleted Org from other orgs' shared Domains, since those were not shared with a later Org of its name. Skipped when that one already exists. */
+/** Removes the deleted Org from other orgs' shared Domains, so that a later Org of the same name does not inherit them. Skipped when such an Org already exists. */
 async function removeDomainShares({ metadata: { name, uid } }: Org, { read, client }: ReconcileContext): Promise<void> {
   const shared = read.list(Domain, { partial: true }).filter((domain) => domain.spec.sharedOrgs.includes(name));
   if (shared.length > 0 && (await client.find(Org, { name }))?.metadata.uid !== uid) return;

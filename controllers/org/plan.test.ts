@@ -1,4 +1,4 @@
-// Rights by name in an org.
+// Permissions by object name in an org.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import { aBinding, anOrg, presentPermissions } from "../shared/fixtures.ts";

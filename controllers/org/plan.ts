@@ -39,7 +39,7 @@ const DOMAIN_READERS: readonly CFRole[] = [
   "space_supporter",
 ];
 
-/** `name` is the one in force. */
+/** `name` is the effective name. */
 export function planOrgNamespace(org: Org, guid: string, name: string | undefined): NamespaceMetadata {
   return {
     labels: {
@@ -52,8 +52,8 @@ export function planOrgNamespace(org: Org, guid: string, name: string | undefine
 }
 
 /**
- * RBAC cannot grant one cluster-scoped object by RoleBinding, so everyone inside reads this Org by its name, and its managers
- * change it so. CF shows the org's private domains to all of them but its plain users and billing managers.
+ * A RoleBinding cannot grant access to a cluster-scoped object, so a ClusterRole lets all members read this Org by its name, and its managers
+ * update it. CF shows the org's private domains to all members except plain users and billing managers.
  */
 export function planOrgPermissions(org: Org, namespace: string, bindings: OrgBindings): Draft[] {
   const { name, uid = "" } = org.metadata;

@@ -37,7 +37,7 @@ async function hasPackageContent(
   { read }: ReconcileContext,
 ): Promise<boolean | undefined> {
   const digest = pkg.spec.content?.digest;
-  // Content is named by what it is: once there, the platform alone removes it, and never while this package lives.
+  // Content is stored by its digest. Only the platform removes it, and never while this package exists.
   if (digest === undefined || pkg.status?.state === "Ready") return digest === undefined ? undefined : true;
   return await hasContent(getTenancy(read, pkg.metadata.namespace ?? "").space.guid, digest);
 }

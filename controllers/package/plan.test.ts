@@ -1,4 +1,4 @@
-// Where a package stands, and which are in use.
+// The state of a package, and which packages are in use.
 import { expect, test } from "vitest";
 import { aBuild, aDroplet, anApp, aPackage } from "../shared/fixtures.ts";
 import { planPackage, planPackagesInUse } from "./plan.ts";

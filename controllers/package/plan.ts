@@ -5,7 +5,7 @@ import type { Droplet } from "../../crds/droplet/droplet.ts";
 import type { Package } from "../../crds/package/package.ts";
 import type { ReconcileResult } from "../../kube/controller/controller.ts";
 
-/** `hasContent` is about the digest that the package names; undefined when it names none. */
+/** `hasContent`: whether the content of the package's digest exists; undefined without a digest. */
 export function planPackage(
   pkg: Package,
   hasContent: boolean | undefined,

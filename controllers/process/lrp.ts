@@ -15,7 +15,7 @@ import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
 export interface LRPInput {
   process: Process;
-  /** As presented: the standing web process has its app's. */
+  /** The presented GUID: the web process has its app's. */
   processGUID: string;
   app: { guid: string; name: string; object: string };
   tenancy: Tenancy;
@@ -79,7 +79,7 @@ export function planLRP(input: LRPInput, instances: number): Draft {
   };
 }
 
-/** An LRP that exists, as it should go on: only what may change is taken from the process. Whatever made it, an update of the platform changes nothing. */
+/** Updates an existing LRP: only instances and restarts come from the process. An update of the platform therefore changes no running LRP. */
 export function planLRPUpdate(
   lrp: LRP,
   change: { instances: number; restartInstances?: Readonly<Record<string, string>> },
@@ -112,7 +112,7 @@ const OWNED_KEYS: ReadonlySet<string> = new Set([
   ANNOTATIONS.orgName,
 ]);
 
-/** The labels that this controller wrote: the runtime adds its own, and a person's stay a person's. */
+/** Only the keys that this controller writes, so that it does not own labels of runtimes and users. */
 function pickOwnedKeys(values: Readonly<Record<string, string>> | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(values ?? {}).filter(([key]) => OWNED_KEYS.has(key)));
 }
@@ -124,8 +124,8 @@ function toArtifact(droplet: Droplet): Record<string, unknown> {
 }
 
 /**
- * The environment by Cloud Foundry's precedence: container defaults, the user's, then the platform's, which a user cannot
- * override. What differs by instance or machine (PORT, CF_INSTANCE_*, HOME, ...) is the runner's to add.
+ * The environment by Cloud Foundry's precedence: container defaults, the user's variables, then the platform's, which a user cannot
+ * override. The runner adds the variables that differ by instance or machine (PORT, CF_INSTANCE_*, HOME, ...).
  */
 export function planProcessEnv(input: LRPInput, version: string): EnvVar[] {
   const { snapshot, tenancy, app, droplet } = input;

@@ -1,4 +1,4 @@
-// What an LRP holds, and which LRP a process has.
+// The content of an LRP, and which LRP a process has.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";

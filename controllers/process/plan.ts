@@ -20,19 +20,19 @@ export function planNoInstances(reason: "Stopped" | "NoInstances"): ReconcileRes
 }
 
 export interface LRPVersions {
-  /** Name of the LRP at the revision in force. */
+  /** Name of the LRP at the current Revision. */
   name: string;
-  /** Name of that Revision. */
+  /** Name of the current Revision. */
   revision: string;
-  /** LRPs of this process that exist, those being deleted included. */
+  /** Existing LRPs of this process, including those under deletion. */
   existing: readonly LRP[];
-  /** Makes the LRP at the revision in force, when it does not exist. */
+  /** Builds the draft of the LRP at the current Revision. */
   makeLRP: (instances: number) => Draft;
 }
 
 /**
- * The LRP at the revision in force. It is made when every LRP of an earlier start is gone: its runner removes an LRP that is being
- * deleted once its instances have ended, so two versions never run at the same time.
+ * Plans the LRP at the current Revision, once no LRP of an earlier start exists. A runner removes the finalizer of a
+ * deleted LRP only after its instances have ended, so two versions never run at the same time.
  */
 export function planLRPs(process: Process, { name, revision, existing, makeLRP }: LRPVersions): ReconcileResult {
   const desired = desiredInstances(process);

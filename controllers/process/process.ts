@@ -63,7 +63,7 @@ export function processController({ apiURL }: ProcessOptions): Controller {
   });
 }
 
-/** The standing web process carries no GUID of its own: it presents its app's. So no process has an app's GUID for its own. */
+/** The web process presents its app's GUID and has no label. Any other process must not have an app's GUID, so App shares the check. */
 function resolveProcessGUID(
   process: Process,
   appGUID: string,
@@ -95,7 +95,7 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
   });
 }
 
-/** No LRP is touched. While the app's controller has not looked at its start yet there is nothing new to say. */
+/** Leaves the LRPs alone. Until the app's status is about its current spec, the process's status does not change. */
 function planWithoutRevision(app: App): ReconcileResult {
   if (!isAppObserved(app)) return { keepStatus: true };
   const ready = app.status?.conditions?.find(({ type, status }) => type === "Ready" && status === "False");
@@ -112,7 +112,7 @@ function listOwnedLRPs(process: Process, read: Reader): LRP[] {
   });
 }
 
-/** @throws NotReady while something that the LRP is made from is missing */
+/** @throws NotReady while an input of the LRP is missing */
 function makeLRP(
   process: Process,
   app: App,

@@ -1,4 +1,4 @@
-// What a Route costs beside many others of its host, and whom others wake. Counted, not timed.
+// Cost of reconciling one of many Routes of a host, and which Routes other objects enqueue. Counted, not timed.
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
@@ -25,7 +25,7 @@ import { makeObject } from "../shared/fixtures.ts";
 const controllers = createControllers({ apiURL: "", hasContent: () => Promise.resolve(true) });
 const route = controllers.find(({ name }) => name === "route") ?? expect.fail("there is no route controller");
 
-/** What controllers see: the objects, filed as their indexes say. */
+/** A reader of objects, with the indexes of the controllers. */
 function startWorld() {
   const stores = new Map<string, WritableStore<KubeObject>>();
   const open = (ref: ResourceRef): WritableStore<KubeObject> => {
@@ -81,7 +81,7 @@ function addDomain(
   return domain;
 }
 
-/** A Route with its claim, the `at`-th; `domain` is the domain's own name. */
+/** Adds the Route number `at` with its claim; `domain` is the domain's spec.name. */
 function addRoute(
   { put }: World,
   org: string,
@@ -103,7 +103,7 @@ function addRoute(
   };
 }
 
-/** All that the controller's rules wake, of its own kind. */
+/** Every Route that the controller's watch rules enqueue for this object. */
 function woken({ read }: World, ref: ResourceRef, object: KubeObject): string[] {
   const rules = (route.watches ?? []).filter((rule) => resourceId(rule.ref) === resourceId(ref));
   const isKeys = (wish: MapResult): wish is readonly ObjectKey[] => Array.isArray(wish);
@@ -124,12 +124,12 @@ function startAcme(): World {
   return world;
 }
 
-/** Steps of looking once at a Route that has so many others beside it on its host. */
+/** Reads of one reconcile of a Route that shares its host with `count` others. */
 async function lookCost(count: number, kind: "shared" | "private"): Promise<number> {
   const world = startAcme();
   const at = kind === "shared" ? {} : { ref: "own", domain: "own.example" };
   addDomain(world, "acme", "own", { name: "own.example" });
-  // Of no concern to it.
+  // Unrelated domains.
   for (let more = 0; more < count; more++) addDomain(world, "other", `d${more}`, { name: `d${more}.example` });
   for (let more = 1; more < count; more++) addRoute(world, "acme", more, at);
   const { route: last } = addRoute(world, "acme", count, at);

@@ -23,15 +23,15 @@ import { findTenancy } from "../shared/tenancy.ts";
 
 /** Name of the index of Routes by the object name of their domain. */
 export const DOMAIN_INDEX = "controllers/domain";
-/** Name of the index of Routes by `wantedHost`. */
+/** Name of the index of Routes by `toHostIndexKey`. */
 export const HOST_INDEX = "controllers/host";
 
-/** The host and the object name of its domain: what that means in each place, an index function cannot see. */
+/** Host and object name of the domain. An index function cannot read the Domain that the name resolves to. */
 export function toHostIndexKey({ host, domainRef }: Pick<Route["spec"], "host" | "domainRef">): string {
   return `${foldHost(host)} ${domainRef.name}`;
 }
 
-/** As `wantedHost`, of the whole address, for `CLAIM_INDEX`. */
+/** Like `toHostIndexKey`, for the whole address. */
 export function toAddressIndexKey(route: Route): string {
   return `${routeName(route, "").claimed} ${route.spec.domainRef.name}`;
 }
@@ -46,7 +46,7 @@ export function mapClaimToRoutes(claim: Claim, read: Reader): MapResult {
       ),
     };
   const domain = claimant.kind === Domain.kind ? read.find(Domain, claimant) : undefined;
-  // One that is gone, or still to come, wakes them itself.
+  // A missing Domain enqueues its Routes itself when it appears, and did so when it was deleted.
   return domain ? mapDomainToRoutes(domain, read) : [];
 }
 
@@ -68,19 +68,19 @@ export function mapDomainToRoutes(domain: Domain, read: Reader): MapResult {
   return affected.map(toRouteKey);
 }
 
-/** The Routes of a hostname that a claim on it concerns whatever their paths, when it came, changed or went; none while the hostname stays with the space that has it. */
+/** A claim on a hostname enqueues the Routes of that hostname with any path; none while the owning space does not change. */
 export function mapHostClaimToRoutes(claim: Claim, read: Reader): ObjectKey[] {
   const routeHost = findClaimedHost(claim);
   if (!routeHost) return [];
   const [own, ...others] = listEquivalentHosts(routeHost);
   const equivalentClaims = others.flatMap((other) => listHostClaims(read, other));
-  // On a private domain spaces share a host, unless it is claimed as that of another domain, too.
+  // On a private domain spaces share a host, unless an equal hostname is claimed in another domain.
   const isHostExclusive = equivalentClaims.length > 0 || listDomainsByName(own, read).some(isSharedDomain);
   const candidates = (isHostExclusive ? [own, ...others] : others).flatMap((one) => listRoutesOfHost(one, read));
   if (candidates.length === 0) return [];
   const claims = [...listHostClaims(read, own), ...equivalentClaims];
   const holder = findOldestClaim(claims);
-  // It neither had the host nor has it now.
+  // The claim is newer than the holder's, so it never owned the host.
   if (holder && isOlderClaim(holder, claim)) return [];
   const { namespace } = claim.spec.claimant;
   const isDisputed = claims.some(({ spec }) => spec.claimant.namespace !== namespace);
@@ -98,7 +98,7 @@ function toRouteKey({ metadata: { namespace, name } }: Route): ObjectKey {
   return { ...(namespace && { namespace }), name };
 }
 
-/** One, unless another wants its name; none that is still to be listed, which wakes its Routes itself. */
+/** Usually one; several when Domains compete for the name. Leaves out Domains that are not listed yet; they enqueue their Routes later. */
 function listDomainsByName({ domain }: Pick<RouteHost, "domain">, read: Reader): Domain[] {
   return ifSynced(() => read.byIndex(Domain, DOMAIN_NAME_INDEX, domain)) ?? [];
 }

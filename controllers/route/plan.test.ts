@@ -1,4 +1,4 @@
-// What a RouteBinding holds, and what a missing app does to it.
+// The content of a RouteBinding, also with a missing app.
 import { describe, expect, test } from "vitest";
 import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, makeObject, tenancy } from "../shared/fixtures.ts";
 import type { Claim } from "../../crds/claim/claim.ts";

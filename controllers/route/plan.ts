@@ -1,4 +1,4 @@
-// Translates a Route to its RouteBinding: the full address, and the processes by GUID and port. Pure.
+// Translates a Route to its RouteBinding: the full address, and its processes by GUID and port. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
@@ -36,7 +36,7 @@ export interface RouteInput {
   /** Name of the router class. */
   class: string;
   targets: readonly Target[];
-  /** The binding as it is, for what its router says. */
+  /** The current binding, with the router's status. */
   binding: RouteBinding | undefined;
 }
 
@@ -50,8 +50,8 @@ export function planRejected(reason: string, message: string): ReconcileResult {
 }
 
 /**
- * No Domain is meant, so nothing is served: the address may be somebody else's by now. The URL stays as it was: it says which domain the Route is of, should
- * another Domain of this object name be shared with the org.
+ * The Route's domain does not exist, so nothing is served: its address may belong to another Route by now. status.url stays, to tell the old domain from
+ * another Domain of the same object name that is shared with the org later.
  */
 export function planDomainMissing({ spec, status }: Route, { org }: Tenancy): ReconcileResult {
   const message = `domain ${spec.domainRef.name} is neither of org ${org.name} nor shared`;
@@ -74,9 +74,9 @@ export function planDomainNameTaken({ metadata, spec }: Domain): ReconcileResult
 }
 
 /**
- * Why a Route is not in force, by what CF demands of hosts: on a shared domain every Route has one, it belongs to one space with all of its paths, and no
- * domain that is named like it changes that. `holder` is the claim that has the hostname; while there is none, whoever claims first has it. undefined:
- * nothing is against it.
+ * Rejects a Route that breaks CF's rules on hosts: on a shared domain every Route has a host, one space owns the host with all of its paths, and another
+ * domain that forms the same hostname does not change that. `holder` is the claim that owns the hostname; without one, the first claim will own it. Returns
+ * undefined when the Route conforms.
  */
 export function planHostConflict(route: Route, domain: Domain, holder: Claim | undefined): ReconcileResult | undefined {
   const { host, port } = route.spec;
@@ -168,7 +168,7 @@ function planBinding(input: RouteInput): Draft {
 
 type BoundDestination = RouteBinding["spec"]["destinations"][number];
 
-/** Existing apps only; destinations with the same port are merged. */
+/** Destinations with existing apps; those with the same port are merged. */
 export function planDestinations(targets: readonly Target[]): BoundDestination[] {
   const found = new Map<string, BoundDestination>();
   for (const target of targets) {

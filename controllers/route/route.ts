@@ -1,4 +1,4 @@
-// Keeps a Route's RouteBinding, and its claim on the address.
+// Maintains a Route's RouteBinding and its claim on the address.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Claim } from "../../crds/claim/claim.ts";
@@ -77,7 +77,7 @@ export const routeController = defineController({
     if (!domain) return { labels, ...planDomainMissing(route, tenancy) };
     const claimState = findDomainClaimState(read, domain);
     if (claimState === "taken") return { labels, ...planDomainNameTaken(domain) };
-    // A Domain that was just made: the claim on its name wakes us.
+    // The Domain is new: the claim on its name will enqueue this Route.
     if (claimState === "unclaimed") return { keepStatus: true };
     const name = routeName(route, domain.spec.name);
     const holder = route.spec.port === 0 ? findHostClaim(read, route.spec.host, domain) : undefined;

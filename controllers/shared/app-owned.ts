@@ -25,7 +25,7 @@ export function mapAppToOwned(app: App): Record<string, string> {
   return { [OWNING_APP_INDEX]: appKey(app.metadata.namespace, app.metadata.name) };
 }
 
-/** @throws NotReady("AppMissing"): a dangling reference heals when the name appears */
+/** @throws NotReady("AppMissing"): the object is reconciled again when an app of that name appears */
 export function getApp(read: Reader, object: AppOwned): App {
   const app = read.find(App, { namespace: object.metadata.namespace, name: object.spec.appRef.name });
   if (!app) throw new NotReady("AppMissing", `app ${object.spec.appRef.name} does not exist in this namespace`);
@@ -45,7 +45,7 @@ export function toAppOwnership(
   return { labels: { ...labels, [LABELS.app]: appGUID }, ownerReferences: [toOwnerReference(app)] };
 }
 
-/** Whether the app's status speaks of its current spec. */
+/** Whether the app's status is about its current spec. */
 export function isAppObserved({ metadata, status }: App): boolean {
   return status?.observedGeneration === metadata.generation;
 }

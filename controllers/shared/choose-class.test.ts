@@ -1,4 +1,4 @@
-// Which class is chosen, and what is refused.
+// Which class is chosen, and which references are refused.
 import { expect, test } from "vitest";
 import { chooseClass } from "./choose-class.ts";
 import { aRunner } from "./fixtures.ts";

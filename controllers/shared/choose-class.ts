@@ -1,4 +1,4 @@
-// Chooses the BackendClass for an object, or ends its reconcile with the reason why there is none.
+// Chooses the BackendClass for an object, or ends its reconcile with the reason.
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { findClass, isClassProblem, type ClassSelector } from "../../crds/backend-class/find-class.ts";
 import { NotReady, Stalled } from "../../kube/controller/controller.ts";

@@ -1,4 +1,4 @@
-// The name that a claimant bears at this moment. Decides whether its claim still stands.
+// The current name of a claimant, which decides whether its claim is still valid.
 import { App } from "../../crds/app/app.ts";
 import {
   appName,
@@ -19,12 +19,12 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { findEffectiveDomain } from "./domains.ts";
 import { findTenancy } from "./tenancy.ts";
 
-/** Where the claimant is read: the cache, or live (`client.find`). */
+/** Reads the claimant from the cache, or live (`client.find`). */
 export type FindObject = <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey) => Promise<T | undefined>;
 
 interface ClaimantLookup {
   find: FindObject;
-  /** For what surrounds it: namespaces and domains. */
+  /** Reads the claimant's namespaces and domains. */
   read: Reader;
 }
 
@@ -44,7 +44,7 @@ const CLAIMED_NAME_BY_KIND: Readonly<
   },
 };
 
-/** undefined when the claimant does not exist (or is no kind that claims). */
+/** Returns undefined when the claimant does not exist, or its kind claims no names. */
 export async function findClaimantName(claimant: Claimant, lookup: ClaimantLookup): Promise<ClaimedName | undefined> {
   return await CLAIMED_NAME_BY_KIND[claimant.kind]?.(claimant, lookup);
 }

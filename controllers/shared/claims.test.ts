@@ -1,4 +1,4 @@
-// Who holds a claim, on a client that only records.
+// Which object holds a claim, with a client that only records.
 import { describe, expect, test } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { appName, claimObjectName, newClaim } from "../../crds/claim/rules.ts";

@@ -1,4 +1,4 @@
-// The claim on an object's name: taken, held, or taken over from a claimant that is gone or renamed.
+// The claim on an object's name: created, held, or taken over from a claimant that was deleted or renamed.
 import { Claim } from "../../crds/claim/claim.ts";
 import {
   CLAIM_GRACE_MS,
@@ -20,8 +20,8 @@ import { hasGUIDLabel } from "./guid.ts";
 export const CLAIMED_NAME_INDEX = "controllers/claimed-name";
 
 /**
- * Holds the claim on a name for an object, or throws NotReady("NameTaken"). A claim that the API made for the object is taken
- * as it is; one of a claimant that is gone or renamed is taken over after a live read, by resourceVersion.
+ * Holds the claim on a name for an object, or throws NotReady("NameTaken"). A claim that the API made for the object is adopted
+ * unchanged; the claim of a deleted or renamed claimant is taken over after a live read, by resourceVersion.
  */
 export async function ensureClaim(
   kind: string,

@@ -1,4 +1,4 @@
-// No secret value leaves its Secret, and no Secret is read for somebody who may not.
+// No secret value leaves its Secret, and no Secret is read for a user who may not read it.
 import { describe, expect, test } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -72,7 +72,7 @@ test.each<[string, string, Record<string, string>, boolean]>([
 describe("names that objects have of their own accord", () => {
   const taking = (variable: string): App =>
     anApp({ env: [{ name: variable, valueFrom: { secretKeyRef: { name: "shop-env", key: variable } } }] });
-  /** The app's own Secret with this data, and what is made of it. */
+  /** A client with the app's own Secret; Secrets that are created go to `made`. */
   const clientOf = (data: object, made: SecretObject[]): KubeClient =>
     ({
       find: (_ref: unknown, { name }: { name: string }) =>

@@ -36,7 +36,7 @@ export interface EnvSnapshot {
   secret?: { name: string; data: Record<string, string> };
 }
 
-/** `secretValues`: base64 data by variable name, for those that name a Secret. Pure. */
+/** `secretValues`: base64 data by name, of the variables that refer to a Secret. Pure. */
 export function planEnv(
   app: string,
   env: readonly EnvVar[],

@@ -80,7 +80,7 @@ export const tenancy: Tenancy = {
   orgObjectName: "acme",
 };
 
-/** A binding of a user to a CF role, as it stands in a namespace. */
+/** A RoleBinding of a user to a CF role in a namespace. */
 export function aBinding(
   role: CFRole,
   user: string,

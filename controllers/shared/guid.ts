@@ -14,7 +14,7 @@ export function indexByGUID(object: KubeObject): readonly string[] {
   return [guidOf(object)];
 }
 
-/** The GUID an object keeps: its own, unless an older one has it too; then its uid. */
+/** An object keeps its GUID unless an older object has the same; then it gets its uid. */
 export function planGUID(object: KubeObject, sameGUID: readonly KubeObject[]): string {
   const older = sameGUID.some(
     (peer) => peer.metadata.uid !== object.metadata.uid && pickGUIDHolder(object, peer) === peer,

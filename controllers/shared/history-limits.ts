@@ -5,7 +5,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 
-/** What is kept per app. */
+/** Number of objects kept per app. */
 export const HISTORY_LIMITS = { packages: 5, droplets: 5, builds: 100, revisions: 100 } as const;
 
 /** The objects beyond the newest `keep`, oldest first, without those that are protected or already being deleted. */

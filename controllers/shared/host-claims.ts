@@ -10,7 +10,7 @@ import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { releaseClaim } from "./release-claim.ts";
 
-/** Name of the index of Claims by host, which the claim controller keeps. */
+/** Name of the index of Claims by host, which the claim controller defines. */
 export const CLAIM_HOST_INDEX = "controllers/claim-host";
 
 export function listHostClaims(read: Reader, routeHost: RouteHost): Claim[] {
@@ -26,7 +26,7 @@ export function findHostClaim(read: Reader, host: string, domain: Domain): Claim
     : undefined;
 }
 
-/** Two spaces may have claimed a host at the same time. The one that has it not gives its addresses there back, lest each keep something from the other. */
+/** Two spaces may claim addresses of a host at the same time. The space that does not own the host releases its claims, so the two do not block each other. */
 export async function releaseContestedClaim(
   route: Route,
   name: ClaimedName,
@@ -35,7 +35,7 @@ export async function releaseContestedClaim(
 ): Promise<void> {
   const own = context.read.find(Claim, { namespace: SYSTEM_NAMESPACE, name: claimObjectName(name) });
   if (!own || !isClaimant(own, Route.kind, route)) return;
-  // The cache may lag behind: what ends a claim is a live read.
+  // The cache may lag, so only a live read ends a claim.
   const live = await context.client.find(Claim, holder.metadata);
   if (live && live.metadata.uid === holder.metadata.uid && live.spec.since === holder.spec.since)
     await releaseClaim(own, context);

@@ -1,4 +1,4 @@
-// Labels of namespaces, and their end.
+// Labels of namespaces, and their deletion.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import { Org } from "../../crds/org/org.ts";
@@ -36,12 +36,12 @@ describe("the end of an owner that others do not see yet", () => {
     cached?: NamespaceObject[];
     live?: NamespaceObject[];
     owner?: KubeObject;
-    /** What the first requests for the owner fail with. */
+    /** Errors of the first requests for the owner. */
     failures?: KubeError[];
     signal?: AbortSignal;
   }
 
-  /** What is cached, and a server where the owner is as given. */
+  /** A context with these cached objects, and a server with the given owner. */
   function contextOf(state: State): { context: ReconcileContext; writes: string[] } {
     const writes: string[] = [];
     const failures = [...(state.failures ?? [])];
@@ -113,7 +113,7 @@ describe("the end of an owner that others do not see yet", () => {
     const unanswered = new KubeError({ reason: "Deadline" });
     const failing = new KubeError({ code: 500, reason: "InternalError" });
 
-    /** What it ends with, once everything that it waits for has passed. */
+    /** The result after all of its delays. */
     async function endOf(work: Promise<unknown>): Promise<unknown> {
       const settled = work.catch((error: unknown) => error);
       await vi.advanceTimersByTimeAsync(60_000);

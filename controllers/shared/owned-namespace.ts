@@ -1,4 +1,4 @@
-// Namespaces of orgs and spaces: their labels and their end. Their names are planned in crds/namespace-name.ts. A namespace is never a pruned child: it goes only by name, here.
+// Namespaces of orgs and spaces: their labels and deletion. crds/namespace-name.ts plans their names. A namespace is never pruned as a child: only this file deletes one, by name.
 import { LABELS } from "../../crds/labels.ts";
 import { planNamespaceName, withUidSuffix } from "../../crds/namespace-name.ts";
 import { backoffDelay } from "../../kube/client/backoff.ts";
@@ -15,7 +15,7 @@ export type NamespaceObject = ObjectOf<typeof Namespace>;
 /** Retry delay of writes that no later reconcile would repeat. */
 const OWNER_CHECK_BACKOFF = { minMs: 1000, maxMs: 30_000, jitter: 0 };
 
-/** Labels and annotations that a namespace of ours carries; undefined removes one. */
+/** Labels and annotations of an owned namespace; undefined removes one. */
 export interface NamespaceMetadata {
   labels: Readonly<Record<string, string | undefined>>;
   annotations: Readonly<Record<string, string | undefined>>;
@@ -31,7 +31,7 @@ const ownerSelector = ({ metadata }: KubeObject): { labels: Record<string, strin
   labels: { [LABELS.ownerUid]: metadata.uid ?? "" },
 });
 
-/** Does the cache show a namespace of this owner? */
+/** Whether the cache has a namespace of this owner. */
 export function hasNamespace(owner: KubeObject, { read }: Pick<ReconcileContext, "read">): boolean {
   return read.list(Namespace, ownerSelector(owner)).length > 0;
 }
@@ -158,7 +158,7 @@ function toMergePatch(values: Readonly<Record<string, string | undefined>>): Rec
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value ?? null]));
 }
 
-/** undefined when another object has the name. */
+/** Returns undefined when another object has the name. */
 async function createNamespace(
   name: string,
   meta: NamespaceMetadata,
@@ -208,7 +208,7 @@ export async function findOwnedNamespace(
     : undefined;
 }
 
-/** Ends every namespace of an owner that is being deleted; `end` asks findOwned first, and throws NotReady while one is not done. */
+/** Finalizes every namespace of an owner under deletion. `finalizeNamespace` must call findOwnedNamespace before it deletes, and throws NotReady until it is done. */
 export async function finalizeNamespaces(
   owner: KubeObject,
   finalizeNamespace: (namespace: NamespaceObject) => Promise<void>,

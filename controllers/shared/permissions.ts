@@ -30,14 +30,14 @@ const SHARED_PERMISSIONS: readonly Permission[] = [
   { resource: Namespace, verbs: ["create", "patch", "delete"] },
   // history-limits.ts, space/contents.ts, org/: objects beyond their limit, and the contents of a space or org under deletion.
   ...[...SPACE_CONTENT_KINDS, Space].map((on): Permission => ({ resource: on, verbs: ["delete"] })),
-  // Made once: the web process and revisions by app/, droplets by build/.
+  // Created once: the web process and revisions by app/, droplets by build/.
   ...[Process, Revision, Droplet].map((on): Permission => ({ resource: on, verbs: ["create", "patch"] })),
-  // What an org's and a space's managers may do by name; nobody can give a right that he does not hold.
+  // Managers may update their org or space by name. RBAC lets the platform grant only permissions that it holds.
   ...[Org, Space].map((on): Permission => ({ resource: on, verbs: ["update"] })),
   { resource: ClusterRole, verbs: ["bind"], names: BINDABLE_ROLES },
 ];
 
-/** All of it. */
+/** All permissions of the controllers. */
 export function listControllerPermissions(): Permission[] {
   const controllers = createControllers({ apiURL: "", hasContent: () => Promise.resolve(false) });
   return [...controllers.flatMap(permissionsOf), ...SHARED_PERMISSIONS];

@@ -1,4 +1,4 @@
-// Bindings of very many: each is small enough to be stored, and a newcomer changes one.
+// Bindings of very many subjects: each object is small enough to store, and a new subject changes only one.
 import { expect, test } from "vitest";
 import type { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";

@@ -8,7 +8,7 @@ import type { Draft } from "../../kube/client/client.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 
 const RBAC = RoleBinding.group;
-/** A subject's name may be some hundred bytes long; some thousand subjects stay below any limit. */
+/** A subject's name may have some hundred bytes, so this many stay below the API server's size limit. */
 const SUBJECTS_PER_BINDING = 1000;
 
 export type RoleBindingObject = ObjectOf<typeof RoleBinding>;
@@ -21,7 +21,7 @@ export function findBoundRole(binding: RoleBindingObject): CFRole | undefined {
   return findCFRole(binding.roleRef.name);
 }
 
-/** The distinct subjects of these bindings that hold one of the roles (any CF role when left out), in a fixed order. */
+/** The distinct subjects of these bindings that hold one of the roles (any CF role by default), in a fixed order. */
 export function listSubjects(bindings: readonly RoleBindingObject[], roles?: readonly CFRole[]): Subject[] {
   const found = new Map<string, Subject>();
   for (const binding of bindings) {
@@ -37,16 +37,16 @@ function toSubjectKey({ kind, namespace = "", name }: Subject): string {
   return `${kind}\u0000${namespace}\u0000${name}`;
 }
 
-/** A service account that names no namespace is one of its RoleBinding's; elsewhere it would be another, and in a ClusterRoleBinding it is refused. */
+/** A service account without a namespace belongs to its RoleBinding's namespace. Copies elsewhere need it spelled out; a ClusterRoleBinding requires it. */
 function withNamespace(subject: Subject, { metadata: { namespace } }: RoleBindingObject): Subject {
   return subject.kind === "ServiceAccount" && !subject.namespace && namespace ? { ...subject, namespace } : subject;
 }
 
 export interface RoleGrant {
-  /** Readable start of the name of its objects; `unique` makes it one. */
+  /** Readable prefix of the objects' names; `unique` makes them unique. */
   name: string;
   unique: string;
-  /** Where role and binding live; cluster-wide when left out. */
+  /** Namespace of role and binding; cluster-wide when absent. */
   namespace?: string;
   rules: readonly { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[];
   subjects: readonly Subject[];

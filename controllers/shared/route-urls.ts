@@ -6,7 +6,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import { findEffectiveDomain } from "./domains.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** Without a scheme, oldest first; those of one process where `processType` names it. */
+/** URLs without a scheme, oldest first; only those of the process `processType` if given. */
 export function listRouteURLs(
   read: Reader,
   app: { namespace?: string | undefined; name: string; processType?: string },

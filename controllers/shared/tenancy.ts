@@ -1,4 +1,4 @@
-// The space and org that a namespace belongs to, by its labels. The space controller keeps those.
+// The space and org that a namespace belongs to, by its labels, which the space controller maintains.
 import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
@@ -17,7 +17,7 @@ interface NamedGUID {
 export interface Tenancy {
   space: NamedGUID;
   org: NamedGUID;
-  /** The namespace of the org, where its spaces and private domains are. */
+  /** The namespace of the org, which contains its Spaces and private Domains. */
   orgNamespace: string;
   /** Object name of the org. */
   orgObjectName: string;
@@ -53,7 +53,7 @@ export function getTenancy(read: Reader, namespace: string): Tenancy {
   return tenancy;
 }
 
-/** The Org whose namespace this is. */
+/** The Org that owns this namespace. */
 export function findOrgOfNamespace(read: Reader, namespace: string): Org | undefined {
   const uid = read.find(Namespace, { name: namespace })?.metadata.labels?.[LABELS.ownerUid];
   return uid === undefined ? undefined : read.byUid(Org, uid);

@@ -1,4 +1,4 @@
-// Deletes the contents of a space's namespace: all our objects, with their finalizers, before the namespace itself.
+// Deletes the contents of a space's namespace: all objects of our kinds, with their finalizers, before the namespace itself.
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
@@ -14,7 +14,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 
-/** In the order in which they are asked to go: what leads to others first, so that nothing is made anew. */
+/** In order of deletion: kinds that create others come first, so that nothing is created again. */
 export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [
   Route,
   App,
@@ -28,22 +28,22 @@ export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [
   LRP,
 ];
 
-/** What there is of ours in a namespace, kind by kind. */
+/** Objects of our kinds in a namespace, by kind. */
 type SpaceContents = readonly { ref: ResourceRef; objects: readonly KubeObject[] }[];
 
-/** As this process has heard of it. */
+/** The contents according to the cache. */
 export function listCachedContents(namespace: string, { read }: ReconcileContext): SpaceContents {
   return SPACE_CONTENT_KINDS.map((ref) => ({ ref, objects: read.list(ref, { namespace }) }));
 }
 
-/** As the server has it, for the last look at a namespace that stays when its Space goes: a silent watch may have kept something from us. */
+/** The contents, read live: the last check before an adopted namespace is released, because a stalled watch may have missed objects. */
 export async function listLiveContents(namespace: string, { client }: ReconcileContext): Promise<SpaceContents> {
   return await Promise.all(
     SPACE_CONTENT_KINDS.map(async (ref) => ({ ref, objects: (await client.list(ref, { namespace })).items })),
   );
 }
 
-/** @throws NotReady unless there is none */
+/** Deletes the contents. @throws NotReady until the namespace has none */
 export async function deleteContents(
   namespace: string,
   contents: SpaceContents,
@@ -58,7 +58,7 @@ export async function deleteContents(
     );
   if (remaining.length === 0) return;
   const counts = remaining.map(({ ref, objects }) => `${objects.length} ${ref.plural}`).join(", ");
-  // The watches wake us as they go; the clock is for one that went before it was seen going.
+  // Each deletion enqueues the Space; the delay covers an object that was deleted before its watch event.
   throw new NotReady("ContentsRemain", `waiting until namespace ${namespace} is empty: ${counts}`, {
     requeueAfterMs: 1000,
   });

@@ -1,4 +1,4 @@
-// Rights by name in a space, and consent to adoption.
+// Permissions by object name in a space, and consent to adoption.
 import { describe, expect, test } from "vitest";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";

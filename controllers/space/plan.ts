@@ -12,7 +12,7 @@ import { Stalled } from "../../kube/controller/controller.ts";
 import { listSubjects, planRoleBindings, planRoleGrant, type RoleBindingObject } from "../shared/role-bindings.ts";
 import type { NamespaceMetadata, NamespaceObject } from "../shared/owned-namespace.ts";
 
-/** `name` is the one in force, as is that of an Org with a status. */
+/** `name` is the effective name of the Space. An Org's status holds its effective name. */
 export function planSpaceNamespace(
   space: Space,
   org: Org,
@@ -30,8 +30,8 @@ export function planSpaceNamespace(
 }
 
 /**
- * May this Space adopt the namespace that it names? Whoever may update the namespace consents by the label adoptable-by, whose
- * value is the org's uid, its object name, `<org>.<space>`, or `any`. What is ours already stays ours.
+ * Checks that this Space may adopt the namespace that it names. A user who may update the namespace consents by the label adoptable-by. Its
+ * value is the org's uid, its object name, `<org>.<space>`, or `any`. A namespace that the Space already owns needs no consent.
  * @throws Stalled when not
  */
 export function checkAdoptionConsent(space: Space, org: Org, namespace: NamespaceObject): void {
@@ -57,7 +57,7 @@ export interface SpaceBindings {
   space: readonly RoleBindingObject[];
 }
 
-/** Everyone inside reads the Space by its name, its managers change it so; the org's managers see into the space, its auditors see the routes. */
+/** Members read the Space by its name and its managers update it; the org's managers read the space's contents, and the org's auditors its routes. */
 export function planSpacePermissions(space: Space, namespace: string, bindings: SpaceBindings): Draft[] {
   const { name, uid = "", namespace: orgNamespace } = space.metadata;
   const spaces = { apiGroups: [GROUP], resources: ["spaces"], resourceNames: [name] };

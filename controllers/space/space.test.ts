@@ -1,4 +1,4 @@
-// The end of a Space whose namespace may have become somebody else's without this process knowing.
+// Deletion of a Space whose namespace may have another owner that the cache does not show yet.
 import { describe, expect, test } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -19,14 +19,14 @@ const OURS = namespaceOf("uid-dev");
 const adopting = aSpace({ namespace: "shared" });
 
 interface State {
-  /** What was in the namespace when this process last heard of it, and what the server shows. */
+  /** Contents of the namespace in the cache, and on the server. */
   seen?: KubeObject[];
   stored?: KubeObject[];
-  /** The namespace as the server shows it: at the first look, at the second, and so on as at the last. */
+  /** The namespace on the server at each live read; the last one repeats. */
   live: (NamespaceObject | undefined)[];
 }
 
-/** The cache shows the namespace as the Space's own, with a role in it. */
+/** In the cache the Space owns the namespace, which contains a role. */
 function contextOf({ seen = [], stored = [], live }: State): { context: ReconcileContext; writes: string[] } {
   const writes: string[] = [];
   const looks = [...live];

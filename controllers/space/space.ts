@@ -111,7 +111,7 @@ async function finalizeSpaceNamespace(
   await releaseNamespace(space, namespace, context);
 }
 
-/** What is in the namespace can say nothing for itself when the platform may not see it, so the Space does. */
+/** Objects that the platform may not read cannot report the missing permission themselves, so the Space does. */
 function findMissingPermissions(namespace: string, read: ReadContext["read"]): ReconcileResult["ready"] | undefined {
   const missing = SPACE_CONTENT_KINDS.flatMap((ref) => {
     try {
@@ -136,7 +136,7 @@ interface ReadContext {
   read: ReconcileContext["read"];
 }
 
-/** Both the Space that owns a namespace, or wants to, and all Spaces whose Org owns it. */
+/** The Space that owns or wants to adopt a namespace, and all Spaces of the Org that owns it. */
 function mapNamespaceToSpaces(
   namespace: { metadata: { name: string; labels?: Record<string, string> } },
   read: ReadContext["read"],
