@@ -1,4 +1,4 @@
-// The command line of `cupola`: its options, their defaults, and what is refused.
+// The command line of `cupola`: options, defaults and checks.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";

@@ -1,4 +1,4 @@
-// What `cupola` says to a wrong configuration: one sentence, no stack, and it joins no cluster that nobody named.
+// `cupola` reports a wrong configuration in one sentence without a stack, and joins only a cluster that its options name.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The entry of `cupola`: any set of operations, with a kubeconfig or, in a pod, its service account. What the image runs.
+// The entry of `cupola`: any set of operations, with a kubeconfig or, in a pod, its service account. The image runs it.
 import { pino } from "pino";
 import { omitUndefined } from "../kube/api/omit-undefined.ts";
 import { loadInCluster, loadKubeconfig } from "../kube/client/kubeconfig.ts";
@@ -13,7 +13,7 @@ import { toTokenIssuerSettings } from "./token-issuer-options.ts";
 const STDERR = 2;
 const DRAIN_MS = 20_000;
 
-/** Never what KUBECONFIG happens to name: a platform joins only the cluster that it was given. @throws Error */
+/** Ignores KUBECONFIG: a platform joins only a cluster that its options name. @throws Error */
 function loadAccess({ kubeconfig, context }: CupolaOptions, inPod: boolean): Promise<ClusterAccess> {
   if (kubeconfig) return loadKubeconfig({ path: kubeconfig, ...omitUndefined({ context }) });
   if (inPod) return loadInCluster();
@@ -40,7 +40,7 @@ async function start(options: CupolaOptions, inPod: boolean, shutdown: Shutdown)
   });
 }
 
-/** A mistake in the configuration is a sentence; anything else comes with its stack. */
+/** Describes a configuration error in one sentence, and any other error with its stack. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isOurs = ["Error", "KubeError"].includes(error.name);
@@ -59,7 +59,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 try {
   platform = await start(options, inPod, shutdown);
   if (shutdown.signal.aborted) await shutdown.trigger();
-  // One line on stdout for whoever started this: where it is.
+  // One line on stdout gives the parent process the URL.
   process.stdout.write(`${JSON.stringify({ ready: true, url: platform.url, operations: options.operation })}\n`);
 } catch (error) {
   if (shutdown.signal.aborted) process.exit(0);

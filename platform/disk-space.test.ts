@@ -1,4 +1,4 @@
-// What `/readyz` says of the disk.
+// How `/readyz` reports the disk.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,11 +1,11 @@
-// What `/readyz` says about the disk of the platform's data.
+// Checks the disk of the platform's data for `/readyz`.
 import { statfsSync } from "node:fs";
 import type { CheckResult } from "../kube/server/readiness.ts";
 
-/** Below this nothing of use can be stored. */
+/** Less free space counts as a full disk. */
 const MIN_FREE_BYTES = 1024 * 1024;
 
-/** Reads go on with a full disk, so the process stays ready and says what it cannot do. */
+/** Reads work on a full disk, so the process stays ready and reports itself degraded. */
 export function checkDiskSpace(dir: string): CheckResult {
   try {
     const { bavail, bsize } = statfsSync(dir);

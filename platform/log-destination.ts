@@ -5,7 +5,7 @@ import type { DestinationStream } from "pino";
 export interface LogDestination extends DestinationStream {
   /** Lines that could not be written since the last one that could. */
   readonly droppedLines: number;
-  /** Writes what is queued, now and once: for the end of the process. Never throws. */
+  /** Writes the queue once, synchronously, for the end of the process. Never throws. */
   flushSync(): void;
 }
 
@@ -56,7 +56,7 @@ class FileLogDestination implements LogDestination {
     try {
       writeSync(this.#fd, Buffer.concat(pending));
     } catch {
-      // The process ends, and there is nowhere left to report it.
+      // The process is ending and cannot report the error anywhere.
     }
   }
 
@@ -92,7 +92,7 @@ class FileLogDestination implements LogDestination {
       return;
     }
     this.#inFlight = undefined;
-    // What waits would fail as well; the next line tries again.
+    // The queued lines would fail as well; the next line tries again.
     if (error) this.#droppedLines += current.lines + this.#takeQueue().length;
     else this.#afterSuccess();
   }

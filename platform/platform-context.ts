@@ -1,4 +1,4 @@
-// What the parts of one process share.
+// State and clients that the parts of one process share.
 import type { Logger } from "pino";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -11,12 +11,12 @@ import type { PeerServer } from "./peers/peer-server.ts";
 import type { PlatformOptions } from "./platform-options.ts";
 import type { LocalTelemetry } from "./telemetry/telemetry-server.ts";
 
-/** Whether instances outlive this process. Set at the stop. */
+/** Whether instances outlive this process. Set at shutdown. */
 export interface ShutdownMode {
   instances: "keep" | "end";
 }
 
-/** Shared by all operations of the process. Whatever is started goes onto `disposables`, so that it stops in reverse order. */
+/** Shared by all operations of the process. Every started part adds itself to `disposables`, which stop in reverse order. */
 export interface PlatformContext {
   options: PlatformOptions;
   log: Logger;
@@ -31,13 +31,13 @@ export interface PlatformContext {
   apiURL: string;
 }
 
-/** The handlers behind the HTTP port, as soon as they exist. */
+/** The handlers behind the HTTP port; each is set once it exists. */
 export interface RequestHandlers {
   api?: Api;
   backends: readonly Backend[];
 }
 
-/** The same before this process has joined the other replicas. */
+/** The context before this process has joined the other replicas. */
 export type StartupContext = Omit<PlatformContext, "membership">;
 
 /** The servers that other processes of the platform call. */

@@ -1,4 +1,4 @@
-// What one process of the platform is given.
+// Options of one process of the platform.
 import type { Logger } from "pino";
 import type { AuthorizationMode } from "../api/access/access-reviewer.ts";
 import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
@@ -13,14 +13,14 @@ export interface PlatformOptions {
   /** The Kubernetes API, with the platform's own identity. */
   access: ClusterAccess;
   operations: readonly Operation[];
-  /** Folder for blobs and what backends keep. */
+  /** Folder for blobs and for the data of backends. */
   data: string;
-  /** How long a content that nothing refers to stays after its upload, in milliseconds; a day unless said. */
+  /** Milliseconds for which unreferenced content stays after its upload; default: a day. */
   unusedContentMs?: number;
   listen: { host: string; port: number; tls?: TLSKeyPair };
-  /** The CF API's address as clients see it; default: the one it listens at. All replicas must be given the same. */
+  /** The CF API's address as clients see it; default: the one it listens at. All replicas must have the same. */
   publicURL?: string;
-  /** Who decides about the rights of the CF API's callers; default `rbac`. */
+  /** How callers of the CF API are authorized; default `rbac`. */
   authorization?: AuthorizationMode;
   /** An issuer of tokens that kube-apiserver does not trust. */
   tokenIssuer?: TokenIssuerSettings;
@@ -29,16 +29,16 @@ export interface PlatformOptions {
   /** Where the operation `webhook` listens; default: any port of loopback. */
   webhook?: WebhookListenOptions;
   log: Logger;
-  /** Gives up a start that has not finished. */
+  /** Aborts an unfinished start. */
   signal?: AbortSignal;
-  /** Called for every request to the API server; for counting. */
+  /** Called for every request to the API server, for example to count them. */
   onRequest?: (record: RequestRecord) => void;
   /** Shorter times for tests that cannot wait for minutes. */
   watchTiming?: Partial<ReflectorTiming>;
   /** How long a killed replica still counts as alive; default 15. */
   leaseSeconds?: number;
-  /** The holder of this process's Leases. One that is the same after a restart takes them back at once: only for a process that is the only one of its name. */
+  /** Holder identity of this process's Leases. A process with the same identity after a restart reacquires them at once, so no two processes may share it. */
   leaderIdentity?: string;
-  /** Milliseconds at the stop: how long it serves on while `/readyz` says not ready (0), then how long requests may take to end (5000). */
+  /** Milliseconds at shutdown: how long it serves while `/readyz` is not ready (default 0), then how long open requests may take (default 5000). */
   shutdown?: { graceMs?: number; drainMs?: number };
 }

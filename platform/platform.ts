@@ -45,8 +45,8 @@ export interface RunningPlatform {
 const DEFAULT_DRAIN_MS = 5_000;
 
 /**
- * Starts, and waits until everything that existed at the start is in the caches. It waits for an unreachable cluster and for missing rights; `/readyz`
- * and the log name them. @throws Error when the port is taken or `signal` aborts; nothing is left behind then
+ * Starts, and waits until the caches contain everything that existed at the start. It waits for an unreachable cluster and for missing permissions; `/readyz`
+ * and the log name them. @throws Error when the port is taken or `signal` aborts; everything started is stopped then
  */
 export async function startPlatform(options: PlatformOptions): Promise<RunningPlatform> {
   const disposables = new AsyncDisposableStack();
@@ -117,7 +117,7 @@ function connect(
   return { client, informers };
 }
 
-/** Everything that this process was asked to do; what it serves goes to `handlers`. */
+/** Starts all operations of this process, and sets their request handlers in `handlers`. */
 async function startOperations(
   context: PlatformContext,
   peerServers: PeerServers | undefined,

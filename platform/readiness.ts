@@ -1,4 +1,4 @@
-// Why a process is not ready, in words for operators.
+// Explains to operators why a process is not ready.
 import type { CheckResult } from "../kube/server/readiness.ts";
 import type { UnsyncedWatch } from "../kube/cache/unsynced-watches.ts";
 import type { InformerStatus } from "../kube/cache/informer-options.ts";
@@ -18,7 +18,7 @@ export function formatWatchGaps(gaps: readonly (UnsyncedWatch | InformerStatus)[
   );
 }
 
-/** A watch that is still listing keeps the process unready. One that lacks a right or a kind only degrades it, so that one missing right does not stop everything else. */
+/** A watch that is still listing keeps the process unready. One that lacks a permission or a kind only degrades it, so that a single missing permission does not stop the platform. */
 export function presentWatchGaps(gaps: readonly UnsyncedWatch[]): CheckResult {
   if (gaps.length === 0) return true;
   const text = formatWatchGaps([

@@ -7,7 +7,7 @@ const RETRY_MS = 1_000;
 const POLL_MS = 20;
 const LOG_INTERVAL_MS = 10_000;
 
-/** Retries until it succeeds; meanwhile `readiness` shows the error under that name. @throws the abort reason of `signal` */
+/** Retries until `operation` succeeds; meanwhile `readiness` shows the error under that name. @throws the abort reason of `signal` */
 export async function retryUntilSuccess<T>(
   name: string,
   operation: () => Promise<T>,
@@ -30,7 +30,7 @@ export async function retryUntilSuccess<T>(
   }
 }
 
-/** Resolves when everything is ready. Logs now and then what is missing. @throws the abort reason of `signal` */
+/** Resolves when everything is ready. Regularly logs what is missing. @throws the abort reason of `signal` */
 export async function waitUntilReady(readiness: Readiness, signal: AbortSignal, log: Logger): Promise<void> {
   let loggedAt = performance.now();
   for (;;) {

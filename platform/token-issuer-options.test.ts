@@ -1,4 +1,4 @@
-// The options for a token issuer: what is filled in, and what is refused.
+// The options for a token issuer: defaults and refused values.
 import { expect, test } from "vitest";
 import { toTokenIssuerSettings } from "./token-issuer-options.ts";
 

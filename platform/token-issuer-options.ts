@@ -13,7 +13,7 @@ export interface TokenIssuerOptions {
   userPrefix?: string;
 }
 
-/** What a Cloud Foundry API is called in UAA. */
+/** Name of a Cloud Foundry API in UAA. */
 const DEFAULT_AUDIENCE = "cloud_controller";
 
 export function addTokenIssuerOptions(command: Command): Command {

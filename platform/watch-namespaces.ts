@@ -47,7 +47,7 @@ const NAMESPACE_KINDS = new Map<string, readonly NamespaceKind[]>([
   ...[Claim, Buildpack, Stack].map((ref): [string, readonly NamespaceKind[]] => [resourceId(ref), ["system"]]),
 ]);
 
-/** A label marks the namespaces of orgs and spaces, so the platform needs the right to watch Namespaces. */
+/** A label marks the namespaces of orgs and spaces, so the platform needs permission to watch Namespaces. */
 export const PLATFORM_NAMESPACES: NamespaceScope = {
   labelSelector: LABELS.namespaceKind,
   always: [SYSTEM_NAMESPACE],

@@ -1,6 +1,6 @@
-// The shapes of logs and instance stats: entries that are written into a ring, and the Log Cache JSON that is read from it.
+// Types of logs and instance stats: entries written to a ring, and the Log Cache JSON read from it.
 
-/** Where a line comes from, as `cf logs` shows it in brackets: staging, an app's process (`APP/PROC/WEB`), the router, the machine that runs it, the API. */
+/** Origin of a line, which `cf logs` shows in brackets: staging, a process (`APP/PROC/WEB`), the router, the machine of the instance, the API. */
 export type SourceType = "STG" | "RTR" | "CELL" | "API" | `APP/${string}`;
 
 /** A line for the ring. */
@@ -8,13 +8,13 @@ export interface LogEntry {
   /** GUID of the app that the line belongs to. */
   source: string;
   sourceType: SourceType;
-  /** One line without its line end; longer than 60 KiB is cut by the ring. */
+  /** One line without its line end; the ring cuts it to 60 KiB. */
   message: string;
   /** Default `OUT`. */
   stream?: "OUT" | "ERR";
   /** Instance index; default `"0"`. */
   instance?: string;
-  /** Further Log Cache tags, such as process_id. Share one object between calls: it is kept by reference. */
+  /** Further Log Cache tags, such as process_id. Share one object between calls, since it is stored by reference. */
   tags?: Record<string, string>;
   /** Nanoseconds since the epoch; now when absent. */
   time?: bigint;
@@ -90,14 +90,14 @@ export interface StatsQuery {
   lrp?: string;
 }
 
-/** Gives the current stats of the instances that a runner holds. */
+/** Returns the current stats of a runner's instances. */
 export type StatsProvider = (query: StatsQuery) => InstanceStats[] | Promise<InstanceStats[]>;
 
 /** The most envelopes one read returns. */
 export const maxReadLimit = 1000;
 
 /**
- * Milliseconds until a reader has surely seen a line. `cf` reads log lines that are 2 s old, every 250 ms, and stops when a build has ended; so the end of a failed
+ * Milliseconds until every reader has read a line. `cf` reads log lines that are 2 s old, every 250 ms, and stops when a build has ended; so the failure of a
  * build is reported this long after its last line.
  */
 export const readerLagMs = 2_500;

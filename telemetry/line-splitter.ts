@@ -1,7 +1,7 @@
-// Splits a stream of bytes into lines, wherever the chunks end. A line without an end is bounded: it comes out in pieces.
+// Splits a stream of bytes into lines, independent of chunk boundaries. Overlong lines are emitted in pieces.
 import { StringDecoder } from "node:string_decoder";
 
-/** Takes chunks and emits lines without their line ends; blank lines are kept, a carriage return before the line feed is not. */
+/** Takes chunks and emits lines without LF or CRLF, blank lines included. */
 export interface LineSplitter {
   write(chunk: Uint8Array): void;
   /** Emits the rest that has no line end. */

@@ -1,4 +1,4 @@
-// What the rings promise: order, windows, limits, and bounds that hold whatever is written.
+// Order, windows and limits of the rings, and their bounds under any input.
 import { describe, expect, it } from "vitest";
 import type { LogQuery } from "./envelope.ts";
 import { lineSplitter } from "./line-splitter.ts";

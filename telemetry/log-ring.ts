@@ -9,7 +9,7 @@ export interface RingLimits {
   sources: number;
 }
 
-/** Bounds of a laptop: 128 MiB for everything, however many apps there are. */
+/** Bounds for a laptop: 128 MiB in total for any number of apps. */
 export const defaultRingLimits: RingLimits = {
   linesPerSource: 10_000,
   bytesPerSource: 4 << 20,
@@ -17,10 +17,10 @@ export const defaultRingLimits: RingLimits = {
   sources: 20_000,
 };
 
-/** Bytes that a kept line costs besides its text. */
+/** Bytes that each line costs besides its text. */
 export const lineOverhead = 160;
 
-/** Longer lines are cut to this many characters, as Diego's 60 KiB. */
+/** Longer lines are cut to this many characters, like Diego's 60 KiB. */
 export const maxLineLength = 61_440;
 
 interface Line {
@@ -31,7 +31,7 @@ interface Line {
 
 interface Ring {
   lines: Line[];
-  /** Index of the first line still kept: dropping the oldest is O(1), the array is cut when half of it is dropped. */
+  /** Index of the oldest line. Dropping a line is O(1); the array is cut when half of it has been dropped. */
   head: number;
   bytes: number;
   expired: number;
@@ -40,7 +40,7 @@ interface Ring {
 
 /** Rings of all sources. Not shared between processes: a cache, lost with the process. */
 export interface LogRing {
-  /** Keeps the line and notifies the followers. Times within one source strictly increase, so that a reader can continue after the last one it saw. */
+  /** Stores the line and notifies the followers. Times within one source strictly increase, so that a reader can continue after the last one it saw. */
   log(entry: LogEntry): void;
   read(source: string, query: LogQuery): Envelope[];
   /** Calls `listener` for each new line until the returned function is called. */
@@ -140,7 +140,7 @@ function makeRoom(store: Store, limits: RingLimits): void {
     if (store.rings.size <= limits.sources) break;
     drop(store, source);
   }
-  // The longest ring pays, down to half, so that one talkative app cannot push out the others' lines.
+  // The largest ring is halved, so that one verbose app cannot evict the lines of others.
   while (store.total > limits.bytes) {
     const longest = [...store.rings.values()].reduce((a, b) => (b.bytes > a.bytes ? b : a));
     const target = longest.bytes / 2;

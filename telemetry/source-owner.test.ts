@@ -1,4 +1,4 @@
-// Who owns the logs of a source: the same answer everywhere, evenly, and few moves when replicas come and go.
+// Every replica computes the same owner, sources are spread evenly, and few move when replicas join or leave.
 import { expect, test } from "vitest";
 import { pickOwner } from "./source-owner.ts";
 

@@ -5,27 +5,27 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Agent, fetch } from "undici";
 import type { Envelope, InstanceStats, LogQuery, SourceMeta, StatsQuery } from "./envelope.ts";
 
-/** Where a class serves its telemetry (`BackendClass.status.endpoint`) and the token it wants. */
+/** Where a class serves its telemetry (`BackendClass.status.endpoint`) and the token it requires. */
 export interface TelemetryEndpoint {
   url: string;
   token: string;
-  /** The authority of its certificate, PEM, unless that is a public one. */
+  /** Certificate authority of the endpoint, PEM; absent for a public one. */
   authority?: string;
 }
 
 /**
- * Options of `telemetryClient`. `endpoints` is asked at each call, with the source whose logs are wanted or without one for stats, so that
- * classes and replicas may come and go; equal URLs count once.
+ * Options of `telemetryClient`. Each call gets its `endpoints` anew, with the source for logs or without one for stats, so that
+ * classes and replicas can change; equal URLs count once.
  */
 export interface TelemetryClientOptions {
   endpoints: (source?: string) => readonly TelemetryEndpoint[];
   /** Deadline of one read; default 5 s. */
   timeoutMs?: number;
-  /** Gets the error of an endpoint that did not answer while others did. */
+  /** Called with the error of an endpoint that failed while others answered. */
   onError?: (error: Error) => void;
 }
 
-/** Reads from all endpoints. Reads throw when no endpoint answers; when some answer, the result is theirs. */
+/** Reads from all endpoints. A read throws only when no endpoint answers. */
 export interface TelemetryClient {
   /** Envelopes of a source, ordered by time as the query asks. */
   readLogs(source: string, query?: LogQuery): Promise<Envelope[]>;
@@ -97,7 +97,7 @@ async function* followAll(
   const queue: Envelope[] = [];
   let notify = (): void => undefined;
   const push = (envelope: Envelope): void => {
-    // For a slow consumer the newest lines are kept.
+    // A slow consumer gets the newest lines.
     if (queue.length >= 10_000) queue.shift();
     queue.push(envelope);
     notify();
@@ -142,7 +142,7 @@ async function followOne(task: FollowOptions): Promise<void> {
         task.push(envelope);
       }
     } catch (_error) {
-      // The endpoint went away or the consumer left; the loop's condition decides which, and a restarted platform is back soon.
+      // The endpoint or the consumer has disconnected; the loop's condition distinguishes them. A restarted platform returns soon.
     }
     await delay(500, undefined, { signal: task.signal }).catch(() => undefined);
   }
@@ -169,7 +169,7 @@ async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: num
   return response.json();
 }
 
-/** Connections by authority: each start of a replica makes a new one. The oldest is closed when there are many. */
+/** Agents by certificate authority. Each start of a replica creates an authority, so the oldest agent is closed beyond the limit. */
 const agents = new Map<string, Agent>();
 const MAX_AGENTS = 100;
 

@@ -1,4 +1,4 @@
-// The endpoint and its client over real sockets: authorization, reads, merging, following, a class that is down.
+// The endpoint and its client over real sockets: authorization, reads, merging, following, an unreachable class.
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -15,7 +15,7 @@ import { createLogRing, type LogRing } from "./log-ring.ts";
 
 /** Shared by the builders, runners and routers of one process. */
 export interface Telemetry {
-  /** Keeps one line; never blocks, never throws on a full ring. */
+  /** Stores one line. Never blocks, and never throws on a full ring. */
   log(entry: LogEntry): void;
   /** Adds a source of instance stats; the returned function removes it. */
   registerStats(provider: StatsProvider): () => void;
@@ -24,7 +24,7 @@ export interface Telemetry {
   ring: LogRing;
 }
 
-/** Options of `createTelemetry`. `onError` gets the errors of stats providers. */
+/** Options of `createTelemetry`. `onError` is called with the errors of stats providers. */
 export interface TelemetryOptions {
   ring?: LogRing;
   onError?: (error: unknown) => void;
@@ -53,13 +53,13 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
   };
 }
 
-/** A follower that does not read is disconnected when so many bytes wait for it. */
+/** Unread bytes after which a follower is disconnected. */
 const maxFollowerBacklog = 4 << 20;
 
 /**
  * The request handler of the endpoint. Every path needs `Authorization: Bearer <token>`.
  * `GET /logs/{source}` (start_time, end_time, limit, descending, envelope_types) → `{ envelopes: { batch } }`;
- * `GET /logs/{source}/follow` (start_time) → one envelope a line, until the client leaves;
+ * `GET /logs/{source}/follow` (start_time) → one envelope a line, until the client disconnects;
  * `GET /meta` → `{ meta }`; `GET /stats` (app, process, lrp) → `{ instances }`.
  */
 export function telemetryHandler(telemetry: Telemetry, token: string): RequestListener {
@@ -84,7 +84,7 @@ function parseTarget(target: string): { url: URL; first?: string; source?: strin
     const [, first = "", source = "", last = ""] = url.pathname.split("/").map(decodeURIComponent);
     return { url, first, source, last };
   } catch (_error) {
-    // A path that is no URL or has a broken escape; a throw here would end the process.
+    // The path is not a URL or has an invalid escape. An exception here would end the process.
     return undefined;
   }
 }
@@ -95,7 +95,7 @@ export function toLogQuery(params: URLSearchParams): LogQuery {
   const end = toBigInt(params.get("end_time"));
   const limit = toBigInt(params.get("limit"));
   return {
-    // Log Cache takes negative start times (Go's zero time) for "from the beginning".
+    // In Log Cache a negative start time (Go's zero time) means "from the beginning".
     ...(start !== undefined && { start }),
     ...(end !== undefined && end > 0n && { end }),
     ...(limit !== undefined && limit > 0n && { limit: Number(limit) }),
@@ -113,7 +113,7 @@ function followSource(ring: LogRing, source: string, query: LogQuery, response: 
   response.flushHeaders();
   const send = (envelope: Envelope): void => {
     response.write(`${JSON.stringify(envelope)}\n`);
-    // Its client reconnects and continues after its last line, so no line that the ring still has is lost.
+    // The client reconnects and continues after its last line, so it loses no line that is still in the ring.
     if (response.writableLength > maxFollowerBacklog) response.destroy();
   };
   if (query.start !== undefined) for (const envelope of backlog(ring, source, query.start)) send(envelope);
@@ -121,7 +121,7 @@ function followSource(ring: LogRing, source: string, query: LogQuery, response: 
   response.on("close", stop);
 }
 
-/** Every kept line from `start` on. */
+/** Every stored line from `start` on. */
 function* backlog(ring: LogRing, source: string, start: bigint): Generator<Envelope> {
   let from = start;
   for (

@@ -11,7 +11,7 @@ import { isAlreadyExists, isNotFound } from "../client/errors.ts";
 
 export interface EventDraft {
   type: "Normal" | "Warning";
-  /** CamelCase; Events of one object and reason are one. */
+  /** CamelCase. Events with the same object and reason are merged. */
   reason: string;
   message: string;
 }
@@ -19,27 +19,27 @@ export interface EventDraft {
 export interface EventRecorder {
   /** Never waits and never throws: an Event that cannot be written is dropped. */
   record(object: KubeObject, component: string, event: EventDraft): void;
-  /** Resolves when no write is in flight. Counts that wait for their interval are left out. */
+  /** Resolves when no write is in flight. Does not wait for counts whose interval has not passed. */
   flush(): Promise<void>;
 }
 
 export interface EventRecorderOptions {
   client: KubeClient;
   log: Logger;
-  /** Nothing is written after it. */
+  /** Stops all writes. */
   signal: AbortSignal;
   now?: () => Date;
   /** Shortest time between writes of one Event, which then carries the count. Milliseconds, 10 s by default. */
   intervalMs?: number;
 }
 
-/** What is known of one Event. */
+/** State of one Event. */
 interface Series {
   key: ObjectKey;
   object: KubeObject;
   component: string;
   event: EventDraft;
-  /** Not written yet. */
+  /** Occurrences that are not written yet. */
   pending: number;
   first: Date;
   writtenAt: number;
@@ -91,7 +91,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   };
 }
 
-/** The same for all replicas, so that they count in one Event. Events of cluster-scoped objects live in `default`, as client-go's do. */
+/** Derives the same key in all replicas, so that they count in one Event. Events of cluster-scoped objects live in `default`, as client-go's do. */
 function eventKey({ metadata }: KubeObject, reason: string): Required<ObjectKey> {
   const digest = createHash("sha256")
     .update(`${metadata.uid ?? ""}/${reason}`)

@@ -1,16 +1,16 @@
-// Which Event a written Ready condition deserves: one when a failure begins or changes, one when it is over. Pure but for its memory.
+// Decides which Event follows a written Ready condition: one when a failure begins or changes, and one when it ends. Keeps state, does no I/O.
 import { LRUCache } from "lru-cache";
 import type { Condition } from "../api/object.ts";
 import type { ReadyDraft } from "./controller.ts";
 import type { EventDraft } from "./event-recorder.ts";
 
-/** Failing objects that are remembered. Beyond it, and after a restart of the program, the end of a failure has no Event. */
+/** Bound of the failing objects in memory. Beyond it, and after a restart of the process, the end of a failure emits no Event. */
 const MAX_FAILING = 10_000;
 
 export interface ReadyEvents {
-  /** Called at every reconcile; a replica that writes nothing learns of a failure, too. */
+  /** Call it at every reconcile, so that replicas without a write also record the failure. */
   observe(uid: string, ready: ReadyDraft): void;
-  /** Called once `ready` is written over `before`. */
+  /** Call it after `ready` has replaced `before`. */
   planEvent(uid: string, before: Condition | undefined, ready: ReadyDraft): EventDraft | undefined;
 }
 

@@ -4,7 +4,7 @@ const FULL_CODES: readonly unknown[] = ["ENOSPC", "EDQUOT"];
 const SQLITE_FULL = 13;
 const MAX_CAUSES = 10;
 
-/** Whether a write failed for want of space: by the error itself or by one of its causes. */
+/** Whether the error or one of its causes means that the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   for (let [each, left] = [error, MAX_CAUSES]; each instanceof Error && left > 0; each = each.cause, left--) {
     const { code, errcode } = each as { code?: unknown; errcode?: unknown };

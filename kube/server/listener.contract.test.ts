@@ -1,4 +1,4 @@
-// Limits of every listener, with real sockets: slow and silent peers go, streams stay, targets are normalized, upgrades are chosen.
+// Limits of every listener, with real sockets: slow and silent peers are disconnected, streams stay open, targets are normalized, upgrades are chosen.
 import { once } from "node:events";
 import { request as send, type IncomingMessage, type RequestListener } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
@@ -34,7 +34,7 @@ async function serve(handler: RequestListener, options: Partial<ListenerOptions>
   };
   return { server, port, dial };
 }
-/** Resolves when the server has ended the connection; with what it said. */
+/** Resolves with the received text when the server has closed the connection. */
 const untilClosed = (socket: Socket): Promise<string> => text(socket).catch(() => "");
 
 const echo: RequestListener = (request, response) => void request.pipe(response);

@@ -21,7 +21,7 @@ export type Listener = HttpServer | TlsServer;
 export interface ListenerLimits {
   /** From the first byte, or from the connection, to the end of the headers. Also bounds the TLS handshake. */
   headersMs: number;
-  /** Longest time without a byte of a request body or of a response being read. Idle watches, logs and WebSockets have nothing to send, so they stay open. */
+  /** Longest time without progress of a request body or a response. Idle watches, logs and WebSockets have nothing to send, so they stay open. */
   stallMs: number;
   /** A kept-alive connection without a request. Longer than the idle time of usual load balancers (60 s), so that they close first. */
   idleMs: number;

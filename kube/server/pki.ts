@@ -88,7 +88,7 @@ function usagesOf(usage: IssueOptions["usage"]): x509.ExtendedKeyUsage[] {
   return usage === "server" ? [serverAuth] : [clientAuth];
 }
 
-/** The subject of a client certificate. @throws on text that is no certificate */
+/** The subject of a client certificate. @throws when the text is not a certificate */
 export function subjectOf(certPem: string): { commonName: string; organizations: string[]; notAfter: Date } {
   const cert = new x509.X509Certificate(certPem);
   return {

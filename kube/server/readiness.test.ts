@@ -1,4 +1,4 @@
-// Ready once every object of the start is ingested: in any order, with deletions and failing objects.
+// Ready once every object that existed at the start is ingested: in any order, with deletions and failing objects.
 import { describe, expect, test } from "vitest";
 import { createReadiness } from "./readiness.ts";
 

@@ -42,7 +42,7 @@ export interface ReadinessTracker {
   cancel(key: string): void;
   /** The object could not be ingested this time. */
   fail(key: string, reason: string): void;
-  /** Every expected object has been named. */
+  /** Call it after the last `expect` of the start. */
   expectationsDone(): void;
   /** Drops expected objects that no longer exist, for deletions without an event. */
   prune(exists: (key: string) => boolean): void;

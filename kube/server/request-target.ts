@@ -3,14 +3,14 @@ import type { IncomingMessage } from "node:http";
 
 /**
  * Gives the request a target in origin form and one Host: in absolute form (`GET http://host/path`) the URI's authority replaces the Host header, as a proxy must.
- * Returns why the request is no valid one, or undefined.
+ * Returns the reason when the request is invalid, else undefined.
  */
 export function normalizeTarget(request: IncomingMessage): string | undefined {
   if (countHosts(request.rawHeaders) > 1) return "the request has more than one Host header";
   const target = request.url ?? "/";
   if (target.startsWith("/") || target === "*") return undefined;
   const match = /^https?:\/\/([^/?#]+)([^#]*)$/i.exec(target);
-  // userinfo in a target is a way to make a host look like another.
+  // Userinfo in a target can disguise one host as another.
   if (!match?.[1] || match[1].includes("@")) return "the request's target is neither a path nor a URL";
   request.url = !match[2] ? "/" : match[2].startsWith("/") ? match[2] : `/${match[2]}`;
   setHost(request, match[1]);

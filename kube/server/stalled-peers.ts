@@ -39,7 +39,7 @@ function isStalled(socket: Socket, connection: Connection | undefined): boolean 
   return socket.writableLength > 0 || owesBody(connection.request);
 }
 
-/** Whether the client must send more of a body. While our reader is slow, the socket is not read and the client owes nothing. */
+/** Whether the client must send more of a body. While our reader is slow, the socket is not read, so the client is not at fault. */
 function owesBody(request: IncomingMessage): boolean {
   return !request.complete && !request.destroyed && request.readableLength < request.readableHighWaterMark;
 }

@@ -1,7 +1,7 @@
 // Starts servers that listen until the process ends.
 import type { Server } from "node:net";
 
-/** Reports of refused connections are this rare, so that a flood of the port does not flood the log. */
+/** Minimum time between reports of refused connections, so that a flood of connections does not flood the log. */
 const reportMs = 60_000;
 
 /**

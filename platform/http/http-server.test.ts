@@ -1,4 +1,4 @@
-// The port that API and apps share: who answers which host, and that nothing is served in clear off loopback.
+// The port that API and apps share: which handler serves which host, and no plain HTTP off loopback.
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";

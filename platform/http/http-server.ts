@@ -15,7 +15,7 @@ export interface AppHandler {
   upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
-/** Certificate and key, PEM. */
+/** Certificate and key in PEM. */
 export interface TLSKeyPair {
   cert: string;
   key: string;
@@ -28,7 +28,7 @@ export interface HttpServerOptions {
   tls?: TLSKeyPair;
   api?: RequestListener;
   apps?: AppHandler;
-  /** Whether this process may serve, and why not. */
+  /** Whether this process may serve, with the failed checks. */
   health: () => ReadinessReport;
   /** Called with errors of connections that were not accepted, and of handlers that threw. */
   onError: (error: Error) => void;
@@ -36,13 +36,13 @@ export interface HttpServerOptions {
 
 export interface HttpServer {
   url: string;
-  /** Serves on, but each answer asks the client to close its connection. */
+  /** Keeps serving, but each response asks the client to close its connection. */
   startDraining(): void;
   /** Accepts no new connections and closes open ones: idle ones at once, those in use after their answer, or after `drainMs`. */
   close(drainMs?: number): Promise<void>;
 }
 
-/** Of the process's descriptors. A request for an app opens a second connection, so this counts twice. */
+/** Share of the process's file descriptors. It counts twice, since a request for an app opens a second connection. */
 const CONNECTION_SHARE = 0.25;
 const API_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -89,7 +89,7 @@ interface Tunnel {
 }
 
 function tunnel(options: HttpServerOptions, upgraded: Set<Duplex>, { request, socket, head }: Tunnel): void {
-  // The server no longer ends an upgraded connection nor handles its errors: a client that breaks off must not end the process.
+  // The server neither closes an upgraded connection nor handles its errors. Without a listener a broken connection would end the process.
   socket.on("error", () => socket.destroy());
   upgraded.add(socket);
   socket.once("close", () => upgraded.delete(socket));
@@ -119,7 +119,7 @@ function dispatch(options: HttpServerOptions, request: IncomingMessage, response
   response.writeHead(404).end();
 }
 
-/** The first line is the verdict; one more line for each reason. */
+/** The first line is the result; each reason follows on a line of its own. */
 function sendHealth(response: ServerResponse, { ready, pending, degraded }: ReadinessReport): void {
   const reasons = [...pending, ...degraded.map(({ name, reason }) => ({ name: `degraded: ${name}`, reason }))];
   sendText(

@@ -7,7 +7,7 @@ import { startHttpServer, type HttpServer } from "./http-server.ts";
 import type { RequestHandlers } from "../platform-context.ts";
 import type { PlatformOptions } from "../platform-options.ts";
 
-/** A replica that lacks writes of the others must not answer, so it is not ready; one that lacks a right is only degraded. */
+/** A replica that lacks writes of the others must not answer, so it is not ready; one that lacks a permission is only degraded. */
 export function presentHealth(readiness: Readiness, { api }: RequestHandlers): ReadinessReport {
   const report = readiness.check();
   if (!report.ready || !api || api.peers.isReady()) return report;
@@ -18,7 +18,7 @@ export function presentHealth(readiness: Readiness, { api }: RequestHandlers): R
   };
 }
 
-/** Opened before everything else, so that `/readyz` can name what the start waits for. */
+/** Starts before everything else, so that `/readyz` can name what the start waits for. */
 export function startPlatformServer(
   { listen, operations, log }: PlatformOptions,
   readiness: Readiness,

@@ -10,7 +10,7 @@ import { formatWatchGaps } from "../readiness.ts";
 import { listTelemetryAddresses } from "../telemetry/replica-logs.ts";
 import { createTelemetryClient } from "../telemetry/telemetry-client.ts";
 
-/** Until its caches are filled and the other replicas are connected, the API answers 503. */
+/** Starts the API, which answers 503 until its caches are filled and the other replicas are connected. */
 export function startApiOperation(context: PlatformContext, peerServers: PeerServers): Api {
   const { informers, readiness, disposables } = context;
   const api = createApiOf(context, peerServers);
@@ -64,7 +64,7 @@ function createApiOf(
 
 const SYNC_POLL_MS = 1_000;
 
-/** The caches are filled first: the writes of other replicas are compared with them. */
+/** Connects after the caches are filled, because writes of other replicas are compared with them. */
 async function connectPeersWhenSynced(api: Api, signal: AbortSignal): Promise<void> {
   let synced = false;
   while (!synced && !signal.aborted) synced = await api.waitUntilReady(SYNC_POLL_MS);

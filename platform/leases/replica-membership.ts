@@ -22,10 +22,10 @@ export const REPLICA_ANNOTATIONS = {
   logs: "cupola.dev/logs",
 } as const;
 
-/** Other replicas take over from a killed one after so many seconds; see `leaseTiming`. */
+/** Seconds after which other replicas take over from a killed one; see `leaseTiming`. */
 export const LEASE_SECONDS = 15;
 
-/** All times of Leases, by the one that counts: the longest that a dead replica is taken for a living one. */
+/** Derives all times of Leases from the longest time that a dead replica may count as alive, in seconds. */
 export function leaseTiming(seconds = LEASE_SECONDS): { leader: LeaderElectionTiming; member: MembershipTiming } {
   const leaseMs = seconds * 1000;
   const fenceMs = (leaseMs * 2) / 3;
@@ -75,7 +75,7 @@ export function joinReplicas({
   log,
 }: JoinReplicasOptions): Membership {
   const relistAndNotify = async (): Promise<void> => {
-    // The caches may lack writes that the others answered while this process was no member.
+    // The caches may lack writes that other replicas acknowledged while this process was not a member.
     await informers.relist();
     await onRejoined();
   };
@@ -93,7 +93,7 @@ export function joinReplicas({
   });
 }
 
-/** The living replicas; undefined while they cannot be seen. */
+/** The live replicas; undefined while the members cannot be read. */
 export function findLiveMembers(membership: Membership): Member[] | undefined {
   try {
     return membership.members();

@@ -1,4 +1,4 @@
-// What a replica says of itself: parked watches as a whole and by namespace, in an order that does not change by itself.
+// The status of a Replica: parked watches, cluster-wide and by namespace, in a stable order.
 import pino from "pino";
 import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -97,7 +97,7 @@ test("writes nothing while nothing changes, and goes on after somebody else has 
   });
   await vi.waitFor(() => expect(look.mock.calls.length).toBeGreaterThan(5));
   expect(patch).toHaveBeenCalledTimes(1);
-  // Somebody annotates it; then it has something else to say, of which the conditions are a part.
+  // Another client annotates the object; then its status and conditions change.
   version++;
   leads = [];
   health.ready = false;
@@ -111,7 +111,7 @@ const view = (more: Partial<ReplicaState> = {}): ReplicaState => ({ health: serv
 const degraded = (name: string, reason: string): ReplicaState =>
   view({ health: { ...serving, degraded: [{ name, reason }] } });
 
-/** Looks twice a second for some minutes; the seconds at which something is written. */
+/** Checks twice a second and returns the seconds at which the status is written. */
 function writtenAt(seenAt: (seconds: number) => ReplicaState, seconds: number): number[] {
   const written: number[] = [];
   let telling: ReportState = { reported: { present: presentReplica(view()), at: 0 } };

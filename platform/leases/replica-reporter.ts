@@ -1,4 +1,4 @@
-// Keeps this process's Replica object: its operations, what it leads, and its parked watches. Written only after a change that lasts.
+// Maintains this process's Replica object: its operations, its leaderships, and its parked watches. Written only after a change that lasts.
 import { isDeepStrictEqual } from "node:util";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -13,7 +13,7 @@ import type { InformerStatus } from "../../kube/cache/informer-options.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Replica } from "../../crds/replica/replica.ts";
 
-/** What there is to tell. */
+/** The reported state. */
 export interface ReplicaState {
   health: ReadinessReport;
   leads: readonly string[];
@@ -32,9 +32,9 @@ export interface ReplicaReporterOptions {
 }
 
 export interface ReportTiming {
-  /** Between looks. */
+  /** Interval between checks. */
   pollMs: number;
-  /** After a write that failed. */
+  /** Delay after a failed write. */
   retryMs: number;
   /** A change is written after it has lasted so long; short-lived changes are not written. */
   stableMs: number;
@@ -70,7 +70,7 @@ export interface PresentedReplica {
 
 /** Watches seldom change, and there may be one for each namespace. */
 const presentParked = memoizeLast((watches: readonly InformerStatus[]): NonNullable<Status["parked"]> => {
-  // A kind that is watched namespace by namespace is parked in each of them for itself.
+  // A kind that is watched by namespace is parked in each namespace separately.
   const watchStates = watches.flatMap(({ resource, notWatching = [], ...whole }) =>
     [whole, ...notWatching].map((one) => ({ resource, ...one })),
   );
@@ -98,10 +98,10 @@ export function presentReplica({ health, leads, watches }: ReplicaState): Presen
   };
 }
 
-/** The last written status, and since when the current one differs. Times are monotonic milliseconds. */
+/** The last written status, and how long the current one has differed. Times are monotonic milliseconds. */
 export interface ReportState {
   reported: { present: PresentedReplica; at: number };
-  /** Since when it is as it is now, and since when it differs from what was written. */
+  /** `since`: start of the current state; `first`: when it began to differ from the written one. */
   pendingChange?: { outline: unknown; since: number; first: number };
 }
 
@@ -123,7 +123,7 @@ export function planReport(
   };
 }
 
-/** Without the words. */
+/** The status without its messages. */
 function withoutMessages({ status: { leads, parked, degraded }, ready, missing }: PresentedReplica): unknown {
   return { leads, parked, ready, missing, degraded: degraded?.map(({ name }) => name) };
 }

@@ -1,4 +1,4 @@
-// What one replica of many does: backends that act on a machine, controllers with side effects, and clean-up. One Lease for each operation.
+// Work of the elected leader: backends that act on a machine, controllers with side effects, and clean-up. One Lease for each operation.
 import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Controller } from "../../kube/controller/controller.ts";
@@ -13,12 +13,12 @@ import { CONTROLLER_SETTINGS } from "../operations/controller-settings.ts";
 /** The elected part of one operation. */
 export interface Singleton {
   operation: Operation;
-  /** Known before this process may take over. */
+  /** Kinds whose caches must be filled before this process may take over. */
   requiredKinds: readonly ResourceRef[];
   startTerm: (term: Term, client: KubeClient) => LeaderWork;
 }
 
-/** A post for controllers with side effects, and for work beside them; undefined where there is none. */
+/** A singleton for controllers with side effects and periodic tasks; undefined without any. */
 export function toSingleton(
   operation: Operation,
   controllers: readonly Controller[],
@@ -41,13 +41,13 @@ export function toSingleton(
   };
 }
 
-/** Work by the clock, done by the leader. `start` returns at once; the work ends with the signal. */
+/** A periodic task of the leader. `start` returns at once; the task ends with the signal. */
 export interface PeriodicTask {
   reads: readonly ResourceRef[];
   start: (signal: AbortSignal) => void;
 }
 
-/** Kinds that a controller watches whole. */
+/** Kinds that a controller watches without a namespace or label filter. */
 function listWatchedKinds({ for: own, reads = [], watches = [] }: Controller): ResourceRef[] {
   return [own, ...reads, ...watches.filter((rule) => !rule.namespace && !rule.labelSelector).map((rule) => rule.ref)];
 }
@@ -61,7 +61,7 @@ export interface SingletonOptions {
   log: Logger;
 }
 
-/** Stands for election to each post. */
+/** Runs a leader election for each singleton. */
 export function runSingletons(singletons: readonly Singleton[], options: SingletonOptions): LeaderWorkRun[] {
   return singletons.map(({ operation, requiredKinds, startTerm }) =>
     runLeaderWork({

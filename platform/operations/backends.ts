@@ -21,12 +21,12 @@ import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { AppHandler } from "../http/http-server.ts";
 import type { Operation } from "./operations.ts";
 
-/** What a process gives its backends. */
+/** Dependencies of the backends of one process. */
 export interface BackendDeps {
   client: KubeClient;
   informers: Informers;
   telemetry: Telemetry;
-  /** Where logs and stats of this process are read; published on the class. */
+  /** Endpoint of this process's logs and stats; published on the class. */
   endpoint: { url: string; secretRef: { name: string } };
   blobs: BlobStore;
   /** Folder of this process's backends. */
@@ -39,18 +39,18 @@ export interface BackendDeps {
 /** One backend of this process. */
 export interface Backend {
   controllers: readonly Controller[];
-  /** Before the controllers run. */
+  /** Called before the controllers run. */
   start(): Promise<void> | void;
-  /** After the controllers have stopped. `end`: no process of an app outlives this one. */
+  /** Called after the controllers have stopped. `end` also stops all processes of apps. */
   stop(instances: "keep" | "end"): Promise<void>;
   apps?: AppHandler;
-  /** Whether it can serve. Without it: always. */
+  /** Whether it can serve; always, if absent. */
   ready?(): boolean;
 }
 
 interface BackendFactory {
   create: (deps: BackendDeps) => Backend;
-  /** It acts on this machine, so one elected process runs it. The caches of these kinds must be filled before it takes over. */
+  /** Set for a backend that acts on one machine, so that only the leader runs it. The caches of these kinds must be filled before it takes over. */
   singletonKinds?: readonly ResourceRef[];
   /** Kinds that it watches besides those of its controllers. */
   watchedKinds?: readonly ResourceRef[];

@@ -23,7 +23,7 @@ afterEach(() => rm(home, { recursive: true, force: true }));
 const put = (text: string): Promise<Blob> =>
   blobs.put("space-1", "package", Readable.from([Buffer.from(text)]), { maxBytes: 1000 });
 
-/** Reads these objects by kind; kinds that are named in `hidden` cannot be seen. */
+/** Reads these objects by kind; kinds in `hidden` are not readable. */
 function reader(objects: Record<string, unknown[]>, hidden: readonly string[] = []): Reader {
   const list = (ref: ResourceRef): unknown[] => {
     if (hidden.includes(ref.kind)) throw new NotPermitted(resourceId(ref), "Forbidden");

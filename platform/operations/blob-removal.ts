@@ -1,4 +1,4 @@
-// Removes contents that nothing refers to any more, once their grace is over.
+// Removes unreferenced content once its grace is over.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { planBlobRemoval, removalGraceMs } from "../../blobs/plan-blob-removal.ts";
@@ -18,11 +18,11 @@ export interface BlobRemovalOptions {
   blobs: BlobStore;
   read: Reader;
   log: Logger;
-  /** How long a content stays after it was last put, even unreferenced; a day unless said. */
+  /** Milliseconds for which unreferenced content stays after its last upload; default: a day. */
   graceMs: number | undefined;
 }
 
-/** Looks each hour, or twice in a shorter grace; on the leader only. */
+/** Runs each hour, or twice per grace if that is shorter; on the leader only. */
 export function createBlobRemovalTask({
   blobs,
   read,
@@ -42,7 +42,7 @@ export function createBlobRemovalTask({
   return { reads: BLOB_REFERRERS, start: (signal) => void loop(signal) };
 }
 
-/** One look. @throws NotSynced, NotPermitted while any kind that may refer to content cannot be read: nothing is removed then */
+/** Removes unused content once. @throws NotSynced, NotPermitted and removes nothing while a kind that may refer to content is not readable */
 export async function removeUnusedBlobs({
   blobs,
   read,

@@ -1,4 +1,4 @@
-// Which names the webhook refuses, and what it lets through because it is not sure.
+// Which names the webhook refuses, and which doubtful ones it allows.
 import { describe, expect, test } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { appName, newClaim } from "../../crds/claim/rules.ts";

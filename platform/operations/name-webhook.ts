@@ -1,4 +1,4 @@
-// The operation `webhook`: refuses taken names early and in friendly words. Correctness does not rest on it: claims decide.
+// The operation `webhook`: refuses taken names early and in friendly words. Correctness does not depend on it, because claims decide.
 import type { Logger } from "pino";
 import { findClaimantName } from "../../controllers/shared/claimant-name.ts";
 import { DOMAIN_INDEXES } from "../../controllers/shared/domains.ts";
@@ -25,13 +25,13 @@ import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 
-/** The Secret of its certificates, the Service in front of it, its configuration, and its name there. */
+/** Names of the Secret with its certificates, its Service, its configuration, and the webhook therein. */
 export const WEBHOOK_SECRET = "cupola-webhook";
 const WEBHOOK_SERVICE = { namespace: SYSTEM_NAMESPACE, name: "cupola-webhook" };
 export const WEBHOOK_NAMES = { configuration: "cupola", webhook: "names.cupola.dev" };
 const WEBHOOK_PATH = "/names";
 const TIMEOUT_SECONDS = 2;
-/** Shorter than the time-out, so that the answer arrives in time. */
+/** Shorter than the webhook's timeout, so that the answer arrives in time. */
 const DEADLINE_MS = 1_500;
 
 /** Kinds whose names are claimed, with the scope of uniqueness in a person's words. */
@@ -64,7 +64,7 @@ const WEBHOOK_SCOPE: WebhookScope = {
   timeoutSeconds: TIMEOUT_SECONDS,
 };
 
-/** In the cluster: the kinds it reads, and its own configuration. */
+/** Cluster-wide permissions: the kinds it reads, and its own configuration. */
 export const WEBHOOK_PERMISSIONS: readonly Permission[] = [
   ...READ_KINDS.map((on): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS })),
   {
@@ -73,7 +73,7 @@ export const WEBHOOK_PERMISSIONS: readonly Permission[] = [
     names: [WEBHOOK_NAMES.configuration],
   },
 ];
-/** In the platform's namespace: the Secret of its certificates. The first replica creates it. */
+/** Permissions in the platform's namespace: the Secret of its certificates. The first replica creates it. */
 export const WEBHOOK_SYSTEM_PERMISSIONS: readonly Permission[] = [
   { resource: Secret, verbs: [...LIST_WATCH_VERBS, "update"], names: [WEBHOOK_SECRET] },
   { resource: Secret, verbs: ["create"] },
@@ -107,7 +107,7 @@ interface NameWebhookOptions {
   log: Logger;
 }
 
-/** Listens, then keeps certificate and configuration. The configuration stays when it stops. @throws Error when the port is taken */
+/** Listens, then maintains certificate and configuration. The configuration stays after a stop. @throws Error when the port is taken */
 export async function startNameWebhook(options: NameWebhookOptions): Promise<NameWebhook> {
   const { informers, listen, log } = options;
   const handles = [
@@ -160,7 +160,7 @@ function register(
 }
 
 /**
- * Refuses a name that another object has and holds by a claim. When in doubt it allows: writes of the API, which holds the claim already, and a
+ * Refuses a name that another object has and claims. When in doubt it allows: writes of the API, which holds the claim already, and a
  * claim whose object does not exist (yet).
  * @throws NotSynced, NotPermitted
  */

@@ -13,7 +13,7 @@ export const OPERATIONS = {
 } as const;
 export type Operation = keyof typeof OPERATIONS;
 
-/** What a laptop runs. */
+/** Default on a laptop. */
 export const LOCAL_OPERATIONS: readonly Operation[] = [
   "api",
   "controllers",
@@ -30,7 +30,7 @@ export const CLUSTER_OPERATIONS: readonly Operation[] = [
   "logs",
 ];
 
-/** Parses `api,controllers,…`. @throws Error that lists the names there are. */
+/** Parses `api,controllers,…`. @throws Error that lists the valid names. */
 export function parseOperations(text: string): Operation[] {
   const names = text
     .split(",")

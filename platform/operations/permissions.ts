@@ -1,4 +1,4 @@
-// The platform's rights in a cluster: a role and a ServiceAccount for each operation, generated from the permissions that the code declares.
+// The platform's permissions in a cluster: a role and a ServiceAccount for each operation, generated from the permissions that the code declares.
 import { Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { LIST_WATCH_VERBS, permissionsOf } from "../../kube/controller/permissions.ts";
@@ -18,13 +18,13 @@ import { WEBHOOK_PERMISSIONS, WEBHOOK_SYSTEM_PERMISSIONS } from "./name-webhook.
 const RBAC = "rbac.authorization.k8s.io";
 const SYSTEM_METADATA = { namespace: SYSTEM_NAMESPACE };
 
-/** What an operation needs in all namespaces, and what only in the platform's own. */
+/** Permissions of an operation in all namespaces, and those only in the platform's own. */
 export interface OperationPermissions {
   cluster: ResourceRule[];
   system: ResourceRule[];
 }
 
-/** What every process does: it is a member, it may lead, and it shows itself. */
+/** For every process: membership, leader election, and its Replica object. */
 const MEMBER_PERMISSIONS: readonly Permission[] = [
   { resource: Lease, verbs: [...LIST_WATCH_VERBS, "create", "update", "patch", "delete"] },
   { resource: Replica, verbs: ["get", "create", "patch"] },
@@ -55,7 +55,7 @@ function listClusterPermissions(operation: Operation): Permission[] {
     [...singletonKinds, ...watchedKinds].map(toWatchPermission),
   );
   return [
-    // A kind that is closed to it as a whole is watched in each namespace where it is not.
+    // A kind that the operation may not watch cluster-wide is watched in each namespace that allows it.
     toWatchPermission(Namespace),
     ...(operation === "api" ? API_PERMISSIONS : []),
     ...(operation === "controllers" ? [...listControllerPermissions(), ...BLOB_REFERRERS.map(toWatchPermission)] : []),
@@ -71,7 +71,7 @@ export function serviceAccountName(operation: Operation): string {
   return `cupola-${operation}`;
 }
 
-/** For impersonating the users of a token issuer. Never bound by us: RBAC knows no prefixes of names, so its holder can be anyone. */
+/** For impersonating the users of a token issuer. The platform never binds it: RBAC has no name prefixes, so its holder can impersonate anyone. */
 export function toImpersonatorRole(): KubeObject {
   return {
     apiVersion: `${RBAC}/v1`,

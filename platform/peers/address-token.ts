@@ -1,19 +1,19 @@
-// The tokens by which processes of the platform know each other: for each purpose and address another one, all from one secret that is never sent.
+// Tokens that processes of the platform authenticate with: one for each purpose and address, all derived from one secret that is never sent.
 import { createHmac } from "node:crypto";
 
-/** What a token is good for: reading logs and stats, or the line between API replicas. */
+/** Purpose of a token: reading logs and stats, or connections between API replicas. */
 export type TokenPurpose = "telemetry" | "replicas";
 
 /**
- * The token for an address: a client sends it, the server there expects it. Only scheme, host and port of the URL count. Whoever gets it, since an
- * address was published that is not the platform's, can use it nowhere else. @throws TypeError when it is no URL
+ * The token for an address: a client sends it, the server there expects it. Only scheme, host and port of the URL count. A foreign server that
+ * published its own address cannot use the token elsewhere. @throws TypeError when `url` is not a URL
  */
 export function deriveAddressToken(secret: string, purpose: TokenPurpose, url: string): string {
   const { protocol, host } = new URL(url);
   return createHmac("sha256", secret).update(`${purpose} ${protocol}//${host}`).digest("base64url");
 }
 
-/** Whether it is an address that tokens are sent to at all. */
+/** Whether tokens may be sent to the address. */
 export function isHttpAddress(url: string): boolean {
   return URL.canParse(url) && ["http:", "https:"].includes(new URL(url).protocol);
 }

@@ -1,4 +1,4 @@
-// Which API replicas there are and where they listen, as the membership knows them.
+// The API replicas and their addresses, from the membership.
 import type { Membership } from "../../kube/lease/membership.ts";
 import type { Member } from "../../kube/lease/member.ts";
 import type { PeerDirectory } from "../../api/peers/peer-group.ts";
@@ -8,7 +8,7 @@ import type { PeerServer } from "./peer-server.ts";
 
 const PEER_ANNOTATIONS = { url: "cupola.dev/peer-url", authority: "cupola.dev/peer-authority" } as const;
 
-/** Where the others reach this replica, for its Lease. */
+/** Address of this replica for the others, as annotations of its Lease. */
 export function toPeerAnnotations({ url, authority }: PeerServer): Record<string, string> {
   return { [PEER_ANNOTATIONS.url]: url, ...(authority && { [PEER_ANNOTATIONS.authority]: authority }) };
 }

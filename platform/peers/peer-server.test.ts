@@ -1,4 +1,4 @@
-// The line between replicas: a token for everybody, TLS off loopback that peers can check, and nothing before there is an answer.
+// Connections between replicas: each needs a token, TLS off loopback is verifiable, and requests get 503 before a handler is set.
 import { networkInterfaces } from "node:os";
 import { afterEach, describe, expect, test } from "vitest";
 import { openPeerConnection } from "../../api/peers/peer-protocol.ts";

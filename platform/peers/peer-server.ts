@@ -7,16 +7,16 @@ import { isLoopback } from "../../kube/server/loopback.ts";
 import { startListening } from "../../kube/server/start-listening.ts";
 import { issueCertificate, makeAuthority } from "../../kube/server/pki.ts";
 
-/** Of the process's descriptors. A process has two of these listeners, for peers and for telemetry. */
+/** Share of the process's file descriptors. A process has two of these listeners, for peers and for telemetry. */
 const CONNECTION_SHARE = 0.05;
 
 export interface PeerServer {
   url: string;
-  /** The token that opens a URL of this line. */
+  /** The token that a URL of this server requires. */
   tokenFor(url: string): string;
-  /** The certificate that its own is signed by, PEM; on loopback there is none. */
+  /** Authority that signed the server's certificate, PEM; absent on loopback. */
   authority?: string;
-  /** From now on it answers; 503 before. */
+  /** Sets the handler. Requests before that get 503. */
   setHandler(handler: RequestListener): void;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Whom the API asks for the logs of an app: those who have lines of their own, and of those who keep pods' logs the one owner.
+// Which replicas the API reads an app's logs from: those with telemetry of their own, and the one owner among those that follow pods.
 import { describe, expect, test } from "vitest";
 import type { Member } from "../../kube/lease/member.ts";
 import { pickOwner } from "../../telemetry/source-owner.ts";

@@ -1,4 +1,4 @@
-// The operation `logs`: which replica keeps the logs of which app, and which replicas the API asks for them.
+// The operation `logs`: which replica follows the logs of which app, and from which replicas the API reads them.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -14,10 +14,10 @@ import { hasTelemetry } from "../operations/backends.ts";
 import type { Operation } from "../operations/operations.ts";
 import { REPLICA_ANNOTATIONS, findLiveMembers } from "../leases/replica-membership.ts";
 
-/** Where another process serves logs and stats. */
+/** Address at which another process serves logs and stats. */
 export interface TelemetryAddress {
   url: string;
-  /** What its certificate is signed by, PEM; absent on loopback. */
+  /** Authority that signed its certificate, PEM; absent on loopback. */
   authority?: string;
 }
 
@@ -60,7 +60,7 @@ export function startReplicaLogs({ client, informers, membership, ring, log }: R
   let logReplicas: string[] = [membership.identity];
   const refreshReplicas = (): void => {
     const members = findLiveMembers(membership) ?? [];
-    // A replica that does not see itself cannot know the owners, and keeps its sources.
+    // A replica that is not in its own list of members cannot compute owners, so it keeps its sources.
     if (members.some(({ identity }) => identity === membership.identity))
       logReplicas = [...new Set([membership.identity, ...listLogReplicas(members)])];
   };

@@ -1,4 +1,4 @@
-// What a published endpoint is sent: a token that is good at that address and nowhere else, whoever published it.
+// A published endpoint receives a token that is valid only at its own address.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
@@ -26,7 +26,7 @@ async function startOwn(): Promise<{ url: string }> {
   return server;
 }
 
-/** Keeps what it is sent as authorization, and answers, or sends on to `to`. */
+/** Records Authorization headers, and answers or redirects to `to`. */
 async function startForeign(to?: string): Promise<{ url: string; got: string[] }> {
   const got: string[] = [];
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-// How an API replica reads logs and stats: from every endpoint that a class publishes, and from the other replicas.
+// Reads logs and stats for an API replica: from every endpoint that a class publishes, and from the other replicas.
 import type { Logger } from "pino";
 import { Secret } from "../../kube/api/builtin.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
@@ -62,7 +62,7 @@ export function createTelemetryClient({
   });
 }
 
-/** An address comes from a status, so anybody may have written it: it gets only the token of that address, and none when it is no HTTP address. */
+/** Anybody may have written the address to a status, so a request carries only the token of that address, and none is sent to a non-HTTP address. */
 function toEndpoints(address: TelemetryAddress, secret: string): TelemetryEndpoint[] {
   return isHttpAddress(address.url)
     ? [{ ...address, token: deriveAddressToken(secret, "telemetry", address.url) }]

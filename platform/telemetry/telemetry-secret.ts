@@ -1,11 +1,11 @@
-// The secret behind the tokens with which the processes of the platform know each other.
+// The secret from which processes of the platform derive the tokens that they authenticate with.
 import { randomBytes } from "node:crypto";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isAlreadyExists } from "../../kube/client/errors.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 
-/** The Secret from whose key `token` the token of every address is derived: platform/peers/address-token.ts. It is never sent itself. */
+/** The Secret with the key `token`, from which platform/peers/address-token.ts derives the token of each address. It is never sent itself. */
 export const TELEMETRY_SECRET = "cupola-telemetry";
 
 /** Returns the secret. The first process creates it. */

@@ -5,7 +5,7 @@ import { REPLICA_ANNOTATIONS } from "../leases/replica-membership.ts";
 import { deriveAddressToken } from "../peers/address-token.ts";
 import { startPeerListener, type PeerServer } from "../peers/peer-server.ts";
 
-/** The telemetry of this process, where it has any, and the secret behind the tokens of the others. */
+/** The telemetry of this process, if any, and the secret from which tokens are derived. */
 export interface LocalTelemetry {
   secret: string;
   secretRef: { name: string };
@@ -13,7 +13,7 @@ export interface LocalTelemetry {
   server?: PeerServer;
 }
 
-/** Serves the logs and stats of this process at an address; off loopback by TLS. */
+/** Serves the logs and stats of this process at an address; with TLS off loopback. */
 export async function startTelemetry({
   secret,
   secretRef,
@@ -34,7 +34,7 @@ export async function startTelemetry({
   return { secret, secretRef, telemetry, server };
 }
 
-/** Its address, for the Lease of this replica. */
+/** The server's address as annotations of this replica's Lease. */
 export function toTelemetryAnnotations({ url, authority }: PeerServer): Record<string, string> {
   return { [REPLICA_ANNOTATIONS.telemetry]: url, ...(authority && { [REPLICA_ANNOTATIONS.authority]: authority }) };
 }

@@ -1,4 +1,4 @@
-// The log of one container through the API server: what there is of it, and then every line as it comes.
+// Reads the log of one container from the API server: the existing lines, then new ones.
 import { backoffDelay } from "../../kube/client/backoff.ts";
 import { createSleeper } from "../../kube/client/sleeper.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -12,16 +12,16 @@ export interface ContainerLine {
   message: string;
 }
 
-/** The end of each run's log that is read when a container is met; of one container no more is held, in characters. */
+/** Lines that are read from the end of each run's log at first; the next constant bounds them in characters. */
 const TAIL_LINES = 1000;
 const MAX_BUFFERED_LENGTH = 1 << 20;
 const OPEN_DEADLINE_MS = 10_000;
 const RETRY_BACKOFF = { minMs: 500, maxMs: 15_000, jitter: 0.5 };
-/** A stream that ended sooner counts as a failure. */
+/** A stream that ends sooner counts as a failure. */
 const MIN_STREAM_MS = 5_000;
 const IDLE_SLEEP_MS = 86_400_000;
 
-/** `2026-11-21T04:00:00.123456789Z text`, as `timestamps=true` gives it; undefined for anything else. */
+/** `2026-11-21T04:00:00.123456789Z text`, the format of `timestamps=true`; undefined for anything else. */
 export function parseLine(line: string): ContainerLine | undefined {
   const [, seconds = "", fraction = "", zone = "Z"] =
     /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) /.exec(line) ?? [];
@@ -37,17 +37,17 @@ export interface ContainerLogOptions {
   client: KubeClient;
   container: LoggingContainer;
   onLine: (line: ContainerLine) => void;
-  /** A read failed for another reason than that the container or its log is gone. */
+  /** Called when a read fails, unless the container or its log does not exist. */
   onFault: (error: unknown) => void;
   random?: () => number;
 }
 
-/** Reads one container's log. Each line is handed out once, in order, as far as the node still has it. */
+/** Reads one container's log. Emits each line that the node still has, once and in order. */
 export class ContainerLog {
   readonly #options: ContainerLogOptions;
   readonly #stopped = new AbortController();
   #container: LoggingContainer;
-  /** Time of the last line that was handed out. */
+  /** Time of the last emitted line. */
   #last = 0n;
   /** The run that was read last. */
   #run: string | undefined;
@@ -60,7 +60,7 @@ export class ContainerLog {
     this.#container = options.container;
   }
 
-  /** What the node has of the runs up to now. Call it before `follow`, or not at all. Never rejects: what cannot be read is missing. */
+  /** Returns the existing lines of the last two runs. Call it before `follow`, if at all. Never rejects: unreadable lines are missing. */
   async readBack(): Promise<ContainerLine[]> {
     const lines: ContainerLine[] = [];
     let length = 0;
@@ -76,14 +76,14 @@ export class ContainerLog {
     return lines;
   }
 
-  /** Hands out every further line, over restarts of the container and broken connections, until `stop`. */
+  /** Emits every further line until `stop`, across restarts of the container and broken connections. */
   follow(): void {
     if (this.#following) return;
     this.#following = true;
     void this.#followRuns();
   }
 
-  /** The pod has changed. */
+  /** Call it when the pod has changed. */
   update(container: LoggingContainer): void {
     const changed = container.run !== this.#container.run || container.running !== this.#container.running;
     this.#container = container;
@@ -109,7 +109,7 @@ export class ContainerLog {
       const good = await this.#followRun(run);
       failures = good && performance.now() - started > MIN_STREAM_MS ? 0 : failures + 1;
       if (this.#container.run !== run || this.#finishing) continue;
-      // A run that is over says nothing any more; one that runs, or whose log could not be read, is asked again.
+      // A finished run has no further lines. A running one, or one with a failed read, is read again.
       const again = [running, this.#container.running, !good].includes(true);
       await this.#delay.sleep(
         again
@@ -121,20 +121,20 @@ export class ContainerLog {
   }
 
   async #followRun(run: string): Promise<boolean> {
-    // The lines of a run that ended while no replica read are only in "previous".
+    // Only "previous" has the lines of a run that ended while no replica read it.
     if (this.#run !== undefined && this.#run !== run) await this.#tryRead({ previous: "true" }, this.#options.onLine);
     this.#run = run;
     return this.#tryRead({ follow: "true" }, this.#options.onLine);
   }
 
-  /** True when it was read to its end. */
+  /** Returns true when the log was read to its end. */
   async #tryRead(query: Record<string, string>, onLine: (line: ContainerLine) => void): Promise<boolean> {
     try {
       await this.#read(query, onLine);
       return true;
     } catch (error) {
       if (this.#stopped.signal.aborted) return true;
-      // No such pod, container or run, or it has not started: that is an answer.
+      // The pod, container or run does not exist or has not started: nothing to read.
       if (error instanceof KubeError && (error.code === 400 || error.code === 404)) return true;
       this.#options.onFault(error);
       return false;

@@ -1,4 +1,4 @@
-// What of a pod has a log, and whose it is: from the labels that every generated pod bears. Pure.
+// The containers of a pod that have logs, and their app, by the labels of generated pods. Pure.
 import type { Builtin } from "../../kube/api/builtin.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { Pod as PodType, ContainerStatus } from "kubernetes-types/core/v1.js";
@@ -22,7 +22,7 @@ export interface LoggingContainer {
   tags: Record<string, string>;
   /** Changes with every start of the container. */
   run: string;
-  /** There was a run before, whose log may still be there. */
+  /** An earlier run exists, and its log may be available. */
   restarted: boolean;
   /** More lines may come from this run. */
   running: boolean;
@@ -31,7 +31,7 @@ export interface LoggingContainer {
 /** The main container of an instance, as runners name it. */
 const MAIN = "application";
 
-/** The containers of a pod that have started at least once; none of a pod that is no app's. */
+/** The containers of a pod that have started at least once; empty for a pod without an app. */
 export function loggingContainers(pod: PodObject): LoggingContainer[] {
   const { labels = {}, uid = "", name, namespace = "" } = pod.metadata;
   const source = labels[LABELS.app];
@@ -71,7 +71,7 @@ function tagsOf(labels: Record<string, string>): Record<string, string> {
   return Object.fromEntries(pairs.flatMap(([tag, value]) => (value === undefined ? [] : [[tag, value]])));
 }
 
-/** The fields of a pod that logs need: caches keep many pods. */
+/** Reduces a pod to the fields that logs need, since caches hold many pods. */
 export function slimPod({ apiVersion, kind, metadata, status }: PodObject): PodObject {
   const { name, namespace, uid, labels, resourceVersion, deletionTimestamp } = metadata;
   const { containerStatuses, initContainerStatuses } = status ?? {};

@@ -1,4 +1,4 @@
-// Logs of pods, against an API server that answers `pods/log` as a kubelet does: the past, restarts, broken connections, and who owns what.
+// Logs of pods, against an API server that answers `pods/log` as a kubelet does: existing lines, restarts, broken connections, and ownership of sources.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
@@ -15,7 +15,7 @@ import { type PodLogs, startPodLogs } from "./pod-logs.ts";
 
 const log = pino({ level: "silent" });
 
-/** What one run of a container has said, as lines of `<second> <text>`. */
+/** Output of one run of a container, as lines of `<second> <text>`. */
 interface Run {
   lines: string[];
   over: boolean;
@@ -63,14 +63,14 @@ async function startKubelet() {
       containers.get(name)?.at(-1)?.lines.push(line);
       for (const response of open.get(name) ?? []) response.write(stamp(line));
     },
-    /** The run is over. */
+    /** Ends the current run. */
     end(name: string) {
       const run = containers.get(name)?.at(-1);
       if (run) run.over = true;
       for (const response of open.get(name) ?? []) response.end();
       open.delete(name);
     },
-    /** Connections break, the container goes on. */
+    /** Breaks the connections while the container keeps running. */
     cut(name: string) {
       for (const response of open.get(name) ?? []) response.destroy();
       open.delete(name);
@@ -242,7 +242,7 @@ describe("a container", () => {
     store.remove(pod("a", { version: "2" }));
     const asked = kubelet.requests.length;
     kubelet.end("a/application");
-    // What lives comes back from the same mishap.
+    // A running container is followed again after the same failure.
     kubelet.end("b/application");
     await vi.waitFor(() => expect(kubelet.requests.length).toBeGreaterThan(asked), { timeout: 3000 });
     expect(kubelet.requests.slice(asked)).not.toContainEqual(expect.stringContaining("a/application"));
@@ -258,7 +258,7 @@ describe("a container that went while pods could not be seen is followed no more
     how();
     const asked = kubelet.requests.length;
     for (const name of ["a", "b"]) kubelet.end(`${name}/application`);
-    // The first pauses are alike, so whoever is followed has asked by the second time.
+    // The first backoff delays are equal, so every followed container has been read by its second request.
     await vi.waitFor(
       () =>
         expect(
@@ -385,7 +385,7 @@ describe("ownership", () => {
     mine.add("app-2");
     logs.reassign();
     await vi.waitFor(() => expect(said("app-2")).toEqual(["0 yours"]));
-    // Those who ask the old owner for a moment longer are not left without.
+    // API replicas that still read from the old owner get its lines.
     expect(said("app-1")).toEqual(["0 mine"]);
     mine.add("app-1");
     logs.reassign();

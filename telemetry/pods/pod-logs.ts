@@ -1,4 +1,4 @@
-// Keeps the logs of apps that run in pods: of those sources that this replica owns, every container is followed into the ring.
+// Follows the logs of apps that run in pods: every container of the sources that this replica owns, into the ring.
 import type { Logger } from "pino";
 import { Pod } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -12,7 +12,7 @@ import type { LogRing } from "../log-ring.ts";
 import { ContainerLog, type ContainerLine } from "./container-log.ts";
 import { type LoggingContainer, loggingContainers, slimPod, type PodObject } from "./pod-containers.ts";
 
-/** What this needs of the cluster. */
+/** Permissions to follow logs of pods. */
 export const POD_LOG_PERMISSIONS: readonly Permission[] = [
   { resource: Pod, verbs: LIST_WATCH_VERBS },
   { resource: Pod, subresource: "log", verbs: ["get"] },
@@ -22,27 +22,27 @@ export interface PodLogsOptions {
   client: KubeClient;
   informers: Pick<Informers, "ensure">;
   ring: LogRing;
-  /** Whether this replica keeps the logs of a source now. */
+  /** Whether this replica currently owns a source. */
   owns: (source: string) => boolean;
   log: Logger;
-  /** Containers followed at the same time, each with a connection. Further ones are not read, which is logged once. */
+  /** Containers followed at the same time, each with a connection. Containers beyond it are not read; this is logged once. */
   maxContainers?: number;
 }
 
 export interface PodLogs {
-  /** Call it when `owns` may have changed: sources of other replicas are dropped, new ones of ours are read from the nodes. */
+  /** Call it when `owns` may have changed: it drops sources of other replicas, and reads newly owned ones from the nodes. */
   reassign(): void;
-  /** True once all that is owned has been read, as far as pods can be seen. */
+  /** True once the existing logs of all owned and visible pods have been read. */
   isReady(): boolean;
-  /** Whether pods may not be seen. */
+  /** Whether the platform may not watch pods. */
   isParked(): boolean;
   stop(): void;
 }
 
 const MAX_CONTAINERS = 4000;
-/** Containers whose past is read at the same time. */
+/** Number of containers whose existing logs are read at the same time. */
 const MAX_CONCURRENT_READS = 16;
-/** The old owner answers for so long after another has taken over, since that one reads first. Milliseconds. */
+/** Milliseconds for which the old owner still answers: the new one reads the existing logs first. */
 const HANDOVER_MS = 10_000;
 const DRAIN_MS = 2_000;
 
@@ -54,11 +54,11 @@ interface FollowedContainer {
 /** One app. */
 interface Source {
   followed: Map<string, FollowedContainer>;
-  /** Its past has been read. */
+  /** Resolves when the existing logs have been read. */
   backfilled: Promise<void>;
 }
 
-/** Watches pods that bear an app's label, in all namespaces. */
+/** Watches pods with an app's label in all namespaces. */
 export function startPodLogs(options: PodLogsOptions): PodLogs {
   return new PodLogFollower(options);
 }
@@ -128,7 +128,7 @@ class PodLogFollower implements PodLogs {
     for (const container of loggingContainers(pod)) {
       const followed = known.followed.get(container.key);
       if (followed) followed.log.update(container);
-      // What starts from now on says its first line later than all that was there.
+      // A container that starts now has only lines later than all existing ones.
       else if (this.#add(known, container))
         void known.backfilled.then(() => known.followed.get(container.key)?.log.follow());
     }
@@ -141,7 +141,7 @@ class PodLogFollower implements PodLogs {
       this.#finishContainers(name, ({ key }) => toPodUid(key) === uid);
   }
 
-  /** Ends containers whose pods were deleted without an event. `present` has the uids of the cached pods; a pod in a namespace that is not synced may exist. */
+  /** Ends containers whose pods were deleted without an event. `present`: uids of the cached pods; a pod in an unsynced namespace may exist. */
   #removeMissing(name: string, followed: ReadonlyMap<string, FollowedContainer>, present: ReadonlySet<string>): void {
     // The namespace may come back with the same pods; their whole logs are read again then.
     if ([...followed.values()].every(({ container }) => this.#isForeign(container))) return this.#release(name);
@@ -153,7 +153,7 @@ class PodLogFollower implements PodLogs {
     );
   }
 
-  /** Whether its namespace is no longer ours. It looks like one that is not listed yet, but the store has no pod of it. */
+  /** Whether the platform no longer watches the namespace. Its sync status is that of an unlisted namespace, but the store has no pods of it. */
   #isForeign({ key, namespace }: LoggingContainer): boolean {
     const { state, synced } = this.#store.syncStatusOf(namespace);
     if (synced || state === "parked") return false;
@@ -171,20 +171,20 @@ class PodLogFollower implements PodLogs {
     if (!known) return;
     for (const [key, { container, log }] of known.followed) {
       if (!isGone(container)) continue;
-      // Its last lines may still be on their way.
+      // Its last lines may still be in flight.
       log.finish(DRAIN_MS);
       known.followed.delete(key);
     }
-    // What was kept stays: the ring has bounds of its own.
+    // Lines in the ring stay; the ring has its own bounds.
     if (known.followed.size === 0) this.#sources.delete(name);
   }
 
-  /** A source that is owned from now on: its past in the order of its times, then every new line. */
+  /** Starts to own a source: logs its existing lines by time, then every new line. */
   #acquire(name: string): void {
     const leftOver = this.#evictionTimers.get(name);
     clearTimeout(leftOver);
     this.#evictionTimers.delete(name);
-    // Lines of an earlier ownership would be there twice.
+    // Otherwise the ring would hold lines of an earlier ownership twice.
     if (leftOver) this.#options.ring.drop(name);
     const source: Source = { followed: new Map(), backfilled: Promise.resolve() };
     this.#sources.set(name, source);
@@ -257,7 +257,7 @@ function toPodUid(key: string): string {
   return key.slice(0, key.indexOf("/"));
 }
 
-/** Runs so many at a time, in order. */
+/** Runs at most `most` tasks at a time, in order. */
 function limiter(most: number): <T>(task: () => Promise<T>) => Promise<T> {
   const queue: (() => void)[] = [];
   let running = 0;
