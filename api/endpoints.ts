@@ -25,7 +25,6 @@ import type { Services } from "./services.ts";
 import { spaceEndpoints } from "./space/space.ts";
 import { whoamiEndpoints } from "./whoami/whoami.ts";
 
-/** All rows, ready to be served. */
 export function createEndpoints(services: Services): readonly Endpoint[] {
   const rows = [
     ...discoveryEndpoints,

@@ -1,4 +1,4 @@
-// The CF API as one request handler. It does not listen: platform/ does, and owns the client and the watches.
+// The CF API as one request handler. platform/ listens, and owns the client and the watches.
 import type { Express } from "express";
 import type { Logger } from "pino";
 import type { BlobStore } from "../blobs/blob-store.ts";
@@ -20,48 +20,48 @@ import type { AppLog } from "./access/session.ts";
 import { createClusterCache, type ClusterCache } from "./cache/cluster-cache.ts";
 import { createHeldReads } from "./cache/held-reads.ts";
 
-/** Deadline of a question outside of a session, milliseconds. */
+/** Deadline of a permission check outside of a session, milliseconds. */
 const DECIDE_TIMEOUT_MS = 10_000;
 
 export interface ApiDeps {
-  /** The platform's own identity. Tenants' nouns are never written with it. */
+  /** Has the platform's own identity. The API never writes tenants' resources with it, except for claims and Secrets. */
   client: KubeClient;
   /** Watches of the platform's identity; shared ones need `transform: recordLastWrite` (api/cache/object-times.ts). */
   informers: Informers;
   telemetry: TelemetryClient;
   blobs: BlobStore;
   log: Logger;
-  /** Address that links carry, e.g. `https://api.example.org`, without a trailing slash. Without it links carry the request's Host. */
+  /** Base URL of links, e.g. `https://api.example.org`, without a trailing slash. Without it links use the request's Host. */
   url?: string;
-  /** The other replicas, and the token that opens each by its URL. Without it this is the only one. */
+  /** The directory of the other replicas, and the token for a peer's URL. Without it this is the only replica. */
   peers?: { directory: PeerDirectory; tokenFor: (url: string) => string };
   now?: () => Date;
-  /** Takes the lines that the API writes into apps' logs. Without it there are none. */
+  /** Records the API's lines in apps' logs. Without it there are none. */
   appLog?: AppLog;
-  /** Where rights come from; `rbac` unless said. */
+  /** Default: `rbac`. */
   authorization?: AuthorizationMode;
-  /** An issuer that kube-apiserver does not trust, whose users the platform speaks for. None unless said. */
+  /** An issuer that kube-apiserver does not trust; the platform impersonates its users. Default: none. */
   tokenIssuer?: TokenIssuerSettings;
 }
 
 export interface Api {
   handler: Express;
-  /** Whether everything this API reads has been ingested and it knows what the other replicas have written: serve only then. */
+  /** Whether all stores are synced and the other replicas' marks are known: serve only then. */
   isReady(): boolean;
-  /** True as soon as `ready`, false at the deadline (milliseconds). */
+  /** True once all stores are synced, false at the deadline (milliseconds). Does not wait for the other replicas. */
   waitUntilReady(deadlineMs: number): Promise<boolean>;
   readonly cache: ClusterCache;
-  /** Answers all held requests and holds none from now on. Call it when the process begins to shut down. */
+  /** Releases all held requests and holds none from now on. Call it when shutdown begins. */
   releaseHeld(): void;
-  /** This replica among the others. Whoever made the API calls `meet` after joining, and `close`. */
+  /** The group of replicas. The owner of the API calls `syncWithPeers` after joining, and `close`. */
   readonly peers: PeerGroup;
 }
 
-/** Starts watching and returns the handler; requests are answered 503 until the data is there. @throws Error when the token issuer's settings are unsafe */
+/** Starts the watches. Requests get 503 until the cache is synced. @throws Error when the token issuer's settings are unsafe */
 export function createApi(deps: ApiDeps): Api {
   const { client, informers, telemetry, blobs, log, peers, now = () => new Date() } = deps;
   const cache = createClusterCache(informers);
-  // Read ahead, so that the first deletion does not wait for it; a failure shows at the request that needs it.
+  // Prefetched, so that the first deletion does not wait for it; a failure surfaces in the request that needs it.
   getJobKey(client).catch(() => undefined);
   const endpoints = createEndpoints({ telemetry, blobs, cache, platformClient: client, now });
   const permissions = permissionsOf({ ...deps, now }, cache, endpoints);

@@ -1,4 +1,4 @@
-// What endpoints use besides the cluster. Handed to each resource's list of rows when the table is made.
+// Dependencies that endpoints close over. createEndpoints passes them to each resource's rows.
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { TelemetryClient } from "../telemetry/telemetry-client.ts";

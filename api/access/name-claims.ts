@@ -171,7 +171,7 @@ function toHeldClaim(context: ClaimContext, claim: Claim): HeldClaim {
 export async function releaseClaim(client: KubeClient, claim: Claim): Promise<boolean> {
   const { name, namespace = "", uid = "", resourceVersion } = claim.metadata;
   try {
-    // Exactly this version: whoever took it over meanwhile keeps it.
+    // Exactly this version, so that a claim taken over meanwhile stays.
     await client.delete(
       Claim,
       { name, namespace },

@@ -1,15 +1,15 @@
-// How often a kind has changed, in all and by namespace, so that a list can tell cheaply whether anything it rests on is different.
+// Counts the changes of a kind, in total and by namespace, so that a cached list can cheaply check whether its dependencies changed.
 
 export interface ChangeCounter {
   /** One object has changed. */
   count(namespace: string | undefined): void;
-  /** Anything may have changed. */
+  /** Any object may have changed. */
   countAll(): void;
-  /** Grows with every change, or with those in these namespaces. */
+  /** Increases with every change, or with every change in these namespaces. */
   version(namespaces?: readonly string[]): number;
 }
 
-/** With `byNamespace` changes are told apart by namespace; without, every change counts in all of them. */
+/** With `byNamespace` changes are counted by namespace; without it every change counts for every namespace. */
 export function createChangeCounter(byNamespace: boolean): ChangeCounter {
   const counts = new Map<string, number>();
   let total = 0;

@@ -1,4 +1,4 @@
-// What this API sees of the cluster: one watched store per kind with its indexes, GUIDs, and which space and org an object is in.
+// The API's cache of the cluster: one watched store per kind with its indexes, GUIDs, and the space and org of an object.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Build } from "../../crds/build/build.ts";
@@ -51,7 +51,7 @@ const indexByApp = (object: { metadata: KubeObject["metadata"]; spec: { appRef: 
 const indexByStatusNamespace = (object: { status?: { namespace?: string } }): string[] =>
   object.status?.namespace ? [object.status.namespace] : [];
 
-/** Every kind this API reads, with the ways it is looked up beyond name, namespace, label, uid and GUID. */
+/** Every kind that this API reads, with its indexes besides name, namespace, label, uid and GUID. */
 const cachedKinds: readonly CachedKind[] = [
   cachedKind(Org, { namespace: indexByStatusNamespace }),
   cachedKind(Space, { namespace: indexByStatusNamespace }),
@@ -76,7 +76,7 @@ const cachedKinds: readonly CachedKind[] = [
   cachedKind(Namespace),
 ];
 
-/** Kinds that stand in a space's namespace, beside all that refers to them. */
+/** Kinds in a space's namespace whose dependents are in the same namespace. */
 const spaceKinds: ReadonlySet<unknown> = new Set([App, Process, Package, Build, Droplet, Revision, Route, LRP]);
 
 /** Kinds that have the index `guid`. */
@@ -85,39 +85,39 @@ export const KINDS_WITH_GUID: readonly ResourceRef[] = [...cachedKinds.map(({ re
 /** The kinds that the cache reads, for the generated roles. */
 export const CACHED_KINDS: readonly ResourceRef[] = [...cachedKinds.map(({ ref }) => ref), ...Object.values(rbacKinds)];
 
-/** The cluster as seen. Reads are synchronous and throw NotSynced or NotPermitted rather than answer "empty" unseen. */
+/** Reads are synchronous and throw NotSynced or NotPermitted rather than return an empty result for a store that is not synced. */
 export interface ClusterCache {
   store<T extends KubeObject>(ref: ResourceRef<T>): Store<T>;
   /** The store of a kind by its id (`plural.group`); undefined for a kind that the API does not read. */
   findStore(id: string): Store | undefined;
   /**
-   * Version of the newest change of a kind that was seen here; "" for none. Unlike a store's own version, which a list or a bookmark
-   * may have brought, every other watch of the kind reaches it at once.
+   * Version of the newest observed change of a kind; "" for none. A store's own version may come from a list or a bookmark; every other
+   * watch of the kind reaches this one at once.
    */
   latestVersion(ref: ResourceRef): string;
-  /** Lists a kind again. Resolves when what that list found is in the store. */
+  /** Lists a kind again. Resolves once the store has the result. */
   relist(ref: ResourceRef): Promise<void>;
   readonly authorizer: RbacAuthorizer;
-  /** GUID of an object that is in the cache: its own, or its uid when an older object has the same. */
+  /** GUID of a cached object: its own, or its uid when an older object has the same GUID. */
   guid(ref: ResourceRef, object: KubeObject): string;
-  /** The object with that GUID, whoever may see it. */
+  /** The object with that GUID, without a permission check. */
   findByGUID<T extends KubeObject>(ref: ResourceRef<T>, guid: string): T | undefined;
   /** The space a namespace belongs to. */
   spaceOf(namespace: string | undefined): Space | undefined;
   /** The org a namespace belongs to (an org's own namespace, not a space's). */
   orgOf(namespace: string | undefined): Org | undefined;
   /**
-   * Grows with every change of any of these kinds, and of the claims of their objects. With `namespaces`, kinds that stand in spaces count there only:
-   * a write in one space leaves the version of all others as it is.
+   * Increases with every change of these kinds and of their objects' claims. With `namespaces`, kinds that live in spaces count only there: a write
+   * in one space does not change the version of another.
    */
   versionOf(refs: readonly ResourceRef[], namespaces?: readonly string[]): number;
-  /** Whether every kind here is synced. */
+  /** Whether every store is synced. */
   isSynced(): boolean;
-  /** True once all is synced; false at the deadline. */
+  /** True once every store is synced; false at the deadline (milliseconds). */
   waitUntilSynced(deadlineMs: number): Promise<boolean>;
 }
 
-/** Ensures the watches. Their client is the platform's own identity, which may read every kind here. Whoever made `informers` closes them. */
+/** Ensures the watches. `informers` use the platform's identity, which may read every kind here; their owner closes them. */
 export function createClusterCache(informers: Informers): ClusterCache {
   const tracked = ensureStores(informers);
   const rbac = ensureRbac(informers);
@@ -173,7 +173,7 @@ function ensureRbac(informers: Informers): Record<keyof typeof rbacKinds, RbacWa
   return Object.fromEntries(watches) as unknown as Record<keyof typeof rbacKinds, RbacWatch>;
 }
 
-/** A web process presents its app's GUID, so an app's is no process's: the older has it, as among objects of one kind. */
+/** A web process has its app's GUID, so apps and processes share a GUID space: the older object keeps a GUID, as within one kind. */
 function guidIn(store: ClusterCache["store"], ref: ResourceRef, object: KubeObject): string {
   const own = resolvedGUID(store(ref), object);
   if (ref.kind !== Process.kind || own === object.metadata.uid) return own;
@@ -191,7 +191,7 @@ function resolvedGUID(store: Store, object: KubeObject): string {
   return guidOwner.metadata.uid === object.metadata.uid ? own : (object.metadata.uid ?? own);
 }
 
-/** As guidOf, remembered: objects in the cache do not change, and every item of every page is asked for its GUID. */
+/** Memoizes guidOf: cached objects are immutable, and every item of every page needs its GUID. */
 function ownGUID(object: KubeObject): string {
   let guid = ownGUIDs.get(object);
   if (guid === undefined) ownGUIDs.set(object, (guid = guidOf(object)));

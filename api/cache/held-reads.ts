@@ -1,23 +1,23 @@
-// Holds a GET of an object that is under way until it changes, so that a client that polls every few seconds hears of it at once.
-// Only on watches that exist anyway, for a few seconds, and only so many at once: the third bounded exception of the design.
+// Holds a GET of an object in progress until the object changes, so that a client that polls every few seconds gets the change at once.
+// Uses existing watches only and bounds both time and number: the third bounded exception of the design.
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { createWaiters, type Waiters } from "../../kube/cache/waiters.ts";
 import type { ClusterCache } from "./cluster-cache.ts";
 
-/** How long one request is held at most, milliseconds: longer than a small app takes to stage or start, shorter than any client waits. */
+/** Longest hold of one request, milliseconds: longer than a small app takes to stage or start, shorter than any client's timeout. */
 export const MAX_HOLD_MS = 5_000;
-/** Requests held at once; further ones are answered at once. */
+/** Bound on concurrently held requests; further ones are answered at once. */
 export const MAX_HELD_READS = 100;
-/** States that depend on the time or on reviewed permissions change without an event, milliseconds. */
+/** Rechecks, in milliseconds, because states that depend on time or on reviewed permissions change without an event. */
 const RECHECK_INTERVAL_MS = 500;
 
 export interface HeldReads {
   /**
    * Resolves as soon as `isUnderWay` is false or throws, checked on every change of these kinds; at the deadline; and when `signal` aborts.
-   * At once when too many are held. Never rejects.
+   * Resolves at once when too many are held. Never rejects.
    */
   holdWhile(refs: readonly ResourceRef[], isUnderWay: () => boolean, signal: AbortSignal): Promise<void>;
-  /** Answers all held requests and holds none from now on: the process shuts down. */
+  /** Releases all held requests and holds none from now on: for shutdown. */
   close(): void;
 }
 
@@ -28,7 +28,7 @@ export function createHeldReads(
   const held = new Set<Waiters>();
   let closed = false;
 
-  /** Calls `check` on every change that may end the hold; the result stops that. */
+  /** Calls `check` on every change that may end the hold. Returns the unsubscribe function. */
   function subscribe(refs: readonly ResourceRef[], signal: AbortSignal, check: () => void): () => void {
     const stops = refs.flatMap((ref) => [cache.store(ref).onChange(check), cache.store(ref).onStateChange(check)]);
     const recheck = setInterval(check, RECHECK_INTERVAL_MS);
@@ -61,11 +61,11 @@ export function createHeldReads(
   };
 }
 
-/** What can no longer be read is not held: the handler answers with the error. */
+/** False when the condition throws: a read that fails is not held, and the handler answers with the error. */
 function isTrue(condition: () => boolean): boolean {
   try {
     return condition();
   } catch {
-    return false; // the handler asks again and gets the same error
+    return false; // the handler reads again and gets the same error
   }
 }

@@ -1,4 +1,4 @@
-// Lists: what the caller sees, filtered by what every list takes and by the list's own filters, in order. Remembered until something it rests on changes.
+// Lists of the objects that the caller can see, filtered by the common and the list's own filters, and sorted. Cached until a dependency changes.
 import { LRUCache } from "lru-cache";
 import { creationSortKey } from "../../crds/guid.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -9,26 +9,26 @@ import { timeFilter, type ListParameters } from "../http/query.ts";
 import { createdAt, updatedAt } from "./object-times.ts";
 import { matchesTimeFilter } from "../http/timestamps.ts";
 
-/** How a list is made beyond what every list does. */
+/** The parts of a list that differ between resources. */
 export interface ListOptions<T> {
-  /** Where to look; the narrower the cheaper. */
+  /** The narrower the cheaper. */
   scope?: ListScope;
   /** The list's own filters. */
   filter?: (object: T) => boolean;
-  /** Sort keys of order_by values beside created_at and updated_at. */
+  /** Sort keys of order_by values besides created_at and updated_at. */
   sortKeys?: Record<string, (object: T) => string>;
-  /** Order when none is asked for; by creation unless given. */
+  /** Sort key without order_by; by creation unless given. */
   defaultSortKey?: (object: T) => string;
-  /** Other kinds that filters, order and the presentation look at. */
+  /** Other kinds that filters, order and presentation read. */
   dependsOn?: readonly ResourceRef[];
-  /** `url` of the request; without it the list is not remembered. */
+  /** `url` of the request; without it the list is not cached. */
   url?: string;
 }
 
-/** Objects by caller, kind and query, with the version they were found at. At most a few hundred lists of references. */
+/** Lists by caller, kind and query, with the version they were built from. At most 500 lists of references. */
 const cachedLists = new WeakMap<object, LRUCache<string, { version: string; items: readonly KubeObject[] }>>();
 
-/** The list as asked, whole and in order: page it afterwards. */
+/** The whole list, filtered and sorted: page it afterwards. */
 export function listObjects<T extends KubeObject>(
   session: Session,
   ref: ResourceRef<T>,
@@ -39,7 +39,7 @@ export function listObjects<T extends KubeObject>(
   const { cache, caller } = session;
   let lists = cachedLists.get(cache);
   if (!lists) cachedLists.set(cache, (lists = new LRUCache({ max: 500 })));
-  // Without page and per_page: all pages of one list are cut from the same items.
+  // Without page and per_page: all pages of one list share its items.
   // As JSON: names of users and groups may hold any separator.
   const key = JSON.stringify([
     caller.name,
@@ -60,7 +60,7 @@ export function listObjects<T extends KubeObject>(
   return items;
 }
 
-/** The namespaces that a list can have members from; undefined when it may be any. */
+/** The namespaces that a list may have objects from; undefined when there is no such bound. */
 function namespacesOf(session: Session, ref: ResourceRef, scope: ListScope = {}): readonly string[] | undefined {
   if (scope.index?.[0] === "app") return [scope.index[1].split("/")[0] ?? ""];
   return scope.namespaces ?? session.visibleNamespaces(ref);
@@ -84,7 +84,7 @@ function byGUIDs<T extends KubeObject>(session: Session, ref: ResourceRef<T>, gu
   return [...new Set(guids)].flatMap((guid) => session.find(ref, guid) ?? []);
 }
 
-/** The filters that every list takes, over anything that was created some time. */
+/** The filters that every list has. */
 function commonFilter(query: ListParameters): (object: KubeObject) => boolean {
   const created = timeFilter(query, "created_ats");
   const updated = timeFilter(query, "updated_ats");
@@ -95,7 +95,7 @@ function commonFilter(query: ListParameters): (object: KubeObject) => boolean {
     (!labels || labels(metadataOf(object).labels));
 }
 
-/** In the order asked for; objects alike in it come by creation. */
+/** Sorted by `orderBy`, ties by creation. */
 function sorted<T extends KubeObject>(items: T[], orderBy: string | undefined, options: ListOptions<T>): T[] {
   const name = orderBy?.replace(/^[+-]/, "") ?? "";
   const descending = orderBy?.startsWith("-") ?? false;
@@ -117,7 +117,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Whether a value is one of those asked for; everything is when nothing is asked. */
+/** Whether a value passes a filter; every value passes an absent one. */
 export function isOneOf(values: readonly string[] | undefined, value: string): boolean {
   return !values || values.includes(value);
 }

@@ -1,4 +1,4 @@
-// created_at and updated_at of objects. managedFields are dropped from the cache, so the time of the last write is noted before.
+// created_at and updated_at of objects. The cache drops managedFields, so the time of the last write is recorded before.
 import { API_FIELD_MANAGER, CONTROLLER_FIELD_MANAGER_PREFIX } from "../../crds/groups.ts";
 import { lastWriteTime } from "../../kube/api/managed-fields.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -10,7 +10,7 @@ function isPlatformManager(manager: string): boolean {
   return manager !== API_FIELD_MANAGER && manager.startsWith(CONTROLLER_FIELD_MANAGER_PREFIX);
 }
 
-/** For a watch: notes when a person (or this API for one) last wrote. Keyed by metadata, which later stages keep. */
+/** A watch's transform: records when a person (or this API for one) last wrote. Keyed by metadata, which later transforms keep. */
 export function recordLastWrite<T extends KubeObject>(object: T): T {
   const time = lastWriteTime(object, isPlatformManager);
   if (time) lastWrites.set(object.metadata, time);

@@ -1,4 +1,4 @@
-// The stores of all kinds that the API reads, with how often each has changed.
+// The stores of all kinds that the API reads, with their change counts.
 import { Claim } from "../../crds/claim/claim.ts";
 import type { Claimant } from "../../crds/claim/rules.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -7,7 +7,7 @@ import type { Change, Store } from "../../kube/cache/reader.ts";
 import { hasReached } from "../../kube/api/resource-version.ts";
 import { type ChangeCounter, createChangeCounter } from "./change-counter.ts";
 
-/** A store, how often it changed, and the newest version among its changes. */
+/** A store, its change counts, and the newest version among its changes. */
 export interface TrackedStore {
   store: Store;
   changes: ChangeCounter;
@@ -15,7 +15,7 @@ export interface TrackedStore {
 }
 
 export interface TrackedStores {
-  /** `byNamespace`: its changes are told apart by namespace. */
+  /** `byNamespace`: counts the kind's changes by namespace. */
   add(ref: ResourceRef, store: Store, byNamespace: boolean): void;
   /** @throws Error for a kind that was not added */
   get(ref: ResourceRef): TrackedStore;
@@ -26,7 +26,7 @@ export interface TrackedStores {
 
 export function createTrackedStores(): TrackedStores {
   const all = new Map<string, TrackedStore>();
-  /** The same by definition: a page asks for them hundreds of times. */
+  /** By the ref object, which saves building the id: a page looks stores up hundreds of times. */
   const byRef = new Map<object, TrackedStore>();
   const byKind = new Map<string, TrackedStore>();
 
@@ -51,7 +51,7 @@ export function createTrackedStores(): TrackedStores {
         if (!hasReached(tracked.latestVersion, version)) tracked.latestVersion = version;
         tracked.changes.count(metadata.namespace);
       });
-      // What a watch missed is not known, so every version grows.
+      // The watch may have missed changes in any namespace, so every version increases.
       store.onStateChange(() => tracked.changes.countAll());
       if (ref.kind === Claim.kind) trackClaims(store as unknown as Store<Claim>);
     },
@@ -65,7 +65,7 @@ export function createTrackedStores(): TrackedStores {
   };
 }
 
-/** The claimants before and after a change. Of an evicted claim only the metadata is left; its watch's state change counts everywhere. */
+/** The claimants before and after a change. An evicted claim has only metadata; the state change of its watch counts for every kind. */
 function claimantsOf(change: Change<Claim>): Claimant[] {
   const claims: Partial<KubeObject & Claim>[] =
     change.type === "modified" ? [change.old, change.object] : [change.object];

@@ -1,8 +1,8 @@
-// docs/api.md, printed from the endpoint table.
+// Generates docs/api.md from the endpoint table.
 import type { Endpoint } from "./endpoint.ts";
 import { describePermission } from "./openapi.ts";
 
-/** `/v3/apps/:guid` belongs to apps; what is not under /v3 is the entrance. */
+/** `/v3/apps/:guid` belongs to `apps`; paths outside of /v3 belong to `entrance`. */
 function groupOf({ path }: Endpoint): string {
   return /^\/v3\/([^/:.]+)/.exec(path)?.[1] ?? "entrance";
 }
@@ -22,7 +22,6 @@ function section(name: string, rows: readonly Endpoint[]): string[] {
   ];
 }
 
-/** The whole page. */
 export function apiReference(endpoints: readonly Endpoint[]): string {
   const served = endpoints.filter(({ isAlwaysEmpty }) => !isAlwaysEmpty);
   const groups = Map.groupBy(served, groupOf);

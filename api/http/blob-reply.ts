@@ -1,9 +1,9 @@
-// The answer to a download of bits.
+// The reply to a download of bits.
 import { BlobNotFound, type BlobStore, type Digest } from "../../blobs/blob-store.ts";
 import type { Reply } from "./endpoint.ts";
 
 /**
- * A content of a space, whole. Its length is what the store has: an object only claims one, and whoever may write it may lie.
+ * The whole blob. Its length comes from the store: the size in an object's status is only as trustworthy as its writers.
  * @throws BlobNotFound
  */
 export async function toBlobReply(blobs: BlobStore, space: string, digest: Digest): Promise<Reply> {

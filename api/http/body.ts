@@ -3,13 +3,13 @@ import type { IncomingMessage } from "node:http";
 import { isAlias, isScalar, parseAllDocuments, visit, type Document, type YAMLMap } from "yaml";
 import { CFError } from "./errors.ts";
 
-/** Largest JSON or YAML body, in bytes. */
+/** Largest JSON or YAML body, bytes. */
 export const maxBodyBytes = 1024 * 1024;
 /** Deepest nesting of a JSON or YAML body. */
 const maxDepth = 64;
 
 /**
- * Reads a body whole. Larger ones are refused as soon as that is known; the rest is not read.
+ * Reads a body whole. Refuses a larger one as soon as its size is known, without buffering the rest.
  * @throws CFError PayloadTooLarge
  */
 export async function readBody(request: IncomingMessage, signal: AbortSignal, limit = maxBodyBytes): Promise<Buffer> {
@@ -51,8 +51,8 @@ export function parseJson(body: Buffer): Record<string, unknown> {
 }
 
 /**
- * What the parser has of checks and tags that take the square of a body's length is off: it compares each key with all before it,
- * and copies the line for each error.
+ * Disables the parser's checks and tags that take time quadratic in the body's length: it compares each key with all earlier ones, and
+ * copies the line for each error.
  */
 const yamlOptions = {
   schema: "core",
@@ -105,7 +105,7 @@ function checkNode({ anchor, tag }: { anchor?: string | undefined; tag?: string 
     throw new CFError("BadRequest", "Manifest does not support custom tags");
 }
 
-/** Each key once, and none that is a list or a mapping: JSON has no such keys, and writing one as text costs its whole depth. */
+/** Keys must be unique scalars: JSON has no list or mapping keys, and serializing one costs its whole depth. */
 function checkKeys({ items }: YAMLMap): void {
   const seen = new Set<unknown>();
   for (const { key } of items) {
@@ -120,7 +120,7 @@ function refuseAlias(): never {
   throw new CFError("BadRequest", "Manifest does not support Anchors and Aliases");
 }
 
-/** Brackets opened and not closed: a parser that recurses would run out of stack on them. Quoted brackets count too; nobody quotes this many. */
+/** Counts open brackets, on which a recursive parser would overflow its stack. Quoted brackets count too; no real body quotes this many. */
 function isNestedTooDeep(text: string): boolean {
   let depth = 0;
   for (const character of text) {

@@ -1,10 +1,10 @@
-// JSON texts that are kept: that of one object while it is in the cache, and that of a page while its list is the same.
+// Caches JSON texts: of an object while the object is in the cache, and of a page while its list is unchanged.
 import { LRUCache } from "lru-cache";
 
-/** Everything beside its object that a presentation depends on, compared one by one. */
+/** Everything besides its object that a presentation depends on, compared element by element. */
 export type CacheKey = readonly (string | null | undefined)[];
 
-/** The JSON of an object's presentation, kept for as long as the object is in the cache and `key` is the same. */
+/** The JSON of an object's presentation, cached while the object is in the cache and `key` is unchanged. */
 export function cachedJson(object: object, key: CacheKey, present: () => object): string {
   const known = cachedTexts.get(object) ?? [];
   const hit = known.find((one) => isSame(one.key, key));
@@ -17,7 +17,7 @@ export function cachedJson(object: object, key: CacheKey, present: () => object)
 const MAX_TEXTS_PER_OBJECT = 4;
 const cachedTexts = new WeakMap<object, { key: CacheKey; text: string }[]>();
 
-/** A page that was sent. `parts` are the texts it was made of. */
+/** A page that was sent. `parts` are the texts that it consists of. */
 export interface CachedPage {
   items: readonly unknown[];
   parts: readonly string[];
@@ -32,7 +32,7 @@ export const cachedPages = new LRUCache<string, CachedPage>({
   sizeCalculation: ({ body }) => body.length,
 });
 
-/** Whether two lists of texts are equal; texts that are kept themselves are compared by identity. */
+/** Whether two keys have equal elements; comparing a cached string with itself is cheap. */
 export function isSame(one: CacheKey, other: CacheKey): boolean {
   for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
   return one.length === other.length;

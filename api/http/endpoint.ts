@@ -18,7 +18,7 @@ interface EndpointBase {
   permission: EndpointPermission;
   /** One line for the OpenAPI document. */
   summary?: string;
-  /** Kinds whose every visible object the answer may show: where permissions are reviewed, each is judged before the handler runs. */
+  /** Kinds that the reply may list: where permissions are reviewed, every object of them is reviewed before the handler runs. */
   lists?: readonly ResourceRef[];
   /** No object of the kind can exist, so the list is always empty. */
   isAlwaysEmpty?: true;
@@ -40,7 +40,7 @@ type ParamNames<Path extends string> = Path extends `${string}:${infer Name}/${i
     ? Name
     : never;
 
-/** What a handler gets. */
+/** A request, as its handler gets it. */
 export interface RequestContext<Params = Record<string, string>, Query = unknown, Body = unknown> {
   params: Params;
   query: Query;
@@ -62,7 +62,7 @@ export interface RequestContext<Params = Record<string, string>, Query = unknown
   log: Logger;
 }
 
-/** What a handler answers. A string or bytes are JSON already, unless `contentType` says otherwise. */
+/** A handler's reply. A string or bytes must be JSON already, unless `contentType` says otherwise. */
 export interface Reply {
   status: number;
   body?: object | string | NodeJS.ReadableStream;
@@ -83,7 +83,7 @@ export interface Endpoint extends EndpointBase {
 
 type Parsed<T extends z.ZodType | undefined, Otherwise> = T extends z.ZodType ? z.output<T> : Otherwise;
 
-/** Makes a row. The types of its parameters, query and body follow from its path and schemas. */
+/** Creates a row. The types of its parameters, query and body follow from its path and schemas. */
 export function endpoint<
   const Path extends string,
   Query extends z.ZodObject | undefined = undefined,
@@ -98,16 +98,14 @@ export function endpoint<
     ) => Promise<Reply> | Reply;
   },
 ): Endpoint {
-  // routing.ts gives the handler what the row declares; a table of rows of many types cannot say so.
+  // routing.ts passes the handler what the row declares; the type of a table of mixed rows cannot express that.
   return row as unknown as Endpoint;
 }
 
-/** 200 with a body. */
 export function ok(body: object | string): Reply {
   return { status: 200, body };
 }
 
-/** 201 with a body. */
 export function created(body: object | string): Reply {
   return { status: 201, body };
 }
@@ -117,7 +115,6 @@ export function accepted(job: string, body?: object | string): Reply {
   return { status: 202, job, body };
 }
 
-/** 204. */
 export function noContent(): Reply {
   return { status: 204 };
 }

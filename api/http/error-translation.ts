@@ -30,7 +30,7 @@ function translateForbidden(error: KubeError): CFError {
     : new CFError("FeatureDisabled", disabled, { cause: error });
 }
 
-/** Reason of a Status that says so; only a laptop's API server answers with it. */
+/** Only the laptop's API server answers with it. */
 const INSUFFICIENT_STORAGE = 507;
 
 function diskFull(cause: unknown): CFError {

@@ -1,4 +1,4 @@
-// The catalogue: its printed form, and what an error carries.
+// The catalogue: its generated document, and the fields of an error.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { errorCatalogue, CFError, errorsDocument, notFound } from "./errors.ts";

@@ -7,7 +7,7 @@ interface CatalogueEntry {
   title: string;
   /** HTTP status. */
   status: number;
-  /** Text as sent; `%s` is what the thrower adds. */
+  /** Text as sent; the thrower's text replaces `%s`. */
   detail: string;
 }
 
@@ -98,14 +98,14 @@ export const errorCatalogue = {
 /** Key of the catalogue. */
 export type ErrorKey = keyof typeof errorCatalogue;
 
-/** One entry of the `errors` array of an answer. */
+/** One entry of the `errors` array of a reply. */
 export interface PresentedError {
   code: number;
   title: string;
   detail: string;
 }
 
-/** What a handler throws to answer with an error of the catalogue. `text` fills the entry's `%s` and is sent to the client: never a secret. */
+/** A handler throws it to answer with an error of the catalogue. `text` replaces the entry's `%s` and is sent to the client: never a secret. */
 export class CFError extends Error {
   readonly key: ErrorKey;
   readonly status: number;
@@ -123,7 +123,7 @@ export class CFError extends Error {
   }
 }
 
-/** 404 `<Resource> not found`, e.g. `App`. The same answer whether it does not exist or may not be seen. */
+/** 404 `<Resource> not found`, e.g. `App`. The same whether it does not exist or the caller may not see it. */
 export function notFound(resource: string): CFError {
   return new CFError("ResourceNotFound", resource);
 }
@@ -133,17 +133,17 @@ export function unprocessable(detail: string, options?: ErrorOptions): CFError {
   return new CFError("UnprocessableEntity", detail, options);
 }
 
-/** 403: it can be seen but not changed. */
+/** 403: the caller can see the object but not change it. */
 export function notAuthorized(options?: ErrorOptions): CFError {
   return new CFError("NotAuthorized", "", options);
 }
 
-/** 503 with a text that says what is not ready. */
+/** 503 with a text that names the missing part. */
 export function unavailable(what: string, options?: ErrorOptions): CFError {
   return new CFError("ServiceUnavailable", what, options);
 }
 
-/** docs/errors.md, whole. */
+/** The text of docs/errors.md. */
 export function errorsDocument(): string {
   const rows = Object.entries(errorCatalogue).map(
     ([key, e]) => `| ${e.code} | ${e.title} | ${e.status} | ${e.detail.replaceAll("|", "\\|")} | \`${key}\` |`,

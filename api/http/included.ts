@@ -1,4 +1,4 @@
-// What `include=` adds to an answer: spaces, orgs, domains and users, each once, presented as ever, and only those the caller sees.
+// The resources that `include=` adds to a reply: spaces, orgs, domains and users, without duplicates, and only those that the caller can see.
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import type { Route } from "../../crds/route/route.ts";

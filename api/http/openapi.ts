@@ -1,4 +1,4 @@
-// The OpenAPI document, made from the endpoint table.
+// Generates the OpenAPI document from the endpoint table.
 import { z } from "zod";
 import { errorCatalogue } from "./errors.ts";
 import { endpoint, type Endpoint, ok } from "./endpoint.ts";
@@ -35,7 +35,7 @@ function requestBody(row: Endpoint): object | undefined {
   return { content: { [mediaTypes[bodyFormat]]: { schema } } };
 }
 
-/** The Kubernetes rights behind an endpoint, e.g. `update apps/env in cupola.dev`. */
+/** The Kubernetes permissions of an endpoint, e.g. `update apps/env in cupola.dev`. */
 export function describePermission(permission: EndpointPermission): string[] {
   if (typeof permission === "string") return [permission];
   const permissions = "verb" in permission ? [permission] : permission;
@@ -57,7 +57,6 @@ function operation(row: Endpoint): object {
   };
 }
 
-/** The document of these endpoints. */
 export function openApiDocument(endpoints: readonly Endpoint[]): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const row of endpoints)
@@ -88,7 +87,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]): object {
   };
 }
 
-/** Serves the document of `rows`, which is made at the first request. */
+/** Serves the document of `endpoints`, which the first request generates. */
 export function openApiEndpoint(endpoints: readonly Endpoint[]): Endpoint {
   let text: string | undefined;
   return endpoint({

@@ -1,4 +1,4 @@
-// Pagination: totals, links that carry the filters on, and pages beyond the end.
+// Pagination: totals, links that keep the filters, and pages beyond the end.
 import { expect, test } from "vitest";
 import { presentPage } from "./page.ts";
 

@@ -1,19 +1,19 @@
-// One page of a list: the slice, and CF's pagination object with absolute links that carry the filters on.
+// One page of a list: the slice, and CF's pagination object with absolute links that keep the filters.
 import { cachedJson, cachedPages, isSame, type CacheKey } from "./cached-json.ts";
 
-/** What a list handler knows about the request. */
+/** The request of a list, as its handler knows it. */
 export interface PageRequest<T = unknown> {
   base: string;
   /** Path and query as received. */
   url: string;
   query: { page: number; per_page: number };
-  /** The list is made anew whenever anything changes that its page shows: `dependsOn` of list-objects.ts names all of it. */
+  /** Set it only when the list's `dependsOn` (list-objects.ts) names every kind that the page shows: a page of the same array is sent again. */
   isCacheable?: boolean;
-  /** Everything beside the item that its presentation depends on. With it the item's JSON is kept. */
+  /** Everything besides the item that its presentation depends on. With it the item's JSON is cached. */
   textKey?: (item: T) => CacheKey;
 }
 
-/** The items of the page that is asked for. */
+/** The items of the requested page. */
 export function pageItems<T>(items: readonly T[], { page, per_page }: PageRequest["query"]): T[] {
   return items.slice((page - 1) * per_page, page * per_page);
 }
@@ -44,8 +44,8 @@ function pageUrl({ base, url, query }: Omit<PageRequest, "textKey">, page: numbe
 }
 
 /**
- * A list answer as the bytes of its JSON. `items` is the whole list in order; `present` is called for the page only. With `isCacheable` the page of
- * the very same list is not presented again.
+ * The JSON bytes of a list reply. `items` is the whole sorted list; `present` is called for the page only. With `isCacheable` a page of the same
+ * array is not presented again.
  */
 export function presentPage<T>(
   items: readonly T[],

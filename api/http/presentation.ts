@@ -14,7 +14,7 @@ export function presentIdentity(
   return { guid: cache.guid(ref, object), created_at: createdAt(object), updated_at: updatedAt(object) };
 }
 
-/** `metadata` with what CF shows of labels and annotations. */
+/** `metadata` with the labels and annotations that CF shows. */
 export function presentMetadata(object: KubeObject): {
   metadata: { labels: Record<string, string>; annotations: Record<string, string> };
 } {

@@ -1,15 +1,15 @@
-// Query strings as CF reads them: comma lists decoded twice, the parameters that every list takes, strict about unknown ones.
+// Parses query strings as CF does: decodes comma lists twice, defines the parameters of every list, refuses unknown ones.
 import { z } from "zod";
 import { parseLabelSelector, type LabelMatcher } from "../cf/label-selector.ts";
 import { timestampSchema, type TimeFilter } from "./timestamps.ts";
 
-/** The raw query: each name as sent, brackets included; of a repeated name the last one counts. */
+/** The raw query: each name as sent, brackets included; the last of a repeated name counts. */
 export function rawQuery(url: string): Record<string, string> {
   const start = url.indexOf("?");
   return start < 0 ? {} : Object.fromEntries(new URLSearchParams(url.slice(start + 1)));
 }
 
-/** Decodes once more, so that a comma inside a name survives; what is no escape stays as it is. */
+/** Decodes once more, so that an escaped comma inside a name survives. Returns text with an invalid escape unchanged. */
 function decodeTwice(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -25,7 +25,7 @@ function splitList(text: string): string[] {
 /** A comma list of any strings. The empty string is a list of one empty string. */
 export const csv = z.string().transform(splitList);
 
-/** A comma list of known words; `problem` says what is wrong with another one, or with a list of them. */
+/** A comma list of known words; `problem` describes an unknown word or an invalid list. */
 function csvOfKnown<const Word extends string>(
   words: readonly Word[],
   problem: (
@@ -98,7 +98,7 @@ const labelSelector = z.string().transform((text, context): LabelMatcher => {
   return z.NEVER;
 });
 
-/** The two parameters of every page. */
+/** The paging parameters of every list. */
 export const pagingParameters = {
   page: positiveInteger(Infinity).default(1),
   per_page: positiveInteger(5000).default(50),
@@ -114,7 +114,7 @@ function timeParameters<Name extends string>(name: Name) {
   };
 }
 
-/** What every list query holds once parsed, beside its own filters. */
+/** The common fields of a parsed list query. */
 export interface ListParameters {
   page: number;
   per_page: number;

@@ -1,4 +1,4 @@
-// A signal as a promise, to race with.
+// An abort signal as a promise, for Promise.race.
 
 /** Rejects with the signal's reason once it is aborted; never resolves. */
 export function rejectOnAbort(signal: AbortSignal): Promise<never> {

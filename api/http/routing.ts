@@ -1,4 +1,4 @@
-// Serves the rows of the endpoint table over Express: finds the row, authenticates, validates, runs it under a deadline, presents the answer or the error.
+// Serves the endpoint table over Express: finds the row, authenticates, validates, runs the handler under a deadline, sends the reply or the error.
 import { randomUUID } from "node:crypto";
 import { pipeline } from "node:stream/promises";
 import express, { type Express, type Request, type Response, Router } from "express";
@@ -27,7 +27,7 @@ export interface RoutingDeps {
   url?: string;
   /** @throws CFError 401 */
   authenticate: (headers: NodeJS.Dict<string | string[]>, signal: AbortSignal) => Promise<Caller>;
-  /** What a request waits for before anything is read; undefined when nothing. Rejects with CFError 503. */
+  /** Awaited before anything is read; undefined when there is no wait. Rejects with CFError 503. */
   waitUntilCurrent: () => Promise<void> | undefined;
   createSession: (request: {
     caller: Caller;
@@ -37,14 +37,13 @@ export interface RoutingDeps {
   }) => Session;
 }
 
-/** Query without its unknown parameters would hide typing errors, so paths are cleaned up here and nothing else is. */
+/** Normalises slashes in the path. Leaves the query alone: dropping unknown parameters would hide typing errors. */
 export function normalisedUrl(url: string): string {
   const end = url.indexOf("?");
   const path = (end < 0 ? url : url.slice(0, end)).replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
   return (path.startsWith("/") ? path : `/${path}`) + (end < 0 ? "" : url.slice(end));
 }
 
-/** Express's method names. */
 const expressMethods = {
   GET: "get",
   POST: "post",
@@ -73,7 +72,7 @@ export function createRouting(deps: RoutingDeps): Express {
   const routers = new Map(
     [...groupByPrefix(deps.endpoints)].map(([prefix, rows]) => [prefix, createResourceRouter(deps, rows)]),
   );
-  // Found by a look-up; only what no resource's own rows match is left to the rows without a prefix.
+  // A look-up finds the resource's router; requests that none of its rows match fall through to the rows without a prefix.
   app.use((request, response, next) => (routers.get(prefixOf(request.url)) ?? nextHandler)(request, response, next));
   app.use(routers.get("") ?? nextHandler);
   app.use((_request, response) => sendError(response, new CFError("NotFound")));
@@ -92,12 +91,12 @@ function createResourceRouter(deps: RoutingDeps, rows: readonly Endpoint[]): Rou
 
 const nextHandler = (_request: Request, _response: Response, next: () => void): void => next();
 
-/** `/v3/apps` of any path below it; "" of the others. */
+/** `/v3/apps` for any path below it; "" for paths outside of /v3. */
 function prefixOf(path: string): string {
   return /^\/v3\/[^/:?]+/.exec(path)?.[0] ?? "";
 }
 
-/** Rows by the first two parts of their path, so that a request is matched against few. */
+/** Groups rows by the first two segments of their path, so that a request is matched against few. */
 function groupByPrefix(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
   return Map.groupBy(rows, (row) => prefixOf(row.path));
 }
@@ -131,7 +130,7 @@ async function serve(deps: RoutingDeps, row: Endpoint, request: Request, respons
   }
 }
 
-/** The kinds whose every object the answer may show. */
+/** The kinds that the reply may list. */
 function listedKinds({ lists = [] }: Endpoint, { query }: RequestContext): readonly ResourceRef[] {
   return (query as { include?: unknown }).include ? [...lists, Space, Org, Domain] : lists;
 }
@@ -172,7 +171,7 @@ async function toRequestContext(
   };
 }
 
-/** A Host header that is one, so that links cannot carry anything else. */
+/** A valid Host header or `localhost`, so that a client cannot inject other text into links. */
 function safeHost(host: string | undefined): string {
   return host && /^[\w.-]+(?::\d{1,5})?$|^\[[\da-fA-F:]+\](?::\d{1,5})?$/.test(host) ? host : "localhost";
 }
@@ -213,7 +212,7 @@ function fail(deps: RoutingDeps, response: Response, thrown: unknown): void {
   sendError(response, error);
 }
 
-/** Bytes of a rejected body that are still read: a client whose connection closes while it sends may never receive the reply. */
+/** Largest rejected body that is still read, bytes: a client whose connection closes while it sends may never receive the reply. */
 const MAX_DRAIN_BYTES = 1 << 20;
 
 function canDrain({ complete, headers }: Request): boolean {

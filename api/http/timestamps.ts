@@ -1,16 +1,16 @@
-// Times as CF writes them, and the created_ats / updated_ats filters.
+// Timestamps in CF's format, and the created_ats / updated_ats filters.
 import { z } from "zod";
 
 const format = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
 /** `2026-01-31T12:00:00Z`; whole seconds, UTC. */
 export function formatTimestamp(time: Date | string | number): string {
-  // Kubernetes writes creation times like this already, and every object of every list comes by here.
+  // A shortcut for hot lists: Kubernetes writes creation times in this format already.
   if (typeof time === "string" && time.length === 20 && time.endsWith("Z")) return time;
   return `${new Date(time).toISOString().slice(0, 19)}Z`;
 }
 
-/** What one timestamp filter asks; seconds since the epoch. */
+/** A parsed timestamp filter; seconds since the epoch. */
 export interface TimeFilter {
   /** Any of these whole seconds. */
   in?: readonly number[];
@@ -36,7 +36,7 @@ export const timestampSchema = z.string().transform((text, context) => {
   return second ?? 0;
 });
 
-/** Whether a time, in seconds, passes. Times are whole seconds, so `gt` means a later second and `lte` this one or earlier. */
+/** Whether a time, in seconds, passes the filter. Times are whole seconds: `gt` means a later second, `lte` the same second or an earlier one. */
 export function matchesTimeFilter(filter: TimeFilter, second: number): boolean {
   if (filter.in && !filter.in.includes(second)) return false;
   if (filter.lt !== undefined && !(second < filter.lt)) return false;

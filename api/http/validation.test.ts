@@ -1,4 +1,4 @@
-// Errors for an invalid body or query: CF's words, and no path inside our schemas.
+// Errors for an invalid body or query have CF's wording and no paths of our schemas.
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import { createAppBody, currentDropletBody, setVariablesBody } from "../app/payload.ts";

@@ -1,12 +1,12 @@
-// Turns what zod found wrong into CF's words. One request's problems become one detail, joined with ", ".
+// Translates zod's issues into CF's wording. One request's problems become one detail, joined with ", ".
 import type { z } from "zod";
 import { CFError } from "./errors.ts";
 
 type Issue = z.core.$ZodIssue;
 
 /**
- * The attribute's name in CF's words: `health_check.data.timeout` is `Health check timeout`, `lifecycle.data.stack` is `Lifecycle Stack`.
- * Positions in lists, `data` wrappers and comparison operators are not part of it.
+ * The attribute's name in CF's wording: `health_check.data.timeout` is `Health check timeout`, `lifecycle.data.stack` is `Lifecycle Stack`.
+ * Omits list indexes, `data` wrappers and comparison operators.
  */
 function humanize(path: readonly PropertyKey[]): string {
   if (path[0] === "metadata" && path.length > 1) return "Metadata";
@@ -58,12 +58,12 @@ function tooSmall(origin: string, bound: number | bigint, inclusive: boolean): s
   return `must be greater than ${inclusive ? "or equal to " : ""}${bound}`;
 }
 
-/** A message of zod's own, rather than one that the schema's author wrote. */
+/** Whether zod generated the message, rather than the schema's author. */
 function isDefault(message: string): boolean {
   return /^(?:Invalid|Too (?:big|small)|Unrecognized)\b/.test(message);
 }
 
-/** What is wrong with one value, without its name. */
+/** Describes one value's problem, without the attribute's name. */
 export function describeProblem(issue: Issue): string {
   if (issue.code === "invalid_type" && issue.input === undefined) return "can't be blank";
   if (!isDefault(issue.message)) return issue.message;
@@ -72,7 +72,7 @@ export function describeProblem(issue: Issue): string {
   return issue.code === "invalid_value" ? `must be one of ${quotedList(issue.values.map(String))}` : "is invalid";
 }
 
-/** CF speaks of relationships in its own way. */
+/** CF words problems of relationships differently. */
 function relationshipProblem(issue: Issue): string | undefined {
   const [root, name] = issue.path;
   if (root !== "relationships") return undefined;
@@ -94,12 +94,12 @@ function describe(issue: Issue): string {
   return issue.path.length === 0 ? issue.message : `${humanize(issue.path)} ${describeProblem(issue)}`;
 }
 
-/** All problems of one parse, in CF's words, each once. */
+/** All problems of one parse in CF's wording, without duplicates. */
 export function describeIssues(error: z.ZodError): string[] {
   return [...new Set(error.issues.map(describe))];
 }
 
-/** A body against its schema. @throws CFError UnprocessableEntity */
+/** Parses a body by its schema. @throws CFError UnprocessableEntity */
 export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
   const parsed = schema.safeParse(body, { reportInput: true });
   if (parsed.success) return parsed.data;
@@ -112,7 +112,7 @@ function describeQuery(schema: z.ZodObject, issue: Issue): string {
   return `Unknown query parameter(s): ${quotedList(issue.keys)}. Valid parameters are: ${quotedList(valid)}`;
 }
 
-/** A query against its schema. @throws CFError BadQueryParameter, or UnprocessableEntity where CF does that. */
+/** Parses a query by its schema. @throws CFError BadQueryParameter, or UnprocessableEntity where CF does that. */
 export function parseQuery<T extends z.ZodObject>(
   schema: T,
   query: Record<string, string>,

@@ -1,16 +1,16 @@
-// One peer: tells it of this replica's writes, many in one request. A peer that does not answer costs its bound once, and is skipped until it does.
+// Sends this replica's writes to one peer, batched. A peer that does not answer costs one timeout and is skipped until it answers again.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { WriteMark } from "./read-barrier.ts";
 import type { WriteHistory } from "./write-history.ts";
 import { marksPath, helloPath, isPeerGone, type Peer, type PeerConnection } from "./peer-protocol.ts";
 
-/** Longest wait for a peer, milliseconds. */
+/** Timeout of a request to a peer, milliseconds. */
 export const peerTimeoutMs = 500;
-/** A peer that has been silent for so long is given up by all. Milliseconds. */
+/** A peer that has not answered for this long loses its membership. Milliseconds. */
 const removeAfterMs = 4000;
 const retry = { firstMs: 100, mostMs: 1000 };
-/** Requests under way to one peer; what comes meanwhile goes together in the next. */
+/** Concurrent requests to one peer; later marks are batched into the next request. */
 const maxInFlight = 2;
 
 export interface PeerClientOptions {
@@ -18,23 +18,22 @@ export interface PeerClientOptions {
   self: Peer;
   connection: PeerConnection;
   history: WriteHistory;
-  /** Takes the peer's membership away, so that it answers nobody before it has joined again. @throws when that could not be done */
+  /** Removes the peer's membership, so that it answers no client before it has joined again. @throws Error when that fails */
   removePeer: () => Promise<void>;
   log: Logger;
 }
 
 export interface PeerClient {
   readonly peer: Peer;
-  /** Resolves when the peer knows; at once while it is skipped, and when it turns out that it does not answer. Never rejects. */
+  /** Resolves once the peer has acknowledged the marks or does not answer in time; at once while it is skipped. Never rejects. */
   sendMarks(marks: readonly WriteMark[]): Promise<void>;
-  /** Says that this replica is there. What it may have missed; nothing when the peer turns out to be gone. @throws when it may be alive and does not answer */
+  /** Announces this replica; returns the marks that it may have missed, none from a dead peer. @throws Error when a silent peer cannot be removed */
   hello(): Promise<WriteMark[]>;
-  /** It has just been given everything that was written so far. */
+  /** Records that the peer has just received all marks so far. */
   markCaughtUp(): void;
   close(): Promise<void>;
 }
 
-/** A line that is in use from the start. */
 export function createPeerClient(options: PeerClientOptions): PeerClient {
   return new QueueingPeerClient(options);
 }
@@ -57,7 +56,7 @@ class QueueingPeerClient implements PeerClient {
     if (this.#unreachable || this.#closed.signal.aborted) return Promise.resolve();
     this.#queue.push(...marks);
     const told = new Promise<void>((resolve) => this.#pending.push(resolve));
-    // Writes that are answered in the same turn go together.
+    // Batches the writes of one turn of the event loop.
     if (this.#queue.length === marks.length) queueMicrotask(() => void this.#send());
     return told;
   }
@@ -114,7 +113,7 @@ class QueueingPeerClient implements PeerClient {
     void this.#reconnect(isPeerGone(error));
   }
 
-  /** Until the peer has been told what it missed, is given up, or said hello by itself. */
+  /** Retries until the peer has received the marks it missed, has said hello itself, or the client is closed. */
   async #reconnect(gone: boolean): Promise<void> {
     const { history, connection, log } = this.#options;
     const started = performance.now();
@@ -131,7 +130,7 @@ class QueueingPeerClient implements PeerClient {
         await connection.post(marksPath, { marks: history.listMarks() }, peerTimeoutMs);
         this.#unreachable = false;
         log.info({ replica: this.peer.identity }, "a replica answers again");
-        // What was written while it was being told.
+        // Sends the writes that were added during the request.
         if (history.generation !== generation) await this.sendMarks(history.listMarks());
       } catch (error) {
         isGone = isPeerGone(error);

@@ -1,4 +1,4 @@
-// Several replicas in one process, over real HTTP, each with stores that the test feeds: what a client can never see, and what a silent peer costs.
+// Several replicas in one process, over real HTTP, each with stores that the test feeds: no stale reads, and bounded waits for a silent peer.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
@@ -26,7 +26,7 @@ function thing(name: string, version: string, more: Partial<KubeObject["metadata
   };
 }
 
-/** Who is there, as the cluster would say. */
+/** The membership as the cluster would report it. */
 function cluster() {
   const members = new Map<string, Peer>();
   const listeners = new Set<() => void>();
@@ -35,7 +35,7 @@ function cluster() {
   const blind = new Set<string>();
   return {
     dropped,
-    /** From now on it does not see who is there. */
+    /** From now on this replica cannot read the membership. */
     blind: (identity: string) => (blind.add(identity), tell()),
     join: (peer: Peer) => (members.set(peer.identity, peer), tell()),
     leave: (identity: string) => (members.delete(identity), tell()),
@@ -62,11 +62,11 @@ interface One {
   peer: Peer;
   requests: string[];
   server: Server;
-  /** What a list of the cluster would find. */
+  /** The result of a list. */
   listed: { version: string };
 }
 
-/** A replica that listens; not a member yet. */
+/** A replica that listens and is not a member yet. */
 async function start(identity: string, all: ReturnType<typeof cluster>, sees?: () => boolean): Promise<One> {
   const store = new WritableStore<KubeObject>(ref, {
     onFault: (error) => {
@@ -109,10 +109,10 @@ async function joined(identity: string, all: ReturnType<typeof cluster>): Promis
   return one;
 }
 
-/** What a request at this replica waits for; undefined when nothing. */
+/** The wait of a request at this replica; undefined when it may be answered at once. */
 function held({ replicas }: One): Promise<void> | undefined {
   const waiting = replicas.waitUntilCurrent();
-  // A request that nobody follows to its end.
+  // Tests that do not await it must not fail on its rejection.
   waiting?.catch(() => undefined);
   return waiting;
 }
@@ -246,7 +246,7 @@ describe("a peer that does not answer", () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     const { handler } = b.replicas;
-    // It takes connections and says nothing.
+    // It accepts connections and never replies.
     Object.assign(b.replicas, { handler: () => undefined });
     a.store.observeVersion("200");
     const first = await took(a.replicas.publishWrites([{ resource, version: "101" }]));
@@ -296,7 +296,7 @@ test("a replica that does not see the others any more, nor is counted by them, a
 test("a replica that stood still meets the others before it answers, and stays ready meanwhile", async () => {
   const all = cluster();
   const [a, b] = [await joined("a", all), await joined("b", all)];
-  // a gives b up for a moment, and b hears nothing of what it writes.
+  // For a moment b does not answer, so a skips it and b misses a's write.
   const { handler } = b.replicas;
   Object.assign(b.replicas, { handler: () => undefined });
   a.store.observeVersion("101");

@@ -1,4 +1,4 @@
-// Read your writes, at any replica: a write is told to every replica before it is answered, and no replica answers before it has seen what it was told.
+// Read your writes at any replica: a write's marks reach every replica before it is answered, and no replica answers before it has observed its marks.
 import type { RequestListener } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -13,18 +13,18 @@ import { createPeerClient, peerTimeoutMs, type PeerClient } from "./peer-client.
 import { createStallDetector } from "./stall-detector.ts";
 import { openPeerConnection, type Peer } from "./peer-protocol.ts";
 
-/** The live replicas, as somebody who keeps a membership knows them. */
+/** The live replicas, from the membership. */
 export interface PeerDirectory {
   readonly self: Peer;
-  /** All others that count as alive, as far as it is known here; undefined while nobody can be seen, which is not "none". */
+  /** The other live replicas, from the cache; undefined while the membership cannot be read, which is not "none". */
   findPeers(): readonly Peer[] | undefined;
-  /** As `peers`, asked now: whoever joined before this call is in it. @throws Error when nobody can be asked */
+  /** As `findPeers`, by a live read: has every replica that joined before this call. @throws Error when the membership cannot be read */
   fetchPeers(): Promise<readonly Peer[]>;
-  /** Called when `peers` or `holds` may have changed. */
+  /** Calls `listener` when `findPeers` or `isMember` may have changed. Returns the unsubscribe function. */
   onChange(listener: () => void): () => void;
-  /** This replica may count on being told by the others. */
+  /** Whether this replica holds its membership, so that the others send it their writes. */
   isMember(): boolean;
-  /** Takes the membership of a peer away. @throws Error when that could not be done */
+  /** Removes the membership of a peer. @throws Error when that fails */
   removePeer(peer: Peer): Promise<void>;
 }
 
@@ -33,37 +33,37 @@ export interface PeerGroupOptions {
   log: Logger;
   /** Without it this replica is the only one. */
   directory?: PeerDirectory;
-  /** The token that opens a peer's URL; needed with a directory. */
+  /** The token for a peer's URL; required with a directory. */
   tokenFor?: (url: string) => string;
 }
 
 export interface PeerGroup {
-  /** Resolves once this replica and all live others have seen the writes or, after half a second, at least answer nothing before they have. */
+  /** Resolves once this replica and all live others have observed the writes or, after half a second, hold their replies until they have. */
   publishWrites(marks: readonly WriteMark[]): Promise<void>;
-  /** As `written`, for all that this replica has seen of these kinds so far. */
+  /** As `publishWrites`, for all changes of these kinds that this replica has observed so far. */
   publishObserved(refs: readonly ResourceRef[]): Promise<void>;
-  /** Undefined when this replica may answer now; else resolves when it may. Rejects with 503 after a while. */
+  /** Undefined when this replica may answer now; else resolves when it may. Rejects with CFError 503 after `requestTimeoutMs`. */
   waitUntilCurrent(): Promise<void> | undefined;
-  /** Whether it answers, or will in a moment, and is not far behind. */
+  /** Whether this replica answers, or will within `maxLagMs`, and lags by less than that. */
   isReady(): boolean;
-  /** Gets to know all live replicas and what they have written. To be called after joining and listing, also after joining again. Tries until it has. */
+  /** Connects to all live replicas and fetches their marks; retries until done. Call it after joining and listing, also after joining again. */
   syncWithPeers(): Promise<void>;
-  /** Serves the other replicas. The caller has checked their token. */
+  /** Serves the other replicas. The caller must check their token first. */
   handler: RequestListener;
   close(): Promise<void>;
 }
 
-/** Longest wait of a write for the replicas, milliseconds. */
+/** Longest wait of a write for this replica's own cache, milliseconds. */
 const observeTimeoutMs = 500;
 /** Longest wait of a request at a replica that is behind, milliseconds. */
 const requestTimeoutMs = 10_000;
-/** A replica that is behind for so long is not ready. Milliseconds. */
+/** A replica that lags for this long is not ready. Milliseconds. */
 const maxLagMs = 2000;
 const resyncDelayMs = 200;
-/** After so long the membership of whoever said hello has come here, or it is gone. Milliseconds. */
+/** A peer that said hello and is not in the membership after this long is gone. Milliseconds. */
 const announcedTtlMs = 30_000;
 
-/** Makes it. Nothing is sent before `meet`. */
+/** Contacts no peer before `syncWithPeers`. */
 export function createPeerGroup(options: PeerGroupOptions): PeerGroup {
   return new HttpPeerGroup(options);
 }
@@ -78,15 +78,15 @@ class HttpPeerGroup implements PeerGroup {
   readonly #stopListening: (() => void) | undefined;
   /** By identity. */
   readonly #clients = new Map<string, PeerClient>();
-  /** Said hello; their membership may not have come here yet. */
+  /** Peers that said hello; their membership may not be in the cache yet. */
   readonly #announced = new Map<string, { peer: Peer; at: number }>();
   #synced = false;
   #everSynced = false;
-  /** The cluster was asked who is there, since that was last wanted. */
+  /** Whether the membership was read since the last `syncWithPeers`. */
   #peersFetched = true;
-  /** Since when it does not answer, as far as anybody looked. */
+  /** When `isReady` first found this replica not serving; undefined while it serves. */
   #notServingSince: number | undefined;
-  /** Counts the calls of `meet`: a round that began before the last one does not do. */
+  /** Counts resync requests: a round that began before the last request does not satisfy it. */
   #syncGeneration = 0;
   #syncing: Promise<void> | undefined;
   #closed = false;
@@ -134,7 +134,7 @@ class HttpPeerGroup implements PeerGroup {
     const now = performance.now();
     if (this.#isServing()) this.#notServingSince = undefined;
     else this.#notServingSince ??= now;
-    // A moment's absence is waited out by those who ask; nobody need be sent elsewhere.
+    // Requests wait out a short gap, so it need not take this replica out of the load balancer.
     const silentMs = this.#notServingSince === undefined ? 0 : now - this.#notServingSince;
     return this.#everSynced && silentMs < maxLagMs && this.#barrier.lagMs() < maxLagMs;
   }
@@ -144,7 +144,7 @@ class HttpPeerGroup implements PeerGroup {
     return this.#resync();
   }
 
-  /** Those who are known; that is enough after a moment's absence. */
+  /** Syncs with the known peers, which is enough after a short stall. */
   #resync(): Promise<void> {
     this.#synced = false;
     this.#syncGeneration++;
@@ -160,7 +160,7 @@ class HttpPeerGroup implements PeerGroup {
     this.#clients.clear();
   }
 
-  /** A replica that is alone goes on without its membership: nobody else writes. */
+  /** A replica without peers keeps serving without its membership: no other replica writes. */
   #isServing(): boolean {
     const { directory } = this.#options;
     return this.#synced && (directory === undefined || this.#clients.size === 0 || directory.isMember());
@@ -209,12 +209,12 @@ class HttpPeerGroup implements PeerGroup {
     void this.#barrier.addAndWait(missed.flat(), observeTimeoutMs);
   }
 
-  /** Who is there has changed, or whether this replica counts itself. */
+  /** Runs on every membership change, this replica's own included. */
   #refreshPeers(): void {
     const { directory } = this.#options;
     if (!directory || this.#closed) return;
     const peers = directory.findPeers();
-    // Who cannot be seen may be there: it is told as before.
+    // While the membership cannot be read, all known peers may be alive and keep receiving marks.
     if (peers) this.#reconcileClients(peers);
     this.#waiters.checkAll();
   }
@@ -257,7 +257,7 @@ class HttpPeerGroup implements PeerGroup {
     this.#refreshPeers();
   }
 
-  /** A peer has come, or come back: from now on it is told of every write, and here is what was before. */
+  /** A peer joined or came back: from now on it receives every write. Returns the earlier marks. */
   #handleHello(peer: Peer): WriteMark[] {
     if (this.#closed || !this.#options.directory) return [];
     if (!this.#clients.has(peer.identity)) this.#announced.set(peer.identity, { peer, at: performance.now() });

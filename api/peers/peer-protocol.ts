@@ -1,13 +1,13 @@
-// What replicas of the API say to each other, and how: small JSON over kept-alive connections, with a token that only they know.
+// The protocol between replicas of the API: small JSON bodies over keep-alive connections, with a token that only replicas know.
 import { Pool } from "undici";
 import { z } from "zod";
 
-/** A replica, as the others reach it. */
+/** A replica's address for its peers. */
 export const peerSchema = z.object({
-  /** Unique to one life of a process. */
+  /** Unique per process start. */
   identity: z.string().min(1).max(253),
   url: z.url().max(500),
-  /** What its TLS certificate must be signed by, PEM. Absent on loopback. */
+  /** CA of its TLS certificate, PEM. Absent on loopback. */
   authority: z.string().max(4000).optional(),
 });
 export type Peer = z.output<typeof peerSchema>;
@@ -23,14 +23,14 @@ const marks = z
   )
   .max(20_000);
 
-/** `POST /replicas/floors`: the sender has written this. Answered once it was seen, or soon. */
+/** `POST /replicas/floors`: the sender's writes. Answered once they are observed, or after a short timeout. */
 export const marksPath = "/replicas/floors";
 export const marksSchema = z.object({ marks });
-/** `POST /replicas/hello`: the sender is there and wants to be told of everything; the answer is what it may have missed. */
+/** `POST /replicas/hello`: the sender subscribes to all writes; the reply has the marks that it may have missed. */
 export const helloPath = "/replicas/hello";
 export const helloSchema = z.object({ peer: peerSchema });
 
-/** Every answer says who gave it: an address may have passed to another process. */
+/** Every reply names its sender: another process may have the address by now. */
 const answerSchema = z.object({ identity: z.string(), marks: marks.default([]) });
 export type PeerAnswer = z.input<typeof answerSchema>;
 
@@ -38,12 +38,11 @@ export type PeerAnswer = z.input<typeof answerSchema>;
 export const maxPeerBody = 4 << 20;
 
 export interface PeerConnection {
-  /** @throws Error when it was not answered by that peer in time */
+  /** @throws Error when that peer does not answer in time */
   post(path: string, body: object, deadlineMs: number): Promise<z.output<typeof answerSchema>>;
   close(): Promise<void>;
 }
 
-/** Connections to one peer. */
 export function openPeerConnection(peer: Peer, token: string): PeerConnection {
   const pool = new Pool(new URL(peer.url).origin, {
     connections: 4,
@@ -76,10 +75,10 @@ export function openPeerConnection(peer: Peer, token: string): PeerConnection {
   };
 }
 
-/** Surely not there: another process has its address. */
+/** The peer is gone: another process has its address. */
 class PeerReplaced extends Error {}
 
-/** Whether an error of `post` means that no such process is there, rather than that it is slow or cut off. */
+/** Whether an error of `post` means that the peer's process is gone, rather than slow or partitioned. */
 export function isPeerGone(error: unknown): boolean {
   return (
     error instanceof PeerReplaced ||

@@ -1,4 +1,4 @@
-// Answers the other replicas: takes note of what they have written, and tells those who come what they may have missed.
+// Serves the other replicas: records their writes, and sends a replica that joins the marks that it may have missed.
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import type { ReadBarrier, WriteMark } from "./read-barrier.ts";
@@ -12,18 +12,18 @@ import {
   type PeerAnswer,
 } from "./peer-protocol.ts";
 
-/** A peer waits so long at most for this replica to see a write: it need not, since this replica answers nothing before it has. Milliseconds. */
+/** Longest wait of a peer for this replica to observe a write; short, since this replica holds its replies until it has. Milliseconds. */
 const observeTimeoutMs = 50;
 
 export interface PeerHandlerOptions {
   identity: string;
   barrier: ReadBarrier;
-  /** Takes note of a peer, and says what it may have missed. */
+  /** Registers a peer and returns the marks that it may have missed. */
   onHello: (peer: Peer) => WriteMark[];
   log: Logger;
 }
 
-/** Serves the paths of peer-protocol.ts to callers whose token was checked. */
+/** Serves the paths of peer-protocol.ts. The caller must check the token first. */
 export function createPeerHandler({ identity, barrier, onHello, log }: PeerHandlerOptions): RequestListener {
   const routes: Record<string, (body: unknown) => Promise<WriteMark[]> | WriteMark[]> = {
     [marksPath]: async (body) => {

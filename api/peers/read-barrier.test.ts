@@ -1,4 +1,4 @@
-// What a replica waits for where namespaces are watched one by one: what is being listed elsewhere is neither a fault nor in the way.
+// The read barrier with one watch per namespace: a list in progress in another namespace neither fails nor delays a wait.
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -13,7 +13,7 @@ const thing: KubeObject = {
 };
 const gone: WriteMark = { resource: "things.example.org", namespace: "a", version: "101", gone: "x" };
 
-/** Namespace `a`, of two: it holds the thing. */
+/** A store with two namespaces, of which `a` is synced and has the object. */
 function halfListed() {
   const store = new WritableStore<KubeObject>(ref, { onFault: (error) => expect.fail(String(error)) });
   store.switchToNamespaces();

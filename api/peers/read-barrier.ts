@@ -1,4 +1,4 @@
-// What this replica must have seen before it may answer: versions and deletions that some replica, this one too, has told a client of.
+// Holds replies until the cache has observed every version and deletion that any replica, this one included, has reported to a client.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Store } from "../../kube/cache/reader.ts";
 import { NotPermitted, NotSynced } from "../../kube/cache/errors.ts";
@@ -6,42 +6,42 @@ import { hasReached } from "../../kube/api/resource-version.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /**
- * One write: the kind (`plural.group`) and the version it led to. Or a deletion: the uid, and a version that the object had, since
- * whoever has not seen it come cannot see it go.
+ * One write: the kind (`plural.group`) and the resulting version. For a deletion also the uid (`gone`); the version is then one that the object had,
+ * since a cache that has not observed the object cannot observe its deletion.
  */
 export interface WriteMark {
   resource: string;
-  /** Of what was written; absent for cluster-scoped kinds and for marks of a whole kind. */
+  /** The object's namespace; absent for cluster-scoped kinds and for marks of a whole kind. */
   namespace?: string | undefined;
   version: string;
   gone?: string | undefined;
 }
 
 export interface ReadBarrier {
-  /** True once all of it was seen here, false at the deadline (milliseconds). From this call on `settled` waits for it. */
+  /** True once the cache has observed all marks, false at the deadline (milliseconds). From this call on `wait` includes them. */
   addAndWait(marks: readonly WriteMark[], deadlineMs: number): Promise<boolean>;
-  /** Undefined when everything told so far was seen; else true once it was, false at the deadline. What is told later is not waited for. */
+  /** Undefined when all marks so far are observed; else true once they are, false at the deadline (milliseconds). Later marks do not extend it. */
   wait(deadlineMs: number): Promise<boolean> | undefined;
-  /** For how long something told has not been seen, milliseconds; 0 when nothing is missing. */
+  /** Age of the oldest mark that is not observed, milliseconds; 0 when there is none. */
   lagMs(): number;
 }
 
-/** A watch that stays behind is doubted, and its kind listed again, so often. Milliseconds. */
+/** A kind whose watch lags is listed again at this interval, milliseconds. */
 const relistIntervalMs = 1000;
-/** Deletions that wait at once; beyond it the oldest is let go. */
+/** Bound on pending requirements; beyond it the oldest deletion is dropped. */
 const maxDeletions = 10_000;
 
 interface Requirement {
   store: Store;
   mark: WriteMark;
-  /** Since when something of this key is missing, and when it was told last. */
+  /** Since when a mark of this key is missing, and when the last one was recorded. */
   since: number;
   recordedAt: number;
 }
 
 export type BarrierCache = Pick<ClusterCache, "findStore" | "relist">;
 
-/** Floors over the stores of a view. `now` is a monotonic clock in milliseconds. */
+/** `now` is a monotonic clock in milliseconds. */
 export function createReadBarrier(cache: BarrierCache, now: () => number = () => performance.now()): ReadBarrier {
   return new StoreReadBarrier(cache, now);
 }
@@ -49,7 +49,7 @@ export function createReadBarrier(cache: BarrierCache, now: () => number = () =>
 class StoreReadBarrier implements ReadBarrier {
   readonly #cache: BarrierCache;
   readonly #now: () => number;
-  /** By kind for versions, of which the highest counts; by uid for deletions. */
+  /** Versions by kind and namespace, of which the highest counts; deletions by uid. */
   readonly #requirements = new Map<string, Requirement>();
   readonly #relisting = new Set<Store>();
 
@@ -81,7 +81,7 @@ class StoreReadBarrier implements ReadBarrier {
     return reached.every(Boolean);
   }
 
-  /** A store that is not synced cannot be read anyway; what it holds when it is again must be as new as all others say. */
+  /** Skips stores that are not synced, since reads of them throw; their requirements apply again once they are. */
   #unmet(): Requirement[] {
     if (this.#requirements.size === 0) return [];
     for (const [key, floor] of this.#requirements) if (isSatisfied(floor)) this.#requirements.delete(key);
@@ -90,7 +90,7 @@ class StoreReadBarrier implements ReadBarrier {
 
   #record(mark: WriteMark): Requirement[] {
     const store = this.#cache.findStore(mark.resource);
-    // A kind that only a newer version of the platform reads has no store.
+    // A newer replica may send marks of a kind that this one does not read.
     if (!store || isSatisfied({ store, mark })) return [];
     const key = keyOf(mark);
     const known = this.#requirements.get(key);
@@ -106,7 +106,7 @@ class StoreReadBarrier implements ReadBarrier {
       if (mark.gone !== undefined) return void this.#requirements.delete(key);
   }
 
-  /** A watch may stand still and not know it, or the server was restored and counts from an older version: in both cases a list is the truth. */
+  /** The watch may have stalled, or the server was restored from a backup with older versions: a list is authoritative in both cases. */
   async #relistUntilMet(store: Store): Promise<void> {
     if (this.#relisting.has(store)) return;
     this.#relisting.add(store);
@@ -126,12 +126,12 @@ function keyOf(mark: WriteMark): string {
   return mark.gone ?? `${mark.resource} ${mark.namespace ?? ""}`;
 }
 
-/** Whether `mark` asks for no more than `known`, of the same key, does. */
+/** Whether `known`, a mark of the same key, requires at least as much as `mark`. */
 function isImpliedBy(mark: WriteMark, known: WriteMark): boolean {
   return hasReached(known.version, mark.version);
 }
 
-/** Where namespaces are watched one by one, each has a version and a sight of its own. */
+/** With one watch per namespace, each namespace has its own version and sync status. */
 function isSynced({ store, mark }: Pick<Requirement, "store" | "mark">): boolean {
   return store.syncStatusOf(mark.namespace).synced;
 }
@@ -142,15 +142,15 @@ function isSatisfied(floor: Pick<Requirement, "store" | "mark">): boolean {
   return mark.gone === undefined || isDeleted(store, mark.gone);
 }
 
-/** In a namespace that is in sight. */
+/** The namespace of the object must be synced. */
 function isDeleted(store: Store, uid: string): boolean {
   try {
     const object = store.byUid(uid);
     return !object || object.metadata.deletionTimestamp !== undefined;
   } catch (error) {
-    // It is not in what is in sight, and there is more that is not.
+    // No permitted namespace has it, and its own is permitted.
     if (error instanceof NotPermitted) return true;
-    // The same, as soon as anything can be read: its own namespace is in sight, and another is being listed.
+    // Likewise once anything can be read: its own namespace is synced, and another one is being listed.
     if (error instanceof NotSynced) return store.synced;
     throw error;
   }

@@ -1,4 +1,4 @@
-// A process that stood still notices it before it answers.
+// A process that stalled detects it before it answers.
 import { afterEach, expect, test, vi } from "vitest";
 import { createStallDetector } from "./stall-detector.ts";
 
@@ -18,7 +18,7 @@ test.each([
     clock.at += 100;
     vi.advanceTimersByTime(100);
   }
-  // No timer has run meanwhile: a request that waited in its socket comes first.
+  // No timer has run meanwhile: a request from the socket is handled first.
   clock.at += pause;
   watch.check();
   watch.check();

@@ -1,9 +1,9 @@
-// Notices that this process stood still: then others may have given up telling it, and it does not know.
+// Detects that this process stalled: its peers may then skip it without its knowledge.
 
 export interface StallDetector {
-  /** Starts or stops watching. A process that nobody tells anything has no need to. */
+  /** Starts or stops the timer. A replica without peers needs none. */
   setEnabled(on: boolean): void;
-  /** Looks now; to be called before an answer, since what waits in the sockets may be read before any timer runs. */
+  /** Checks now. Call it before a reply: after a stall, pending requests may be read before any timer runs. */
   check(): void;
   close(): void;
 }

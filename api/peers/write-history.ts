@@ -1,8 +1,8 @@
-// What this replica has told its clients of lately: for a peer that comes, or that could not be reached for a moment.
+// The recent writes that this replica reported to clients, for a peer that joins or was unreachable for a moment.
 import { hasReached } from "../../kube/api/resource-version.ts";
 import type { WriteMark } from "./read-barrier.ts";
 
-/** A peer that was not told for so long has been given up meanwhile, and lists everything when it joins anew. Milliseconds. */
+/** A peer that was unreachable for longer has lost its membership, and lists everything when it joins again. Milliseconds. */
 const retentionMs = 60_000;
 const maxEntries = 10_000;
 
@@ -10,13 +10,13 @@ export interface WriteHistory {
   add(listMarks: readonly WriteMark[]): void;
   /** The newest version of each kind and namespace, and the deletions, of the last minute. */
   listMarks(): WriteMark[];
-  /** Grows with each `add`. */
+  /** Increases with each `add`. */
   readonly generation: number;
 }
 
-/** Empty at first. `now` is a monotonic clock in milliseconds. */
+/** `now` is a monotonic clock in milliseconds. */
 export function createWriteHistory(now: () => number = () => performance.now()): WriteHistory {
-  /** The oldest first. */
+  /** Oldest first. */
   const entries = new Map<string, { mark: WriteMark; at: number }>();
   let generation = 0;
 
