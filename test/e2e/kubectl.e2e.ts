@@ -294,7 +294,7 @@ describe("kubectl", () => {
       expect(explained, kind).not.toContain("<no description>");
     }
     expect(await must("explain", "apps.spec.env", "--api-version=cupola.dev/v1alpha1")).toContain(
-      "The app's environment variables.",
+      "Environment variables of the app.",
     );
   });
 });
