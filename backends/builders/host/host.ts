@@ -9,6 +9,7 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 import { readerLagMs } from "../../../telemetry/envelope.ts";
+import { toSourceTags } from "../../../telemetry/source-tags.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
@@ -220,15 +221,8 @@ function checkBuildGuid(options: HostBuilderOptions, staging: Staging): void {
 }
 
 function createLineSink({ telemetry }: HostBuilderOptions, staging: Staging): StagingJob["log"] {
-  const { app, space, org } = staging.spec;
-  const tags = {
-    app_id: app.guid,
-    app_name: app.name,
-    space_id: space.guid,
-    space_name: space.name,
-    organization_id: org.guid,
-    organization_name: org.name,
-  };
+  const { app } = staging.spec;
+  const tags = toSourceTags(staging.spec);
   return (stream, message) => telemetry.log({ source: app.guid, sourceType: "STG", stream, message, tags });
 }
 

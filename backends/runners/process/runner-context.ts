@@ -1,6 +1,7 @@
 // The context that all instances of this runner share: paths, timings and services.
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { SourceType } from "../../../telemetry/envelope.ts";
+import { toSourceTags } from "../../../telemetry/source-tags.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { hostEnvironment } from "../../host/host-environment.ts";
@@ -85,14 +86,9 @@ export type InstanceLog = (
 
 /** The log of one instance. */
 export function instanceLog(telemetry: Telemetry, lrp: LRP, index: number, guid: string): InstanceLog {
-  const { app, space, org, processGUID, processType } = lrp.spec;
+  const { app, processGUID, processType } = lrp.spec;
   const tags = {
-    app_id: app.guid,
-    app_name: app.name,
-    space_id: space.guid,
-    space_name: space.name,
-    organization_id: org.guid,
-    organization_name: org.name,
+    ...toSourceTags(lrp.spec),
     process_id: processGUID,
     process_type: processType,
     process_instance_id: guid,
