@@ -41,7 +41,7 @@ export function createPeerHandler({ identity, barrier, onHello, log }: PeerHandl
       const reply: PeerAnswer = { identity, marks: await route(JSON.parse(await readText(request))) };
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(reply));
     } catch (err) {
-      log.warn({ err }, "a replica said what could not be understood");
+      log.warn({ err }, "a message from another replica cannot be parsed");
       if (!response.headersSent) response.writeHead(400, { connection: "close" }).end();
     }
   }

@@ -54,11 +54,11 @@ export function planRejected(reason: string, message: string): ReconcileResult {
  * another Domain of the same object name that is shared with the org later.
  */
 export function planDomainMissing({ spec, status }: Route, { org }: Tenancy): ReconcileResult {
-  const message = `domain ${spec.domainRef.name} is neither of org ${org.name} nor shared`;
+  const message = `domain ${spec.domainRef.name} does not belong to org ${org.name} and is not shared with it`;
   const previousURL =
     status?.url === undefined
       ? ""
-      : `, or not the one that this Route was of (${status.url}); make it anew to have it in another`;
+      : `, or is not the domain that served this Route (${status.url}); delete the Route and create it again to use another domain`;
   return {
     children: [],
     ready: { status: "False", reason: "DomainMissing", message: `${message}${previousURL}`, isFailure: true },
