@@ -67,12 +67,20 @@ test("an Event names its object, its reason and who reports it", async () => {
 
 test("repetitions are counted, and written together after the interval", async () => {
   for (let at = 0; at < 5; at++) recorder.record(object, "gadgets", { ...crashed, message: `exit status ${at}` });
-  await recorder.flush();
+  await vi.advanceTimersByTimeAsync(0);
   expect(events()).toMatchObject([{ count: 1 }]);
   await vi.advanceTimersByTimeAsync(10_000);
-  await recorder.flush();
   expect(events()).toMatchObject([{ count: 5, message: "exit status 4" }]);
   expect(requests).toEqual(["find", "create", "find", "patch"]);
+});
+
+test("a flush writes the counts that wait, once", async () => {
+  for (let at = 0; at < 3; at++) recorder.record(object, "gadgets", crashed);
+  await recorder.flush();
+  expect(events()).toMatchObject([{ count: 3 }]);
+  const before = requests.length;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(requests).toHaveLength(before);
 });
 
 test("reasons and objects have Events of their own, cluster-scoped objects in default", async () => {
@@ -95,7 +103,7 @@ test("an Event that cannot be written is dropped", async () => {
 test("nothing is written after the end", async () => {
   recorder.record(object, "gadgets", crashed);
   recorder.record(object, "gadgets", crashed);
-  await recorder.flush();
+  await vi.advanceTimersByTimeAsync(0);
   halt.abort();
   recorder.record(object, "gadgets", crashed);
   await vi.advanceTimersByTimeAsync(60_000);

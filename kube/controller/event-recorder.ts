@@ -19,7 +19,7 @@ export interface EventDraft {
 export interface EventRecorder {
   /** Never waits and never throws: an Event that cannot be written is dropped. */
   record(object: KubeObject, component: string, event: EventDraft): void;
-  /** Resolves when no write is in flight. Does not wait for counts whose interval has not passed. */
+  /** Writes the counts that still wait for their interval. Resolves when no write is in flight. */
   flush(): Promise<void>;
 }
 
@@ -65,14 +65,16 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       .finally(() => inFlight.delete(done));
     inFlight.add(done);
   };
+  const writeNow = (entry: Series): void => {
+    clearTimeout(entry.timer);
+    delete entry.timer;
+    write(entry);
+  };
   const schedule = (entry: Series): void => {
     if (entry.timer) return;
     const waitMs = entry.writtenAt + intervalMs - performance.now();
     if (waitMs <= 0) return write(entry);
-    entry.timer = setTimeout(() => {
-      delete entry.timer;
-      write(entry);
-    }, waitMs).unref();
+    entry.timer = setTimeout(() => writeNow(entry), waitMs).unref();
   };
 
   return {
@@ -86,7 +88,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       schedule(entry);
     },
     async flush() {
-      while (inFlight.size > 0) await Promise.all(inFlight);
+      do {
+        await Promise.all(inFlight);
+        for (const entry of series.values()) if (entry.pending > 0) writeNow(entry);
+      } while (inFlight.size > 0);
     },
   };
 }

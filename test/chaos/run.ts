@@ -179,6 +179,7 @@ async function waitUntilQuiet(chaosEnv: ChaosEnv): Promise<void> {
 }
 
 async function countIdleWrites(chaosEnv: ChaosEnv): Promise<string[]> {
+  await chaosEnv.replicas.idle();
   await waitUntilQuiet(chaosEnv);
   const before = chaosEnv.proxy.writes.length;
   await delay(IDLE_MS);
