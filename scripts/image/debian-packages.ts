@@ -1,0 +1,107 @@
+// Files of Debian packages without installing them: downloaded by name, unpacked into a folder of our cache, used from there.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { runCommand } from "../run-command.ts";
+
+/** Where the files of some packages are. */
+export interface UnpackedPackages {
+  /** Holds them as `/` would: `<root>/usr/bin/...`. Shared by all users of the same list, so read only. */
+  root: string;
+  /** `name_version_architecture` of each, sorted. */
+  versions: string[];
+}
+
+const PACKAGE_NAME = /^[a-z0-9][a-z0-9+.-]+$/;
+const VERSIONS_FILE = "versions.json";
+const DEADLINE_MS = 5 * 60_000;
+
+/** Why this machine cannot get Debian packages, or undefined when it can. */
+export function whyNoPackages(): string | undefined {
+  const absent = ["apt-get", "dpkg"].find((program) => spawnSync(program, ["--version"], { stdio: "ignore" }).error);
+  return absent && `there is no ${absent}, which downloads and unpacks Debian packages`;
+}
+
+/**
+ * The packages of exactly these names, without those they depend on. They are kept in `CUPOLA_CACHE` by the list of names; remove the folder `debian` there to
+ * get newer versions. Several processes may call it at once. @throws Error with the output of apt-get or dpkg
+ */
+export async function providePackages(names: readonly string[]): Promise<UnpackedPackages> {
+  const strange = names.find((name) => !PACKAGE_NAME.test(name));
+  if (strange !== undefined) throw new Error(`"${strange}" is no name of a Debian package`);
+  const sorted = [...new Set(names)].sort();
+  const folder = packagesFolder(sorted);
+  if (!existsSync(folder)) await unpackInto(folder, sorted);
+  const versions = JSON.parse(readFileSync(join(folder, VERSIONS_FILE), "utf8")) as string[];
+  return { root: join(folder, "root"), versions };
+}
+
+/** Root of what the project keeps outside the checkout. */
+export function cacheRoot(): string {
+  return process.env["CUPOLA_CACHE"] || join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "cupola");
+}
+
+function packagesFolder(names: readonly string[]): string {
+  const digest = createHash("sha256").update([process.arch, ...names].join("\n"));
+  return join(cacheRoot(), "debian", digest.digest("hex").slice(0, 16));
+}
+
+async function unpackInto(folder: string, names: readonly string[]): Promise<void> {
+  mkdirSync(join(folder, ".."), { recursive: true });
+  const temp = mkdtempSync(`${folder}-`);
+  try {
+    const files = await download(names, temp);
+    const root = join(temp, "root");
+    mkdirSync(root);
+    for (const file of files) await runOrThrow(["dpkg", "-x", join(temp, file), root], temp);
+    const versions = files.map((file) => decodeURIComponent(file.replace(/\.deb$/, "")));
+    writeFileSync(join(temp, VERSIONS_FILE), JSON.stringify(versions));
+    for (const file of files) rmSync(join(temp, file));
+    rmSync(join(temp, "apt"), { recursive: true, force: true });
+    keepFirst(temp, folder);
+  } finally {
+    rmSync(temp, { recursive: true, force: true });
+  }
+}
+
+/** @returns the names of the files in `folder` */
+async function download(names: readonly string[], folder: string): Promise<string[]> {
+  const apt = aptCommand(folder);
+  // The machine's own lists may be absent or old, and only root may renew them.
+  await runOrThrow([...apt, "update"], folder);
+  await runOrThrow([...apt, "download", ...names], folder);
+  const { output } = await runOrThrow(["find", ".", "-maxdepth", "1", "-name", "*.deb", "-printf", "%f\n"], folder);
+  return output.trim().split("\n").sort();
+}
+
+function aptCommand(folder: string): [string, ...string[]] {
+  const [state, cache] = [join(folder, "apt", "state"), join(folder, "apt", "cache")];
+  mkdirSync(join(state, "lists", "partial"), { recursive: true });
+  mkdirSync(join(cache, "archives", "partial"), { recursive: true });
+  const options = [
+    `Dir::State=${state}`,
+    "Dir::State::status=/var/lib/dpkg/status",
+    `Dir::Cache=${cache}`,
+    // No translated descriptions: the lists of packages are enough.
+    "Acquire::Languages=none",
+    ...(process.getuid?.() === 0 ? ["APT::Sandbox::User=root"] : []),
+  ];
+  return ["apt-get", "-q", ...options.flatMap((option) => ["-o", option])];
+}
+
+async function runOrThrow(command: [string, ...string[]], cwd: string): Promise<{ output: string }> {
+  const { code, output } = await runCommand(command, { cwd, deadlineMs: DEADLINE_MS });
+  if (code !== 0) throw new Error(`${command[0]} failed; is a Debian mirror reachable?\n${output.slice(-2000)}`);
+  return { output };
+}
+
+/** Another process may have been faster; its folder is as good. */
+function keepFirst(temp: string, folder: string): void {
+  try {
+    renameSync(temp, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  }
+}
