@@ -5,7 +5,7 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
 import { endDeployment } from "./deployment.ts";
-import { literal } from "./environment.ts";
+import { literal } from "../../pods/environment.ts";
 import { planLRP } from "./plan.ts";
 
 const guid = (digit: number): string => `0000000${digit}-0000-4000-8000-000000000000`;

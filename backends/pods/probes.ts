@@ -1,5 +1,5 @@
 // Renders Cloud Foundry's health checks as kubelet probes. Pure.
-import type { LRP } from "../../../crds/lrp/lrp.ts";
+import type { LRP } from "../../crds/lrp/lrp.ts";
 
 const START_TIMEOUT_SECONDS = 60;
 const START_PERIOD_SECONDS = 2;

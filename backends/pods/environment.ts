@@ -1,6 +1,5 @@
 // The environment of an instance in a Pod: values of the downward API, ports, and the LRP's variables. Pure.
-import { STABLE_LABELS } from "../../../crds/labels.ts";
-import type { LRP } from "../../../crds/lrp/lrp.ts";
+import type { LRP } from "../../crds/lrp/lrp.ts";
 
 /** One variable of a container, in Kubernetes' form. */
 export interface ContainerVariable {
@@ -20,9 +19,9 @@ const field = (name: string, fieldPath: string): ContainerVariable => ({
   valueFrom: { fieldRef: { apiVersion: "v1", fieldPath } },
 });
 
-/** Ordered so that later variables may refer to earlier ones. No name appears twice; the runner's variables win. */
-export function planEnvironment(spec: LRP["spec"]): ContainerVariable[] {
-  const index = `metadata.labels['${STABLE_LABELS.instanceIndex}']`;
+/** Ordered so that later variables may refer to earlier ones. No name appears twice; the runner's variables win. `indexLabel` is the pod's label with the index. */
+export function planEnvironment(spec: LRP["spec"], indexLabel: string): ContainerVariable[] {
+  const index = `metadata.labels['${indexLabel}']`;
   const own: ContainerVariable[] = [
     field("CF_INSTANCE_INDEX", index),
     field("INSTANCE_INDEX", index),

@@ -1,0 +1,106 @@
+// Renders an LRP's pod, and what surrounds it whichever kind of workload makes the pods. Pure; shared by the runners whose instances are pods.
+import { ANNOTATIONS, LABELS, STABLE_LABELS } from "../../crds/labels.ts";
+import type { LRP } from "../../crds/lrp/lrp.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import { literal, planEnvironment } from "./environment.ts";
+import { planProbes } from "./probes.ts";
+
+/** Seconds between SIGTERM and SIGKILL, as in Cloud Foundry. */
+const GRACE_SECONDS = 10;
+
+/** What differs between the runners. `indexLabel` is the pod's label that holds the instance index. */
+export interface PodVariant {
+  indexLabel: string;
+  schedulingGates?: readonly { name: string }[];
+}
+
+/** A pod template, as Deployments, StatefulSets and Jobs take it. */
+export interface PodTemplate {
+  metadata: ReturnType<typeof contractMetadata>;
+  spec: Record<string, unknown>;
+}
+
+export function planPodTemplate(lrp: LRP, variant: PodVariant): PodTemplate {
+  return { metadata: contractMetadata(lrp), spec: planPod(lrp, variant) };
+}
+
+/** The labels and annotations of the contract (docs/labels.md), which every generated object carries. */
+export function contractMetadata(lrp: LRP): { labels: Record<string, string>; annotations: Record<string, string> } {
+  const { labels = {}, annotations = {}, name } = lrp.metadata;
+  const contract = Object.values(STABLE_LABELS).flatMap((key): [string, string][] =>
+    labels[key] === undefined ? [] : [[key, labels[key]]],
+  );
+  const names = Object.values({ app: ANNOTATIONS.appName, space: ANNOTATIONS.spaceName, org: ANNOTATIONS.orgName });
+  return {
+    labels: { ...Object.fromEntries(contract), [LABELS.lrp]: name },
+    annotations: Object.fromEntries(
+      names.flatMap((key): [string, string][] => (annotations[key] === undefined ? [] : [[key, annotations[key]]])),
+    ),
+  };
+}
+
+/** Selects the pods of one LRP. */
+export function selectorOf(lrp: LRP): { matchLabels: Record<string, string> } {
+  return { matchLabels: { [LABELS.lrp]: lrp.metadata.name } };
+}
+
+function planPod(lrp: LRP, { indexLabel, schedulingGates }: PodVariant): Record<string, unknown> {
+  const { droplet, user } = lrp.spec;
+  const runAsUser = user !== undefined && /^\d+$/.test(user) ? { runAsUser: Number(user) } : {};
+  return {
+    ...(schedulingGates && { schedulingGates }),
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: GRACE_SECONDS,
+    securityContext: { runAsNonRoot: true, ...runAsUser, seccompProfile: { type: "RuntimeDefault" } },
+    topologySpreadConstraints: ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) => ({
+      maxSkew: 1,
+      topologyKey,
+      whenUnsatisfiable: "ScheduleAnyway",
+      labelSelector: selectorOf(lrp),
+    })),
+    ...(droplet.imagePullSecretRef && { imagePullSecrets: [{ name: droplet.imagePullSecretRef.name }] }),
+    containers: [planContainer(lrp.spec, indexLabel)],
+  };
+}
+
+function planContainer(spec: LRP["spec"], indexLabel: string): Record<string, unknown> {
+  const command = commandOf(spec);
+  return {
+    name: "application",
+    image: spec.droplet.image,
+    ...(command && { command }),
+    env: planEnvironment(spec, indexLabel),
+    ...(spec.ports.length > 0 && { ports: spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" })) }),
+    resources: planResources(spec),
+    ...planProbes(spec),
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+  };
+}
+
+/** A given command runs through a shell (docker) or the lifecycle's launcher (cnb); without one the image's own applies. */
+function commandOf({ droplet, command, processType }: LRP["spec"]): string[] | undefined {
+  const isCnb = droplet.kind === "cnb";
+  if (command) return isCnb ? ["/cnb/lifecycle/launcher", literal(command)] : ["/bin/sh", "-c", literal(command)];
+  return isCnb && processType in droplet.processTypes ? [`/cnb/process/${processType}`] : undefined;
+}
+
+function planResources({ memoryMB, diskMB, cpu }: LRP["spec"]): Record<string, Record<string, string>> {
+  const sizes = { memory: `${memoryMB}Mi`, "ephemeral-storage": `${diskMB}Mi` };
+  // A request in proportion to memory, as Diego's CPU weights, and no limit: idle CPU is free to use.
+  const share = `${Math.max(5, Math.round((100 * memoryMB) / 1024))}m`;
+  return { requests: { cpu: cpu ?? share, ...sizes }, limits: { ...(cpu && { cpu }), ...sizes } };
+}
+
+/** A drain leaves half of the pods. A single instance gets no budget: it would block the drain. */
+export function planDisruptionBudget(lrp: LRP): Draft[] {
+  if (lrp.spec.instances < 2) return [];
+  return [
+    {
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: { name: lrp.metadata.name, namespace: lrp.metadata.namespace, ...contractMetadata(lrp) },
+      spec: { minAvailable: "50%", selector: selectorOf(lrp), unhealthyPodEvictionPolicy: "AlwaysAllow" },
+    },
+  ];
+}
