@@ -2,10 +2,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { cacheRoot } from "./cache-root.ts";
 
 /** Absolute paths of the programs a control plane needs. */
 export interface Binaries {
@@ -79,12 +79,11 @@ function missing(found: Partial<Binaries>): Name[] {
 
 /** The folder of this pin: the digest makes a changed go.mod or flag a new folder, so that no stale binary is ever taken. */
 function cacheDir(): string {
-  const root = process.env.CUPOLA_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "cupola");
   const digest = createHash("sha256")
     .update(ldflags)
     .update(process.platform + process.arch);
   for (const module of ["etcd", "kubernetes"]) digest.update(readFileSync(join(modules, module, "go.sum")));
-  return join(root, "kubernetes", `${kubernetesVersion}-${digest.digest("hex").slice(0, 8)}`);
+  return join(cacheRoot(), "kubernetes", `${kubernetesVersion}-${digest.digest("hex").slice(0, 8)}`);
 }
 
 function pinnedVersion(module: string, path: string): string {
