@@ -49,7 +49,8 @@ export interface RunnerTimings {
 }
 
 export const defaultTimings: RunnerTimings = {
-  drain: 1000,
+  // The router hears of it within some 50 ms; requests it sent before need a moment to arrive.
+  drain: 400,
   grace: 10_000,
   startCheck: 1000,
   firstSample: 300,
