@@ -41,7 +41,7 @@ function creatorPolicy(): AdmissionPolicy {
     validations: [
       {
         expression: `(oldObject == null ? ${by("object")} in ['', request.userInfo.username] : ${by("object")} == ${by("oldObject")}) || ${CALLER_IS_PLATFORM}`,
-        message: `the annotation ${ANNOTATIONS.createdBy} names whoever creates the org, and stays`,
+        message: `the annotation ${ANNOTATIONS.createdBy} must name the creator of the org, and is immutable`,
         reason: "Forbidden",
       },
     ],
@@ -62,7 +62,7 @@ function guidPolicy(): AdmissionPolicy {
     validations: [
       {
         expression: `(${has("object")} == ${has("oldObject")} && (!${has("object")} || object.metadata.labels[${key}] == oldObject.metadata.labels[${key}])) || ${CALLER_IS_PLATFORM}`,
-        message: `the label ${STABLE_LABELS.guid} is immutable, and the platform's to give to an object that has none`,
+        message: `the label ${STABLE_LABELS.guid} is immutable; only the platform adds it`,
         reason: "Invalid",
       },
     ],

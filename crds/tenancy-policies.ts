@@ -51,26 +51,26 @@ function bindingValidations(): Validation[] {
   return [
     {
       expression: `!(${has("object")} || ${has("oldObject")}) || ${CALLER_IS_PLATFORM}`,
-      message: "this RoleBinding belongs to the platform, which keeps it as the roles of its org and space ask",
+      message: "this RoleBinding belongs to the platform, which derives it from the roles in the org and its spaces",
       reason: "Forbidden",
     },
     {
       expression: `(${listed}) || !(${isManager})`,
       message:
-        "a manager of an org or a space binds, changes and takes away only the ClusterRoles of CF roles that exist there",
+        "a manager of an org or a space may bind, change and unbind only the ClusterRoles of the CF roles that exist there",
       reason: "Forbidden",
     },
     {
       // A finalizer would keep a revoked role in force, and so would a foreground deletion that waits for objects that the binding owns.
       expression: `(${goesAtOnce}) || !(${isManager})`,
       message:
-        "a manager puts no finalizer on a RoleBinding and deletes none in the foreground: RBAC honours it until it is gone",
+        "a manager may not add a finalizer to a RoleBinding or delete one in the foreground: RBAC honours the binding until it is gone",
       reason: "Forbidden",
     },
     {
       // A manager's binding must not block the name of one that the platform makes later: a roleRef cannot be changed.
       expression: `oldObject != null || !object.metadata.name.startsWith('${PLATFORM_PREFIX}') || !(${isManager})`,
-      message: "names of RoleBindings that begin with cupola- are the platform's here; choose another",
+      message: "RoleBinding names that begin with cupola- are reserved for the platform here; choose another name",
       reason: "Forbidden",
     },
   ];
@@ -98,7 +98,7 @@ function namespacePolicy(): AdmissionPolicy {
     validations: [
       {
         expression: `(size(variables.before) == size(variables.after) && variables.before.all(key, ${same("key")})) || ${CALLER_IS_PLATFORM} || ${authorizerAllows({ group: Org.group, resource: Org.plural, verb: "update" })}`,
-        message: `labels of cupola.dev say whose a namespace is, and only the platform changes them; to let an org adopt it set ${INTERNAL_LABELS.adoptableBy}`,
+        message: `labels of cupola.dev mark the owner of a namespace, and only the platform changes them; to let an org adopt the namespace, set ${INTERNAL_LABELS.adoptableBy}`,
         reason: "Forbidden",
       },
     ],
@@ -124,7 +124,7 @@ function imagePolicy(): AdmissionPolicy {
       {
         expression:
           "variables.prefix in ['', '/'] || variables.images.all(image, !image.startsWith(variables.prefix) || image.startsWith(variables.own))",
-        message: `this image belongs to another space: below the platform's registry prefix (ConfigMap ${SYSTEM_NAMESPACE}/${REGISTRY_CONFIG}) a space runs its own images only`,
+        message: `this image belongs to another space: below the platform's registry prefix (ConfigMap ${SYSTEM_NAMESPACE}/${REGISTRY_CONFIG}) a space may run only its own images`,
         reason: "Forbidden",
       },
     ],

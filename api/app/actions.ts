@@ -120,7 +120,7 @@ const getDroplet = endpoint({
   method: "GET",
   path: `${path}/relationships/current_droplet`,
   permission: { verb: "get", on: App },
-  summary: "The current droplet's GUID",
+  summary: "Get the current droplet's GUID",
   handler: ({ session, params, base }) => {
     const app = session.get(App, params.guid);
     const droplet = currentDroplet(session.cache, app);

@@ -29,7 +29,7 @@ const env = endpoint({
   method: "GET",
   path: `${path}/env`,
   permission: readEnv,
-  summary: "All variables an app gets",
+  summary: "Get all environment variables of an app",
   handler: async ({ session, params, base }) => {
     const app = session.get(App, params.guid);
     requireVisibleVariables(session);
@@ -62,7 +62,7 @@ const getVariables = endpoint({
   method: "GET",
   path: `${path}/environment_variables`,
   permission: readEnv,
-  summary: "An app's own variables",
+  summary: "Get the user-provided variables of an app",
   handler: async ({ session, params, base }) => {
     const app = session.get(App, params.guid);
     requireVisibleVariables(session);
@@ -75,7 +75,7 @@ const setVariables = endpoint({
   path: `${path}/environment_variables`,
   permission: { verb: "update", on: App, subresource: "env" },
   body: setVariablesBody,
-  summary: "Set or remove variables",
+  summary: "Update the user-provided variables of an app",
   handler: async ({ session, params, body, base }) => {
     const after = await writeVariables(session, session.get(App, params.guid), body.var);
     return ok(presentVariables(await readVariables(session, after), base, params.guid));
@@ -116,7 +116,7 @@ const setFeature = endpoint({
   path: `${path}/features/:name`,
   permission: { verb: "patch", on: App },
   body: featureBody,
-  summary: "Turn a feature of an app on or off",
+  summary: "Update a feature of an app",
   handler: async ({ session, params, body }) => {
     const app = session.get(App, params.guid);
     const name = params.name;
@@ -131,7 +131,7 @@ const permissions = endpoint({
   method: "GET",
   path: `${path}/permissions`,
   permission: { verb: "get", on: App },
-  summary: "What the caller may see of an app",
+  summary: "Get the caller's permissions for an app",
   handler: ({ session, params }) => {
     const app = session.get(App, params.guid);
     return ok({
@@ -152,7 +152,7 @@ const sshEnabled = endpoint({
   method: "GET",
   path: `${path}/ssh_enabled`,
   permission: { verb: "get", on: App },
-  summary: "May instances be entered by ssh",
+  summary: "Check whether SSH is enabled",
   handler: ({ session, params }) => {
     session.get(App, params.guid);
     return ok({ enabled: false, reason: "ssh is disabled globally" });

@@ -155,14 +155,14 @@ export const domainEndpoints: readonly Endpoint[] = [
     path: "/v3/organizations/:guid/domains",
     permission: { verb: "get", on: Org },
     query: domainListQuery,
-    summary: "List domains an organization may use",
+    summary: "List the domains of an organization",
     handler: (request) => listReply(request, request.session.get(Org, request.params.guid)),
   }),
   endpoint({
     method: "GET",
     path: "/v3/organizations/:guid/domains/default",
     permission: { verb: "get", on: Org },
-    summary: "The domain of default routes",
+    summary: "Get the default domain",
     handler: ({ session, params, base }) =>
       ok(presentDomain(session, defaultDomain(session, session.get(Org, params.guid)), base)),
   }),
@@ -225,7 +225,7 @@ export const domainEndpoints: readonly Endpoint[] = [
     permission: read,
     query: reservationQuery,
     badQueryError: "UnprocessableEntity",
-    summary: "Is a route taken",
+    summary: "Check whether a route exists",
     handler: ({ session, params, query }) => {
       const domain = session.get(Domain, params.guid);
       const port = Number(query.port ?? 0);

@@ -45,7 +45,7 @@ export const sharingEndpoints: readonly Endpoint[] = [
     path,
     permission: write,
     body: toManySchema,
-    summary: "Share a private domain with organizations",
+    summary: "Share a private domain",
     handler: async ({ session, params, body }) => {
       const domain = privateDomain(session, params.guid);
       const names = body.data.map(({ guid }) => resolveOrg(session, guid).org.metadata.name);
@@ -61,7 +61,7 @@ export const sharingEndpoints: readonly Endpoint[] = [
     method: "DELETE",
     path: `${path}/:org`,
     permission: write,
-    summary: "Share a private domain no longer with an organization",
+    summary: "Unshare a private domain",
     handler: async ({ session, params }) => {
       const domain = privateDomain(session, params.guid);
       const org = session.find(Org, params.org);

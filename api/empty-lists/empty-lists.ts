@@ -39,7 +39,7 @@ const lists = EMPTY_LISTS.map((name) =>
     permission: "authenticated",
     query: emptyQuery,
     isAlwaysEmpty: true,
-    summary: `List ${name.replaceAll("_", " ")}: none exist here yet`,
+    summary: `List ${name.replaceAll("_", " ")}: always empty for now`,
     handler: (request) => emptyPage(request),
   }),
 );
@@ -58,7 +58,7 @@ const nested = nestedLists.map(({ path, on }) =>
     permission: { verb: "get", on },
     query: emptyQuery,
     isAlwaysEmpty: true,
-    summary: "None exist here yet",
+    summary: "Always empty for now",
     handler: (request) => {
       if (on === Space) request.session.get(Space, request.params.guid);
       else request.session.get(App, request.params.guid);
@@ -73,7 +73,7 @@ const segments = [
     path: "/v3/organizations/:guid/relationships/default_isolation_segment",
     permission: { verb: "get", on: Org },
     isAlwaysEmpty: true,
-    summary: "None: all apps run in one place",
+    summary: "Always empty: there are no isolation segments",
     handler: ({ session, params, base }) => {
       session.get(Org, params.guid);
       return ok({
@@ -87,7 +87,7 @@ const segments = [
     path: "/v3/spaces/:guid/relationships/isolation_segment",
     permission: { verb: "get", on: Space },
     isAlwaysEmpty: true,
-    summary: "None: all apps run in one place",
+    summary: "Always empty: there are no isolation segments",
     handler: ({ session, params, base }) => {
       session.get(Space, params.guid);
       return ok({

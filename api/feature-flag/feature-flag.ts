@@ -84,7 +84,7 @@ const update = endpoint({
   path,
   permission: { verb: "patch", on: FeatureFlag },
   body: updateFlagBody,
-  summary: "Turn a feature on or off",
+  summary: "Update a feature flag",
   handler: async ({ session, params, body, base }) => {
     const name = flagNamed(params.name);
     const key = { namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(name) };

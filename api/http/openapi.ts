@@ -94,7 +94,7 @@ export function openApiEndpoint(endpoints: readonly Endpoint[]): Endpoint {
     method: "GET",
     path: "/v3/openapi.json",
     permission: "anonymous",
-    summary: "This document",
+    summary: "Get this OpenAPI document",
     handler: () => ok((text ??= JSON.stringify(openApiDocument(endpoints)))),
   });
 }

@@ -67,7 +67,7 @@ export const jobEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/jobs/:guid",
     permission: "authenticated",
-    summary: "State of a job",
+    summary: "Get a job",
     handler: async ({ session, params, base }) => {
       const job = parseJobGUID(params.guid, await getJobKey(session.platformClient));
       if (!job) throw notFound("Job");

@@ -35,14 +35,14 @@ export function logCacheEndpoints({ telemetry }: Services): readonly Endpoint[] 
       method: "GET",
       path: "/api/v1/info",
       permission: "anonymous",
-      summary: "Version of Log Cache",
+      summary: "Get the version of Log Cache",
       handler: () => ok({ version: "2.11.4", vm_uptime: String(Math.floor(process.uptime())) }),
     }),
     endpoint({
       method: "GET",
       path: "/api/v1/read/:source",
       permission: logs,
-      summary: "Log lines of an app",
+      summary: "Read log lines of an app",
       query: z.object({}),
       handler: async ({ session, params, url }) => {
         const app = session.find(App, params.source);

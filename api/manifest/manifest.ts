@@ -205,7 +205,7 @@ const generate = endpoint({
   method: "GET",
   path: "/v3/apps/:guid/manifest",
   permission: { verb: "get", on: App, subresource: "secrets" },
-  summary: "The manifest of an app",
+  summary: "Get the manifest of an app",
   handler: async ({ session, params }) => ({
     status: 200,
     body: toYaml(await generated(session, session.get(App, params.guid))),
@@ -219,7 +219,7 @@ const diff = endpoint({
   permission: { verb: "create", on: App },
   bodyFormat: "yaml",
   body: manifestBody,
-  summary: "What a manifest would change",
+  summary: "Compare a manifest with the space",
   handler: async ({ session, params, body }) => {
     const namespace = spaceNamespace(session, params.guid);
     session.authorize({ verb: "create", on: App, namespace });

@@ -171,7 +171,7 @@ function objectRows(path: ProcessPath, find: FindProcess): Endpoint[] {
       path: `${path}/sidecars`,
       permission: read,
       isAlwaysEmpty: true,
-      summary: "Sidecars of a process: none exist here yet",
+      summary: "List sidecars of a process: always empty for now",
       handler: ({ session, params, base, url }) => {
         find(session, params);
         return ok(presentPage([], { base, url, query: { page: 1, per_page: 50 } }, () => ({})));
@@ -220,7 +220,7 @@ function instanceRows(path: ProcessPath, find: FindProcess, telemetry: Services[
       method: "GET",
       path: `${path}/stats`,
       permission: read,
-      summary: "Instances and what they use",
+      summary: "Get statistics of instances",
       handler: async ({ session, params }) => {
         await holdWhileStarting(session, () => find(session, params));
         return ok({ resources: await presentStats(session.cache, telemetry, find(session, params), session.now()) });
@@ -230,7 +230,7 @@ function instanceRows(path: ProcessPath, find: FindProcess, telemetry: Services[
       method: "GET",
       path: `${path}/process_instances`,
       permission: read,
-      summary: "Instances and their states",
+      summary: "List instances and their states",
       handler: ({ session, params }) => ok({ resources: embedded(session, find(session, params)).process_instances }),
     }),
   ];

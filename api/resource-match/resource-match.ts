@@ -37,7 +37,7 @@ export function resourceMatchEndpoints({ blobs }: Services): readonly Endpoint[]
       path: "/v3/resource_matches",
       permission: "authenticated",
       body,
-      summary: "Find files that are known already",
+      summary: "Find files that are already stored",
       handler: async ({ session, body }) => {
         requireFlag(session, "app_bits_upload");
         const sources = listKnownPackages(session, MATCHED_PACKAGES);

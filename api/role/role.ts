@@ -78,7 +78,7 @@ const create = endpoint({
   path: "/v3/roles",
   permission: { verb: "create", on: RoleBinding },
   body: createRoleBody,
-  summary: "Give a role",
+  summary: "Create a role",
   handler: async ({ session, body, base }) => {
     const { type } = body;
     const { data } = body.relationships.user;
@@ -117,7 +117,7 @@ const remove = endpoint({
   method: "DELETE",
   path,
   permission: { verb: "delete", on: RoleBinding },
-  summary: "Take a role away",
+  summary: "Delete a role",
   handler: async ({ session, params }) => {
     const role = findRole(session, params.guid);
     if (!role) throw notFound("Role");

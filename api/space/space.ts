@@ -216,7 +216,7 @@ export const spaceEndpoints: readonly Endpoint[] = [
     path: `${path}/features/:name`,
     permission: { verb: "patch", on: Space },
     body: featureBody,
-    summary: "Turn a feature of a space on or off",
+    summary: "Update a feature of a space",
     handler: async ({ session, params, body }) => {
       const space = getSpace(session, params);
       checkFeature(params);

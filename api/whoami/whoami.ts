@@ -6,7 +6,7 @@ export const whoamiEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/whoami",
     permission: "authenticated",
-    summary: "Name and kind of the caller",
+    summary: "Get the caller's name and kind",
     handler: ({ session }) => ok({ name: session.caller.name, kind: session.caller.kind }),
   }),
 ];
