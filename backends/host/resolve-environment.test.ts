@@ -28,6 +28,6 @@ test.each([
   ["a key that every object inherits", "keys", "constructor"],
 ])("%s is named", async (_name, name, key) => {
   await expect(resolveEnvironment(client, "space", [from(name, key)])).rejects.toThrow(
-    `variable USER_NAME needs key ${key} of Secret ${name} in space, which is not there`,
+    `Variable USER_NAME needs key ${key} of Secret ${name}, which does not exist; create it`,
   );
 });

@@ -2,9 +2,10 @@
 import type { EnvVar } from "../../crds/schema-fields.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import { StartFailed } from "./start-failed.ts";
 import type { Environment } from "./host-environment.ts";
 
-/** Values by name. @throws Error that names the missing Secret and key, and no value */
+/** Values by name. @throws StartFailed that names the missing Secret and key, and no value */
 export async function resolveEnvironment(
   client: Pick<KubeClient, "find">,
   namespace: string,
@@ -21,9 +22,7 @@ export async function resolveEnvironment(
       const data = secrets.get(ref.name)?.data ?? {};
       const encoded = Object.hasOwn(data, ref.key) ? data[ref.key] : undefined;
       if (encoded === undefined)
-        throw new Error(
-          `variable ${variable.name} needs key ${ref.key} of Secret ${ref.name} in ${namespace}, which is not there`,
-        );
+        throw new StartFailed({ kind: "secretMissing", variable: variable.name, secret: ref.name, key: ref.key });
       return [variable.name, Buffer.from(encoded, "base64").toString()];
     }),
   );

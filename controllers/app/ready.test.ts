@@ -73,9 +73,16 @@ describe("a started app", () => {
     ],
     [
       "an instance is on its way",
-      { processes: [aReportedProcess("web", 2, { running: 1, ready: ["False", "Starting"] })] },
+      {
+        processes: [
+          aReportedProcess("web", 2, {
+            running: 1,
+            ready: ["False", "Starting", "1 of 2 instances run; instance 1: why"],
+          }),
+        ],
+      },
       "False Starting",
-      "web starting: 1 of 2 instances run",
+      "process web: 1 of 2 instances run; instance 1: why",
     ],
     [
       "a process says nothing yet",
@@ -115,7 +122,7 @@ describe("a started app", () => {
       "an instance crashed",
       { processes: [crashed] },
       "False Crashed",
-      "process web: 1 of 2 instances run; instance 1: exit status 7; cf logs --recent shows its output",
+      "process web: 1 of 2 instances run; instance 1: exit status 7",
     ],
     [
       "a crash counts before a failed build",

@@ -91,15 +91,11 @@ function findProcessFailure({ processes, revision }: AppParts): ReadyDraft | und
     return {
       status: "False",
       reason: ready.reason,
-      message: `process ${process.spec.type}: ${ready.message}${nextStep(ready.reason)}`,
+      message: `process ${process.spec.type}: ${ready.message}`,
       isFailure: true,
     };
   }
   return undefined;
-}
-
-function nextStep(reason: string): string {
-  return reason === "Crashed" || reason === "Down" ? "; cf logs --recent shows its output" : "";
 }
 
 /** Processes that do not run the current Revision yet. */
@@ -108,10 +104,13 @@ function findProgress({ processes, revision }: AppParts): ReadyDraft | undefined
     (process) => wantsInstances(process) && (!isUpToDate(process, revision) || readyOf(process)?.status !== "True"),
   );
   if (waiting.length === 0) return undefined;
+  const explained = waiting.find((process) => isUpToDate(process, revision) && readyOf(process)?.reason === "Starting");
   return {
     status: "False",
     reason: "Starting",
-    message: `${listTypes(waiting)} starting: ${countInstances(processes)}`,
+    message: explained
+      ? `process ${explained.spec.type}: ${readyOf(explained)?.message}`
+      : `${listTypes(waiting)} starting: ${countInstances(processes)}`,
   };
 }
 

@@ -74,7 +74,7 @@ function toProcessReady(current: LRP, running: number, desired: number): Reconci
     findInstanceProblem(current.status, running, desired) ?? {
       status: "False",
       reason: "Starting",
-      message: `${running} of ${desired} instances run`,
+      message: describeStart(current.status, running, desired),
     }
   );
 }
@@ -99,6 +99,11 @@ function findInstanceProblem(status: LRP["status"], running: number, desired: nu
         ...(!isProgress(rejection) && { isFailure: true }),
       }
     : undefined;
+}
+
+function describeStart(status: LRP["status"], running: number, desired: number): string {
+  const waiting = status?.instances?.find(({ state, details }) => state === "Starting" && details !== undefined);
+  return waiting ? describeFailure(waiting, running, desired) : `${running} of ${desired} instances run`;
 }
 
 function isProgress({ reason }: { reason: string }): boolean {

@@ -1,12 +1,13 @@
 // Logs an instance's stdout and stderr, within its log rate limit.
+import { toOutputSource } from "../../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
-import { type InstanceLog, outputSource } from "./runner-context.ts";
+import type { InstanceLog } from "./runner-context.ts";
 import type { InstanceFiles } from "./instance-record.ts";
 import { tailFile } from "./tail-file.ts";
 
 /** Starts reading both files. The returned function reads the rest and stops. */
 export function followOutput(lrp: LRP, files: InstanceFiles, log: InstanceLog): () => void {
-  const source = outputSource(lrp);
+  const source = toOutputSource(lrp.spec.processType);
   const allow = rateLimit(lrp.spec.logRateLimitBytesPerSecond, (limit) =>
     log(source, `app instance exceeded log rate limit (${limit} bytes/sec)`, { stream: "ERR" }),
   );

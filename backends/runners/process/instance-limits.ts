@@ -1,5 +1,6 @@
 // Holds one instance to its memory and disk: measures it, and reports the first limit that it exceeds.
 import { setTimeout as delay } from "node:timers/promises";
+import type { ExitProblem } from "../../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { InstanceFiles, InstanceRecord } from "./instance-record.ts";
 import type { LiveProcess } from "./live-process.ts";
@@ -18,7 +19,7 @@ export interface LimitedInstance {
 
 export interface LimitsWatch {
   /** Resolves when a limit is exceeded. */
-  exceeded: Promise<{ exceeded: string }>;
+  exceeded: Promise<{ exceeded: ExitProblem }>;
   /** Measures now. False when the instance is over a limit, and `exceeded` has resolved. */
   isWithin: () => Promise<boolean>;
   stop: () => void;
@@ -30,16 +31,16 @@ export function watchInstanceLimits(
   live: LiveProcess,
 ): LimitsWatch {
   const dirs = [files.dir, ...(lrp.spec.droplet.root ? [lrp.spec.droplet.root] : [])];
-  let report: (value: { exceeded: string }) => void = () => undefined;
+  let report: (value: { exceeded: ExitProblem }) => void = () => undefined;
   let isExceeded = false;
-  const exceeded = new Promise<{ exceeded: string }>((resolve) => (report = resolve));
+  const exceeded = new Promise<{ exceeded: ExitProblem }>((resolve) => (report = resolve));
   const stopMeter = context.meter.add(live.pid, dirs, (usage) => {
     events.onUsage(usage);
     const limit = exceededLimit(usage, lrp);
     if (!limit || isExceeded) return;
     isExceeded = true;
     log("CELL", limit.message, { stream: "ERR" });
-    report({ exceeded: limit.reason });
+    report({ exceeded: limit.problem });
   });
   const isWithin = async (): Promise<boolean> => {
     // A process check passes at once, before the program is loaded; its memory is meaningful a moment later.
@@ -55,16 +56,16 @@ export function watchInstanceLimits(
 export function exceededLimit(
   usage: Pick<Usage, "mem" | "disk">,
   lrp: LRP,
-): { reason: string; message: string } | undefined {
-  const { memoryMB, diskMB } = lrp.spec;
+): { problem: ExitProblem; message: string } | undefined {
+  const { memoryMB, diskMB, processType } = lrp.spec;
   if (usage.mem > memoryMB * 2 ** 20)
     return {
-      reason: "out of memory",
+      problem: { kind: "outOfMemory", processType, memoryMB },
       message: `The instance uses ${toMB(usage.mem)} MB of memory and may use ${memoryMB} MB: it is stopped`,
     };
   if (usage.disk > diskMB * 2 ** 20)
     return {
-      reason: "disk quota exceeded",
+      problem: { kind: "diskFull", processType, diskMB },
       message: `The instance uses ${toMB(usage.disk)} MB of disk and may use ${diskMB} MB: it is stopped`,
     };
   return undefined;

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import type { RunnerContext } from "./runner-context.ts";
+import { StartFailed } from "../../host/start-failed.ts";
 import { createUsageMeter } from "./usage-meter.ts";
 import { createPortPool } from "./port-pool.ts";
 import { createCgroup, findCgroupParent } from "../../host/cgroup.ts";
@@ -171,7 +172,7 @@ describe("an instance", () => {
           state: "Crashed",
           ready: false,
           crashCount: 4,
-          details: "APP/PROC/WEB: Exited with status 3",
+          details: "APP/PROC/WEB: Exited with status 3; cf logs --recent shows its last lines",
         }),
       soon,
     );
@@ -188,7 +189,7 @@ describe("an instance", () => {
     await vi.waitFor(
       () =>
         expect(slot.status().details).toMatch(
-          /^Instance never healthy after 1s: Failed to make TCP connection to port \d+: connection refused$/,
+          /^Instance never healthy after 1s: Failed to make TCP connection to port \d+: connection refused; the app must listen on the port in PORT, at 0\.0\.0\.0; cf set-health-check changes the check$/,
         ),
       soon,
     );
@@ -202,7 +203,10 @@ describe("an instance", () => {
       ),
     );
     await vi.waitFor(
-      () => expect(slot.status().details).toMatch(/^Instance became unhealthy: .*received status code 500$/),
+      () =>
+        expect(slot.status().details).toMatch(
+          /^Instance became unhealthy: .*received status code 500; cf logs --recent shows its last lines$/,
+        ),
       soon,
     );
   });
@@ -229,7 +233,10 @@ describe("an instance", () => {
     const hog = `require("node:child_process").spawn(process.execPath, ["-e", "const a = []; setInterval(() => a.push(Buffer.alloc(8 << 20, 1)), 10)"]); ${server}`;
     const slot = open(lrp(hog, { memoryMB: 200 }));
     await vi.waitFor(
-      () => expect(slot.status().details).toBe("APP/PROC/WEB: Exited with status 137 (out of memory)"),
+      () =>
+        expect(slot.status().details).toMatch(
+          /^APP\/PROC\/WEB: Exited with status 137 \(out of memory: it may use 200 MB\)/,
+        ),
       soon,
     );
     expect(
@@ -252,7 +259,7 @@ describe("an instance", () => {
       onChange: () => void states.add(slot.status().state),
     });
     await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Crashed" }), soon);
-    expect(slot.status().details).toBe("APP/PROC/WEB: Exited with status 137 (out of memory)");
+    expect(slot.status().details).toContain("(out of memory: it may use 2 MB)");
     expect([...states]).not.toContain("Running");
   });
 
@@ -339,10 +346,15 @@ describe("an instance", () => {
 
   it("is retried soon when its Secret is missing, and that is no crash", async () => {
     let there = false;
-    context.resolveEnv = () => (there ? Promise.resolve({}) : Promise.reject(new Error("needs key A of Secret B")));
+    context.resolveEnv = () =>
+      there ? Promise.resolve({}) : Promise.reject(new StartFailed({ kind: "secretMissing", secret: "B" }));
     const slot = open(lrp(server));
     await vi.waitFor(
-      () => expect(slot.status()).toMatchObject({ state: "Down", details: "needs key A of Secret B" }),
+      () =>
+        expect(slot.status()).toMatchObject({
+          state: "Down",
+          details: expect.stringMatching(/^The app needs Secret B,/) as string,
+        }),
       soon,
     );
     there = true;
@@ -357,7 +369,9 @@ describe("an instance", () => {
       () =>
         expect(slot.status()).toMatchObject({
           state: "Crashed",
-          details: expect.stringMatching(/^runner process runs apps built from source, not images/) as string,
+          details: expect.stringMatching(
+            /^The instance cannot be started: runner process runs apps built from source, not images/,
+          ) as string,
         }),
       soon,
     );

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { toCrashLine } from "../../../crds/lrp/instance-problem.ts";
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import { planCrash, startRetryDelay } from "./crash-backoff.ts";
 import { instanceLog, type RunnerContext } from "./runner-context.ts";
@@ -153,6 +154,7 @@ function runOnce(options: InstanceSlotOptions, state: State, record: InstanceRec
     events: {
       onRecord: publish,
       onReady: (ready) => set(options, state, { ready }),
+      onWaiting: (details) => set(options, state, { details }),
       onUsage: (usage) => (state.usage = usage),
     },
   });
@@ -222,12 +224,7 @@ function recordCrash(
   const plan = planCrash(state.crashCount, end.ranMs);
   state.crashCount = plan.crashCount;
   state.failures = 0;
-  instanceLog(
-    context.telemetry,
-    lrp,
-    index,
-    end.guid,
-  )("API", `Process has crashed with type: "${lrp.spec.processType}"`);
+  instanceLog(context.telemetry, lrp, index, end.guid)("API", toCrashLine(lrp.spec.processType));
   return plan.delayMs ?? foreverMs;
 }
 

@@ -1,6 +1,7 @@
 // The process of an instance: started now, or adopted after a restart of the platform.
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
+import type { ExitProblem } from "../../../crds/lrp/instance-problem.ts";
 import { waitForExit } from "./usage-meter.ts";
 import { findProcess } from "../../host/process-table.ts";
 import type { InstanceFiles } from "./instance-record.ts";
@@ -58,10 +59,10 @@ export async function adoptProcess(
   return { ...known, exited: waitForExit(known.pid, known.identity, signal).then(() => ({})) };
 }
 
-/** `Exited with status 1`, in Diego's words; a signal is 128 and its number, as in a shell. */
-export function describeExit(exit: Exit): string {
-  if (exit.signal) return `Exited with status ${128 + (signalNumbers[exit.signal] ?? 0)} (${exit.signal})`;
-  return exit.code === undefined ? "Exited with unknown status" : `Exited with status ${exit.code}`;
+/** The exit as an instance's problem; a signal is 128 and its number, as in a shell. */
+export function toExitProblem({ code, signal }: Exit, processType: string): ExitProblem {
+  if (signal) return { kind: "exited", processType, status: 128 + (signalNumbers[signal] ?? 0), signal };
+  return { kind: "exited", processType, ...(code !== undefined && { status: code }) };
 }
 
 const signalNumbers: Readonly<Record<string, number>> = {

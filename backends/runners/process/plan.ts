@@ -53,7 +53,8 @@ export function presentStatus(instances: readonly LrpInstance[], wanted: number)
     };
   const broken = sorted.find((instance) => instance.state === "Crashed" || instance.state === "Down");
   const message = `${runningInstances} of ${wanted} instances are running`;
-  if (!broken) return { status, ready: { status: "False", reason: "Starting", message } };
+  if (!broken)
+    return { status, ready: { status: "False", reason: "Starting", message: message + describeWait(sorted) } };
   return {
     status,
     ready: {
@@ -63,6 +64,12 @@ export function presentStatus(instances: readonly LrpInstance[], wanted: number)
       isFailure: true,
     },
   };
+}
+
+/** Why an instance is not up yet, where that is known. */
+function describeWait(instances: readonly LrpInstance[]): string {
+  const waiting = instances.find(({ state, details }) => state === "Starting" && details !== undefined);
+  return waiting ? `; instance ${waiting.index}: ${waiting.details}` : "";
 }
 
 /** Removes fields whose value is undefined. */

@@ -1,10 +1,17 @@
 // One run of an instance, from its port to its last log line. Restarts between runs are instance-slot.ts.
 import { setTimeout as delay } from "node:timers/promises";
+import {
+  describeProblem,
+  toExitLine,
+  toOutputSource,
+  type ExitProblem,
+  type InstanceProblem,
+} from "../../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { dropletPaths } from "../../host/droplet-metadata.ts";
-import { instanceLog, type InstanceLog, outputSource, type RunnerContext } from "./runner-context.ts";
+import { instanceLog, type InstanceLog, type RunnerContext } from "./runner-context.ts";
 import { instanceEnvironment } from "./instance-environment.ts";
-import { adoptProcess, describeExit, type Exit, type LiveProcess, startProcess } from "./live-process.ts";
+import { adoptProcess, toExitProblem, type Exit, type LiveProcess, startProcess } from "./live-process.ts";
 import type { Usage } from "./usage-meter.ts";
 import { followOutput } from "./follow-output.ts";
 import {
@@ -17,6 +24,7 @@ import {
   writeRecord,
 } from "./instance-record.ts";
 import { joinCommand, killCgroup } from "../../host/cgroup.ts";
+import { StartFailed } from "../../host/start-failed.ts";
 import { LaunchRefused } from "../../host/launch-refused.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
 import { watchInstanceLimits } from "./instance-limits.ts";
@@ -35,6 +43,8 @@ export type RunSignal = "stop" | "leave";
 export interface RunEvents {
   onRecord: (record: InstanceRecord) => void;
   onReady: (ready: boolean) => void;
+  /** Why it is not up yet. */
+  onWaiting: (details: string) => void;
   onUsage: (usage: Usage) => void;
 }
 
@@ -81,9 +91,9 @@ async function attempt(session: RunSession): Promise<RunOutcome> {
     : await context.limitStarts(() => start(session));
   if (live === "stopped") return { kind: "stopped" };
   if (live instanceof Error) {
-    log("CELL", `The instance cannot be started: ${live.message}`, { stream: "ERR" });
-    const kind = live instanceof LaunchRefused ? "refused" : "unstartable";
-    return { kind, details: live.message.slice(0, 1000), ranMs: 0 };
+    const details = describeStartError(live);
+    log("CELL", details, { stream: "ERR" });
+    return { kind: live instanceof LaunchRefused ? "refused" : "unstartable", details, ranMs: 0 };
   }
   if (!live) {
     // It ended while the platform was down, but its children may run on. That is no crash: the machine may have been off.
@@ -99,7 +109,14 @@ async function attempt(session: RunSession): Promise<RunOutcome> {
   }
 }
 
-type Failure = { exit: Exit } | { unhealthy: string } | { exceeded: string };
+function describeStartError(error: Error): string {
+  if (error instanceof StartFailed) return describeProblem(error.problem);
+  // A refusal names its own next step.
+  if (error instanceof LaunchRefused) return `The instance cannot be started: ${error.message}`.slice(0, 1024);
+  return describeProblem({ kind: "cannotStart", why: error.message });
+}
+
+type Failure = { exit: Exit } | { unhealthy: InstanceProblem } | { exceeded: ExitProblem };
 type StopCause = Failure | { signal: RunSignal };
 
 /** Everything up to the running process. Returns the error when there is none. */
@@ -192,6 +209,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
           context.onError(error, "writing the record of an instance"),
         );
       },
+      onWaiting: (problem) => events.onWaiting(describeProblem(problem)),
       onReady: (value, why) => {
         if (!value && ready) log("CELL", `Container became not ready: ${why}`, { stream: "ERR" });
         ready = value;
@@ -222,24 +240,19 @@ async function crash(
   live: LiveProcess,
   why: Failure,
 ): Promise<string> {
-  const source = outputSource(lrp);
-  const tree = processTree(context.instancesDir, record);
-  if ("exit" in why) {
-    await killInstance({ ...tree, leader: live });
-    closeOutput();
-    const text = describeExit(why.exit);
-    log(source, text.replace("Exited with", "Exit"));
-    return `${source}: ${text}`;
+  const { processType } = lrp.spec;
+  const tree = { ...processTree(context.instancesDir, record), leader: live };
+  if ("unhealthy" in why) {
+    const details = describeProblem(why.unhealthy);
+    log("CELL", details, { stream: "ERR" });
+    await terminateInstance(tree, context.timings.grace);
+    return details;
   }
-  if ("exceeded" in why) {
-    await killInstance({ ...tree, leader: live });
-    closeOutput();
-    log(source, `Exit status 137 (${why.exceeded})`, { stream: "ERR" });
-    return `${source}: Exited with status 137 (${why.exceeded})`;
-  }
-  log("CELL", why.unhealthy, { stream: "ERR" });
-  await terminateInstance({ ...tree, leader: live }, context.timings.grace);
-  return why.unhealthy;
+  const problem = "exceeded" in why ? why.exceeded : toExitProblem(why.exit, processType);
+  await killInstance(tree);
+  closeOutput();
+  log(toOutputSource(processType), toExitLine(problem), { stream: "exceeded" in why ? "ERR" : "OUT" });
+  return describeProblem(problem);
 }
 
 async function stop(

@@ -97,8 +97,3 @@ export function instanceLog(telemetry: Telemetry, lrp: LRP, index: number, guid:
   return (sourceType, message, more) =>
     telemetry.log({ source: app.guid, sourceType, message, instance: String(index), tags, ...more });
 }
-
-/** The source type of a process' own output. */
-export function outputSource(lrp: LRP): SourceType {
-  return `APP/PROC/${lrp.spec.processType.toUpperCase()}`;
-}

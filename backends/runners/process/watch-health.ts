@@ -1,11 +1,14 @@
 // Watches one instance's health from its start on: when it is up, whether routes may reach it, and why it must end.
 import { setTimeout as delay } from "node:timers/promises";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
+import type { InstanceProblem } from "../../../crds/lrp/instance-problem.ts";
 import { checkHealth, type HealthTarget } from "./check-health.ts";
 
 /** `onReady` is called only with a new value. */
 export interface HealthEvents {
   onUp: () => void;
+  /** Its startup check still fails after some seconds. Called again only with another reason. */
+  onWaiting: (problem: InstanceProblem) => void;
   onReady: (ready: boolean, why?: string) => void;
 }
 
@@ -23,11 +26,11 @@ export interface HealthWatch {
   signal: AbortSignal;
 }
 
-/** Resolves with the reason when the instance must end; pending while it is healthy; undefined on abort, or when its limits end it. */
-export async function watchHealth(watch: HealthWatch, events: HealthEvents): Promise<string | undefined> {
+/** Resolves with the problem when the instance must end; pending while it is healthy; undefined on abort, or when its limits end it. */
+export async function watchHealth(watch: HealthWatch, events: HealthEvents): Promise<InstanceProblem | undefined> {
   try {
     if (!watch.up) {
-      const failure = await awaitUp(watch);
+      const failure = await awaitUp(watch, events);
       if (failure !== undefined) return failure;
       if (!(await watch.isWithinLimits())) return undefined;
       watch.signal.throwIfAborted();
@@ -41,33 +44,37 @@ export async function watchHealth(watch: HealthWatch, events: HealthEvents): Pro
   }
 }
 
-async function awaitUp({
-  lrp,
-  target,
-  startTimeoutMs,
-  startCheckMs,
-  signal,
-}: HealthWatch): Promise<string | undefined> {
-  const deadline = Date.now() + startTimeoutMs;
+/** A start that takes no longer is not worth a word. */
+const WAITING_AFTER_MS = 3_000;
+
+async function awaitUp(
+  { lrp, target, startTimeoutMs, startCheckMs, signal }: HealthWatch,
+  { onWaiting }: HealthEvents,
+): Promise<InstanceProblem | undefined> {
+  const started = Date.now();
+  const deadline = started + startTimeoutMs;
+  let said: string | undefined;
   for (let pause = 50; ; pause = Math.min(pause * 1.3, startCheckMs)) {
     const result = await checkHealth(lrp.spec.healthCheck, target);
     signal.throwIfAborted();
     if (result.outcome === "healthy") return undefined;
     const isOver = Date.now() >= deadline;
     if (isOver && result.outcome === "failed")
-      return `Instance never healthy after ${lrp.spec.healthCheck.timeoutSeconds ?? 60}s: ${result.why}`;
+      return { kind: "neverHealthy", seconds: lrp.spec.healthCheck.timeoutSeconds ?? 60, why: result.why };
+    if (result.outcome === "failed" && result.why !== said && Date.now() - started > WAITING_AFTER_MS)
+      onWaiting({ kind: "notHealthyYet", why: (said = result.why) });
     await delay(isOver ? startCheckMs : Math.min(pause, Math.max(deadline - Date.now(), 1)), undefined, { signal });
   }
 }
 
-async function watchLiveness({ lrp, target, signal }: HealthWatch): Promise<string | undefined> {
+async function watchLiveness({ lrp, target, signal }: HealthWatch): Promise<InstanceProblem | undefined> {
   const check = lrp.spec.healthCheck;
   for (;;) {
     await delay((check.intervalSeconds ?? 30) * 1000, undefined, { signal });
     const result = await checkHealth(check, target);
     signal.throwIfAborted();
     // One failure is enough, as in Diego.
-    if (result.outcome === "failed") return `Instance became unhealthy: Liveness check unsuccessful: ${result.why}`;
+    if (result.outcome === "failed") return { kind: "unhealthy", why: result.why };
   }
 }
 

@@ -1,0 +1,115 @@
+// Why an instance does not run, and what to do about it: one wording for all runners, in `details`, conditions, Events and the app's log. Pure.
+
+/** `why` is the text of Kubernetes or of the health check, without a full stop. Sizes in MB, times in seconds. */
+export type InstanceProblem =
+  | ExitProblem
+  | { kind: "notHealthyYet"; why: string }
+  | { kind: "neverHealthy"; seconds: number; why: string }
+  | { kind: "unhealthy"; why: string }
+  | { kind: "imageUnavailable"; image: string; why: string }
+  | { kind: "secretMissing"; variable?: string; secret: string; key?: string }
+  | { kind: "cannotStart"; why: string }
+  | { kind: "quotaExceeded"; why: string }
+  | { kind: "unschedulable"; why: string }
+  | { kind: "waitsForIndex" };
+
+/** Its main program has ended. */
+export type ExitProblem =
+  | { kind: "exited"; processType: string; status?: number; signal?: string }
+  | { kind: "outOfMemory"; processType: string; memoryMB: number }
+  | { kind: "diskFull"; processType: string; diskMB: number };
+
+/** Length of `details` in an LRP's status. */
+const MAX_DETAILS_LENGTH = 1024;
+
+const SEE_LOG = "cf logs --recent shows its last lines";
+
+/** Reason and next step, as in `LRP.status.instances[].details`; at most 1024 characters. */
+export function describeProblem(problem: InstanceProblem): string {
+  const next = NEXT_STEPS[problem.kind];
+  const room = MAX_DETAILS_LENGTH - next.length - 2;
+  return `${describeReason(problem).slice(0, room)}; ${next}`;
+}
+
+const NEXT_STEPS: Readonly<Record<InstanceProblem["kind"], string>> = {
+  exited: SEE_LOG,
+  outOfMemory: "give it more with cf scale -m, or make it use less",
+  diskFull: "give it more with cf scale -k, or make it write less",
+  notHealthyYet: "the app must listen on the port in PORT, at 0.0.0.0",
+  neverHealthy: "the app must listen on the port in PORT, at 0.0.0.0; cf set-health-check changes the check",
+  unhealthy: SEE_LOG,
+  imageUnavailable: "check the image's name and tag and the registry's credentials, then push again",
+  secretMissing: "create it, or change the app's variables and restart it",
+  cannotStart: "it is tried again; if that does not help, check the start command and push again",
+  quotaExceeded: "delete what is not needed, scale it down, or ask an operator for a higher quota",
+  unschedulable: "scale the app down with cf scale -m, or ask an operator for more nodes",
+  waitsForIndex: "an operator must start the operation instance-index of Cupola",
+};
+
+function describeReason(problem: InstanceProblem): string {
+  switch (problem.kind) {
+    case "exited":
+      return `${toOutputSource(problem.processType)}: Exited with ${toStatus(problem)}`;
+    case "outOfMemory":
+      return `${toOutputSource(problem.processType)}: Exited with status 137 (out of memory: it may use ${problem.memoryMB} MB)`;
+    case "diskFull":
+      return `${toOutputSource(problem.processType)}: Exited with status 137 (disk quota exceeded: it may use ${problem.diskMB} MB)`;
+    case "secretMissing":
+      return describeMissingSecret(problem);
+    case "waitsForIndex":
+      return "No instance index has been assigned";
+    default:
+      return describeCause(problem);
+  }
+}
+
+function describeCause(
+  problem: Exclude<
+    InstanceProblem,
+    { kind: "exited" | "outOfMemory" | "diskFull" | "secretMissing" | "waitsForIndex" }
+  >,
+): string {
+  switch (problem.kind) {
+    case "notHealthyYet":
+      return `Instance not healthy yet: ${problem.why}`;
+    case "neverHealthy":
+      return `Instance never healthy after ${problem.seconds}s: ${problem.why}`;
+    case "unhealthy":
+      return `Instance became unhealthy: Liveness check unsuccessful: ${problem.why}`;
+    case "imageUnavailable":
+      return `Image ${problem.image} cannot be pulled: ${problem.why}`;
+    case "cannotStart":
+      return `The instance cannot be started: ${problem.why}`;
+    case "quotaExceeded":
+      return `The quota of the space's namespace is used up: ${problem.why}`;
+    case "unschedulable":
+      return `No node has room for the instance: ${problem.why}`;
+  }
+}
+
+function describeMissingSecret({ variable, secret, key }: Extract<InstanceProblem, { kind: "secretMissing" }>): string {
+  const what = key === undefined ? `Secret ${secret}` : `key ${key} of Secret ${secret}`;
+  return `${variable === undefined ? "The app" : `Variable ${variable}`} needs ${what}, which does not exist`;
+}
+
+/** `status 137 (SIGKILL)`. */
+function toStatus({ status, signal }: { status?: number; signal?: string }): string {
+  if (status === undefined) return "unknown status";
+  return `status ${status}${signal === undefined ? "" : ` (${signal})`}`;
+}
+
+/** The last line of an instance's output, in the words of Diego. */
+export function toExitLine(problem: ExitProblem): string {
+  if (problem.kind === "exited") return `Exit ${toStatus(problem)}`;
+  return `Exit status 137 (${problem.kind === "outOfMemory" ? "out of memory" : "disk quota exceeded"})`;
+}
+
+/** The line of source API after a crash, as Cloud Controller writes it. */
+export function toCrashLine(processType: string): string {
+  return `Process has crashed with type: "${processType}"`;
+}
+
+/** The source type of a process's output, as in `[APP/PROC/WEB/0]`. */
+export function toOutputSource(processType: string): `APP/PROC/${string}` {
+  return `APP/PROC/${processType.toUpperCase()}`;
+}
