@@ -25,8 +25,17 @@ export interface ListOptions<T> {
   url?: string;
 }
 
-/** Lists by caller, kind and query, with the version they were built from. At most 500 lists of references. */
-const cachedLists = new WeakMap<object, LRUCache<string, { version: string; items: readonly KubeObject[] }>>();
+/** A list with the state it was built from. */
+interface CachedList {
+  /** Equal while nothing that the list may depend on has changed in any namespace: cheap to compare. */
+  anywhere: string;
+  /** Equal while nothing has changed in the list's own namespaces: costs a step for each of them. */
+  own: string;
+  items: readonly KubeObject[];
+}
+
+/** Lists by caller, kind and query. At most 500 lists of references. */
+const cachedLists = new WeakMap<object, LRUCache<string, CachedList>>();
 
 /** The whole list, filtered and sorted: page it afterwards. */
 export function listObjects<T extends KubeObject>(
@@ -36,34 +45,54 @@ export function listObjects<T extends KubeObject>(
   options: ListOptions<T> = {},
 ): readonly T[] {
   if (options.url === undefined || !session.canCacheLists) return findMatching(session, ref, query, options);
-  const { cache, caller } = session;
-  let lists = cachedLists.get(cache);
-  if (!lists) cachedLists.set(cache, (lists = new LRUCache({ max: 500 })));
-  // Without page and per_page: all pages of one list share its items.
-  // As JSON: names of users and groups may hold any separator.
-  const key = JSON.stringify([
-    caller.name,
-    caller.groups,
-    ref.plural,
-    options.url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, ""),
-  ]);
-  const namespaces = namespacesOf(session, ref, options.scope);
-  const versions = [cache.versionOf([ref, ...(options.dependsOn ?? [])], namespaces), cache.authorizer.version()];
-  const version = [...versions, ...(namespaces ?? ["*"])].join(" ");
-  const hit = lists.get(key);
-  if (hit?.version === version) {
-    if (!cache.store(ref).synced) cache.store(ref).list();
-    return hit.items as readonly T[];
+  const { cache } = session;
+  const lists = cachedListsOf(cache);
+  const key = cacheKey(session, ref, options.url);
+  const kinds = [ref, ...(options.dependsOn ?? [])] as const;
+  const anywhere = versionAnywhere(session, kinds, options.scope);
+  const known = lists.get(key);
+  const own = known?.anywhere === anywhere ? known.own : versionInNamespaces(session, kinds, options.scope);
+  if (known?.own !== own) {
+    const items = findMatching(session, ref, query, options);
+    lists.set(key, { anywhere, own, items });
+    return items;
   }
-  const items = findMatching(session, ref, query, options);
-  lists.set(key, { version, items });
-  return items;
+  known.anywhere = anywhere;
+  if (!cache.store(ref).synced) cache.store(ref).list();
+  return known.items as readonly T[];
 }
 
-/** The namespaces that a list may have objects from; undefined when there is no such bound. */
-function namespacesOf(session: Session, ref: ResourceRef, scope: ListScope = {}): readonly string[] | undefined {
-  if (scope.index?.[0] === "app") return [scope.index[1].split("/")[0] ?? ""];
-  return scope.namespaces ?? session.visibleNamespaces(ref);
+function cachedListsOf(cache: object): LRUCache<string, CachedList> {
+  let lists = cachedLists.get(cache);
+  if (!lists) cachedLists.set(cache, (lists = new LRUCache({ max: 500 })));
+  return lists;
+}
+
+/** Without page and per_page: all pages of one list share its items. As JSON: names of users and groups may hold any separator. */
+function cacheKey({ caller }: Session, ref: ResourceRef, url: string): string {
+  const list = url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, "");
+  return JSON.stringify([caller.name, caller.groups, ref.plural, list]);
+}
+
+/** Changes with every change of these kinds in any namespace, and with the scope. */
+function versionAnywhere({ cache }: Session, kinds: readonly ResourceRef[], scope?: ListScope): string {
+  return [cache.versionOf(kinds), cache.authorizer.version(), ...(scopeNamespaces(scope) ?? [])].join(" ");
+}
+
+/** Changes with every change of these kinds in the namespaces that the list may have objects from, and with those namespaces. */
+function versionInNamespaces(
+  session: Session,
+  kinds: readonly [ResourceRef, ...ResourceRef[]],
+  scope?: ListScope,
+): string {
+  const namespaces = scopeNamespaces(scope) ?? session.visibleNamespaces(kinds[0]);
+  const versions = [session.cache.versionOf(kinds, namespaces), session.cache.authorizer.version()];
+  return [...versions, ...(namespaces ?? ["*"])].join(" ");
+}
+
+/** The namespaces that a scope names; undefined when the caller's permissions decide. */
+function scopeNamespaces(scope: ListScope = {}): readonly string[] | undefined {
+  return scope.index?.[0] === "app" ? [scope.index[1].split("/")[0] ?? ""] : scope.namespaces;
 }
 
 function findMatching<T extends KubeObject>(
