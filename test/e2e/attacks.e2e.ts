@@ -9,7 +9,7 @@ import { startSlowClients, type SlowClients } from "./attacks/slow-clients.ts";
 import { zip } from "./bad-input/archives.ts";
 import { sendRaw } from "./bad-input/raw-http.ts";
 import { apiAt, errorsOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./support/api.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
 import { newUser, type User } from "./support/user.ts";

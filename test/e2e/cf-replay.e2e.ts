@@ -9,7 +9,7 @@ import { makeForm } from "./cf-traffic/form.ts";
 import { fill, match, type Bindings, type Difference } from "./cf-traffic/match.ts";
 import { readTraffic, writeTraffic, type RecordedAnswer, type RecordedExchange } from "./cf-traffic/traffic.ts";
 import { whyNoCf } from "./support/cf.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
 

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cfOn, whyNoCf } from "./support/cf.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform, CommandResult } from "./support/test-platform.ts";
 

@@ -9,7 +9,7 @@ import { resourcePath } from "../../kube/api/resource-ref.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { whyNoControlPlane } from "../cluster/binaries.ts";
 import { startClusterPlatform, type ClusterPlatform } from "./support/cluster-platform.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually } from "../eventually.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "cli", "cup.ts");
 const IMAGE = "registry.example.org/shop@sha256:0000000000000000000000000000000000000000000000000000000000000000";

@@ -10,7 +10,7 @@ import { ZipFile } from "yazl";
 import { runCommand } from "../../scripts/run-command.ts";
 import { mountSmallDisk, whyNoSmallDisk, type SmallDisk } from "../../kube/testing/small-disk.ts";
 import { apiAt, tokenOf, type Api, type CFErrors, type Named, type Page } from "./support/api.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { startLaptopPlatform } from "./support/laptop-platform.ts";
 import type { TestPlatform, TestPlatformBase } from "./support/test-platform.ts";
 

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../scripts/run-command.ts";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { expectAcknowledged } from "./kill/acknowledged.ts";
 import { findOrphans, listProcessesUnder, readObjects, findStrayClaims, findStrayProcesses } from "./kill/leftovers.ts";
 import { randomFrom } from "./kill/random.ts";

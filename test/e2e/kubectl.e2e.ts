@@ -7,7 +7,7 @@ import { stringify } from "yaml";
 import { restartInstancePatch, COMMAND_PATCHES } from "../../crds/cf-command-patches.ts";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { apiAt, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./support/api.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { startHoldingProxy, type HoldingProxy } from "./support/holding-proxy.ts";
 import { serverOf, startReplica, type ReplicaProcess } from "./support/replica-process.ts";
 import { startTestPlatform } from "./support/start-test-platform.ts";

@@ -4,7 +4,7 @@ import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, guidOf, tokenOf, type Api, type Named } from "./support/api.ts";
 import { startLoadBalancer, type LoadBalancer, type BalancerBackend } from "./support/load-balancer.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { startReplica, type ReplicaProcess } from "./support/replica-process.ts";
 import { startTraffic } from "./rolling/traffic.ts";
 import { startTestPlatform } from "./support/start-test-platform.ts";

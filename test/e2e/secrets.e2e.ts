@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
 

@@ -15,15 +15,8 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
-import {
-  applyApp,
-  currentLRP,
-  eventually,
-  makeSpace,
-  startTestEnv,
-  untilReady,
-  type TestEnv,
-} from "../controllers/test-env.ts";
+import { applyApp, currentLRP, makeSpace, startTestEnv, untilReady, type TestEnv } from "../controllers/test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 const reason = whyNoControlPlane();
 const apply = { fieldManager: "kubectl" };

@@ -16,7 +16,8 @@ import { Event, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
-import { applyApp, currentLRP, eventually, setRunning, untilReady, type ControllerFixtures } from "./test-env.ts";
+import { applyApp, currentLRP, setRunning, untilReady, type ControllerFixtures } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 const apply = { fieldManager: "kubectl" };
 

@@ -6,7 +6,8 @@ import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { guidOf } from "../../../crds/guid.ts";
 import { Package } from "../../../crds/package/package.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
-import { eventually, untilReady, type ControllerFixtures } from "./test-env.ts";
+import { untilReady, type ControllerFixtures } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 export function buildTests(given: () => ControllerFixtures): void {
   test("builds: an image at once, source by way of a Staging", async () => {

@@ -5,7 +5,8 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { ORG_CREATOR } from "../../../crds/roles.ts";
 import { ClusterRoleBinding } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { eventually, type TestEnv } from "./test-env.ts";
+import type { TestEnv } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 const flag = { namespace: SYSTEM_NAMESPACE, name: "user-org-creation" };
 

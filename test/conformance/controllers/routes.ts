@@ -9,7 +9,8 @@ import { Route } from "../../../crds/route/route.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
-import { eventually, makeSpace, untilReady, type TestEnv } from "./test-env.ts";
+import { makeSpace, untilReady, type TestEnv } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 const apply = { fieldManager: "kubectl" };
 

@@ -6,7 +6,8 @@ import { Org } from "../../../crds/org/org.ts";
 import { CF_ROLES, ORG_MANAGER_IN_SPACE } from "../../../crds/roles.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { Namespace, RoleBinding, SelfSubjectAccessReview } from "../../../kube/api/builtin.ts";
-import { applyApp, currentLRP, eventually, makeSpace, untilReady, type ControllerFixtures } from "./test-env.ts";
+import { applyApp, currentLRP, makeSpace, untilReady, type ControllerFixtures } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 const apply = { fieldManager: "kubectl" };
 

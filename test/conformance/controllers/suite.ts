@@ -20,7 +20,6 @@ import { spaceTests } from "./spaces.ts";
 import {
   applyApp,
   currentLRP,
-  eventually,
   makeSpace,
   setRunning,
   readyOf,
@@ -30,6 +29,7 @@ import {
   type Endpoint,
   type TestEnv,
 } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 export interface Server {
   name: string;

@@ -1,6 +1,5 @@
 // A cluster with our kinds, all controllers on it, and a person at the keyboard. The backends are played by the tests.
 import { pino } from "pino";
-import { vi } from "vitest";
 import { createControllers } from "../../../controllers/controllers.ts";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
@@ -21,6 +20,7 @@ import { runControllers } from "../../../kube/controller/run-controllers.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
+import { eventually } from "../../eventually.ts";
 
 export interface Endpoint {
   url: string;
@@ -50,9 +50,6 @@ export interface ControllerFixtures {
 }
 
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
-
-export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Promise<T> =>
-  vi.waitFor(check, { timeout, interval: 25 });
 
 /** The classes marked as default, and the controllers that play them; names without a controller are played by the test. */
 export interface Backends {

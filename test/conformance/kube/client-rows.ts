@@ -12,7 +12,8 @@ import {
 } from "../../../kube/client/errors.ts";
 import { runLeaderElection } from "../../../kube/lease/leader-election.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
-import { eventually, freshNamespace, Gadget, log, type Scene } from "./harness.ts";
+import { freshNamespace, Gadget, log, type Scene } from "./harness.ts";
+import { eventually } from "../../eventually.ts";
 
 export function clientRows(scene: Scene): void {
   describe("client", () => {

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
 import { NotReady, Stalled, watch } from "../../../kube/controller/controller.ts";
-import { condition, Depot, eventually, Gadget, type Scene } from "./harness.ts";
+import { condition, Depot, Gadget, type Scene } from "./harness.ts";
+import { eventually } from "../../eventually.ts";
 
 import { gadgets } from "./gadget-controller.ts";
 

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { ConfigMap, Deployment, RoleBinding, Secret, Service } from "../../../kube/api/builtin.ts";
 import { defineController } from "../../../kube/controller/controller.ts";
-import { condition, eventually, freshNamespace, Gadget, platform, type Scene } from "./harness.ts";
+import { condition, freshNamespace, Gadget, platform, type Scene } from "./harness.ts";
+import { eventually } from "../../eventually.ts";
 
 import { gadgets } from "./gadget-controller.ts";
 

@@ -10,7 +10,8 @@ import {
 import { joinMembership, type Membership } from "../../../kube/lease/membership.ts";
 import { createReadiness, type Readiness } from "../../../kube/server/readiness.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
-import { condition, eventually, Gadget, log, platform, type Scene } from "./harness.ts";
+import { condition, Gadget, log, platform, type Scene } from "./harness.ts";
+import { eventually } from "../../eventually.ts";
 import { GROUP_LABEL, MEMBERSHIP_TEST_TIMING } from "./membership-rows.ts";
 
 const leader = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, retryPeriodMs: 100, renewIntervalMs: 300 };

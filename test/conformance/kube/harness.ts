@@ -1,6 +1,5 @@
 // Shared by the rows: two kinds, clients that count writes, and controllers on demand.
 import { pino } from "pino";
-import { vi } from "vitest";
 import { CustomResourceDefinition, Namespace } from "../../../kube/api/builtin.ts";
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
@@ -10,6 +9,7 @@ import type { Condition, KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { runControllers, type ControllerRun } from "../../../kube/controller/run-controllers.ts";
 import { createInformers, type Informers } from "../../../kube/cache/informers.ts";
+import { eventually } from "../../eventually.ts";
 
 export interface Endpoint {
   url: string;
@@ -86,9 +86,6 @@ export function connect(endpoint: Endpoint, onRequest?: (record: RequestRecord) 
     ...(onRequest && { onRequest }),
   });
 }
-
-export const eventually = <T>(check: () => T | Promise<T>, timeout = 15_000): Promise<T> =>
-  vi.waitFor(check, { timeout, interval: 25 });
 
 /** Installs the two kinds and waits until they are served. */
 export async function installKinds(client: KubeClient): Promise<void> {

@@ -6,7 +6,8 @@ import { defineController } from "../../../kube/controller/controller.ts";
 import { runLeaderWork, type LeaderWorkRun } from "../../../kube/lease/leader-work.ts";
 import type { Term } from "../../../kube/lease/leader-election.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
-import { eventually, Gadget, log, platform, type Scene } from "./harness.ts";
+import { Gadget, log, platform, type Scene } from "./harness.ts";
+import { eventually } from "../../eventually.ts";
 
 const timing = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, retryPeriodMs: 100, renewIntervalMs: 300 };
 

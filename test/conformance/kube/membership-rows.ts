@@ -5,7 +5,8 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import { joinMembership, type Membership } from "../../../kube/lease/membership.ts";
 import type { MembershipOptions } from "../../../kube/lease/member.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
-import { eventually, log, type Scene } from "./harness.ts";
+import { log, type Scene } from "./harness.ts";
+import { eventually } from "../../eventually.ts";
 
 export const GROUP_LABEL = "machinery.example/replicas";
 /** Short enough for a test, with room for a slow machine. */

@@ -6,7 +6,8 @@ import type { Store } from "../../../kube/cache/reader.ts";
 import { NotPermitted } from "../../../kube/cache/errors.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
-import { condition, Depot, eventually, freshNamespace, Gadget, type Scene } from "./harness.ts";
+import { condition, Depot, freshNamespace, Gadget, type Scene } from "./harness.ts";
+import { eventually } from "../../eventually.ts";
 import {
   BOUND_MS,
   FAST,

@@ -5,7 +5,8 @@ import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
 import type { ChangedKey } from "../../../kube/cache/dynamic-watches.ts";
-import { eventually, freshNamespace, type Scene } from "./harness.ts";
+import { freshNamespace, type Scene } from "./harness.ts";
+import { eventually } from "../../eventually.ts";
 import { testPermissionsOf, rule, startAs, type Process } from "./permissions.ts";
 
 const names = (batch: readonly ChangedKey[]): string[] => batch.map(({ key }) => key.name).sort();

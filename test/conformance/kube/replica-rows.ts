@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
 import { defineController } from "../../../kube/controller/controller.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
-import { eventually, Gadget, log, platform, type Scene } from "./harness.ts";
+import { Gadget, log, platform, type Scene } from "./harness.ts";
+import { eventually } from "../../eventually.ts";
 
 const REPLICAS = 3;
 const CHANGES = 20;

@@ -4,7 +4,6 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import {
   condition,
   connect,
-  eventually,
   freshNamespace,
   Gadget,
   installKinds,
@@ -13,6 +12,7 @@ import {
   type Server,
   start,
 } from "./harness.ts";
+import { eventually } from "../../eventually.ts";
 import { clientRows } from "./client-rows.ts";
 import { controllerLifecycleRows } from "./controller-lifecycle-rows.ts";
 import { controllerRows } from "./controller-rows.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   ClusterRole,
   ClusterRoleBinding,
@@ -31,6 +31,7 @@ import { serviceAccountName, listOperationManifests } from "../../../platform/op
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { apiAt, type Api, type Named } from "../../e2e/support/api.ts";
+import { eventually } from "../../eventually.ts";
 
 const reason = whyNoControlPlane();
 if (reason) console.log(`rights per operation: skipped, ${reason}`);
@@ -38,9 +39,6 @@ const all = Object.keys(OPERATIONS) as Operation[];
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 const REFS: Record<string, ResourceRef> = { ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding };
 const IMAGE = "registry.example.org/shop@sha256:0000000000000000000000000000000000000000000000000000000000000000";
-
-const eventually = <T>(check: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(check, { timeout: 60_000, interval: 100 });
 
 describe.skipIf(reason)("rights per operation", () => {
   let plane: ControlPlane;

@@ -1,15 +1,7 @@
 // One table: which role may write which field, by the CF API and by kubectl. Both doors must say what the table says.
 import { beforeAll, describe, expect, test } from "vitest";
-import {
-  base,
-  dryRun,
-  eventually,
-  makeOrgAndSpace,
-  TEST_USERS,
-  to,
-  type TestUser,
-  type GetTestEnv,
-} from "./test-env.ts";
+import { base, dryRun, makeOrgAndSpace, TEST_USERS, to, type TestUser, type GetTestEnv } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 import { FIELD_ROWS, type FieldFixtures, type FieldRow } from "./field-rows.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
 

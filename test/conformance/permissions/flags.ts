@@ -3,7 +3,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { FLAG_NAMES, FEATURE_FLAGS } from "../../../crds/feature-flag/flags.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
 import { fault, createFixtures, object, type SuspensionFixtures } from "./suspension.ts";
-import { base, eventually, giveRole, to, type TestUser, type GetTestEnv } from "./test-env.ts";
+import { base, giveRole, to, type TestUser, type GetTestEnv } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 export function flagTests(get: GetTestEnv): void {
   describe("feature flags", () => {

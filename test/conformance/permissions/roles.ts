@@ -5,7 +5,6 @@ import type { Answer, Json } from "../kubernetes/api.ts";
 import {
   base,
   CF_ROLE_NAMES,
-  eventually,
   giveRole,
   makeOrgAndSpace,
   TEST_USERS,
@@ -13,6 +12,7 @@ import {
   type TestUser,
   type GetTestEnv,
 } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 import { CREATE_ROWS, READ_ROWS, type RoleFixtures } from "./role-rows.ts";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";

@@ -1,15 +1,8 @@
 // No app gets the value of a Secret that is not its own, and a namespace that kubectl deletes is gone in the end, however full.
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Answer, Json } from "../kubernetes/api.ts";
-import {
-  base,
-  eventually,
-  makeOrgAndSpace,
-  PLATFORM_TOKEN,
-  to,
-  type OrgAndSpace,
-  type GetTestEnv,
-} from "./test-env.ts";
+import { base, makeOrgAndSpace, PLATFORM_TOKEN, to, type OrgAndSpace, type GetTestEnv } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 const core = (namespace: string, plural: string): string => `/api/v1/namespaces/${namespace}/${plural}`;
 const object = (kind: string, name: string, spec: Json, labels: Json = {}): Json => ({

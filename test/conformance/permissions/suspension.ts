@@ -4,7 +4,6 @@ import type { Answer, Json } from "../kubernetes/api.ts";
 import { binding } from "./roles.ts";
 import {
   base,
-  eventually,
   makeOrgAndSpace,
   to,
   type CfResponse,
@@ -12,6 +11,7 @@ import {
   type TestUser,
   type GetTestEnv,
 } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 export const object = (kind: string, name: string, spec: Json): Json => ({

@@ -3,7 +3,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CF_ROLES } from "../../../crds/roles.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
 import { binding } from "./roles.ts";
-import { base, eventually, makeOrgAndSpace, to, type OrgAndSpace, type GetTestEnv } from "./test-env.ts";
+import { base, makeOrgAndSpace, to, type OrgAndSpace, type GetTestEnv } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 const namespaces = "/api/v1/namespaces";

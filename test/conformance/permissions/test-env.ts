@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { request } from "undici";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import { recordLastWrite } from "../../../api/cache/object-times.ts";
 import { createApi } from "../../../api/server.ts";
 import { createDirectoryStore } from "../../../blobs/directory/directory-store.ts";
@@ -30,6 +30,7 @@ import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-set
 import { telemetryClient } from "../../../telemetry/telemetry-client.ts";
 import { fixtures } from "../api/fixtures.ts";
 import { connect, type Answer, type Api as Kubernetes, type Json, type PatchType } from "../kubernetes/api.ts";
+import { eventually } from "../../eventually.ts";
 
 export const PLATFORM_ROLES = ["admin", "admin_read_only", "global_auditor"] as const;
 export const CF_ROLE_NAMES = Object.keys(CF_ROLES) as CFRole[];
@@ -81,10 +82,6 @@ const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 export const PLATFORM_TOKEN = "platform-of-test";
 const tokenOf = (person: string): string => `${person}-of-test`;
 const RBAC = "rbac.authorization.k8s.io";
-
-/** Until it holds; API servers learn of rights, labels and policies a moment later. */
-export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Promise<T> =>
-  vi.waitFor(check, { timeout, interval: 50 });
 
 /** Who Kubernetes must know by token. */
 function users(): TokenUser[] {

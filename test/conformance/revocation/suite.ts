@@ -7,7 +7,8 @@ import { Org } from "../../../crds/org/org.ts";
 import { Space } from "../../../crds/space/space.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { resourceId } from "../../../kube/api/resource-ref.ts";
-import { applyApp, currentLRP, eventually, readyOf, untilReady } from "../controllers/test-env.ts";
+import { applyApp, currentLRP, readyOf, untilReady } from "../controllers/test-env.ts";
+import { eventually } from "../../eventually.ts";
 import { BOUND_SECONDS, startScopedTestEnv, type Endpoint, type ScopedTestEnv } from "./test-env.ts";
 
 export interface Server {

@@ -15,7 +15,6 @@ import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { WEBHOOK_NAMES } from "../../../platform/operations/name-webhook.ts";
 import {
   certificateAt,
-  eventually,
   findConfiguration,
   leaveAgedCertificates,
   log,
@@ -23,6 +22,7 @@ import {
   type Endpoint,
   type TestEnv,
 } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
 
 export interface Server {
   name: string;

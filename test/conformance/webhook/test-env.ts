@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { pino } from "pino";
-import { vi } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import {
   parseSecretData,
@@ -34,9 +33,6 @@ export interface Endpoint {
 }
 
 export const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
-export const eventually = <T>(check: () => T | Promise<T>, timeout = 30_000): Promise<T> =>
-  vi.waitFor(check, { timeout, interval: 50 });
-
 /** Usual lifetimes; a new authority need not wait for ten minutes. */
 export const FAST_TIMING: CertificateLifetimes = { ...DEFAULT_CERTIFICATE_LIFETIMES, trustDelayMs: 4_000 };
 export const SECRET = { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET };

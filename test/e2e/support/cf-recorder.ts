@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { text } from "node:stream/consumers";
 import { normaliser } from "../cf-traffic/normalise.ts";
 import type { RecordedCommand } from "../cf-traffic/traffic.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../eventually.ts";
 import type { TestPlatform } from "./test-platform.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 

@@ -16,7 +16,7 @@ import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../eventually.ts";
 
 const DOMAIN = "apps.example.org";
 const ENTRY = join(import.meta.dirname, "..", "..", "..", "platform", "cupola.ts");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { findProcess } from "../../../backends/host/process-table.ts";
 import { runCommand } from "../../../scripts/run-command.ts";
 import { freePort } from "../../cluster/free-port.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../eventually.ts";
 import type { TestPlatformBase } from "./test-platform.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");

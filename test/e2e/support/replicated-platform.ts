@@ -16,7 +16,7 @@ import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { freePort } from "../../cluster/free-port.ts";
 import { startLoadBalancer, type BalancerBackend } from "./load-balancer.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../eventually.ts";
 import { listProcessesUnder } from "../kill/leftovers.ts";
 import type { TestPlatformBase } from "./test-platform.ts";
 

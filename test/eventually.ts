@@ -1,4 +1,4 @@
-// Waiting for what must come about, with a deadline and the last word of what it was instead.
+// Waits for a condition with a deadline, and reports its last failure.
 import { setTimeout as delay } from "node:timers/promises";
 
 /** Tries until `check` does not throw. @throws its last error, with how long it was waited for */
