@@ -7,7 +7,7 @@ import { isNotFound } from "../../kube/client/errors.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { applyObjects } from "../../platform/install.ts";
-import { randomFrom } from "../e2e/kill/random.ts";
+import { randomFrom } from "../random.ts";
 import { retryUntilAcknowledged } from "./retry.ts";
 import type { Fault } from "./faults.ts";
 import type { Schedule } from "./schedule.ts";

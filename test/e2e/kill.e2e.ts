@@ -9,7 +9,7 @@ import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.t
 import { eventually } from "../eventually.ts";
 import { expectAcknowledged } from "./kill/acknowledged.ts";
 import { findOrphans, listProcessesUnder, readObjects, findStrayClaims, findStrayProcesses } from "./kill/leftovers.ts";
-import { randomFrom } from "./kill/random.ts";
+import { randomFrom } from "../random.ts";
 import { startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform, CommandResult } from "./support/test-platform.ts";
 import { startRecordingProxy, type RecordingProxy } from "./support/recording-proxy.ts";

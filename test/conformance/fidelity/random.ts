@@ -1,4 +1,5 @@
 // Randomness by seed: the same seeds give the same choices on every machine.
+import { randomFrom } from "../../random.ts";
 
 export interface Random {
   /** From 0 up to, not including, `below`. */
@@ -11,18 +12,11 @@ export interface Random {
   weighted<T>(choices: readonly (readonly [weight: number, choice: T])[]): T;
 }
 
-/** A generator of its own for each combination of seeds (mulberry32 over a mixed seed). */
+/** A generator of its own for each combination of seeds. */
 export function randomOf(...seeds: number[]): Random {
-  let state = seeds.reduce(
-    (mixed, seed) => Math.imul(mixed ^ (seed + 0x9e3779b9), 0x85ebca6b) ^ (mixed >>> 13),
-    0x2545f491,
+  const next = randomFrom(
+    seeds.reduce((mixed, seed) => Math.imul(mixed ^ (seed + 0x9e3779b9), 0x85ebca6b) ^ (mixed >>> 13), 0x2545f491),
   );
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
   const int = (below: number) => Math.floor(next() * below);
   const chance = (probability: number) => next() < probability;
   const pick = <T>(list: readonly T[]): T => list[int(list.length)] as T;

@@ -1,4 +1,5 @@
 // Seeded choices: the same seed makes the same policies and questions on every machine.
+import { randomFrom } from "../../random.ts";
 
 /** A stream of choices. Each call moves it on. */
 export interface Random {
@@ -13,7 +14,7 @@ export interface Random {
 
 /** The stream of a seed; `parts` tell streams of one seed apart. */
 export function createRandom(seed: number, ...parts: number[]): Random {
-  const next = mulberry32(
+  const next = randomFrom(
     [seed, ...parts].reduce((sum, part) => Math.imul(sum ^ (part + 0x9e3779b9), 0x85ebca6b) >>> 0, 0x1234567),
   );
   const int = (below: number): number => Math.floor(next() * below);
@@ -27,15 +28,5 @@ export function createRandom(seed: number, ...parts: number[]): Random {
       while (remaining.length > wanted) remaining.splice(int(remaining.length), 1);
       return remaining.map((at) => from[at] as (typeof from)[number]);
     },
-  };
-}
-
-/** Tommy Ettinger's generator, public domain: 32 bits of state, even enough for choosing test cases. */
-function mulberry32(state: number): () => number {
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
   };
 }
