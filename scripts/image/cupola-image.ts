@@ -1,0 +1,71 @@
+// The image of Cupola: a small Debian base, Node, the production dependencies, and our sources, which Node runs as they are.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { IMAGE_USER, listBaseEntries } from "./base-layer.ts";
+import { listFolder, type ImageEntry } from "./image-entries.ts";
+import { writeImage, type WrittenImage } from "./oci-image.ts";
+import { provideProductionModules } from "./production-modules.ts";
+
+const CHECKOUT = join(import.meta.dirname, "..", "..");
+/** The rungs of docs/ARCHITECTURE.md that `platform/cupola.ts` imports from. */
+const SOURCE_FOLDERS = ["kube", "crds", "blobs", "telemetry", "api", "controllers", "backends", "platform"];
+const TESTS = /\.(test|golden|case)\.|(^|\/)testing(\/|$)/;
+/** Declarations, source maps and documents of dependencies; licences stay. */
+const UNUSED_OF_MODULES = /(\.d\.[cm]?ts|\.map|\.md|\.markdown)$|^\.package-lock\.json$/i;
+/** Where the platform keeps what it may lose. The chart mounts an empty folder there. */
+const DATA_FOLDER = "/var/lib/cupola";
+
+/** Version of the package, which is the image's default tag. */
+export function cupolaVersion(): string {
+  return (JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8")) as { version: string }).version;
+}
+
+/** Writes the image into `layout`, for this machine's processor. @param reference its name, with a tag. @throws Error that names what is missing */
+export async function writeCupolaImage(layout: string, reference: string): Promise<WrittenImage> {
+  const [base, modules] = [await listBaseEntries(), await provideProductionModules(CHECKOUT)];
+  return writeImage(layout, {
+    reference,
+    layers: [
+      { name: "Debian's C and C++ libraries, certificate authorities", entries: base.entries },
+      { name: "Node", entries: [nodeEntry()] },
+      {
+        name: "dependencies",
+        entries: listFolder(modules, "/cupola/node_modules", { exclude: (path) => UNUSED_OF_MODULES.test(path) }),
+      },
+      { name: "Cupola", entries: listSources() },
+    ],
+    config: {
+      User: `${IMAGE_USER.uid}:${IMAGE_USER.gid}`,
+      WorkingDir: "/cupola",
+      Env: ["PATH=/usr/bin", "NODE_ENV=production", "HOME=/tmp", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"],
+      Entrypoint: ["/usr/bin/node", "--disable-warning=ExperimentalWarning", "platform/cupola.ts"],
+      Cmd: ["--help"],
+      Labels: {
+        "org.opencontainers.image.title": "cupola",
+        "org.opencontainers.image.version": cupolaVersion(),
+        "org.opencontainers.image.licenses": "Apache-2.0",
+        "dev.cupola.packages": base.versions.join(" "),
+      },
+    },
+  });
+}
+
+function nodeEntry(): ImageEntry {
+  const source = join(CHECKOUT, "node_modules", `node-linux-${process.arch}`, "bin", "node");
+  if (process.platform !== "linux" || !existsSync(source))
+    throw new Error(`${source} is not there: build the image on Linux, after npm ci with optional dependencies`);
+  return { type: "file", path: "/usr/bin/node", mode: 0o755, source };
+}
+
+function listSources(): ImageEntry[] {
+  const folders = SOURCE_FOLDERS.flatMap((name) =>
+    listFolder(join(CHECKOUT, name), `/cupola/${name}`, { exclude: (path) => TESTS.test(path) }),
+  );
+  const files = ["package.json", "LICENSE"].map((name): ImageEntry => ({
+    type: "file",
+    path: `/cupola/${name}`,
+    mode: 0o644,
+    source: join(CHECKOUT, name),
+  }));
+  return [...folders, ...files, { type: "directory", path: DATA_FOLDER, mode: 0o755, owner: IMAGE_USER }];
+}
