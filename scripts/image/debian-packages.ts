@@ -1,9 +1,18 @@
 // Files of Debian packages without installing them: downloaded by name, unpacked into a folder of our cache, used from there.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { cacheRoot } from "../cache-root.ts";
 import { runCommand } from "../run-command.ts";
 
 /** Where the files of some packages are. */
@@ -17,11 +26,14 @@ export interface UnpackedPackages {
 const PACKAGE_NAME = /^[a-z0-9][a-z0-9+.-]+$/;
 const VERSIONS_FILE = "versions.json";
 const DEADLINE_MS = 5 * 60_000;
+/** As root, apt-get downloads as a user who may not write to our folder. */
+const SANDBOX = process.getuid?.() === 0 ? ["-q", "-o", "APT::Sandbox::User=root"] : ["-q"];
 
-/** Why this machine cannot get Debian packages, or undefined when it can. */
-export function whyNoPackages(): string | undefined {
+/** Why this machine cannot have these packages, or undefined when it can (perhaps after a download of some seconds). */
+export function whyNoPackages(names: readonly string[]): string | undefined {
+  if (existsSync(packagesFolder(names))) return undefined;
   const absent = ["apt-get", "dpkg"].find((program) => spawnSync(program, ["--version"], { stdio: "ignore" }).error);
-  return absent && `there is no ${absent}, which downloads and unpacks Debian packages`;
+  return absent && `there is no ${absent} to fetch the Debian packages ${names.join(", ")} with`;
 }
 
 /**
@@ -31,20 +43,16 @@ export function whyNoPackages(): string | undefined {
 export async function providePackages(names: readonly string[]): Promise<UnpackedPackages> {
   const strange = names.find((name) => !PACKAGE_NAME.test(name));
   if (strange !== undefined) throw new Error(`"${strange}" is no name of a Debian package`);
-  const sorted = [...new Set(names)].sort();
-  const folder = packagesFolder(sorted);
-  if (!existsSync(folder)) await unpackInto(folder, sorted);
+  const folder = packagesFolder(names);
+  if (!existsSync(folder)) await unpackInto(folder, [...new Set(names)]);
   const versions = JSON.parse(readFileSync(join(folder, VERSIONS_FILE), "utf8")) as string[];
   return { root: join(folder, "root"), versions };
 }
 
-/** Root of what the project keeps outside the checkout. */
-export function cacheRoot(): string {
-  return process.env["CUPOLA_CACHE"] || join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "cupola");
-}
-
+/** One folder for each set of packages and release of Debian. */
 function packagesFolder(names: readonly string[]): string {
-  const digest = createHash("sha256").update([process.arch, ...names].join("\n"));
+  const release = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
+  const digest = createHash("sha256").update([process.arch, release, ...new Set(names)].sort().join("\n"));
   return join(cacheRoot(), "debian", digest.digest("hex").slice(0, 16));
 }
 
@@ -68,15 +76,15 @@ async function unpackInto(folder: string, names: readonly string[]): Promise<voi
 
 /** @returns the names of the files in `folder` */
 async function download(names: readonly string[], folder: string): Promise<string[]> {
-  const apt = aptCommand(folder);
-  // The machine's own lists may be absent or old, and only root may renew them.
-  await runOrThrow([...apt, "update"], folder);
-  await runOrThrow([...apt, "download", ...names], folder);
-  const { output } = await runOrThrow(["find", ".", "-maxdepth", "1", "-name", "*.deb", "-printf", "%f\n"], folder);
-  return output.trim().split("\n").sort();
+  const own = await runCommand(["apt-get", ...SANDBOX, "download", ...names], { cwd: folder, deadlineMs: DEADLINE_MS });
+  if (own.code !== 0) await downloadWithFreshLists(names, folder);
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".deb"))
+    .sort();
 }
 
-function aptCommand(folder: string): [string, ...string[]] {
+/** The machine's own lists of packages may be absent or old, and only root may renew them, so these are apart. */
+async function downloadWithFreshLists(names: readonly string[], folder: string): Promise<void> {
   const [state, cache] = [join(folder, "apt", "state"), join(folder, "apt", "cache")];
   mkdirSync(join(state, "lists", "partial"), { recursive: true });
   mkdirSync(join(cache, "archives", "partial"), { recursive: true });
@@ -86,15 +94,15 @@ function aptCommand(folder: string): [string, ...string[]] {
     `Dir::Cache=${cache}`,
     // No translated descriptions: the lists of packages are enough.
     "Acquire::Languages=none",
-    ...(process.getuid?.() === 0 ? ["APT::Sandbox::User=root"] : []),
   ];
-  return ["apt-get", "-q", ...options.flatMap((option) => ["-o", option])];
+  const apt: [string, ...string[]] = ["apt-get", ...SANDBOX, ...options.flatMap((option) => ["-o", option])];
+  await runOrThrow([...apt, "update"], folder);
+  await runOrThrow([...apt, "download", ...names], folder);
 }
 
-async function runOrThrow(command: [string, ...string[]], cwd: string): Promise<{ output: string }> {
+async function runOrThrow(command: [string, ...string[]], cwd: string): Promise<void> {
   const { code, output } = await runCommand(command, { cwd, deadlineMs: DEADLINE_MS });
   if (code !== 0) throw new Error(`${command[0]} failed; is a Debian mirror reachable?\n${output.slice(-2000)}`);
-  return { output };
 }
 
 /** Another process may have been faster; its folder is as good. */

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { cacheRoot } from "../cache-root.ts";
 import { runCommand } from "../run-command.ts";
-import { cacheRoot } from "./debian-packages.ts";
 
 const MANIFESTS = ["package.json", "package-lock.json"] as const;
 const DEADLINE_MS = 5 * 60_000;

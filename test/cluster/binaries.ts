@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { cacheRoot } from "./cache-root.ts";
+import { cacheRoot } from "../../scripts/cache-root.ts";
 
 /** Absolute paths of the programs a control plane needs. */
 export interface Binaries {

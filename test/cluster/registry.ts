@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import { freePort } from "./free-port.ts";
 import { startGuarded, type GuardedProcess } from "./guarded-process.ts";
-import { providePackages, whyNoPackages } from "./packages.ts";
+import { providePackages, whyNoPackages } from "../../scripts/image/debian-packages.ts";
 
 /** The Debian package with the registry; `usr/bin/docker-registry` in its folder. */
 export const REGISTRY_PACKAGE = "docker-registry";
@@ -42,7 +42,8 @@ export function whyNoRegistry(): string | undefined {
 
 /** Starts a registry and waits until it answers. @throws Error with the end of its log when it does not */
 export async function startRegistry(options: RegistryOptions = {}): Promise<TestRegistry> {
-  const program = join(await providePackages([REGISTRY_PACKAGE]), "usr/bin/docker-registry");
+  const { root } = await providePackages([REGISTRY_PACKAGE]);
+  const program = join(root, "usr/bin/docker-registry");
   const dir = await mkdtemp(join(tmpdir(), "cupola-registry-"));
   const host = `127.0.0.1:${await freePort()}`;
   await mkdir(join(dir, "data"));

@@ -1,4 +1,4 @@
-// Where tests keep what they built or downloaded: outside the checkout.
+// Where the project keeps what it built or downloaded: outside the checkout.
 import { homedir } from "node:os";
 import { join } from "node:path";
 
