@@ -1,0 +1,78 @@
+// The class `process` under the suite of runners: the probe is a host droplet in a directory of blobs.
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pino } from "pino";
+import { processClass } from "../../../backends/runners/process/process.ts";
+import { packMembers } from "../../../blobs/archive/tar.ts";
+import { createDirectoryStore } from "../../../blobs/directory/directory-store.ts";
+import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
+import { startPlatform } from "../../../platform/platform.ts";
+import type { RunnerEnvironment } from "./environment.ts";
+import { readProbe, requestByAddress, SPACE, startLaptop } from "./laptop.ts";
+import { publishedTelemetry } from "./published-telemetry.ts";
+import { runnerTests } from "./suite.ts";
+
+const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
+const TOKEN = "platform-token";
+const METADATA = `
+[[processes]]
+type = "web"
+command = ["node", "probe.mjs"]
+direct = true
+`;
+
+async function putDroplet(data: string): Promise<RunnerEnvironment["droplet"]> {
+  const files = { "app/probe.mjs": await readProbe(), "layers/config/metadata.toml": Buffer.from(METADATA) };
+  const members = Object.entries(files).map(([path, content]) => ({
+    path,
+    type: "file" as const,
+    mode: 0o644,
+    size: content.length,
+    content: () => Readable.from(content),
+  }));
+  const blobs = await createDirectoryStore(join(data, "blobs"));
+  const content = await blobs.put(SPACE.guid, "droplet", packMembers(members), { maxBytes: 1e6 });
+  return {
+    guid: "probe",
+    kind: "host",
+    content,
+    root: join(data, "droplets", "probe"),
+    processTypes: { web: "node probe.mjs" },
+  };
+}
+
+async function start(): Promise<RunnerEnvironment> {
+  const { url, ca, client, namespace, stop } = await startLaptop(processClass, [
+    { token: TOKEN, user: "cupola", groups: [PLATFORM_GROUP] },
+  ]);
+  const data = mkdtempSync(join(tmpdir(), "cupola-runner-"));
+  const droplet = await putDroplet(data);
+  const platform = await startPlatform({
+    access: { server: url, ca, auth: { kind: "token", token: TOKEN } },
+    operations: ["process-runner"],
+    data,
+    listen: { host: "127.0.0.1", port: 0 },
+    log,
+  });
+  return {
+    client,
+    className: processClass,
+    namespace,
+    space: SPACE,
+    droplet,
+    command: "exec node probe.mjs",
+    patience: 30_000,
+    request: requestByAddress,
+    ...publishedTelemetry(client, processClass),
+    async stop() {
+      await platform.stop({ instances: "end" });
+      await stop();
+      await rm(data, { recursive: true, force: true });
+    },
+  };
+}
+
+runnerTests({ name: processClass, start });
