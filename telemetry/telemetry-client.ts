@@ -2,16 +2,9 @@
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { Agent, fetch } from "undici";
+import { fetch } from "undici";
+import { agentFor, type TelemetryEndpoint } from "./endpoint-agent.ts";
 import type { Envelope, InstanceStats, LogQuery, SourceMeta, StatsQuery } from "./envelope.ts";
-
-/** Where a class serves its telemetry (`BackendClass.status.endpoint`) and the token it requires. */
-export interface TelemetryEndpoint {
-  url: string;
-  token: string;
-  /** Certificate authority of the endpoint, PEM; absent for a public one. */
-  authority?: string;
-}
 
 /**
  * Options of `telemetryClient`. Each call gets its `endpoints` anew, with the source for logs or without one for stats, so that
@@ -167,23 +160,6 @@ async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: num
   });
   if (!response.ok) throw new Error(`telemetry endpoint ${endpoint.url} answered ${response.status}`);
   return response.json();
-}
-
-/** Agents by certificate authority. Each start of a replica creates an authority, so the oldest agent is closed beyond the limit. */
-const agents = new Map<string, Agent>();
-const MAX_AGENTS = 100;
-
-function agentFor({ authority }: TelemetryEndpoint): { dispatcher?: Agent } {
-  if (authority === undefined) return {};
-  const agent = agents.get(authority) ?? new Agent({ connect: { ca: authority, timeout: 5000 } });
-  agents.delete(authority);
-  agents.set(authority, agent);
-  for (const [oldest, agentToClose] of agents) {
-    if (agents.size <= MAX_AGENTS) break;
-    agents.delete(oldest);
-    void agentToClose.close();
-  }
-  return { dispatcher: agent };
 }
 
 function distinct(endpoints: readonly TelemetryEndpoint[]): TelemetryEndpoint[] {

@@ -11,6 +11,7 @@ import {
   type StatsProvider,
   type StatsQuery,
 } from "./envelope.ts";
+import { readPushedEntries } from "./pushed-entries.ts";
 import { createLogRing, type LogRing } from "./log-ring.ts";
 
 /** Shared by the builders, runners and routers of one process. */
@@ -60,25 +61,47 @@ const maxFollowerBacklog = 4 << 20;
  * The request handler of the endpoint. Every path needs `Authorization: Bearer <token>`.
  * `GET /logs/{source}` (start_time, end_time, limit, descending, envelope_types) → `{ envelopes: { batch } }`;
  * `GET /logs/{source}/follow` (start_time) → one envelope a line, until the client disconnects;
- * `GET /meta` → `{ meta }`; `GET /stats` (app, process, lrp) → `{ instances }`.
+ * `GET /meta` → `{ meta }`; `GET /stats` (app, process, lrp) → `{ instances }`; `POST /logs` with `{ entries }` stores lines of other replicas → 204.
  */
 export function telemetryHandler(telemetry: Telemetry, token: string): RequestListener {
   return (request, response) => {
     if (!isAuthorized(request, token)) return sendJson(response, 401, { error: "a bearer token is needed" });
+    if (request.method === "POST" && request.url === "/logs") return void storePush(telemetry, request, response);
     if (request.method !== "GET") return sendJson(response, 405, { error: "only GET is served here" });
     const parsed = parseTarget(request.url ?? "/");
     if (!parsed) return sendJson(response, 400, { error: "the path is not valid" });
-    const { url, first, source, last } = parsed;
-    if (first === "stats") return void sendStats(telemetry, url, response);
-    if (first === "meta") return sendJson(response, 200, { meta: telemetry.ring.meta() });
-    if (first !== "logs" || !source) return sendJson(response, 404, { error: `no such path: ${url.pathname}` });
-    const query = toLogQuery(url.searchParams);
-    if (last === "follow") return followSource(telemetry.ring, source, query, response);
-    sendJson(response, 200, { envelopes: { batch: telemetry.ring.read(source, query) } });
+    sendAnswer(telemetry, parsed, response);
   };
 }
 
-function parseTarget(target: string): { url: URL; first?: string; source?: string; last?: string } | undefined {
+function sendAnswer(telemetry: Telemetry, { url, first, source, last }: Target, response: ServerResponse): void {
+  if (first === "stats") return void sendStats(telemetry, url, response);
+  if (first === "meta") return sendJson(response, 200, { meta: telemetry.ring.meta() });
+  if (first !== "logs" || !source) return sendJson(response, 404, { error: `no such path: ${url.pathname}` });
+  const query = toLogQuery(url.searchParams);
+  if (last === "follow") return followSource(telemetry.ring, source, query, response);
+  sendJson(response, 200, { envelopes: { batch: telemetry.ring.read(source, query) } });
+}
+
+interface Target {
+  url: URL;
+  first?: string;
+  source?: string;
+  last?: string;
+}
+
+async function storePush(telemetry: Telemetry, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    for (const entry of await readPushedEntries(request)) telemetry.log(entry);
+    response.writeHead(204).end();
+  } catch (error) {
+    sendJson(response, 400, {
+      error: `the lines cannot be read: ${error instanceof Error ? error.message : "no JSON"}`,
+    });
+  }
+}
+
+function parseTarget(target: string): Target | undefined {
   try {
     const url = new URL(target, "http://telemetry");
     const [, first = "", source = "", last = ""] = url.pathname.split("/").map(decodeURIComponent);

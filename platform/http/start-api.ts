@@ -1,5 +1,4 @@
 // Starts the CF API of this process and introduces it to the other replicas.
-import type { LogEntry } from "../../telemetry/envelope.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Member } from "../../kube/lease/member.ts";
 import { createApi, type Api } from "../../api/server.ts";
@@ -7,6 +6,7 @@ import { findLiveMembers } from "../leases/replica-membership.ts";
 import { createPeerDirectory } from "../peers/peer-directory.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
 import { formatWatchGaps } from "../readiness.ts";
+import { startAppLog } from "../telemetry/app-log.ts";
 import { listTelemetryAddresses } from "../telemetry/replica-logs.ts";
 import { createTelemetryClient } from "../telemetry/telemetry-client.ts";
 
@@ -31,10 +31,8 @@ export function startApiOperation(context: PlatformContext, peerServers: PeerSer
   return api;
 }
 
-function createApiOf(
-  { client, informers, blobs, log, options, membership }: PlatformContext,
-  peerServers: PeerServers,
-): Api {
+function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
+  const { client, informers, blobs, log, options, membership } = context;
   const members = (): Member[] => findLiveMembers(membership) ?? [];
   const telemetry = createTelemetryClient({
     informers,
@@ -52,12 +50,12 @@ function createApiOf(
     blobs,
     log,
     telemetry,
+    appLog: startAppLog(context, peerServers),
     ...omitUndefined({
       url: options.publicURL,
       authorization: options.authorization,
       tokenIssuer: options.tokenIssuer,
       peers,
-      appLog: peerServers.telemetry && ((entry: LogEntry) => peerServers.telemetry?.log(entry)),
     }),
   });
 }

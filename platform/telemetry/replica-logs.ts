@@ -30,14 +30,30 @@ function parseMemberOperations({ annotations }: Member): Operation[] {
   return (annotations[REPLICA_ANNOTATIONS.operations] ?? "").split(",") as Operation[];
 }
 
+/** Whether a process with these operations keeps lines or stats that no other replica has, so that every reader asks it. */
+export function keepsOwnLines(operations: readonly Operation[]): boolean {
+  return hasTelemetry(operations.filter((operation) => operation !== "logs"));
+}
+
+/** Where a replica serves its telemetry; undefined when it has none. */
+export function toTelemetryAddress({ annotations }: Member): TelemetryAddress | undefined {
+  const { [REPLICA_ANNOTATIONS.telemetry]: url, [REPLICA_ANNOTATIONS.authority]: authority } = annotations;
+  return url ? { url, ...omitUndefined({ authority }) } : undefined;
+}
+
 /** The replicas to ask for the logs of a source, or without one for stats: all with telemetry of their own, and the owner among those that only keep logs of pods. */
 export function listTelemetryAddresses(members: readonly Member[], source?: string): TelemetryAddress[] {
-  const owner = source === undefined ? undefined : pickOwner(source, listLogReplicas(members));
+  const owner = source === undefined ? undefined : findLogOwner(members, source);
   return members.flatMap((member) => {
-    const { [REPLICA_ANNOTATIONS.telemetry]: url, [REPLICA_ANNOTATIONS.authority]: authority } = member.annotations;
-    const hasOwnTelemetry = hasTelemetry(parseMemberOperations(member).filter((operation) => operation !== "logs"));
-    return url && (hasOwnTelemetry || member.identity === owner) ? [{ url, ...omitUndefined({ authority }) }] : [];
+    const address = toTelemetryAddress(member);
+    return address && (keepsOwnLines(parseMemberOperations(member)) || member === owner) ? [address] : [];
   });
+}
+
+/** The replica that keeps the logs of a source; undefined when no replica keeps logs of pods. */
+export function findLogOwner(members: readonly Member[], source: string): Member | undefined {
+  const owner = pickOwner(source, listLogReplicas(members));
+  return members.find(({ identity }) => identity === owner);
 }
 
 export interface ReplicaLogsOptions {
