@@ -1,6 +1,7 @@
 // What the suite of runners needs of a place where a runner class works: objects, a probe app, and a way to the instances.
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
+import type { StatusHistory } from "./status-history.ts";
 
 /** One line that an instance wrote. `stream` means something only where the class says that it keeps streams apart. */
 export interface LogLine {
@@ -37,4 +38,12 @@ export interface RunnerEnvironment {
   logs?: (lrp: LRP) => Promise<LogLine[]>;
   usage?: (lrp: LRP) => Promise<InstanceUsage[]>;
   stop(): Promise<void>;
+}
+
+/** What the rows share. */
+export interface RunnerFixtures {
+  env: RunnerEnvironment;
+  /** Of the BackendClass. Rows about what the class does not claim are skipped. */
+  capabilities: Readonly<Record<string, string>>;
+  history: StatusHistory;
 }

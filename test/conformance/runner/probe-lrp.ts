@@ -1,8 +1,9 @@
 // LRPs of the probe app, as the rows see them: made, changed, asked and deleted by name.
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP, type LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { Condition } from "../../../kube/api/object.ts";
+import { eventually } from "../../eventually.ts";
 import type { RunnerEnvironment } from "./environment.ts";
 
 /** The port that LRPs declare, unless a row says otherwise. */
@@ -79,9 +80,8 @@ export async function createProbe(env: RunnerEnvironment, name: string, spec: ob
 function probeLRP(env: RunnerEnvironment, name: string): ProbeLRP {
   const { client, namespace, patience } = env;
   const key = { namespace, name };
-  const waitFor = { timeout: patience, interval: 50 };
   const get = (): Promise<LRP> => client.get(LRP, key);
-  const until: ProbeLRP["until"] = (check) => vi.waitFor(async () => check(await get()), waitFor);
+  const until: ProbeLRP["until"] = (check) => eventually(async () => check(await get()), patience);
   const inState = (index: number, want: object): Promise<LrpInstance> =>
     until((lrp) => {
       const instance = instanceOf(lrp, index);

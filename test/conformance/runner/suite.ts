@@ -1,8 +1,8 @@
 // The contract of a runner (docs/workload-contract.md) as rows, each on LRPs alone: whoever writes a runner runs this on it.
 import { afterAll, beforeAll, describe } from "vitest";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
-import type { RunnerEnvironment } from "./environment.ts";
-import { eventually } from "./eventually.ts";
+import type { RunnerEnvironment, RunnerFixtures } from "./environment.ts";
+import { eventually } from "../../eventually.ts";
 import { endingRows } from "./rows/ending.ts";
 import { environmentRows } from "./rows/environment.ts";
 import { healthRows } from "./rows/health.ts";
@@ -11,15 +11,7 @@ import { limitRows } from "./rows/limits.ts";
 import { refusalRows } from "./rows/refusals.ts";
 import { statusRows } from "./rows/status.ts";
 import { telemetryRows } from "./rows/telemetry.ts";
-import { recordHistory, type StatusHistory } from "./status-history.ts";
-
-/** What the rows share. */
-export interface RunnerFixtures {
-  env: RunnerEnvironment;
-  /** Of the BackendClass. Rows about what the class does not claim are skipped. */
-  capabilities: Readonly<Record<string, string>>;
-  history: StatusHistory;
-}
+import { recordHistory } from "./status-history.ts";
 
 export interface RunnerSuite {
   /** Of the class, for the titles. */
@@ -41,11 +33,11 @@ export function runnerTests({ name, start, skip }: RunnerSuite): void {
       const env = await start();
       const history = recordHistory(env.client, env.namespace);
       fixtures = { env, history, capabilities: {} };
-      fixtures.capabilities = await eventually(env.patience, async () => {
+      fixtures.capabilities = await eventually(async () => {
         const found = await env.client.get(BackendClass, { name: env.className });
         if (!found.status?.capabilities) throw new Error(`the class ${env.className} has published no capabilities`);
         return found.status.capabilities;
-      });
+      }, env.patience);
     });
     afterAll(async () => {
       fixtures?.history.stop();

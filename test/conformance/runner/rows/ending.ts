@@ -1,18 +1,18 @@
 // How instances end: by signals, by deletion of the LRP, by themselves.
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { eventually } from "../eventually.ts";
+import { eventually } from "../../../eventually.ts";
 import { createProbe, instanceOf, PORT, type ProbeLRP } from "../probe-lrp.ts";
-import type { RunnerFixtures } from "../suite.ts";
+import type { RunnerFixtures } from "../environment.ts";
 
 const GRACE_MS = 10_000;
 /** From the deletion to SIGTERM, and from the end of the process to the end of the LRP. */
 const SLACK_MS = 15_000;
 
 async function waitGone(probe: ProbeLRP, withinMs: number): Promise<void> {
-  await eventually(withinMs, async () => {
+  await eventually(async () => {
     if (!(await probe.isGone())) throw new Error(`the LRP ${probe.name} is still there`);
-  });
+  }, withinMs);
 }
 
 export function endingRows(given: () => RunnerFixtures): void {
@@ -21,11 +21,11 @@ export function endingRows(given: () => RunnerFixtures): void {
     const probe = await createProbe(env, "graceful", { env: [{ name: "PROBE_ON_SIGTERM", value: "4000" }] });
     const instance = await probe.running();
     await probe.delete();
-    await eventually(env.patience, async () => {
+    await eventually(async () => {
       // Asked at its address, since the status may already have forgotten it.
       const { body } = await env.request(instance, PORT, "/state");
       expect(JSON.parse(body)).toMatchObject({ signals: ["SIGTERM"] });
-    });
+    }, env.patience);
     const signalled = Date.now();
     expect(await probe.isGone()).toBe(false);
     await waitGone(probe, SLACK_MS);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { Secret } from "../../../../kube/api/builtin.ts";
 import { createProbe, instanceOf, PORT } from "../probe-lrp.ts";
-import type { RunnerFixtures } from "../suite.ts";
+import type { RunnerFixtures } from "../environment.ts";
 
 type Variables = Record<string, string | undefined>;
 

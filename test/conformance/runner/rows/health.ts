@@ -1,7 +1,7 @@
 // Health checks: when an instance counts as running, when as crashed, and when routes may use it.
 import { expect, test } from "vitest";
 import { createProbe, instanceOf } from "../probe-lrp.ts";
-import type { RunnerFixtures } from "../suite.ts";
+import type { RunnerFixtures } from "../environment.ts";
 
 const variables = (values: Record<string, string | number>): { name: string; value: string }[] =>
   Object.entries(values).map(([name, value]) => ({ name, value: String(value) }));

@@ -1,7 +1,7 @@
 // Indexes: as many as asked for, the lowest ones, and one restarted alone.
 import { expect, test } from "vitest";
 import { createProbe, indexesOf, type ProbeLRP } from "../probe-lrp.ts";
-import type { RunnerFixtures } from "../suite.ts";
+import type { RunnerFixtures } from "../environment.ts";
 
 const boots = (probe: ProbeLRP, ...indexes: number[]): Promise<string[]> =>
   Promise.all(indexes.map((index) => probe.boot(index)));

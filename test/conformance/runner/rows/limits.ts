@@ -1,7 +1,7 @@
 // Memory and disk, where the class says that it limits them.
 import { expect, test } from "vitest";
 import { createProbe } from "../probe-lrp.ts";
-import type { RunnerFixtures } from "../suite.ts";
+import type { RunnerFixtures } from "../environment.ts";
 
 export function limitRows(given: () => RunnerFixtures): void {
   test.concurrent("an instance above its memory limit is ended, with that reason", async ({ skip }) => {

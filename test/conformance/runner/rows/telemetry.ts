@@ -1,8 +1,8 @@
 // Logs and stats, where the class publishes them.
 import { expect, test } from "vitest";
-import { eventually } from "../eventually.ts";
+import { eventually } from "../../../eventually.ts";
 import { createProbe } from "../probe-lrp.ts";
-import type { RunnerFixtures } from "../suite.ts";
+import type { RunnerFixtures } from "../environment.ts";
 
 const MB = 2 ** 20;
 
@@ -15,7 +15,7 @@ export function telemetryRows(given: () => RunnerFixtures): void {
     await Promise.all([probe.running(0), probe.running(1)]);
     await Promise.all([0, 1].map((index) => probe.ask(index, `/log?out=out+of+${index}&err=err+of+${index}`)));
     const apart = (capabilities["logStreams"] ?? "").split(",").includes("stderr");
-    await eventually(env.patience, async () => {
+    await eventually(async () => {
       const lines = await logs(await probe.get());
       const said = lines.filter(({ text }) => / of /.test(text)).toSorted((a, b) => (a.text < b.text ? -1 : 1));
       expect(said).toEqual([
@@ -24,7 +24,7 @@ export function telemetryRows(given: () => RunnerFixtures): void {
         { index: 0, stream: "OUT", text: "out of 0" },
         { index: 1, stream: "OUT", text: "out of 1" },
       ]);
-    });
+    }, env.patience);
   });
 
   test.concurrent("the last lines before a crash are logged", async ({ skip }) => {
@@ -33,10 +33,10 @@ export function telemetryRows(given: () => RunnerFixtures): void {
     const { logs } = env;
     const probe = await createProbe(env, "last-words", { env: [{ name: "PROBE_EXIT", value: "9" }] });
     await probe.inState("Crashed");
-    await eventually(env.patience, async () => {
+    await eventually(async () => {
       const lines = (await logs(await probe.get())).map(({ text }) => text);
       expect(lines.filter((text) => /^(out|err): started/.test(text)).length).toBeGreaterThan(1);
-    });
+    }, env.patience);
   });
 
   test.concurrent("usage is measured for each instance", async ({ skip }) => {
@@ -45,7 +45,7 @@ export function telemetryRows(given: () => RunnerFixtures): void {
     const { usage } = env;
     const probe = await createProbe(env, "usage", { instances: 2 });
     await Promise.all([probe.running(0), probe.running(1)]);
-    await eventually(env.patience, async () => {
+    await eventually(async () => {
       const measured = (await usage(await probe.get())).toSorted((a, b) => a.index - b.index);
       expect(measured.map(({ index }) => index)).toEqual([0, 1]);
       for (const { mem, cpu } of measured) {
@@ -53,6 +53,6 @@ export function telemetryRows(given: () => RunnerFixtures): void {
         expect(mem).toBeLessThan(128 * MB);
         expect(cpu).toBeGreaterThanOrEqual(0);
       }
-    });
+    }, env.patience);
   });
 }
