@@ -28,7 +28,12 @@ const PLATFORM_RULES: readonly object[] = [
   },
   {
     apiGroups: ["networking.k8s.io"],
-    resources: ["ingresses"],
+    resources: ["ingresses", "ingressclasses", "networkpolicies"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+  },
+  {
+    apiGroups: ["gateway.networking.k8s.io"],
+    resources: ["httproutes"],
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
   {

@@ -18,7 +18,8 @@ import { Route } from "../crds/route/route.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
 import { Staging } from "../crds/staging/staging.ts";
-import { Deployment, Ingress, PodDisruptionBudget, Service } from "../kube/api/builtin.ts";
+import { HTTPRoute } from "../backends/routers/gateway/http-route.ts";
+import { Deployment, Ingress, NetworkPolicy, PodDisruptionBudget, Service } from "../kube/api/builtin.ts";
 
 type NamespaceKind = "org" | "space" | "system";
 
@@ -37,6 +38,8 @@ const SPACE_SCOPED = [
   Service,
   PodDisruptionBudget,
   Ingress,
+  HTTPRoute,
+  NetworkPolicy,
 ];
 
 /** The namespaces that can hold a kind; kinds not listed here can be in any. */

@@ -1,6 +1,7 @@
 // The content of a RouteBinding, also with a missing app.
 import { describe, expect, test } from "vitest";
 import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, makeObject, tenancy } from "../shared/fixtures.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import { newClaim, routeName } from "../../crds/claim/rules.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -25,13 +26,14 @@ const running = aRevision(1, {
     },
   ],
 });
+const router = makeObject(BackendClass, "router", { spec: { role: "router" } });
 const plan = (targets: Target[], spec: object = {}, binding?: RouteBinding): ReturnType<typeof planRoute> =>
   planRoute({
     route: aRoute(spec),
     guid: "route-guid",
     domain: aDomain(),
     tenancy,
-    class: "router",
+    router,
     targets,
     binding,
   });
@@ -103,6 +105,17 @@ describe("the binding", () => {
     expect((result.children?.[0] as unknown as { spec: { destinations: unknown[] } }).spec.destinations).toHaveLength(
       1,
     );
+  });
+
+  test("is not served when its class is not ready, and the Route says why", () => {
+    const condition = { type: "Ready", status: "False", reason: "GatewayAPIMissing", message: "install it" };
+    const input = { route: aRoute(), guid: "g", domain: aDomain(), tenancy, targets: [], binding: undefined };
+    const broken = { ...router, status: { conditions: [condition] } } as unknown as BackendClass;
+    expect(planRoute({ ...input, router: broken })).toMatchObject({
+      children: [{ kind: "RouteBinding" }],
+      ready: { status: "False", reason: "GatewayAPIMissing", message: "install it" },
+    });
+    expect(planRoute({ ...input, router }).ready).toBeUndefined();
   });
 
   test.each([

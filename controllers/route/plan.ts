@@ -1,5 +1,6 @@
 // Translates a Route to its RouteBinding: the full address, and its processes by GUID and port. Pure.
 import type { App } from "../../crds/app/app.ts";
+import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
@@ -33,8 +34,8 @@ export interface RouteInput {
   guid: string;
   domain: Domain;
   tenancy: Tenancy;
-  /** Name of the router class. */
-  class: string;
+  /** The router class. */
+  router: BackendClass;
   targets: readonly Target[];
   /** The current binding, with the router's status. */
   binding: RouteBinding | undefined;
@@ -108,7 +109,7 @@ export function planRoute(input: RouteInput): ReconcileResult {
             message: `no app of this namespace is named ${missing.join(", ")}`,
             isFailure: true,
           }
-        : toRouterReady(input.binding),
+        : (toRouterReady(input.router) ?? toRouterReady(input.binding)),
   };
 }
 
@@ -129,9 +130,9 @@ function planHostnameChange(): ReconcileResult {
   };
 }
 
-/** The problem that the router reports, if any. */
-function toRouterReady(binding: RouteBinding | undefined): ReconcileResult["ready"] {
-  const rejection = binding?.status?.conditions?.find(
+/** The problem that the router reports, if any: with all routes of its class, or with this one. */
+function toRouterReady(reported: BackendClass | RouteBinding | undefined): ReconcileResult["ready"] {
+  const rejection = reported?.status?.conditions?.find(
     (condition) => condition.type === "Ready" && condition.status === "False",
   );
   return rejection && { status: "False", reason: rejection.reason, message: rejection.message, isFailure: true };
@@ -153,7 +154,7 @@ function planBinding(input: RouteInput): Draft {
       },
     },
     spec: {
-      class: input.class,
+      class: input.router.metadata.name,
       routeGUID: guid,
       space: tenancy.space,
       org: tenancy.org,

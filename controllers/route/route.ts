@@ -90,7 +90,7 @@ export const routeController = defineController({
     const router = chooseClass(read.list(BackendClass), { role: "router", className: domain.spec.router });
     const binding = read.find(RouteBinding, { namespace, name: routeBindingName(route) });
     const targets = route.spec.destinations.map((destination) => toTarget(destination, namespace, context));
-    return { labels, ...planRoute({ route, guid, domain, tenancy, class: router.metadata.name, targets, binding }) };
+    return { labels, ...planRoute({ route, guid, domain, tenancy, router, targets, binding }) };
   },
 });
 

@@ -28,7 +28,11 @@ import type {
   Service as ServiceType,
   ServiceAccount as ServiceAccountType,
 } from "kubernetes-types/core/v1.js";
-import type { Ingress as IngressType } from "kubernetes-types/networking/v1.js";
+import type {
+  Ingress as IngressType,
+  IngressClass as IngressClassType,
+  NetworkPolicy as NetworkPolicyType,
+} from "kubernetes-types/networking/v1.js";
 import type { PodDisruptionBudget as PdbType } from "kubernetes-types/policy/v1.js";
 import type {
   ClusterRole as ClusterRoleType,
@@ -77,6 +81,8 @@ export const ReplicaSet = builtin<ReplicaSetType>("apps/v1", "ReplicaSet", "repl
 export const StatefulSet = builtin<StatefulSetType>("apps/v1", "StatefulSet", "statefulsets");
 export const PodDisruptionBudget = builtin<PdbType>("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets");
 export const Ingress = builtin<IngressType>("networking.k8s.io/v1", "Ingress", "ingresses");
+export const IngressClass = builtin<IngressClassType>("networking.k8s.io/v1", "IngressClass", "ingressclasses", false);
+export const NetworkPolicy = builtin<NetworkPolicyType>("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies");
 export const CustomResourceDefinition = builtin<CrdType>(
   "apiextensions.k8s.io/v1",
   "CustomResourceDefinition",

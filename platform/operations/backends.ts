@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { createHostBuilder } from "../../backends/builders/host/host.ts";
+import { gatewayRouter } from "../../backends/routers/gateway/gateway.ts";
 import { ingressRouter } from "../../backends/routers/ingress/ingress.ts";
 import { createLocalRouter } from "../../backends/routers/local/local.ts";
 import { deploymentRunner } from "../../backends/runners/deployment/deployment.ts";
@@ -90,11 +91,12 @@ export function listBackendControllers(operations: readonly Operation[]): Contro
 const TRANSLATOR_CONTROLLERS: Partial<Record<Operation, () => Controller[]>> = {
   "deployment-runner": deploymentRunner,
   "ingress-router": ingressRouter,
+  "gateway-router": gatewayRouter,
 };
 
-/** The controllers of those classes. */
+/** The controllers of those classes. One that several of them share runs once. */
 export function listTranslatorControllers(operations: readonly Operation[]): Controller[] {
-  return operations.flatMap((operation) => TRANSLATOR_CONTROLLERS[operation]?.() ?? []);
+  return [...new Set(operations.flatMap((operation) => TRANSLATOR_CONTROLLERS[operation]?.() ?? []))];
 }
 
 function hostBuilder({ client, informers, telemetry, endpoint, blobs, data, log, isLeader }: BackendDeps): Backend {

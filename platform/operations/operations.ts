@@ -8,6 +8,7 @@ export const OPERATIONS = {
   "local-router": "serves routes on the API's own port (class local)",
   "deployment-runner": "runs instances as Deployments (class deployment)",
   "ingress-router": "serves routes by Ingress (class ingress)",
+  "gateway-router": "serves routes by HTTPRoutes of the Gateway API (class gateway)",
   webhook: "refuses names that are taken, early and in friendly words",
   logs: "keeps the logs of apps that run in pods",
 } as const;

@@ -22,6 +22,7 @@ export const sharedFolders: ReadonlySet<string> = new Set([
   "api/identity",
   "api/jobs",
   "api/peers",
+  "backends/routers/services",
   "controllers/shared",
 ]);
 

@@ -1,20 +1,15 @@
-// The router class `ingress`: renders a RouteBinding as an Ingress and a Service of the cluster.
+// The router class `ingress`: renders a RouteBinding as an Ingress of the cluster, with the Service behind it.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
-import { LABELS } from "../../../crds/labels.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
-import { Ingress, Service } from "../../../kube/api/builtin.ts";
-import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
+import { Ingress, IngressClass, Service } from "../../../kube/api/builtin.ts";
 import { defineController, watch, type Controller } from "../../../kube/controller/controller.ts";
 import { classController } from "../../class-controller.ts";
-import {
-  findLimitation,
-  planIngress,
-  planServices,
-  planServiceSpec,
-  SERVICE_CONTROLLER,
-  servedDestinations,
-  serviceName,
-} from "./plan.ts";
+import { BINDING_INDEXES, BINDING_WATCHES, CLASS_INDEX, listDestinationLRPs } from "../services/binding-watches.ts";
+import { planServices, servedDestinations } from "../services/plan.ts";
+import { presentBinding } from "../services/present-binding.ts";
+import { judgeInstances } from "../services/ready-instances.ts";
+import { SERVICE_PERMISSION, serviceController } from "../services/services.ts";
+import { chooseIngressClass, planIngress } from "./plan.ts";
 
 export const INGRESS_CLASS = "ingress";
 
@@ -27,12 +22,10 @@ export const ingressCapabilities: Readonly<Record<string, string>> = {
   internal: "false",
   crossSpace: "false",
   destinations: "1",
+  wildcardDepth: "1",
 };
 
-const SERVICE_INDEX = "ingress/service";
-const CLASS_INDEX = "ingress/class";
-
-/** The controllers of the class: Ingresses, the Services they share, and the class's capabilities. */
+/** The controllers of the class: Ingresses, the Services behind routes, and the class's capabilities. */
 export function ingressRouter(): Controller[] {
   return [
     bindingController,
@@ -41,69 +34,31 @@ export function ingressRouter(): Controller[] {
   ];
 }
 
-function isOurs(binding: RouteBinding): boolean {
-  return binding.spec.class === INGRESS_CLASS;
-}
-
-function serviceKeys(binding: RouteBinding): { namespace?: string; name: string }[] {
-  return isOurs(binding)
-    ? servedDestinations(binding).map((destination) => ({
-        namespace: binding.metadata.namespace,
-        name: serviceName(destination),
-      }))
-    : [];
-}
-
 const bindingController = defineController({
   name: "ingress-router",
   for: RouteBinding,
   owns: [Ingress],
   reads: [Service],
-  permissions: [{ resource: Service, verbs: ["create", "patch"] }],
-  indexes: {
-    [SERVICE_INDEX]: (binding: RouteBinding) =>
-      serviceKeys(binding).map(({ namespace, name }) => `${namespace}/${name}`),
-    [CLASS_INDEX]: (binding: RouteBinding) => [binding.spec.class],
-  },
-  watches: [
-    watch(BackendClass, (backend) => ({ [CLASS_INDEX]: backend.metadata.name })),
-    // A deleted Service is made again.
-    watch(Service, (service) => ({ [SERVICE_INDEX]: `${service.metadata.namespace}/${service.metadata.name}` })),
-  ],
-  selects: isOurs,
+  permissions: [SERVICE_PERMISSION],
+  indexes: BINDING_INDEXES,
+  watches: [...BINDING_WATCHES, watch(IngressClass, () => ({ [CLASS_INDEX]: INGRESS_CLASS }))],
+  selects: (binding) => binding.spec.class === INGRESS_CLASS,
 
-  reconcile(binding, { read }) {
+  reconcile(binding, { read, now }) {
     const parameters = read.find(BackendClass, { name: INGRESS_CLASS })?.spec.parameters ?? {};
-    const limitation = findLimitation(binding);
+    const choice = chooseIngressClass(parameters, read.list(IngressClass));
+    const className = "name" in choice ? choice.name : undefined;
+    // A controller may serve Ingresses without a class; then it has written its address.
+    const hasAddress = (read.find(Ingress, binding.metadata)?.status?.loadBalancer?.ingress ?? []).length > 0;
+    const instances = judgeInstances({
+      destinations: servedDestinations(binding),
+      lrps: listDestinationLRPs(binding, read),
+      now: now(),
+    });
     return {
-      children: planIngress(binding, parameters),
+      children: planIngress(binding, className),
       createOnce: planServices(binding),
-      ...(limitation && { ready: { status: "False", reason: "NotSupported", message: limitation.message } }),
+      ...presentBinding(binding, { ...("problem" in choice && !hasAddress && choice), instances }),
     };
-  },
-});
-
-/** Several routes share a Service, so it has no owner: it stays as long as one of them names it, and the first one decides its spec. */
-const serviceController = defineController({
-  name: SERVICE_CONTROLLER,
-  for: Service,
-  selects: (service) => service.metadata.labels?.[LABELS.managedBy] === SERVICE_CONTROLLER,
-  writesStatus: false,
-  watches: [watch(RouteBinding, serviceKeys)],
-  permissions: [{ resource: Service, verbs: ["delete"] }],
-
-  async reconcile(service, { read, client }) {
-    const { namespace, name, uid } = service.metadata;
-    const destination = read
-      .byIndex(RouteBinding, SERVICE_INDEX, `${namespace}/${name}`, namespace)
-      .flatMap(servedDestinations)
-      .find((candidate) => serviceName(candidate) === name);
-    if (destination) return { spec: { ...planServiceSpec(destination) } };
-    try {
-      await client.delete(Service, service.metadata, { preconditions: { uid } });
-    } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    }
-    return {};
   },
 });

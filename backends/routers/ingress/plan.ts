@@ -1,11 +1,16 @@
-// From a RouteBinding to an Ingress, and from its destinations to Services. Pure.
+// From a RouteBinding to an Ingress. Pure.
 import { LABELS } from "../../../crds/labels.ts";
-import { generatedName } from "../../../crds/object-names.ts";
-import { processTypeLabel } from "../../../crds/process/defaults.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import type { IngressClass } from "../../../kube/api/builtin.ts";
+import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import type { Draft } from "../../../kube/client/client.ts";
+import type { ReadyDraft } from "../../../kube/controller/controller.ts";
+import { copyLabels, servedDestinations, serviceName } from "../services/plan.ts";
+import { notReady } from "../services/present-binding.ts";
 
-type Destination = RouteBinding["spec"]["destinations"][number];
+type IngressClassObject = ObjectOf<typeof IngressClass>;
+
+const DEFAULT_CLASS_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
 
 /** Settings of the class (BackendClass.spec.parameters). */
 export interface IngressParameters {
@@ -13,104 +18,59 @@ export interface IngressParameters {
   ingressClassName?: string;
 }
 
-/** A reason why this class cannot serve a binding, wholly or in part. */
-export interface Limitation {
-  message: string;
-  /** Is anything served? */
-  isServed: boolean;
+/** The IngressClass of the Ingresses, or why there is none. */
+export type IngressClassChoice = { name: string } | { problem: ReadyDraft };
+
+/** The named IngressClass, else the cluster's default; of several defaults the youngest, as the API server takes it. */
+export function chooseIngressClass(
+  parameters: IngressParameters,
+  classes: readonly IngressClassObject[],
+): IngressClassChoice {
+  const { ingressClassName } = parameters;
+  if (ingressClassName !== undefined) {
+    if (classes.some(({ metadata }) => metadata.name === ingressClassName)) return { name: ingressClassName };
+    const known = classes.map(({ metadata }) => metadata.name).toSorted();
+    return {
+      problem: notReady(
+        "IngressClassMissing",
+        `the cluster has no IngressClass ${ingressClassName}, which parameters.ingressClassName of BackendClass ingress names; it has: ${known.join(", ") || "none"}`,
+      ),
+    };
+  }
+  const [chosen] = classes
+    .filter(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS_ANNOTATION] === "true")
+    .toSorted((a, b) => ageOrder(a, b));
+  if (chosen) return { name: chosen.metadata.name };
+  return {
+    problem: notReady(
+      "IngressClassMissing",
+      `no IngressClass is the cluster's default, so no ingress controller serves this route; set parameters.ingressClassName of BackendClass ingress, or annotate an IngressClass ${DEFAULT_CLASS_ANNOTATION}=true`,
+    ),
+  };
 }
 
-/** Features of a binding that an Ingress lacks. */
-export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
-  if (spec.port !== 0) return { message: "class ingress serves no TCP routes", isServed: false };
-  if (spec.internal) return { message: "class ingress serves no internal routes", isServed: false };
-  if (spec.destinations.length > 1)
-    return { message: "class ingress serves one destination per route: the first one is served", isServed: true };
-  return undefined;
+/** Youngest first, then by name. */
+function ageOrder({ metadata: a }: IngressClassObject, { metadata: b }: IngressClassObject): number {
+  const [younger, older] = [a.creationTimestamp ?? "", b.creationTimestamp ?? ""];
+  return younger === older ? (a.name < b.name ? -1 : 1) : younger > older ? -1 : 1;
 }
 
-/** The Service of an app's process type and port: one for all routes and all versions that run. */
-export function serviceName(destination: Pick<Destination, "app" | "appGUID" | "processType" | "port">): string {
-  const { app, appGUID, processType, port } = destination;
-  // A Service's name starts with a letter; an app's need not.
-  return generatedName(`s-${app}-${processType}-${port}`, `${appGUID}/${processType}/${port}`);
-}
-
-/** The destinations that need a Service. */
-export function servedDestinations(binding: RouteBinding): Destination[] {
-  return findLimitation(binding)?.isServed === false ? [] : binding.spec.destinations.slice(0, 1);
-}
-
-export function planIngress(binding: RouteBinding, parameters: IngressParameters): Draft[] {
+/** `ingressClassName` is undefined while the cluster has none: the Ingress waits for one. */
+export function planIngress(binding: RouteBinding, ingressClassName: string | undefined): Draft[] {
   const [destination] = servedDestinations(binding);
   if (!destination) return [];
-  const { name, namespace, labels = {} } = binding.metadata;
+  const { name, namespace } = binding.metadata;
   const { hostname, path } = binding.spec;
-  const kept = [LABELS.route, LABELS.space, LABELS.org].flatMap((key): [string, string][] =>
-    labels[key] === undefined ? [] : [[key, labels[key]]],
-  );
   const backend = { service: { name: serviceName(destination), port: { number: destination.port } } };
   return [
     {
       apiVersion: "networking.k8s.io/v1",
       kind: "Ingress",
-      metadata: { name, namespace, labels: Object.fromEntries(kept) },
+      metadata: { name, namespace, labels: copyLabels(binding, [LABELS.route, LABELS.space, LABELS.org]) },
       spec: {
-        ...(parameters.ingressClassName && { ingressClassName: parameters.ingressClassName }),
+        ...(ingressClassName !== undefined && { ingressClassName }),
         rules: [{ host: hostname, http: { paths: [{ path: path || "/", pathType: "Prefix", backend }] } }],
       },
     },
   ];
 }
-
-/** The Service selects instances of any version of the process, by stable labels. */
-export function planServiceSpec(destination: Destination): {
-  type: string;
-  selector: Record<string, string>;
-  ports: object[];
-} {
-  const { appGUID, processType, port, protocol } = destination;
-  return {
-    type: "ClusterIP",
-    selector: {
-      [LABELS.app]: appGUID,
-      [LABELS.processType]: processTypeLabel(processType),
-      [LABELS.sourceType]: "APP",
-    },
-    ports: [
-      {
-        name: "app",
-        port,
-        protocol: "TCP",
-        targetPort: port,
-        ...(protocol === "http2" && { appProtocol: "kubernetes.io/h2c" }),
-      },
-    ],
-  };
-}
-
-export function planServices(binding: RouteBinding): Draft[] {
-  const { namespace, labels = {} } = binding.metadata;
-  return servedDestinations(binding).map((destination) => ({
-    apiVersion: "v1",
-    kind: "Service",
-    metadata: {
-      name: serviceName(destination),
-      namespace,
-      labels: {
-        [LABELS.app]: destination.appGUID,
-        [LABELS.processType]: processTypeLabel(destination.processType),
-        ...Object.fromEntries(
-          [LABELS.space, LABELS.org].flatMap((key): [string, string][] =>
-            labels[key] === undefined ? [] : [[key, labels[key]]],
-          ),
-        ),
-        [LABELS.managedBy]: SERVICE_CONTROLLER,
-      },
-    },
-    spec: planServiceSpec(destination),
-  }));
-}
-
-/** The controller that keeps the Services, by name: it is on their label. */
-export const SERVICE_CONTROLLER = "ingress-service";

@@ -1,0 +1,104 @@
+// The golden objects of the class, and the words for what a gateway's controller answers.
+import { describe, expect, test } from "vitest";
+import { aBinding, aDestination, anotherDestination, toYAML } from "../services/fixtures.ts";
+import { planServices } from "../services/plan.ts";
+import type { HTTPRoute, ParentRef } from "./http-route.ts";
+import { judgeHTTPRoute, planHTTPRoute, toParentRef } from "./plan.ts";
+
+const parent = toParentRef({ gatewayName: "public", gatewayNamespace: "traefik" }) as ParentRef;
+
+describe("a RouteBinding as an HTTPRoute", () => {
+  test("two destinations with weights", async () => {
+    const binding = aBinding("gateway", {
+      destinations: [
+        { ...aDestination, weight: 90 },
+        { ...anotherDestination, weight: 10 },
+      ],
+    });
+    await expect(toYAML([...planServices(binding), ...planHTTPRoute(binding, parent)])).toMatchFileSnapshot(
+      "route.golden.yaml",
+    );
+  });
+
+  test("without destinations there is none, and requests get a 404", () =>
+    expect(planHTTPRoute(aBinding("gateway", { destinations: [] }), parent)).toEqual([]));
+
+  test("equal shares without weights, and all paths without a path", () => {
+    const [route] = planHTTPRoute(
+      aBinding("gateway", { path: "", destinations: [aDestination, anotherDestination] }),
+      parent,
+    );
+    expect(route).toMatchObject({
+      spec: { rules: [{ matches: [{ path: { value: "/" } }], backendRefs: [{ weight: 1 }, { weight: 1 }] }] },
+    });
+  });
+
+  test("one listener of the Gateway where the parameters name it", () => {
+    expect(toParentRef({ gatewayName: "public", gatewayNamespace: "traefik", sectionName: "web" })).toMatchObject({
+      kind: "Gateway",
+      sectionName: "web",
+    });
+    expect(toParentRef({ gatewayName: "public" })).toMatchObject({ status: "False", reason: "GatewayNotSet" });
+  });
+});
+
+describe("the answer of the gateway's controller", () => {
+  const now = new Date("2026-01-01T00:01:00Z");
+  const answered = (
+    conditions: object[],
+    change: { made?: string; generation?: number; ref?: object } = {},
+  ): HTTPRoute =>
+    ({
+      metadata: {
+        name: "r",
+        namespace: "acme-dev",
+        generation: change.generation ?? 1,
+        creationTimestamp: change.made ?? "2026-01-01T00:00:00Z",
+      },
+      status: { parents: [{ parentRef: { ...parent, ...change.ref }, controllerName: "c", conditions }] },
+    }) as unknown as HTTPRoute;
+  const condition = (type: string, status: string, reason: string, more: object = {}): object => ({
+    type,
+    status,
+    reason,
+    message: "No matching listener.",
+    observedGeneration: 1,
+    ...more,
+  });
+  const ok = [condition("Accepted", "True", "Accepted"), condition("ResolvedRefs", "True", "ResolvedRefs")];
+
+  test("accepted: nothing to say", () => expect(judgeHTTPRoute(answered(ok), parent, now)).toEqual({}));
+
+  test.each([
+    ["Accepted", "NoMatchingListenerHostname", "add a listener"],
+    ["Accepted", "NotAllowedByListeners", "allowedRoutes"],
+    ["ResolvedRefs", "BackendNotFound", "gateway-router"],
+    ["ResolvedRefs", "VendorReason", "(VendorReason): No matching listener"],
+  ])("%s=False/%s is a problem with a next step", (type, reason, words) => {
+    const conditions = [
+      ...ok.filter((one) => (one as { type: string }).type !== type),
+      condition(type, "False", reason),
+    ];
+    expect(judgeHTTPRoute(answered(conditions), parent, now)).toMatchObject({
+      problem: { status: "False", reason, message: expect.stringContaining(words) as string },
+    });
+  });
+
+  test("is awaited for half a minute, then its silence is the problem", () => {
+    const silent = { ...answered([]), status: { parents: [] } };
+    expect(judgeHTTPRoute(undefined, parent, now)).toEqual({ waitMs: 30_000 });
+    const young = { ...silent, metadata: { ...silent.metadata, creationTimestamp: "2026-01-01T00:00:50Z" } };
+    expect(judgeHTTPRoute(young, parent, now)).toEqual({ waitMs: 20_000 });
+    expect(judgeHTTPRoute(silent, parent, now)).toMatchObject({
+      problem: { reason: "GatewayDoesNotAnswer", message: expect.stringContaining("traefik/public") as string },
+    });
+  });
+
+  test("about another Gateway, or about an older generation, is none", () => {
+    const refused = condition("Accepted", "False", "NotAllowedByListeners");
+    expect(judgeHTTPRoute(answered([refused], { ref: { name: "other" } }), parent, now)).toMatchObject({
+      problem: { reason: "GatewayDoesNotAnswer" },
+    });
+    expect(judgeHTTPRoute(answered([refused], { generation: 2 }), parent, now)).toEqual({});
+  });
+});

@@ -1,0 +1,126 @@
+// From a RouteBinding to an HTTPRoute, and from the HTTPRoute's status to the binding's. Pure.
+import { LABELS } from "../../../crds/labels.ts";
+import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import type { Condition } from "../../../kube/api/object.ts";
+import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
+import type { Draft } from "../../../kube/client/client.ts";
+import type { ReadyDraft } from "../../../kube/controller/controller.ts";
+import { copyLabels, servedDestinations, serviceName } from "../services/plan.ts";
+import { notReady } from "../services/present-binding.ts";
+import { HTTPRoute, type ParentRef } from "./http-route.ts";
+
+/** How long a gateway's controller may take to answer before its silence is a problem. */
+const ANSWER_MS = 30_000;
+
+/** Settings of the class (BackendClass.spec.parameters). */
+export interface GatewayParameters {
+  /** The Gateway that serves the routes. */
+  gatewayName?: string;
+  gatewayNamespace?: string;
+  /** One listener of it; all whose hostname fits when left out. */
+  sectionName?: string;
+}
+
+/** The parent of the class's routes, or why there is none. */
+export function toParentRef(parameters: GatewayParameters): ParentRef | ReadyDraft {
+  const { gatewayName, gatewayNamespace, sectionName } = parameters;
+  if (!gatewayName || !gatewayNamespace)
+    return notReady(
+      "GatewayNotSet",
+      "set parameters.gatewayName and parameters.gatewayNamespace of BackendClass gateway to the Gateway that serves routes",
+    );
+  return {
+    group: HTTPRoute.group,
+    kind: "Gateway",
+    namespace: gatewayNamespace,
+    name: gatewayName,
+    ...(sectionName && { sectionName }),
+  };
+}
+
+/** None without a destination: an HTTPRoute without backends answers 500, and an unknown host 404 as in CF. */
+export function planHTTPRoute(binding: RouteBinding, parent: ParentRef): Draft[] {
+  const destinations = servedDestinations(binding);
+  if (destinations.length === 0) return [];
+  const { name, namespace } = binding.metadata;
+  const { hostname, path } = binding.spec;
+  return [
+    {
+      apiVersion: apiVersionOf(HTTPRoute),
+      kind: HTTPRoute.kind,
+      metadata: { name, namespace, labels: copyLabels(binding, [LABELS.route, LABELS.space, LABELS.org]) },
+      spec: {
+        parentRefs: [parent],
+        hostnames: [hostname],
+        rules: [
+          {
+            matches: [{ path: { type: "PathPrefix", value: path || "/" } }],
+            // Group and kind are the server's defaults, given so that a repeated apply finds no difference.
+            backendRefs: destinations.map((destination) => ({
+              group: "",
+              kind: "Service",
+              name: serviceName(destination),
+              port: destination.port,
+              weight: destination.weight ?? 1,
+            })),
+          },
+        ],
+      },
+    },
+  ];
+}
+
+/** What the gateway's controller says about the route. `waitMs`: it has not answered yet; look again then. */
+export interface GatewayVerdict {
+  problem?: ReadyDraft;
+  waitMs?: number;
+}
+
+/** A route that is not in the cache yet is treated as one made now. */
+export function judgeHTTPRoute(route: HTTPRoute | undefined, parent: ParentRef, now: Date): GatewayVerdict {
+  const answer = route?.status?.parents?.find(({ parentRef }) => isSameParent(parentRef, parent, route));
+  // After a change of the route the last answer stands until the controller gives another: a change has no time of its own.
+  if (answer) return judgeConditions(answer.conditions ?? [], route?.metadata.generation ?? 0, parent);
+  const made = Date.parse(route?.metadata.creationTimestamp ?? "") || now.getTime();
+  const waitMs = made + ANSWER_MS - now.getTime();
+  if (waitMs > 0) return { waitMs };
+  return {
+    problem: notReady(
+      "GatewayDoesNotAnswer",
+      `no controller has taken this route up for Gateway ${parent.namespace}/${parent.name}; look whether that Gateway exists and is Programmed: kubectl get gateways -n ${parent.namespace}`,
+    ),
+  };
+}
+
+function judgeConditions(conditions: readonly Condition[], generation: number, parent: ParentRef): GatewayVerdict {
+  const rejection = ["Accepted", "ResolvedRefs"]
+    .map((type) => conditions.find((condition) => condition.type === type))
+    .find((condition) => condition?.status === "False" && (condition.observedGeneration ?? 0) >= generation);
+  return rejection ? { problem: presentRejection(rejection, parent) } : {};
+}
+
+function isSameParent(answered: ParentRef, parent: ParentRef, { metadata }: HTTPRoute): boolean {
+  return (
+    answered.name === parent.name &&
+    (answered.namespace ?? metadata.namespace) === parent.namespace &&
+    answered.sectionName === parent.sectionName
+  );
+}
+
+/** What to do about the reasons that the Gateway API defines. */
+const NEXT_STEPS: Readonly<Record<string, string>> = {
+  NotAllowedByListeners: "let its listeners take routes of this namespace: allowedRoutes.namespaces",
+  NoMatchingListenerHostname: "add a listener for this hostname, or one without a hostname",
+  NoMatchingParent: "correct parameters.sectionName of BackendClass gateway, or add that listener",
+  BackendNotFound: "the Service is made again by itself; look whether the operation gateway-router runs",
+  RefNotPermitted: "the gateway may not use the Service: look at its controller's rights",
+};
+
+function presentRejection({ reason, message }: Condition, { namespace, name }: ParentRef): ReadyDraft {
+  const said = message ? `: ${message.replace(/\.$/, "")}` : "";
+  const next = NEXT_STEPS[reason];
+  return notReady(
+    reason,
+    `Gateway ${namespace}/${name} does not serve it (${reason})${said}${next ? `; ${next}` : ""}`,
+  );
+}

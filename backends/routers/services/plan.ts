@@ -1,0 +1,107 @@
+// The Services behind routes, and the destinations for which a router class needs one. Pure.
+import { LABELS } from "../../../crds/labels.ts";
+import { generatedName } from "../../../crds/object-names.ts";
+import { processTypeLabel } from "../../../crds/process/defaults.ts";
+import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import type { Draft } from "../../../kube/client/client.ts";
+
+export type RouteDestination = RouteBinding["spec"]["destinations"][number];
+
+/** The controller that keeps the Services; its name is their label managed-by. */
+export const SERVICE_CONTROLLER = "router-service";
+
+/** Destinations of one route that a class can serve. An Ingress path has one backend; the Gateway API allows 16 in a rule. */
+const MAX_DESTINATIONS: Readonly<Record<string, number>> = { ingress: 1, gateway: 16 };
+
+/** A reason why a class cannot serve a binding, wholly or in part. */
+export interface Limitation {
+  message: string;
+  /** Is anything served? */
+  isServed: boolean;
+}
+
+/** Features of a binding that its class lacks; both classes serve HTTP only. */
+export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
+  const { class: name, port, internal, destinations } = spec;
+  const most = MAX_DESTINATIONS[name] ?? 0;
+  if (port !== 0) return { message: `class ${name} serves no TCP routes`, isServed: false };
+  if (internal) return { message: `class ${name} serves no internal routes`, isServed: false };
+  if (destinations.length <= most) return undefined;
+  const [one = ""] = destinations.map(({ app, processType }) => `${app} (${processType})`);
+  return {
+    message:
+      most === 1
+        ? `class ${name} serves one destination of a route, the first: ${one}; remove the others, or use the class gateway`
+        : `class ${name} serves ${most} destinations of a route, the first ones; remove some`,
+    isServed: true,
+  };
+}
+
+/** The destinations that get requests, each by its Service. Empty for a class that needs no Services. */
+export function servedDestinations(binding: RouteBinding): RouteDestination[] {
+  if (findLimitation(binding)?.isServed === false) return [];
+  return binding.spec.destinations.slice(0, MAX_DESTINATIONS[binding.spec.class] ?? 0);
+}
+
+/** The Service of an app's process type and port: one for all routes and all versions that run. */
+export function serviceName(destination: Pick<RouteDestination, "app" | "appGUID" | "processType" | "port">): string {
+  const { app, appGUID, processType, port } = destination;
+  // A Service's name starts with a letter; an app's need not.
+  return generatedName(`s-${app}-${processType}-${port}`, `${appGUID}/${processType}/${port}`);
+}
+
+/** The Service selects instances of any version of the process, by stable labels. */
+export function planServiceSpec(destination: RouteDestination): {
+  type: string;
+  selector: Record<string, string>;
+  ports: object[];
+} {
+  const { appGUID, processType, port, protocol } = destination;
+  return {
+    type: "ClusterIP",
+    selector: {
+      [LABELS.app]: appGUID,
+      [LABELS.processType]: processTypeLabel(processType),
+      [LABELS.sourceType]: "APP",
+    },
+    ports: [
+      {
+        name: "app",
+        port,
+        protocol: "TCP",
+        targetPort: port,
+        ...(protocol === "http2" && { appProtocol: "kubernetes.io/h2c" }),
+      },
+    ],
+  };
+}
+
+/** The Services that a binding needs. */
+export function planServices(binding: RouteBinding): Draft[] {
+  const { namespace } = binding.metadata;
+  return servedDestinations(binding).map((destination) => ({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      name: serviceName(destination),
+      namespace,
+      labels: {
+        [LABELS.app]: destination.appGUID,
+        [LABELS.processType]: processTypeLabel(destination.processType),
+        ...copyLabels(binding, [LABELS.space, LABELS.org]),
+        [LABELS.managedBy]: SERVICE_CONTROLLER,
+      },
+    },
+    spec: planServiceSpec(destination),
+  }));
+}
+
+/** Those of the binding's labels that it has. */
+export function copyLabels(
+  { metadata: { labels = {} } }: RouteBinding,
+  keys: readonly string[],
+): Record<string, string> {
+  return Object.fromEntries(
+    keys.flatMap((key): [string, string][] => (labels[key] === undefined ? [] : [[key, labels[key]]])),
+  );
+}
