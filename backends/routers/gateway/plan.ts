@@ -78,16 +78,20 @@ export interface GatewayVerdict {
 
 /** A route that is not in the cache yet is treated as one made now. */
 export function judgeHTTPRoute(route: HTTPRoute | undefined, parent: ParentRef, now: Date): GatewayVerdict {
-  const answer = route?.status?.parents?.find(({ parentRef }) => isSameParent(parentRef, parent, route));
+  if (!route) return judgeSilence(now, parent, now);
+  const answer = route.status?.parents?.find(({ parentRef }) => isSameParent(parentRef, parent, route));
   // After a change of the route the last answer stands until the controller gives another: a change has no time of its own.
-  if (answer) return judgeConditions(answer.conditions ?? [], route?.metadata.generation ?? 0, parent);
-  const made = Date.parse(route?.metadata.creationTimestamp ?? "") || now.getTime();
-  const waitMs = made + ANSWER_MS - now.getTime();
+  if (answer) return judgeConditions(answer.conditions ?? [], route.metadata.generation ?? 0, parent);
+  return judgeSilence(new Date(route.metadata.creationTimestamp ?? now), parent, now);
+}
+
+function judgeSilence(made: Date, { namespace, name }: ParentRef, now: Date): GatewayVerdict {
+  const waitMs = made.getTime() + ANSWER_MS - now.getTime();
   if (waitMs > 0) return { waitMs };
   return {
     problem: notReady(
       "GatewayDoesNotAnswer",
-      `no controller has taken this route up for Gateway ${parent.namespace}/${parent.name}; look whether that Gateway exists and is Programmed: kubectl get gateways -n ${parent.namespace}`,
+      `no controller has taken this route up for Gateway ${namespace}/${name}; look whether that Gateway exists and is Programmed: kubectl get gateways -n ${namespace}`,
     ),
   };
 }
