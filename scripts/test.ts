@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import pLimit from "p-limit";
 import { provideBinaries, whyNoControlPlane } from "../test/cluster/binaries.ts";
 import { runCommand } from "./run-command.ts";
 import { closingLine, parseClosingLine, readVitestReport, sum, type Count } from "./test-counts.ts";
@@ -74,8 +75,8 @@ async function journeys(...args: string[]): Promise<Count> {
 /** What is cheap of them; all of them are for `npm run e2e -- --on cluster`. */
 const CLUSTER_JOURNEYS = ["cup.e2e", "races.e2e"];
 
-/** Seeds 1 to 4 take a minute and a half; `npm run chaos` runs as many as asked. */
-const CHAOS_RUNS = 4;
+/** Seeds 1 to 3 take a minute; `npm run chaos` runs as many as asked. */
+const CHAOS_RUNS = 3;
 
 /** Each seed is a test. */
 async function chaos(): Promise<Count> {
@@ -92,7 +93,8 @@ async function chaos(): Promise<Count> {
   return { passed: Math.max(CHAOS_RUNS - diverged, 0), failed: diverged, skipped: 0 };
 }
 
-const stages: Stage[] = [
+/** Checks that only read the sources: two at a time, since each is one thread for most of its time. */
+const sourceChecks: Stage[] = [
   { name: "type check", run: () => asOneTest([bin("tsc"), "--noEmit"]) },
   {
     name: "format",
@@ -105,6 +107,10 @@ const stages: Stage[] = [
     needs: "scripts/gen.ts",
     run: () => asOneTest([process.execPath, "scripts/gen.ts", "--check"]),
   },
+];
+
+/** One after another: each has the machine to itself. */
+const stages: Stage[] = [
   { name: "control plane binaries", run: provideControlPlane },
   { name: "unit tests", run: () => vitest("--project=unit") },
   { name: "contract tests", run: () => vitest("--project=contract") },
@@ -117,16 +123,23 @@ const stages: Stage[] = [
   { name: "chaos", needs: "test/chaos/main.ts", run: chaos },
 ];
 
-const counts: Count[] = [];
-for (const stage of stages.filter(({ needs }) => !needs || existsSync(join(root, needs)))) {
-  console.log(`\n== ${stage.name}`);
+/** Runs a stage and prints its counts; a stage that throws has failed. */
+async function runStage(stage: Stage): Promise<Count> {
   const started = Date.now();
   const count = await stage.run().catch((error: unknown): Count => {
     console.log(error);
     return { passed: 0, failed: 1, skipped: 0 };
   });
-  counts.push(count);
   console.log(`== ${stage.name}: ${closingLine(count)} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+  return count;
+}
+
+const exists = ({ needs }: Stage): boolean => !needs || existsSync(join(root, needs));
+const twoAtATime = pLimit(2);
+const counts = await Promise.all(sourceChecks.filter(exists).map((stage) => twoAtATime(runStage, stage)));
+for (const stage of stages.filter(exists)) {
+  console.log(`\n== ${stage.name}`);
+  counts.push(await runStage(stage));
 }
 const total = sum(counts);
 console.log(`\n${closingLine(total)}`);
