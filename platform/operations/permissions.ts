@@ -11,6 +11,7 @@ import { Replica } from "../../crds/replica/replica.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
 import { BLOB_REFERRERS } from "./blob-removal.ts";
+import { listBuilderControllers } from "./builders.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
 import { WEBHOOK_PERMISSIONS, WEBHOOK_SYSTEM_PERMISSIONS } from "./name-webhook.ts";
@@ -61,7 +62,11 @@ function listClusterPermissions(operation: Operation): Permission[] {
     ...(operation === "controllers" ? [...listControllerPermissions(), ...BLOB_REFERRERS.map(toWatchPermission)] : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
     ...(operation === "logs" ? POD_LOG_PERMISSIONS : []),
-    ...[...listTranslatorControllers([operation]), ...listBackendControllers([operation])].flatMap(permissionsOf),
+    ...[
+      ...listTranslatorControllers([operation]),
+      ...listBuilderControllers([operation]),
+      ...listBackendControllers([operation]),
+    ].flatMap(permissionsOf),
     ...backends,
   ];
 }

@@ -6,6 +6,7 @@ import type { UnsyncedController } from "../../kube/cache/unsynced-watches.ts";
 import { createControllers } from "../../controllers/controllers.ts";
 import { listBackendOperations, listTranslatorControllers, type Backend } from "./backends.ts";
 import { createBlobRemovalTask } from "./blob-removal.ts";
+import { listBuilderControllers } from "./builders.ts";
 import { toSingleton, runSingletons, type Singleton } from "../leases/singletons.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
 import { leaseTiming } from "../leases/replica-membership.ts";
@@ -57,6 +58,7 @@ export function startControllers(
   const controllers = [
     ...cfControllers,
     ...listTranslatorControllers(options.operations),
+    ...listBuilderControllers(options.operations, { blobs, registry: undefined }),
     ...backends.flatMap((backend) => backend.controllers),
   ].filter(({ kind }) => kind !== "singleton");
   if (controllers.length === 0) return undefined;

@@ -3,7 +3,7 @@ import type { Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { listMembers, readResidentBytes, readProcesses } from "../../host/process-table.ts";
-import type { StagingFailure } from "./lifecycle/staging-failure.ts";
+import type { StagingFailure } from "../staging-failure.ts";
 
 /** Limits of one build. */
 export interface BuildLimits {

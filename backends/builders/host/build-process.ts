@@ -10,7 +10,7 @@ import { hostEnvironment } from "../../host/host-environment.ts";
 import { dropletPaths } from "../../host/droplet-metadata.ts";
 import type { BuildResponse, BuildRequest } from "./build-protocol.ts";
 import { thisMachine } from "./lifecycle/buildpack.ts";
-import { StagingFailure } from "./lifecycle/staging-failure.ts";
+import { StagingFailure } from "../staging-failure.ts";
 import { runLifecycle } from "./lifecycle/lifecycle.ts";
 
 async function runJob(job: BuildRequest): Promise<BuildResponse> {

@@ -1,7 +1,7 @@
 // The messages between the builder and the process of one build. Types only.
 import type { Environment } from "../../host/host-environment.ts";
 import type { DropletMetadata } from "../../host/droplet-metadata.ts";
-import type { StagingCode } from "./lifecycle/staging-failure.ts";
+import type { StagingCode } from "../staging-failure.ts";
 
 /** The builder's only message. The package (tar.gz) follows on stdin. Directories are absolute. */
 export interface BuildRequest {

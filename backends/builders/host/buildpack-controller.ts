@@ -2,7 +2,7 @@
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { type Controller, defineController, type ReconcileResult } from "../../../kube/controller/controller.ts";
 import { findBuildpack } from "./buildpack-folders.ts";
-import { StagingFailure } from "./lifecycle/staging-failure.ts";
+import { StagingFailure } from "../staging-failure.ts";
 
 /** A repaired folder causes no event, so it is read again after this time. */
 const recheckMs = 30_000;

@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 import { loadBuildpack } from "./lifecycle/buildpack.ts";
-import { StagingFailure } from "./lifecycle/staging-failure.ts";
+import { StagingFailure } from "../staging-failure.ts";
 
 /** The buildpacks that come with this builder, in the order of detection. */
 export const bundledBuildpacks = ["nodejs", "staticfile", "procfile"] as const;

@@ -24,7 +24,7 @@ import {
 import { buildpackController } from "./buildpack-controller.ts";
 import { type BuildQueue, createBuildQueue } from "./build-queue.ts";
 import { removeOrphanedBuilds } from "./orphaned-builds.ts";
-import { StagingFailure } from "./lifecycle/staging-failure.ts";
+import { StagingFailure } from "../staging-failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
 import { startGarbageCollection, toAppCache } from "./garbage-collection.ts";

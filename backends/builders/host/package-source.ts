@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { packMembers } from "../../../blobs/archive/tar.ts";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
-import { StagingFailure } from "./lifecycle/staging-failure.ts";
+import { StagingFailure } from "../staging-failure.ts";
 
 /** A digest in the blob store, or path to text. */
 export type PackageSource = { digest: string } | { files: Readonly<Record<string, string>> };

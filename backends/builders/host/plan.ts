@@ -2,7 +2,7 @@
 import type { Staging } from "../../../crds/staging/staging.ts";
 import type { ReconcileResult } from "../../../kube/controller/controller.ts";
 import { toProcessTypes } from "../../host/droplet-metadata.ts";
-import { presentFailure, type StagingFailure } from "./lifecycle/staging-failure.ts";
+import { presentFailure, type StagingFailure } from "../staging-failure.ts";
 import type { StagedDroplet } from "./staging-job.ts";
 
 type Status = NonNullable<Staging["status"]>;

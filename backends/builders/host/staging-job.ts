@@ -14,7 +14,7 @@ import { markRestored, restoredDigest } from "../../host/restore-droplet.ts";
 import { claimRoot, isOurs, refusal, releaseRoot, RootRefused, writeOwner } from "../../host/root-owner.ts";
 import { killInstance, type GroupLeader } from "../../host/terminate-instance.ts";
 import type { BuildResponse, BuildRequest } from "./build-protocol.ts";
-import { StagingFailure } from "./lifecycle/staging-failure.ts";
+import { StagingFailure } from "../staging-failure.ts";
 import type { LineSink } from "./lifecycle/run-executable.ts";
 import { type BuildLimits, watchLimits } from "./build-limits.ts";
 import { openSource, type PackageSource } from "./package-source.ts";

@@ -15,7 +15,7 @@ import { type Buildpack, inProduction } from "./buildpack.ts";
 import { restoreLayers, reuseLayer } from "./cache.ts";
 import { type Detected, keyOf } from "./detect.ts";
 import { buildpackEnvironment, type Workspace } from "./environment.ts";
-import { StagingFailure } from "./staging-failure.ts";
+import { StagingFailure } from "../../staging-failure.ts";
 import { ignoreUntyped, type Layer, readLayers } from "./layers.ts";
 import { withoutMet, entriesFor } from "./build-plan.ts";
 import { type LineSink, runExecutable } from "./run-executable.ts";

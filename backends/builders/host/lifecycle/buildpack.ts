@@ -3,7 +3,7 @@ import { access, constants, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { z } from "zod";
-import { StagingFailure } from "./staging-failure.ts";
+import { StagingFailure } from "../../staging-failure.ts";
 
 /** The Buildpack APIs that this lifecycle supports. */
 export const supportedApis: readonly string[] = ["0.8", "0.9", "0.10", "0.11", "0.12"];

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { stringify } from "smol-toml";
 import { z } from "zod";
 import { escapeId } from "../../../host/droplet-metadata.ts";
-import { StagingFailure } from "./staging-failure.ts";
+import { StagingFailure } from "../../staging-failure.ts";
 import { isDirectory, type Layer } from "./layers.ts";
 
 const savedLayer = z.object({

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { dropletPaths, escapeId } from "../../../host/droplet-metadata.ts";
 import { type Buildpack, fitsMachine } from "./buildpack.ts";
 import { buildpackEnvironment, type Workspace } from "./environment.ts";
-import { StagingFailure } from "./staging-failure.ts";
+import { StagingFailure } from "../../staging-failure.ts";
 import type { GroupMember } from "./order.ts";
 import { type Alternative, type Candidate, type PlanEntry, resolvePlan } from "./build-plan.ts";
 import { type LineSink, runExecutable, type RunResult } from "./run-executable.ts";

@@ -5,7 +5,7 @@ import { type Buildpack, loadBuildpack } from "./buildpack.ts";
 import { saveLayers } from "./cache.ts";
 import { detect } from "./detect.ts";
 import { makeWorkspace, type Workspace } from "./environment.ts";
-import { StagingFailure } from "./staging-failure.ts";
+import { StagingFailure } from "../../staging-failure.ts";
 import { keepLaunchLayers } from "./layers.ts";
 import { expandOrder } from "./order.ts";
 import type { LineSink } from "./run-executable.ts";

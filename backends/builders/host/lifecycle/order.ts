@@ -1,6 +1,6 @@
 // Expands orders with composites into groups of components, which are tried together. Pure.
 import type { Buildpack, GroupEntry } from "./buildpack.ts";
-import { StagingFailure } from "./staging-failure.ts";
+import { StagingFailure } from "../../staging-failure.ts";
 
 /** A component at its position in a group. */
 export interface GroupMember {

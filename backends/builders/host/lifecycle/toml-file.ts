@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "smol-toml";
 import { z } from "zod";
-import { StagingFailure } from "./staging-failure.ts";
+import { StagingFailure } from "../../staging-failure.ts";
 
 /** The file's content; undefined when the file does not exist. `who` is the buildpack that wrote it. @throws StagingFailure */
 export async function findToml<T extends z.ZodType>(

@@ -1,0 +1,118 @@
+// Settings of the class, what a builder image says of itself, and the choice of its buildpacks: all that can be wrong before a build starts.
+import { parse } from "smol-toml";
+import { describe, expect, test } from "vitest";
+import { StagingFailure } from "../staging-failure.ts";
+import { toBuilderImage } from "./builder-image.ts";
+import { planOrder } from "./buildpack-order.ts";
+import { builder } from "./fixtures.ts";
+import { parseParameters } from "./parameters.ts";
+
+const given = {
+  builderImage: "registry.example.com:5000/team/builder:1",
+  platformImage: "cupola@sha256:" + "0".repeat(64),
+};
+
+describe("parameters of the class", () => {
+  test("the images are enough", () =>
+    expect(parseParameters(given)).toEqual({ parameters: { ...given, runImage: undefined, concurrency: 10 } }));
+
+  test.each<[string, Record<string, string> | undefined, string]>([
+    ["none", undefined, "builderImage is missing: name the builder image: lifecycle and buildpacks"],
+    ["an empty image", { ...given, platformImage: "" }, "platformImage is missing"],
+    ["no image", { ...given, runImage: "https://example.com/x" }, "runImage is no image reference"],
+    ["a concurrency of 0", { ...given, concurrency: "0" }, 'concurrency is a whole number from 1 to 1000, not "0"'],
+    ["a wrong name", { ...given, builderimage: "x" }, "builderimage is no parameter of it; there are builderImage"],
+  ])("%s is a mistake", (_what, parameters, problem) => {
+    const parsed = parseParameters(parameters);
+    expect("problems" in parsed && parsed.problems.join("\n")).toContain(problem);
+  });
+});
+
+const config = (labels: Record<string, unknown>, env = ["PATH=/bin", "CNB_USER_ID=1001", "CNB_GROUP_ID=1000"]) => ({
+  env,
+  labels: Object.fromEntries(
+    Object.entries(labels).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+  ),
+});
+const labels = {
+  "io.buildpacks.builder.metadata": { stack: { runImage: { image: "run:1" } }, lifecycle: { version: "0.21.0" } },
+  "io.buildpacks.lifecycle.apis": { platform: { deprecated: [], supported: ["0.7", "0.12", "0.13"] } },
+  "io.buildpacks.buildpack.layers": { "cupola/nodejs": { "0.1.0": { api: "0.10" } } },
+  "io.buildpacks.stack.id": "cupola",
+};
+
+describe("a builder image", () => {
+  test("says who builds, with what, for which base", () =>
+    expect(toBuilderImage(config(labels))).toEqual({
+      uid: 1001,
+      gid: 1000,
+      platformAPI: "0.13",
+      runImage: "run:1",
+      stack: "cupola",
+      buildpacks: new Map([["cupola/nodejs", ["0.1.0"]]]),
+    }));
+
+  test("newer builders name run images in images, and APIs in their metadata", () => {
+    const metadata = {
+      images: [{ image: "run:2" }],
+      lifecycle: { apis: { platform: { supported: ["0.14", "0.15"] } } },
+    };
+    expect(toBuilderImage(config({ "io.buildpacks.builder.metadata": metadata }))).toMatchObject({
+      platformAPI: "0.14",
+      runImage: "run:2",
+    });
+  });
+
+  test.each<[string, ReturnType<typeof config>, string]>([
+    ["any other image", config({}), "so it is no Cloud Native Buildpacks builder"],
+    [
+      "an old lifecycle",
+      config({ ...labels, "io.buildpacks.lifecycle.apis": { platform: { supported: ["0.7"] } } }),
+      "supports Platform API 0.7",
+    ],
+    ["root as user", config(labels, ["CNB_USER_ID=0", "CNB_GROUP_ID=1"]), 'CNB_USER_ID to "0"'],
+    ["a broken label", config({ ...labels, "io.buildpacks.builder.metadata": "{" }), "is not in the format"],
+  ])("%s is refused", (_what, image, message) => {
+    expect(() => toBuilderImage(image)).toThrow(StagingFailure);
+    expect(() => toBuilderImage(image)).toThrow(message);
+  });
+});
+
+describe("the order of buildpacks", () => {
+  const order = (...names: string[]) =>
+    parse(planOrder({ buildpacks: names.map((name) => ({ name })), detect: false }, builder) ?? "");
+
+  test("is the image's own when the app names none", () =>
+    expect(planOrder({ buildpacks: [{ name: "cupola/nodejs" }], detect: true }, builder)).toBeUndefined());
+
+  test("is one group of the named ones, the newest version of each", () =>
+    expect(order("cupola/nodejs", "other/procfile")).toEqual({
+      order: [
+        {
+          group: [
+            { id: "cupola/nodejs", version: "0.10.0" },
+            { id: "other/procfile", version: "2.0.0" },
+          ],
+        },
+      ],
+    }));
+
+  test.each([
+    ["cupola/nodejs@0.9.0", "0.9.0"],
+    ["urn:cnb:builder:cupola/nodejs@0.1.0", "0.1.0"],
+    ["nodejs_buildpack", "0.10.0"],
+    ["NodeJS", "0.10.0"],
+  ])("%s is found", (name, version) =>
+    expect(order(name)).toEqual({ order: [{ group: [{ id: "cupola/nodejs", version }] }] }),
+  );
+
+  test.each([
+    ["java", "the builder image has no buildpack java; it has cupola/nodejs, cupola/procfile, other/procfile"],
+    ["procfile", "procfile can be cupola/procfile or other/procfile: name one of them in full"],
+    ["cupola/nodejs@7", "the builder image has cupola/nodejs in version 0.1.0, 0.10.0, 0.9.0, not 7"],
+    ["https://me:secret@example.com/bp", "the builder image has no buildpack https://"],
+  ])("%s is not", (name, message) => {
+    expect(() => order(name)).toThrow(message);
+    expect(() => order(name)).not.toThrow("secret");
+  });
+});

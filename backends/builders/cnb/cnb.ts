@@ -1,0 +1,233 @@
+// Builder `cnb`: builds each Staging in a Pod that runs the lifecycle of a builder image. Level-based: the status follows from the Pod.
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { REGISTRY_SECRET } from "../../../crds/registry-secret.ts";
+import { Staging } from "../../../crds/staging/staging.ts";
+import { Pod, Secret } from "../../../kube/api/builtin.ts";
+import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import {
+  defineController,
+  watch,
+  type Controller,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../../kube/controller/controller.ts";
+import { readerLagMs } from "../../../telemetry/envelope.ts";
+import { StagingFailure } from "../staging-failure.ts";
+import { toBuildImages, toEnvSecretName, toPodName, toRegistrySecretName } from "./build-paths.ts";
+import { BUILD_POD_SELECTOR, isOver, isOwnedBy, toStagingKeys } from "./build-pods.ts";
+import { CNB_CLASS, cnbClassController } from "./cnb-class.ts";
+import { toDroplet } from "./exported-image.ts";
+import { toProgress, type PodObject, type PodProgress } from "./pod-progress.ts";
+import { noRegistry, presentImageError, type BuildRegistry } from "./registry-images.ts";
+import { readParameters, startBuild, type BuildDeps } from "./start-build.ts";
+import { hasEnded, planEnded, planFailed, planPending, planRunning, planSucceeded } from "./staging-status.ts";
+import { findReasonToWait } from "./turns.ts";
+
+/** How long the Pod of a finished build stays, so that its log can be read. */
+const POD_RETENTION_MS = 300_000;
+/** The kubelet ends a build in time. This is for one that no kubelet has, or that a lost node has. */
+const DEADLINE_MARGIN_MS = 20_000;
+/** A Pod that waits is looked at again, since its patience ends without an event. */
+const WAITING_RECHECK_MS = 10_000;
+/** The failure is written when readers of the log have had its last lines, which come through the API server. */
+const LOG_LAG_MS = readerLagMs + 500;
+
+const OPEN_INDEX = "cnb/open";
+
+/** The controllers of the class. Without a registry they only say that one is needed. */
+export function cnbBuilder(deps: Omit<BuildDeps, "registry"> & { registry: BuildRegistry | undefined }): Controller[] {
+  const registry = deps.registry ?? noRegistry;
+  return [stagingController({ ...deps, registry }), cnbClassController(registry)];
+}
+
+function stagingController(deps: BuildDeps): Controller {
+  return defineController({
+    name: "staging-cnb",
+    for: Staging,
+    selects: ({ spec }) => spec.class === CNB_CLASS,
+    indexes: { [OPEN_INDEX]: (staging: Staging) => (isOpen(staging) ? ["any"] : []) },
+    watches: [
+      watch(Pod, toStagingKeys, { labelSelector: BUILD_POD_SELECTOR }),
+      watch(BackendClass, ({ metadata }) => (metadata.name === CNB_CLASS ? { [OPEN_INDEX]: "any" } : [])),
+      // The end of a build gives its place to another one.
+      watch(Staging, (staging) => (hasEnded(staging) ? { [OPEN_INDEX]: "any" } : [])),
+    ],
+    permissions: [
+      { resource: Pod, verbs: ["create", "delete"] },
+      { resource: Secret, verbs: ["get", "create", "delete"] },
+    ],
+    reconcile: (staging, context) => reconcile(deps, staging, context),
+  });
+}
+
+function isOpen(staging: Staging): boolean {
+  return staging.spec.class === CNB_CLASS && !hasEnded(staging) && !staging.metadata.deletionTimestamp;
+}
+
+async function reconcile(deps: BuildDeps, staging: Staging, context: ReconcileContext): Promise<ReconcileResult> {
+  const { metadata, status } = staging;
+  const found = context.read.find(Pod, { ...podNamespace(staging), name: toPodName(staging) });
+  const pod = found && isOwnedBy(found, staging) ? found : undefined;
+  if (hasEnded(staging)) return tidyUp(staging, pod, context);
+  if (found && !pod)
+    return planPending(
+      "PodNameTaken",
+      `the Pod ${found.metadata.name} is not of this ${metadata.name}; waits until it is gone`,
+    );
+  try {
+    return await (pod ? followPod(deps, staging, pod, context) : openBuild(deps, staging, context));
+  } catch (error) {
+    if (!(error instanceof StagingFailure)) throw error;
+    await deleteSecrets(staging, context.client);
+    return planFailed(status?.startedAt, error);
+  }
+}
+
+function podNamespace({ metadata: { namespace } }: Staging): { namespace?: string } {
+  return namespace === undefined ? {} : { namespace };
+}
+
+async function openBuild(deps: BuildDeps, staging: Staging, context: ReconcileContext): Promise<ReconcileResult> {
+  const { read, client, now } = context;
+  const parameters = readParameters(read);
+  const waits = findReasonToWait(staging, read.byIndex(Staging, OPEN_INDEX, "any"), parameters.concurrency);
+  if (waits) return planPending(waits.reason, waits.message);
+  const startedAt = staging.status?.startedAt ?? now().toISOString();
+  const secondsLeft = Math.ceil((deadlineOf(staging, startedAt) - now().getTime()) / 1000);
+  if (secondsLeft <= 0) throw timeExpired(staging);
+  await startBuild(deps, { staging, parameters, secondsLeft }, client);
+  return planRunning(startedAt);
+}
+
+async function followPod(
+  deps: BuildDeps,
+  staging: Staging,
+  pod: PodObject,
+  context: ReconcileContext,
+): Promise<ReconcileResult> {
+  const now = context.now();
+  const startedAt = staging.status?.startedAt ?? pod.metadata.creationTimestamp ?? now.toISOString();
+  if (pod.metadata.deletionTimestamp && !isOver(pod)) return followDeleted(staging, startedAt, now);
+  const progress = toProgress(pod, now);
+  switch (progress.kind) {
+    case "exported":
+      return await finish(deps, staging, progress.digest, context);
+    case "failed":
+      return await fail(staging, startedAt, progress, context);
+    case "interrupted":
+      await deletePod(pod, context.client);
+      return planRunning(startedAt, { reason: "Interrupted", message: `the build starts again: ${progress.message}` });
+    default:
+      return followOpen(staging, startedAt, progress, now);
+  }
+}
+
+/** Somebody deleted the Pod, or its node left: another one builds it again, within the same time. */
+function followDeleted(staging: Staging, startedAt: string, now: Date): ReconcileResult {
+  if (isLate(staging, startedAt, now)) throw timeExpired(staging);
+  const message = "the build's Pod is being deleted; the build starts again when it is gone";
+  return { ...planRunning(startedAt, { reason: "Interrupted", message }), requeueAfterMs: WAITING_RECHECK_MS };
+}
+
+function followOpen(
+  staging: Staging,
+  startedAt: string,
+  progress: Extract<PodProgress, { kind: "waiting" | "running" }>,
+  now: Date,
+): ReconcileResult {
+  const isWaiting = progress.kind === "waiting";
+  if (isLate(staging, startedAt, now)) {
+    if (isWaiting && progress.reason === "Unschedulable")
+      throw new StagingFailure("InsufficientResources", progress.message);
+    throw timeExpired(staging);
+  }
+  const untilDeadline = deadlineOf(staging, startedAt) + DEADLINE_MARGIN_MS - now.getTime() + 1;
+  return {
+    ...planRunning(startedAt, isWaiting ? progress : undefined),
+    requeueAfterMs: isWaiting ? Math.min(WAITING_RECHECK_MS, untilDeadline) : untilDeadline,
+  };
+}
+
+async function finish(
+  { registry }: BuildDeps,
+  staging: Staging,
+  digest: string,
+  { client }: ReconcileContext,
+): Promise<ReconcileResult> {
+  const image = `${toBuildImages(registry.prefix, staging.spec).repository}@${digest}`;
+  const { config } = await registry.inspect(image).catch((error: unknown) => {
+    throw presentImageError(error, `the exported image ${image} cannot be read`);
+  });
+  const pullSecret = await client.find(Secret, { namespace: SYSTEM_NAMESPACE, name: REGISTRY_SECRET });
+  const droplet = toDroplet(image, config, pullSecret && REGISTRY_SECRET);
+  await deleteSecrets(staging, client);
+  return planSucceeded(staging.status?.startedAt, droplet);
+}
+
+async function fail(
+  staging: Staging,
+  startedAt: string,
+  { code, message, at }: Extract<PodProgress, { kind: "failed" }>,
+  { client, now }: ReconcileContext,
+): Promise<ReconcileResult> {
+  const waitMs = at === undefined ? 0 : Date.parse(at) + LOG_LAG_MS - now().getTime();
+  if (waitMs > 0) return { ...planRunning(startedAt), requeueAfterMs: waitMs };
+  await deleteSecrets(staging, client);
+  return planFailed(startedAt, { code, message });
+}
+
+/** The Pod of a finished build is deleted when its log has had time, and at once when it has not ended. */
+async function tidyUp(
+  staging: Staging,
+  pod: PodObject | undefined,
+  context: ReconcileContext,
+): Promise<ReconcileResult> {
+  const ended = planEnded(staging.status ?? {});
+  if (!pod || pod.metadata.deletionTimestamp) return ended;
+  const endedAt = Date.parse(lastChangeOf(staging, pod));
+  const waitMs = isOver(pod) ? endedAt + POD_RETENTION_MS - context.now().getTime() : 0;
+  if (waitMs > 0) return { ...ended, requeueAfterMs: waitMs };
+  await deletePod(pod, context.client);
+  return ended;
+}
+
+function lastChangeOf({ status }: Staging, pod: PodObject): string {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready?.lastTransitionTime ?? pod.metadata.creationTimestamp ?? "";
+}
+
+function deadlineOf({ spec }: Staging, startedAt: string): number {
+  return Date.parse(startedAt) + spec.timeoutSeconds * 1000;
+}
+
+function isLate(staging: Staging, startedAt: string, now: Date): boolean {
+  return now.getTime() > deadlineOf(staging, startedAt) + DEADLINE_MARGIN_MS;
+}
+
+function timeExpired({ spec }: Staging): StagingFailure {
+  return new StagingFailure("StagingTimeExpired", `the build took longer than ${spec.timeoutSeconds} seconds`);
+}
+
+async function deletePod({ metadata }: PodObject, client: KubeClient): Promise<void> {
+  const { namespace, name, uid } = metadata;
+  await ignoreGone(
+    client.delete(Pod, { ...(namespace && { namespace }), name }, { preconditions: { ...(uid && { uid }) } }),
+  );
+}
+
+/** Credentials and values of variables do not outlive the build. */
+async function deleteSecrets(staging: Staging, client: KubeClient): Promise<void> {
+  const names = [toEnvSecretName(staging), toRegistrySecretName(staging)];
+  await Promise.all(names.map((name) => ignoreGone(client.delete(Secret, { ...podNamespace(staging), name }))));
+}
+
+async function ignoreGone(deletion: Promise<unknown>): Promise<void> {
+  try {
+    await deletion;
+  } catch (error) {
+    // Gone, or another object of the name.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}

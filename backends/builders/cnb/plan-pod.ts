@@ -1,0 +1,236 @@
+// The Pod of one build: each phase of the lifecycle is a container, in the specification's order. Pure.
+// A phase gets credentials, or runs code of buildpacks and apps, never both. What those could change decides nothing for a phase with
+// credentials: the analysis (run image, previous image) is in a volume that detect and build cannot write.
+import { ANNOTATIONS, STABLE_LABELS } from "../../../crds/labels.ts";
+import type { Staging } from "../../../crds/staging/staging.ts";
+import type { Draft } from "../../../kube/client/client.ts";
+import { toEnvSecretName, toPodName, toRegistrySecretName, type BuildImages } from "./build-paths.ts";
+import type { BuilderImage } from "./builder-image.ts";
+import { DOCKER_CONFIG_KEY, LIFECYCLE_AUTH_KEY, toEnvFiles, toOrderFile, toOwnerReference } from "./plan-secrets.ts";
+
+/** Containers of the Pod, in order; the last one is the main container. */
+export const PHASES = ["fetch", "analyze", "detect", "restore", "build", "export"] as const;
+export type Phase = (typeof PHASES)[number];
+
+/** With less memory the lifecycle and Node cannot even unpack a package. */
+const MIN_MEMORY_MB = 512;
+const GRACE_SECONDS = 2;
+/** The kubelet keeps what is written here, so the exporter's report needs no container that reads it. */
+const REPORT = "/dev/termination-log";
+
+export interface BuildPod {
+  staging: Staging;
+  builder: BuilderImage;
+  /** The builder image by digest. */
+  builderImage: string;
+  platformImage: string;
+  runImage: string;
+  images: BuildImages;
+  /** Digest of the package's content. */
+  content: string;
+  /** `host[:port]/path` of the blobs. */
+  registryPrefix: string;
+  /** The host to reach by plain http, if it is. */
+  insecureRegistry: string | undefined;
+  hasCredentials: boolean;
+  hasOrder: boolean;
+  /** Seconds until the build's time is up. */
+  secondsLeft: number;
+}
+
+interface Mount {
+  name: string;
+  mountPath: string;
+  readOnly?: true;
+}
+
+const WORKSPACE: Mount = { name: "workspace", mountPath: "/workspace" };
+const LAYERS: Mount = { name: "layers", mountPath: "/layers" };
+const PLATFORM: Mount = { name: "platform", mountPath: "/platform", readOnly: true };
+const ORDER: Mount = { name: "order", mountPath: "/cupola/order", readOnly: true };
+const ANALYSIS: Mount = { name: "analysis", mountPath: "/cupola/analysis" };
+const CREDENTIALS: Mount = { name: "credentials", mountPath: "/cupola/credentials", readOnly: true };
+const readOnly = (mount: Mount): Mount => ({ ...mount, readOnly: true });
+
+const ANALYZED = `-analyzed=${ANALYSIS.mountPath}/analyzed.toml`;
+
+export function planPod(build: BuildPod): Draft {
+  const { staging, builder } = build;
+  const { namespace, labels = {}, annotations = {} } = staging.metadata;
+  const containers = PHASES.map((phase) => planContainer(build, phase));
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: toPodName(staging),
+      ...(namespace && { namespace }),
+      labels: pick(labels, Object.values(STABLE_LABELS)),
+      annotations: pick(annotations, [ANNOTATIONS.appName, ANNOTATIONS.spaceName, ANNOTATIONS.orgName]),
+      ownerReferences: [toOwnerReference(staging)],
+    },
+    spec: {
+      restartPolicy: "Never",
+      activeDeadlineSeconds: Math.max(1, build.secondsLeft),
+      terminationGracePeriodSeconds: GRACE_SECONDS,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      nodeSelector: { "kubernetes.io/os": "linux" },
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: builder.uid,
+        runAsGroup: builder.gid,
+        fsGroup: builder.gid,
+        seccompProfile: { type: "RuntimeDefault" },
+      },
+      ...(build.hasCredentials && { imagePullSecrets: [{ name: toRegistrySecretName(staging) }] }),
+      initContainers: containers.slice(0, -1),
+      containers: containers.slice(-1),
+      volumes: planVolumes(build),
+    },
+  };
+}
+
+function pick(values: Readonly<Record<string, string>>, keys: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    keys.flatMap((key): [string, string][] => (values[key] === undefined ? [] : [[key, values[key]]])),
+  );
+}
+
+function planVolumes({ staging, hasCredentials, hasOrder }: BuildPod): object[] {
+  const envSecret = toEnvSecretName(staging);
+  const files = toEnvFiles(staging.spec.env).map(({ key, path }) => ({ key, path }));
+  return [
+    ...[WORKSPACE, LAYERS, ANALYSIS].map(({ name }) => ({ name, emptyDir: {} })),
+    // Without items a Secret volume would hold every key.
+    files.length > 0
+      ? { name: PLATFORM.name, secret: { secretName: envSecret, items: files } }
+      : { name: PLATFORM.name, emptyDir: {} },
+    ...(hasOrder ? [{ name: ORDER.name, secret: { secretName: envSecret, items: [toOrderFile()] } }] : []),
+    ...(hasCredentials
+      ? [
+          {
+            name: CREDENTIALS.name,
+            secret: {
+              secretName: toRegistrySecretName(staging),
+              items: [{ key: DOCKER_CONFIG_KEY, path: "config.json" }],
+            },
+          },
+        ]
+      : []),
+  ];
+}
+
+interface PhasePlan {
+  image: string;
+  command?: string[];
+  args: string[];
+  env: object[];
+  mounts: Mount[];
+}
+
+function planContainer(build: BuildPod, phase: Phase): Record<string, unknown> {
+  const { image, command, args, env, mounts } = planPhase(build, phase);
+  return {
+    name: phase,
+    image,
+    ...(command && { command }),
+    args,
+    env,
+    resources: planResources(build.staging.spec),
+    volumeMounts: mounts,
+    // A phase that fails has its last lines in the Pod's status. Not where an app's code speaks: its lines are in the log alone.
+    terminationMessagePolicy: runsForeignCode(phase) ? "File" : "FallbackToLogsOnError",
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+  };
+}
+
+export function runsForeignCode(phase: Phase): boolean {
+  return phase === "detect" || phase === "build";
+}
+
+function planPhase(build: BuildPod, phase: Phase): PhasePlan {
+  if (phase === "fetch") return planFetch(build);
+  const { args, mounts } = LIFECYCLE[phase](build);
+  return {
+    image: build.builderImage,
+    command: [`/cnb/lifecycle/${EXECUTABLES[phase]}`],
+    args,
+    env: [...planLifecycleEnv(build), ...(runsForeignCode(phase) ? [] : planAuth(build))],
+    mounts,
+  };
+}
+
+const EXECUTABLES = {
+  analyze: "analyzer",
+  detect: "detector",
+  restore: "restorer",
+  build: "builder",
+  export: "exporter",
+} as const;
+
+const LIFECYCLE: Readonly<Record<keyof typeof EXECUTABLES, (build: BuildPod) => { args: string[]; mounts: Mount[] }>> =
+  {
+    analyze: ({ images, runImage }) => ({
+      args: [
+        ANALYZED,
+        `-run-image=${runImage}`,
+        `-previous-image=${images.latest}`,
+        `-cache-image=${images.cache}`,
+        `-tag=${images.latest}`,
+        images.image,
+      ],
+      mounts: [LAYERS, ANALYSIS],
+    }),
+    detect: ({ hasOrder }) => ({
+      args: [ANALYZED, ...(hasOrder ? [`-order=${ORDER.mountPath}/${toOrderFile().path}`] : [])],
+      mounts: [LAYERS, WORKSPACE, PLATFORM, readOnly(ANALYSIS), ...(hasOrder ? [ORDER] : [])],
+    }),
+    restore: ({ images }) => ({ args: [ANALYZED, `-cache-image=${images.cache}`], mounts: [LAYERS, ANALYSIS] }),
+    build: () => ({ args: [ANALYZED], mounts: [LAYERS, WORKSPACE, PLATFORM, readOnly(ANALYSIS)] }),
+    export: ({ images }) => ({
+      args: [ANALYZED, `-report=${REPORT}`, `-cache-image=${images.cache}`, images.image, images.latest],
+      mounts: [LAYERS, WORKSPACE, ANALYSIS],
+    }),
+  };
+
+/** The image's own entrypoint runs `cupola`. */
+function planFetch(build: BuildPod): PhasePlan {
+  const { staging, registryPrefix, insecureRegistry, content, hasCredentials } = build;
+  return {
+    image: build.platformImage,
+    args: [
+      "fetch-package",
+      `--registry=${registryPrefix}`,
+      ...(insecureRegistry === undefined ? [] : ["--registry-insecure"]),
+      ...(hasCredentials ? [`--registry-credentials=${CREDENTIALS.mountPath}/config.json`] : []),
+      `--space=${staging.spec.space.guid}`,
+      `--digest=${content}`,
+      `--max-mb=${staging.spec.diskMB}`,
+      `--to=${WORKSPACE.mountPath}`,
+    ],
+    env: [],
+    mounts: [WORKSPACE, ...(hasCredentials ? [CREDENTIALS] : [])],
+  };
+}
+
+function planLifecycleEnv({ builder, insecureRegistry }: BuildPod): object[] {
+  return [
+    { name: "CNB_PLATFORM_API", value: builder.platformAPI },
+    { name: "CNB_NO_COLOR", value: "true" },
+    ...(insecureRegistry === undefined ? [] : [{ name: "CNB_INSECURE_REGISTRIES", value: insecureRegistry }]),
+  ];
+}
+
+/** By environment and not as a file: a symlink that a build leaves in the workspace can lead the exporter to a file. */
+function planAuth({ staging, hasCredentials }: BuildPod): object[] {
+  if (!hasCredentials) return [];
+  const secretKeyRef = { name: toRegistrySecretName(staging), key: LIFECYCLE_AUTH_KEY };
+  return [{ name: "CNB_REGISTRY_AUTH", valueFrom: { secretKeyRef } }];
+}
+
+/** The phases run one after the other, so the Pod needs as much as one of them. */
+function planResources({ memoryMB, diskMB }: Staging["spec"]): Record<string, Record<string, string>> {
+  const memory = Math.max(memoryMB, MIN_MEMORY_MB);
+  const sizes = { memory: `${memory}Mi`, "ephemeral-storage": `${diskMB}Mi` };
+  return { requests: { cpu: `${Math.round((100 * memory) / 1024)}m`, ...sizes }, limits: sizes };
+}

@@ -1,0 +1,94 @@
+// The two Secrets of one build: its environment and order of buildpacks as files, and the credentials of the registry. Pure.
+import type { EnvVar } from "../../../crds/schema-fields.ts";
+import type { Staging } from "../../../crds/staging/staging.ts";
+import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
+import { Staging as StagingResource } from "../../../crds/staging/staging.ts";
+import type { OwnerReference } from "../../../kube/api/object.ts";
+import type { Draft } from "../../../kube/client/client.ts";
+import { StagingFailure } from "../staging-failure.ts";
+import { toEnvSecretName, toRegistrySecretName } from "./build-paths.ts";
+
+/** Keys of the registry Secret. */
+export const DOCKER_CONFIG_KEY = ".dockerconfigjson";
+export const LIFECYCLE_AUTH_KEY = "lifecycle-auth";
+const ORDER_KEY = "order.toml";
+
+/** A Secret holds 1 MiB at most, base64 of its values not counted. */
+const MAX_SECRET_BYTES = 1_000_000;
+
+/** Which key of a Secret becomes which file of a volume. */
+export interface SecretFile {
+  key: string;
+  path: string;
+}
+
+/** Files of the platform folder, in the order of the variables. The keys hold no names, since a key takes fewer characters than a variable. */
+export function toEnvFiles(env: readonly EnvVar[]): (SecretFile & { name: string })[] {
+  return env.flatMap(({ name }, at) => (canBeFile(name) ? [{ name, key: `variable-${at}`, path: `env/${name}` }] : []));
+}
+
+/** The specification hands variables over as files, so a name with "/" cannot be one. */
+function canBeFile(name: string): boolean {
+  return /^(?!\.\.?$)(?!\.\.)[^/\0:=]{1,255}$/.test(name);
+}
+
+export function toOrderFile(): SecretFile {
+  return { key: ORDER_KEY, path: ORDER_KEY };
+}
+
+/** @param values of the variables by name. @throws StagingFailure when they are too large for a Secret */
+export function planEnvSecret(
+  staging: Staging,
+  values: Readonly<Record<string, string>>,
+  order: string | undefined,
+): Draft {
+  const files = toEnvFiles(staging.spec.env).map(({ key, name }): [string, string] => [key, values[name] ?? ""]);
+  const data = Object.fromEntries([...files, ...(order === undefined ? [] : [[ORDER_KEY, order] as const])]);
+  const bytes = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+  if (bytes > MAX_SECRET_BYTES)
+    throw new StagingFailure(
+      "StagingError",
+      `the environment of the build has ${bytes} bytes, and ${MAX_SECRET_BYTES} are the most that a build takes`,
+    );
+  return secret(staging, toEnvSecretName(staging), "Opaque", data);
+}
+
+/** @param dockerConfig the content of a dockerconfigjson */
+export function planRegistrySecret(staging: Staging, dockerConfig: string): Draft {
+  return secret(staging, toRegistrySecretName(staging), "kubernetes.io/dockerconfigjson", {
+    [DOCKER_CONFIG_KEY]: dockerConfig,
+    [LIFECYCLE_AUTH_KEY]: JSON.stringify(toLifecycleAuth(dockerConfig)),
+  });
+}
+
+function secret(staging: Staging, name: string, type: string, data: Record<string, string>): Draft {
+  const { namespace } = staging.metadata;
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, ...(namespace && { namespace }), ownerReferences: [toOwnerReference(staging)] },
+    type,
+    immutable: true,
+    data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")])),
+  };
+}
+
+/** Deleting the Staging deletes what it owns. */
+export function toOwnerReference({ metadata }: Staging): OwnerReference {
+  const { name, uid = "" } = metadata;
+  return { apiVersion: apiVersionOf(StagingResource), kind: StagingResource.kind, name, uid, controller: true };
+}
+
+/** The value of CNB_REGISTRY_AUTH: an Authorization header by registry. */
+export function toLifecycleAuth(dockerConfig: string): Record<string, string> {
+  const { auths = {} } = JSON.parse(dockerConfig) as {
+    auths?: Record<string, { auth?: string; username?: string; password?: string }>;
+  };
+  return Object.fromEntries(
+    Object.entries(auths).flatMap(([registry, { auth, username, password }]) => {
+      const given =
+        auth ?? (username === undefined ? undefined : Buffer.from(`${username}:${password ?? ""}`).toString("base64"));
+      return given === undefined ? [] : [[registry, `Basic ${given}`]];
+    }),
+  );
+}

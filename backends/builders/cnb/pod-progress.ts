@@ -1,0 +1,172 @@
+// What a build's Pod says: waiting, running, exported, failed (with Cloud Foundry's code), or interrupted. Pure.
+import type { ContainerStatus, Pod as PodType } from "kubernetes-types/core/v1.js";
+import { parse } from "smol-toml";
+import { z } from "zod";
+import type { Builtin } from "../../../kube/api/builtin.ts";
+import type { StagingCode } from "../staging-failure.ts";
+import { PHASES, type Phase } from "./plan-pod.ts";
+
+export type PodObject = Builtin<PodType>;
+
+export type PodProgress =
+  /** Not a failure yet; a person may want to know. */
+  | { kind: "waiting"; reason: string; message: string }
+  | { kind: "running"; phase: Phase }
+  /** Digest of the exported image. */
+  | { kind: "exported"; digest: string; at: string | undefined }
+  | { kind: "failed"; code: StagingCode; message: string; at: string | undefined }
+  /** It ended for a reason that is not the build's: another Pod builds it again. */
+  | { kind: "interrupted"; message: string };
+
+const OUT_OF_MEMORY =
+  "the build needed more memory than it may have; give it more (Build.spec.memoryMB), or make it need less";
+
+const OUT_OF_DISK = "the build needed more disk than it may have (Build.spec.diskMB)";
+
+/** How long a container may fail to start for a reason that a retry may end. */
+const START_PATIENCE_MS = 60_000;
+
+/** Reasons of a waiting container that no retry ends, and those that one may. */
+const FINAL_REASONS = new Set(["InvalidImageName", "ErrImageNeverPull"]);
+const RETRIED_REASONS = new Set([
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "RunContainerError",
+]);
+/** What a registry answers when the image is not there, or not for us: asking again does not help. */
+const FINAL_PULL_ERROR =
+  /not found|manifest unknown|name unknown|unauthorized|authentication required|forbidden|denied|no match for platform/i;
+
+export function toProgress(pod: PodObject, now: Date): PodProgress {
+  const { phase } = pod.status ?? {};
+  if (phase === "Succeeded") return toExported(pod);
+  if (phase === "Failed") return toFailure(pod);
+  const statuses = statusesOf(pod);
+  const ended = findFailed(statuses);
+  if (ended) return describeFailure(ended);
+  const waiting = findWaiting(statuses);
+  if (waiting) return toWaiting(pod, waiting, now);
+  const running = statuses.find((status) => status.state?.running);
+  if (running) return { kind: "running", phase: running.name as Phase };
+  return toScheduling(pod);
+}
+
+function statusesOf(pod: PodObject): ContainerStatus[] {
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  return [...initContainerStatuses, ...containerStatuses].filter(({ name }) =>
+    (PHASES as readonly string[]).includes(name),
+  );
+}
+
+function endOf(status: ContainerStatus | undefined): string | undefined {
+  return status?.state?.terminated?.finishedAt;
+}
+
+function findFailed(statuses: readonly ContainerStatus[]): ContainerStatus | undefined {
+  return statuses.find(({ state }) => state?.terminated && state.terminated.exitCode !== 0);
+}
+
+function findWaiting(statuses: readonly ContainerStatus[]): ContainerStatus | undefined {
+  return statuses.find(
+    ({ state }) => FINAL_REASONS.has(state?.waiting?.reason ?? "") || RETRIED_REASONS.has(state?.waiting?.reason ?? ""),
+  );
+}
+
+function toWaiting(pod: PodObject, status: ContainerStatus, now: Date): PodProgress {
+  const { reason = "", message = "" } = status.state?.waiting ?? {};
+  const text = `the container ${status.name} with image ${status.image} cannot start: ${reason}${message && `: ${message}`}`;
+  const isPull = /Image/.test(reason);
+  const isFinal =
+    FINAL_REASONS.has(reason) ||
+    (isPull && FINAL_PULL_ERROR.test(message)) ||
+    now.getTime() - lastStepOf(pod) > START_PATIENCE_MS;
+  if (!isFinal) return { kind: "waiting", reason, message: text };
+  return { kind: "failed", code: "StagingError", message: text, at: undefined };
+}
+
+/** When the last phase ended, or the Pod was made, in ms. */
+function lastStepOf(pod: PodObject): number {
+  const ends = statusesOf(pod).flatMap(({ state }) => state?.terminated?.finishedAt ?? []);
+  return Math.max(...[pod.metadata.creationTimestamp ?? "", ...ends].map((time) => Date.parse(time) || 0));
+}
+
+function toScheduling(pod: PodObject): PodProgress {
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  if (scheduled?.status === "False")
+    return {
+      kind: "waiting",
+      reason: "Unschedulable",
+      message: `no node takes the build yet: ${scheduled.message ?? scheduled.reason ?? "no reason given"}`,
+    };
+  return { kind: "waiting", reason: "Starting", message: "the build's containers are starting" };
+}
+
+const report = z.object({ image: z.object({ digest: z.string().regex(/^sha256:[0-9a-f]{64}$/) }) });
+
+function toExported(pod: PodObject): PodProgress {
+  const terminated = pod.status?.containerStatuses?.[0]?.state?.terminated;
+  try {
+    const { digest } = report.parse(parse(terminated?.message ?? "")).image;
+    return { kind: "exported", digest, at: terminated?.finishedAt };
+  } catch {
+    const message = "the exporter ended without a report of the image's digest";
+    return { kind: "failed", code: "StagingError", message, at: terminated?.finishedAt };
+  }
+}
+
+function toFailure(pod: PodObject): PodProgress {
+  const { reason, message = "no reason given" } = pod.status ?? {};
+  const failed = findFailed(statusesOf(pod));
+  const at = endOf(failed);
+  if (reason === "DeadlineExceeded")
+    return { kind: "failed", code: "StagingTimeExpired", message: "the build took too long", at };
+  if (reason === "Evicted" && isOwnDisk(message))
+    return { kind: "failed", code: "InsufficientResources", message: `${OUT_OF_DISK}: ${message}`, at };
+  // What the kubelet ends for the node's sake says nothing of the build.
+  if (reason) return { kind: "interrupted", message: `${reason}: ${message}` };
+  return failed
+    ? describeFailure(failed)
+    : { kind: "interrupted", message: "the Pod failed without a container that failed" };
+}
+
+/** The build used more than its limit; otherwise the node ran short. */
+function isOwnDisk(message: string): boolean {
+  return /ephemeral|storage|volume/i.test(message) && !/low on resource/i.test(message);
+}
+
+function describeFailure({ name, state }: ContainerStatus): PodProgress {
+  const { exitCode = 1, reason, message = "", finishedAt: at } = state?.terminated ?? {};
+  const phase = name as Phase;
+  if (reason === "OOMKilled") return { kind: "failed", code: "InsufficientResources", message: OUT_OF_MEMORY, at };
+  const { code, text } = explainExit(phase, exitCode);
+  return { kind: "failed", code, message: `${text}${message && `: ${lastLines(message)}`}`, at };
+}
+
+/** The exit codes of the lifecycle (buildpacks/lifecycle, platform/exit.go). */
+function explainExit(phase: Phase, exitCode: number): { code: StagingCode; text: string } {
+  const known = EXITS[`${phase} ${exitCode}`] ?? EXITS[`* ${exitCode}`];
+  if (known) return known;
+  if (phase === "build")
+    return { code: "BuildpackCompileFailed", text: `the build ended with exit code ${exitCode}; the log says why` };
+  return { code: "StagingError", text: `the phase ${phase} ended with exit code ${exitCode}` };
+}
+
+const EXITS: Readonly<Record<string, { code: StagingCode; text: string }>> = {
+  "detect 20": { code: "NoAppDetectedError", text: "no buildpack fits the app; the log says what each looked for" },
+  "detect 21": {
+    code: "NoAppDetectedError",
+    text: "no buildpack fits the app, and at least one failed while it looked; the log says which",
+  },
+  "build 51": { code: "BuildpackCompileFailed", text: "a buildpack failed; the log says why" },
+  "* 11": { code: "StagingError", text: "the builder image's lifecycle does not support the Platform API version" },
+  "* 12": { code: "StagingError", text: "the builder image's lifecycle does not support a buildpack's API version" },
+};
+
+const MAX_MESSAGE_LENGTH = 1000;
+
+function lastLines(message: string): string {
+  const text = message.trim();
+  return text.length > MAX_MESSAGE_LENGTH ? `…${text.slice(-MAX_MESSAGE_LENGTH)}` : text;
+}

@@ -1,0 +1,24 @@
+// The builders whose builds are Pods: controllers that need the registry, and nothing to start or stop.
+import { cnbBuilder } from "../../backends/builders/cnb/cnb.ts";
+import type { BuildRegistry } from "../../backends/builders/cnb/registry-images.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
+import type { Controller } from "../../kube/controller/controller.ts";
+import type { Operation } from "./operations.ts";
+
+export interface BuilderDeps {
+  blobs: BlobStore;
+  /** Undefined when the process has no registry. */
+  registry: BuildRegistry | undefined;
+}
+
+const BUILDER_CONTROLLERS: Partial<Record<Operation, (deps: BuilderDeps) => Controller[]>> = {
+  "cnb-builder": cnbBuilder,
+};
+
+/** The controllers of these builders. Without `deps` they serve for their declarations only, and must not run. */
+export function listBuilderControllers(
+  operations: readonly Operation[],
+  deps: BuilderDeps = { blobs: {} as BlobStore, registry: undefined },
+): Controller[] {
+  return operations.flatMap((operation) => BUILDER_CONTROLLERS[operation]?.(deps) ?? []);
+}
