@@ -65,6 +65,14 @@ export class BlobTooLarge extends Error {
   }
 }
 
+/** The store cannot be reached, or refuses the platform: a later try may succeed, and the content is not to blame. Its message is for operators. */
+export class BlobStoreUnavailable extends Error {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.name = "BlobStoreUnavailable";
+  }
+}
+
 /** A space or digest that can be no key. */
 export class InvalidBlobName extends Error {
   constructor(what: string) {
