@@ -125,7 +125,7 @@ async function startOperations(
 ): Promise<Pick<RunningPlatform, "idle" | "leads">> {
   const { operations } = context.options;
   handlers.backends = await startBackends(context, peerServers);
-  if (operations.includes("logs")) startLogsOperation(context, peerServers);
+  if (operations.includes("logs")) await startLogsOperation(context, peerServers);
   if (operations.includes("webhook")) await startWebhookOperation(context);
   if (operations.includes("api") && peerServers) handlers.api = startApiOperation(context, peerServers);
   const controllers = startControllers(context, handlers.backends);

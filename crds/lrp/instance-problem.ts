@@ -99,7 +99,7 @@ function toStatus({ status, signal }: { status?: number; signal?: string }): str
 }
 
 /** The last line of an instance's output, in the words of Diego. */
-export function toExitLine(problem: ExitProblem): string {
+export function toExitLine(problem: { kind: ExitProblem["kind"]; status?: number; signal?: string }): string {
   if (problem.kind === "exited") return `Exit ${toStatus(problem)}`;
   return `Exit status 137 (${problem.kind === "outOfMemory" ? "out of memory" : "disk quota exceeded"})`;
 }

@@ -9,6 +9,7 @@ import type { CheckResult } from "../../kube/server/readiness.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { pickOwner } from "../../telemetry/source-owner.ts";
 import { startPodLogs } from "../../telemetry/pods/pod-logs.ts";
+import type { LogStream } from "../../telemetry/pods/stream-log.ts";
 import type { LogRing } from "../../telemetry/log-ring.ts";
 import { hasTelemetry } from "../operations/backends.ts";
 import type { Operation } from "../operations/operations.ts";
@@ -62,6 +63,8 @@ export interface ReplicaLogsOptions {
   membership: Membership;
   ring: LogRing;
   log: Logger;
+  /** The streams that the API server gives apart. */
+  streams: readonly LogStream[];
 }
 
 export interface ReplicaLogs {
@@ -72,7 +75,14 @@ export interface ReplicaLogs {
 const POLL_MS = 200;
 
 /** Follows the pods of the apps that this replica owns. Others ask it only after it has read the existing logs. */
-export function startReplicaLogs({ client, informers, membership, ring, log }: ReplicaLogsOptions): ReplicaLogs {
+export function startReplicaLogs({
+  client,
+  informers,
+  membership,
+  ring,
+  log,
+  streams,
+}: ReplicaLogsOptions): ReplicaLogs {
   let logReplicas: string[] = [membership.identity];
   const refreshReplicas = (): void => {
     const members = findLiveMembers(membership) ?? [];
@@ -86,6 +96,7 @@ export function startReplicaLogs({ client, informers, membership, ring, log }: R
     informers,
     ring,
     log,
+    streams,
     owns: (source) => pickOwner(source, logReplicas) === membership.identity,
   });
   const stopListening = membership.onChange(() => {

@@ -1,175 +1,128 @@
-// Reads the log of one container from the API server: the existing lines, then new ones.
-import { backoffDelay } from "../../kube/client/backoff.ts";
-import { createSleeper } from "../../kube/client/sleeper.ts";
+// The log of one container: the lines of its streams, and those that say how its runs began and ended.
 import type { KubeClient } from "../../kube/client/client.ts";
-import { KubeError } from "../../kube/client/errors.ts";
-import { lineSplitter } from "../line-splitter.ts";
+import type { SourceType } from "../envelope.ts";
+import type { ContainerExit } from "./container-events.ts";
 import type { LoggingContainer } from "./pod-containers.ts";
+import { StreamLog, type LogStream, type StreamLine } from "./stream-log.ts";
 
-/** One line of a container. `time` in nanoseconds since the epoch. */
-export interface ContainerLine {
-  time: bigint;
-  message: string;
-}
-
-/** Lines that are read from the end of each run's log at first; the next constant bounds them in characters. */
-const TAIL_LINES = 1000;
-const MAX_BUFFERED_LENGTH = 1 << 20;
-const OPEN_DEADLINE_MS = 10_000;
-const RETRY_BACKOFF = { minMs: 500, maxMs: 15_000, jitter: 0.5 };
-/** A stream that ends sooner counts as a failure. */
-const MIN_STREAM_MS = 5_000;
-const IDLE_SLEEP_MS = 86_400_000;
-
-/** `2026-11-21T04:00:00.123456789Z text`, the format of `timestamps=true`; undefined for anything else. */
-export function parseLine(line: string): ContainerLine | undefined {
-  const [, seconds = "", fraction = "", zone = "Z"] =
-    /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) /.exec(line) ?? [];
-  const milliseconds = Date.parse(`${seconds}${zone}`);
-  if (Number.isNaN(milliseconds)) return undefined;
-  return {
-    time: BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, "0")),
-    message: line.slice(line.indexOf(" ") + 1),
-  };
+/** One line. `sourceType` where it is another than the container's. */
+export interface ContainerLine extends StreamLine {
+  stream?: "OUT" | "ERR";
+  sourceType?: SourceType;
 }
 
 export interface ContainerLogOptions {
   client: KubeClient;
   container: LoggingContainer;
+  /** The streams to read apart; `[undefined]` reads them as one. */
+  streams: readonly LogStream[];
   onLine: (line: ContainerLine) => void;
   /** Called when a read fails, unless the container or its log does not exist. */
   onFault: (error: unknown) => void;
-  random?: () => number;
 }
 
-/** Reads one container's log. Emits each line that the node still has, once and in order. */
+/** Reads one container's log. Each line of a stream is emitted once and in order; the end of a run after its last line. */
 export class ContainerLog {
-  readonly #options: ContainerLogOptions;
-  readonly #stopped = new AbortController();
+  readonly #streams: StreamLog[];
   #container: LoggingContainer;
-  /** Time of the last emitted line. */
-  #last = 0n;
-  /** The run that was read last. */
-  #run: string | undefined;
-  readonly #delay = createSleeper();
-  #following = false;
-  #finishing = false;
+  #emit: (line: ContainerLine) => void;
+  /** Runs whose end was read: how many streams have come to it, and the time of their last line. */
+  readonly #exits = new Map<string, { streams: number; last: bigint }>();
+  #healthyRun: string | undefined;
+  readonly #ended = Promise.withResolvers<void>();
 
-  constructor(options: ContainerLogOptions) {
-    this.#options = options;
-    this.#container = options.container;
+  constructor({ client, container, streams, onLine, onFault }: ContainerLogOptions) {
+    this.#container = container;
+    this.#emit = onLine;
+    this.#streams = streams.map(
+      (stream) =>
+        new StreamLog({
+          client,
+          container,
+          stream,
+          onFault,
+          onLine: (line) => this.#emit(toContainerLine(line, stream)),
+          onExitRead: (exit, last) => this.#onExitRead(exit, last),
+        }),
+    );
   }
 
-  /** Returns the existing lines of the last two runs. Call it before `follow`, if at all. Never rejects: unreadable lines are missing. */
+  /** Resolves when the log of a run that has ended was read, or reading has stopped. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** Returns the existing lines of the last two runs, not in order. Call it before `follow`, if at all. Never rejects: unreadable lines are missing. */
   async readBack(): Promise<ContainerLine[]> {
-    const lines: ContainerLine[] = [];
-    let length = 0;
-    const keep = (line: ContainerLine): void => {
-      lines.push(line);
-      for (length += line.message.length; length > MAX_BUFFERED_LENGTH;)
-        length -= lines.shift()?.message.length ?? length;
-    };
-    const { restarted, run } = this.#container;
-    if (restarted) await this.#tryRead({ previous: "true" }, keep);
-    await this.#tryRead({}, keep);
-    this.#run = run;
-    return lines;
+    const events: ContainerLine[] = [];
+    const onLine = this.#emit;
+    this.#emit = (line) => events.push(line);
+    const lines = await Promise.all(
+      this.#streams.map(async (log) => (await log.readBack()).map((line) => toContainerLine(line, log.stream))),
+    );
+    this.#sayHealthy();
+    this.#emit = onLine;
+    return [...lines.flat(), ...events];
   }
 
   /** Emits every further line until `stop`, across restarts of the container and broken connections. */
   follow(): void {
-    if (this.#following) return;
-    this.#following = true;
-    void this.#followRuns();
+    this.#sayHealthy();
+    for (const log of this.#streams) log.follow();
   }
 
   /** Call it when the pod has changed. */
   update(container: LoggingContainer): void {
-    const changed = container.run !== this.#container.run || container.running !== this.#container.running;
     this.#container = container;
-    if (changed) this.#delay.interrupt();
+    for (const log of this.#streams) log.update(container);
+    if (this.#streams.some((log) => log.isFollowing)) this.#sayHealthy();
   }
 
   stop(): void {
-    this.#stopped.abort();
+    for (const log of this.#streams) log.stop();
+    this.#ended.resolve();
   }
 
   /** Like `stop`, once the lines under way have arrived, or after this time. */
   finish(withinMs: number): void {
-    this.#finishing = true;
-    this.#delay.interrupt();
-    setTimeout(() => this.stop(), withinMs).unref();
+    for (const log of this.#streams) log.finish(withinMs);
+    setTimeout(() => {
+      const { exit } = this.#container;
+      if (exit && !this.#isSaid(exit)) this.#sayExit(exit, 0n);
+      this.stop();
+    }, withinMs).unref();
   }
 
-  async #followRuns(): Promise<void> {
-    const { signal } = this.#stopped;
-    for (let failures = 0; !signal.aborted && !this.#finishing;) {
-      const { run, running } = this.#container;
-      const started = performance.now();
-      const good = await this.#followRun(run);
-      failures = good && performance.now() - started > MIN_STREAM_MS ? 0 : failures + 1;
-      if (this.#container.run !== run || this.#finishing) continue;
-      // A finished run has no further lines. A running one, or one with a failed read, is read again.
-      const again = [running, this.#container.running, !good].includes(true);
-      await this.#delay.sleep(
-        again
-          ? backoffDelay(RETRY_BACKOFF, Math.max(failures, 1), (this.#options.random ?? Math.random)())
-          : IDLE_SLEEP_MS,
-        signal,
-      );
-    }
+  #onExitRead(exit: ContainerExit, last: bigint): void {
+    const known = this.#exits.get(exit.run) ?? { streams: 0, last: 0n };
+    if (known.streams >= this.#streams.length) return;
+    known.streams++;
+    if (last > known.last) known.last = last;
+    // Older runs cannot come again.
+    this.#exits.clear();
+    this.#exits.set(exit.run, known);
+    if (this.#isSaid(exit)) this.#sayExit(exit, known.last);
   }
 
-  async #followRun(run: string): Promise<boolean> {
-    // Only "previous" has the lines of a run that ended while no replica read it.
-    if (this.#run !== undefined && this.#run !== run) await this.#tryRead({ previous: "true" }, this.#options.onLine);
-    this.#run = run;
-    return this.#tryRead({ follow: "true" }, this.#options.onLine);
+  #isSaid({ run }: ContainerExit): boolean {
+    return (this.#exits.get(run)?.streams ?? 0) >= this.#streams.length;
   }
 
-  /** Returns true when the log was read to its end. */
-  async #tryRead(query: Record<string, string>, onLine: (line: ContainerLine) => void): Promise<boolean> {
-    try {
-      await this.#read(query, onLine);
-      return true;
-    } catch (error) {
-      if (this.#stopped.signal.aborted) return true;
-      // The pod, container or run does not exist or has not started: nothing to read.
-      if (error instanceof KubeError && (error.code === 400 || error.code === 404)) return true;
-      this.#options.onFault(error);
-      return false;
-    }
+  #sayExit({ time, lines }: ContainerExit, last: bigint): void {
+    // Kubernetes knows the time of the end in seconds only.
+    let at = time > last ? time : last + 1n;
+    for (const line of lines) this.#emit({ ...line, time: at++ });
+    this.#ended.resolve();
   }
 
-  async #read(query: Record<string, string>, onLine: (line: ContainerLine) => void): Promise<void> {
-    const { namespace, pod, container } = this.#container;
-    const params = new URLSearchParams({ container, timestamps: "true", ...this.#since(), ...query });
-    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log?${params}`;
-    const answer = await this.#options.client.stream("GET", path, {
-      deadlineMs: OPEN_DEADLINE_MS,
-      signal: this.#stopped.signal,
-    });
-    const stop = (): void => void answer.body.destroy();
-    this.#stopped.signal.addEventListener("abort", stop, { once: true });
-    try {
-      const lines = lineSplitter((text) => this.#onText(text, onLine));
-      for await (const chunk of answer.body as AsyncIterable<Buffer>) lines.write(chunk);
-      lines.flush();
-    } finally {
-      this.#stopped.signal.removeEventListener("abort", stop);
-    }
+  #sayHealthy(): void {
+    const { healthySince, run } = this.#container;
+    if (healthySince === undefined || run === this.#healthyRun) return;
+    this.#healthyRun = run;
+    this.#emit({ time: healthySince, message: "Container became healthy", sourceType: "CELL" });
   }
+}
 
-  /** The API server takes whole seconds only; older lines of that second are dropped on arrival. */
-  #since(): Record<string, string> {
-    if (this.#last === 0n) return { tailLines: String(TAIL_LINES) };
-    return { sinceTime: new Date(Number(this.#last / 1_000_000n)).toISOString().replace(/\.\d+Z$/, "Z") };
-  }
-
-  #onText(text: string, onLine: (line: ContainerLine) => void): void {
-    const line = parseLine(text);
-    if (!line || line.time <= this.#last) return;
-    this.#last = line.time;
-    onLine(line);
-  }
+function toContainerLine(line: StreamLine, stream: LogStream): ContainerLine {
+  return stream === "Stderr" ? { ...line, stream: "ERR" } : line;
 }

@@ -1,11 +1,10 @@
 // The containers of a pod that have logs, and their app, by the labels of generated pods. Pure.
-import type { Builtin } from "../../kube/api/builtin.ts";
+import { toOutputSource } from "../../crds/lrp/instance-problem.ts";
 import { LABELS } from "../../crds/labels.ts";
-import type { Pod as PodType, ContainerStatus } from "kubernetes-types/core/v1.js";
+import type { ContainerStatus } from "kubernetes-types/core/v1.js";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { SourceType } from "../envelope.ts";
-
-export type PodObject = Builtin<PodType>;
+import { MAIN_CONTAINER, toExit, toHealthySince, type ContainerExit, type PodObject } from "./container-events.ts";
 
 /** One container whose log can be read. */
 export interface LoggingContainer {
@@ -26,10 +25,14 @@ export interface LoggingContainer {
   restarted: boolean;
   /** More lines may come from this run. */
   running: boolean;
+  /** The last end of a run. */
+  exit?: ContainerExit;
+  /** Nanoseconds since the epoch, when this run of an instance became ready for requests. */
+  healthySince?: bigint;
 }
 
-/** The main container of an instance, as runners name it. */
-const MAIN = "application";
+/** Where a StatefulSet puts the index of a pod. */
+const STATEFUL_INDEX = "apps.kubernetes.io/pod-index";
 
 /** The containers of a pod that have started at least once; empty for a pod without an app. */
 export function loggingContainers(pod: PodObject): LoggingContainer[] {
@@ -39,13 +42,14 @@ export function loggingContainers(pod: PodObject): LoggingContainer[] {
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   const tags = tagsOf(labels);
   return statuses.filter(hasRun).map((status) => ({
+    ...omitUndefined({ exit: toExit(pod, status), healthySince: toHealthySince(pod, status) }),
     key: `${uid}/${status.name}`,
     namespace,
     pod: name,
     container: status.name,
     source,
     sourceType: sourceTypeOf(labels, status.name),
-    instance: labels[LABELS.instanceIndex] ?? "0",
+    instance: labels[LABELS.instanceIndex] ?? labels[STATEFUL_INDEX] ?? "0",
     tags,
     run: status.containerID ?? String(status.restartCount),
     restarted: status.restartCount > 0,
@@ -59,8 +63,8 @@ function hasRun({ state, lastState }: ContainerStatus): boolean {
 
 function sourceTypeOf(labels: Record<string, string>, container: string): SourceType {
   if (labels[LABELS.sourceType] === "STG") return "STG";
-  const process: SourceType = `APP/PROC/${(labels[LABELS.processType] ?? "web").toUpperCase()}`;
-  return container === MAIN ? process : `${process}/SIDECAR/${container.toUpperCase()}`;
+  const process: SourceType = toOutputSource(labels[LABELS.processType] ?? "web");
+  return container === MAIN_CONTAINER ? process : `${process}/SIDECAR/${container.toUpperCase()}`;
 }
 
 function tagsOf(labels: Record<string, string>): Record<string, string> {
@@ -74,11 +78,12 @@ function tagsOf(labels: Record<string, string>): Record<string, string> {
 /** Reduces a pod to the fields that logs need, since caches hold many pods. */
 export function slimPod({ apiVersion, kind, metadata, status }: PodObject): PodObject {
   const { name, namespace, uid, labels, resourceVersion, deletionTimestamp } = metadata;
-  const { containerStatuses, initContainerStatuses } = status ?? {};
+  const { containerStatuses, initContainerStatuses, reason, message } = status ?? {};
+  const conditions = status?.conditions?.filter(({ type }) => type === "Ready");
   return {
     apiVersion,
     kind,
     metadata: { name, ...omitUndefined({ namespace, uid, labels, resourceVersion, deletionTimestamp }) },
-    status: omitUndefined({ containerStatuses, initContainerStatuses }),
+    status: omitUndefined({ containerStatuses, initContainerStatuses, conditions, reason, message }),
   };
 }

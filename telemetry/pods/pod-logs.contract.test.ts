@@ -9,8 +9,9 @@ import type { Informers } from "../../kube/cache/informers.ts";
 import { WritableStore } from "../../kube/cache/store.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { createLogRing, type LogRing } from "../log-ring.ts";
-import { parseLine } from "./container-log.ts";
-import { loggingContainers, type PodObject } from "./pod-containers.ts";
+import { parseLine } from "./stream-log.ts";
+import { loggingContainers } from "./pod-containers.ts";
+import type { PodObject } from "./container-events.ts";
 import { type PodLogs, startPodLogs } from "./pod-logs.ts";
 
 const log = pino({ level: "silent" });

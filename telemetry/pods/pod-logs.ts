@@ -1,4 +1,5 @@
 // Follows the logs of apps that run in pods: every container of the sources that this replica owns, into the ring.
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { Pod } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -10,7 +11,9 @@ import type { Informers } from "../../kube/cache/informers.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { LogRing } from "../log-ring.ts";
 import { ContainerLog, type ContainerLine } from "./container-log.ts";
-import { type LoggingContainer, loggingContainers, slimPod, type PodObject } from "./pod-containers.ts";
+import type { LogStream } from "./stream-log.ts";
+import { type LoggingContainer, loggingContainers, slimPod } from "./pod-containers.ts";
+import type { PodObject } from "./container-events.ts";
 
 /** Permissions to follow logs of pods. */
 export const POD_LOG_PERMISSIONS: readonly Permission[] = [
@@ -25,6 +28,8 @@ export interface PodLogsOptions {
   /** Whether this replica currently owns a source. */
   owns: (source: string) => boolean;
   log: Logger;
+  /** The streams that the API server gives apart; default both in one. */
+  streams?: readonly LogStream[];
   /** Containers followed at the same time, each with a connection. Containers beyond it are not read; this is logged once. */
   maxContainers?: number;
 }
@@ -45,6 +50,8 @@ const MAX_CONCURRENT_READS = 16;
 /** Milliseconds for which the old owner still answers: the new one reads the existing logs first. */
 const HANDOVER_MS = 10_000;
 const DRAIN_MS = 2_000;
+/** Longest wait for the last lines of an earlier container. */
+const TURN_MS = 2_000;
 
 interface FollowedContainer {
   container: LoggingContainer;
@@ -125,13 +132,26 @@ class PodLogFollower implements PodLogs {
     if (!this.#options.owns(source)) return;
     const known = this.#sources.get(source);
     if (!known) return this.#acquire(source);
-    for (const container of loggingContainers(pod)) {
-      const followed = known.followed.get(container.key);
-      if (followed) followed.log.update(container);
+    this.#updateContainers(known, loggingContainers(pod));
+  }
+
+  #updateContainers(source: Source, containers: readonly LoggingContainer[]): void {
+    const ended: ContainerLog[] = [];
+    for (const container of containers) {
+      const known = source.followed.get(container.key)?.log;
+      known?.update(container);
       // A container that starts now has only lines later than all existing ones.
-      else if (this.#add(known, container))
-        void known.backfilled.then(() => known.followed.get(container.key)?.log.follow());
+      if (!known && this.#add(source, container)) void this.#followInTurn(source, container.key, [...ended]);
+      const log = source.followed.get(container.key)?.log;
+      if (log && !container.running) ended.push(log);
     }
+  }
+
+  /** Follows a container after the last lines of those that ended before it started. */
+  async #followInTurn(source: Source, key: string, before: readonly ContainerLog[]): Promise<void> {
+    await source.backfilled;
+    await Promise.race([Promise.all(before.map(({ ended }) => ended)), delay(TURN_MS, undefined, { ref: false })]);
+    source.followed.get(key)?.log.follow();
   }
 
   #onPodDeleted({ metadata: { labels, uid } }: PodObject): void {
@@ -224,6 +244,7 @@ class PodLogFollower implements PodLogs {
     const log = new ContainerLog({
       client: this.#options.client,
       container,
+      streams: this.#options.streams ?? [undefined],
       onLine: (line) => this.#append(container, line),
       onFault,
     });
@@ -237,8 +258,8 @@ class PodLogFollower implements PodLogs {
     return count;
   }
 
-  #append({ source, sourceType, instance, tags }: LoggingContainer, { time, message }: ContainerLine): void {
-    this.#options.ring.log({ source, sourceType, instance, tags, time, message });
+  #append({ source, sourceType, instance, tags }: LoggingContainer, line: ContainerLine): void {
+    this.#options.ring.log({ source, sourceType, instance, tags, ...line });
   }
 
   #release(name: string): void {
