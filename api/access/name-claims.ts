@@ -1,65 +1,28 @@
 // The platform acquires a claim before a named object is created or renamed, and releases it when that fails. Rules: crds/claim/rules.ts.
-import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
-import {
-  appName,
-  type ClaimedName,
-  domainName,
-  isClaimant,
-  newClaim,
-  orgName,
-  routeName,
-  spaceName,
-  type ClaimState,
-  toClaimState,
-} from "../../crds/claim/rules.ts";
+import { type ClaimedName, isClaimant, newClaim, type ClaimState, toClaimState } from "../../crds/claim/rules.ts";
+import { claimedNameOf, findClaimingKind } from "../../crds/claim/claimed-name.ts";
 import { isReleasable, planClaim, toTakenOver } from "../../crds/claim/plan-claim.ts";
-import { Domain } from "../../crds/domain/domain.ts";
-import { Org } from "../../crds/org/org.ts";
+import type { Domain } from "../../crds/domain/domain.ts";
 import { Route } from "../../crds/route/route.ts";
-import { Space } from "../../crds/space/space.ts";
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/errors.ts";
 import type { KubeObject, ObjectKey } from "../../kube/api/object.ts";
-import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { domainOf } from "../cf/domains.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
-type NameOf = (object: KubeObject, view: ClusterCache) => ClaimedName | undefined;
 /** An object or a draft of one; only metadata and spec are read. */
 type NamedObject = KubeObject | Draft;
 
-const namesByKind = new Map<string, NameOf>([
-  [resourceId(Org), (org) => orgName(org as Org)],
-  [resourceId(Space), (space) => spaceName(space as Space)],
-  [resourceId(App), (app) => appName(app as App)],
-  [resourceId(Domain), (domain) => domainName(domain as Domain)],
-  [
-    resourceId(Route),
-    (object, view) => {
-      const domain = domainOf(view, object as Route);
-      return domain && routeName(withRouteDefaults(object as Route), domain.spec.name);
-    },
-  ],
-]);
-const claimedKinds = new Map<string, ResourceRef>([Org, Space, App, Domain, Route].map((ref) => [ref.kind, ref]));
-
-/** A draft of a route may omit fields that the API server defaults. */
-function withRouteDefaults(route: Route): Route {
-  return {
-    ...route,
-    spec: { ...route.spec, host: route.spec.host ?? "", path: route.spec.path ?? "", port: route.spec.port ?? 0 },
-  };
-}
-
 /** The name that an object claims; undefined for kinds without claims and for a route whose domain is not in the cache. */
 export function claimedName(cache: ClusterCache, ref: ResourceRef, object: NamedObject): ClaimedName | undefined {
-  return namesByKind.get(resourceId(ref))?.(object as KubeObject, cache);
+  return claimedNameOf(ref.kind, object as KubeObject, (route) => domainOf(cache, route));
 }
 
 /** Whether an object holds its name: always true for kinds without claims. CF hides objects that do not. */
 export function isNameHolder(cache: ClusterCache, ref: ResourceRef, object: KubeObject): boolean {
-  if (!claimedKinds.has(ref.kind) || !namesByKind.has(resourceId(ref))) return true;
+  if (!findClaimingKind(ref.kind)) return true;
   return nameClaimStatus(cache, ref, object) === "held";
 }
 
@@ -135,7 +98,7 @@ interface ClaimContext {
 /** The claimant's current name, by a live read. */
 async function findClaimantName(context: ClaimContext, claim: Claim): Promise<ClaimedName | undefined> {
   const { kind, ...key } = claim.spec.claimant;
-  const ref = claimedKinds.get(kind);
+  const ref = findClaimingKind(kind);
   const object = ref && (await context.client.find(ref, key));
   return object && ref && claimedName(context.cache, ref, object);
 }

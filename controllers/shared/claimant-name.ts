@@ -1,21 +1,11 @@
 // The current name of a claimant, which decides whether its claim is still valid.
-import { App } from "../../crds/app/app.ts";
-import {
-  appName,
-  domainName,
-  orgName,
-  routeName,
-  spaceName,
-  type Claimant,
-  type ClaimedName,
-} from "../../crds/claim/rules.ts";
-import { Domain } from "../../crds/domain/domain.ts";
-import { Org } from "../../crds/org/org.ts";
-import { Route } from "../../crds/route/route.ts";
-import { Space } from "../../crds/space/space.ts";
+import { claimedNameOf, findClaimingKind } from "../../crds/claim/claimed-name.ts";
+import type { Claimant, ClaimedName } from "../../crds/claim/rules.ts";
+import type { Domain } from "../../crds/domain/domain.ts";
+import type { Route } from "../../crds/route/route.ts";
 import type { KubeObject, ObjectKey } from "../../kube/api/object.ts";
-import type { Reader } from "../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
 import { findEffectiveDomain } from "./domains.ts";
 import { findTenancy } from "./tenancy.ts";
 
@@ -28,27 +18,14 @@ interface ClaimantLookup {
   read: Reader;
 }
 
-const CLAIMED_NAME_BY_KIND: Readonly<
-  Record<string, (at: Claimant, sight: ClaimantLookup) => Promise<ClaimedName | undefined>>
-> = {
-  Org: async (at, { find }) => applyIfFound(await find(Org, at), orgName),
-  Space: async (at, { find }) => applyIfFound(await find(Space, at), spaceName),
-  App: async (at, { find }) => applyIfFound(await find(App, at), appName),
-  Domain: async (at, { find }) => applyIfFound(await find(Domain, at), domainName),
-  Route: async (at, { find, read }) => {
-    const route = await find(Route, at);
-    if (!route) return undefined;
-    const place = findTenancy(read, at.namespace ?? "");
-    const domain = place && findEffectiveDomain(read, route, place);
-    return domain && routeName(route, domain.spec.name);
-  },
-};
-
 /** Returns undefined when the claimant does not exist, or its kind claims no names. */
 export async function findClaimantName(claimant: Claimant, lookup: ClaimantLookup): Promise<ClaimedName | undefined> {
-  return await CLAIMED_NAME_BY_KIND[claimant.kind]?.(claimant, lookup);
+  const ref = findClaimingKind(claimant.kind);
+  const object = ref && (await lookup.find(ref, claimant));
+  return object && claimedNameOf(claimant.kind, object, (route) => findDomain(lookup.read, route));
 }
 
-function applyIfFound<T>(object: T | undefined, name: (object: T) => ClaimedName): ClaimedName | undefined {
-  return object && name(object);
+function findDomain(read: Reader, route: Route): Domain | undefined {
+  const tenancy = findTenancy(read, route.metadata.namespace ?? "");
+  return tenancy && findEffectiveDomain(read, route, tenancy);
 }
