@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import type { RunnerEnvironment, RunnerFixtures } from "./environment.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
 import { eventually } from "../../eventually.ts";
 import { endingRows } from "./rows/ending.ts";
 import { environmentRows } from "./rows/environment.ts";
@@ -40,8 +41,9 @@ export function runnerTests({ name, start, skip }: RunnerSuite): void {
       }, env.patience);
     });
     afterAll(async () => {
-      fixtures?.history.stop();
-      await fixtures?.env.stop();
+      if (!fixtures) return;
+      await endAll(fixtures.env).finally(() => fixtures?.env.stop());
+      fixtures.history.stop();
     });
 
     environmentRows(given);
@@ -53,4 +55,13 @@ export function runnerTests({ name, start, skip }: RunnerSuite): void {
     statusRows(given);
     telemetryRows(given);
   });
+}
+
+/** Deletes all LRPs of the suite, and waits until their runner has let them go. */
+async function endAll({ client, namespace, patience }: RunnerEnvironment): Promise<void> {
+  for (const { metadata } of (await client.list(LRP, { namespace })).items) await client.delete(LRP, metadata);
+  await eventually(async () => {
+    const left = (await client.list(LRP, { namespace })).items.map(({ metadata }) => metadata.name);
+    if (left.length > 0) throw new Error(`LRPs are left: ${left.join(", ")}`);
+  }, patience);
 }

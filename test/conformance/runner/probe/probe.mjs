@@ -25,8 +25,8 @@ process.on("SIGTERM", () => {
   // "ignore", or how long it takes to end.
   if (env.PROBE_ON_SIGTERM !== "ignore") setTimeout(() => process.exit(0), Number(env.PROBE_ON_SIGTERM ?? 0));
 });
-// Runs on without a port.
-setInterval(() => undefined, 60_000);
+// Runs on without a port, but not for ever where a killed suite has left it.
+setTimeout(() => process.exit(0), 15 * 60_000);
 
 const answers = {
   "/env": () => env,
