@@ -14,6 +14,7 @@ import {
   toPolicyObjects,
   type AdmissionPolicy,
 } from "./admission-policy.ts";
+import { podPolicies } from "./pod-policies.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
 
@@ -25,6 +26,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     deletionPolicy(),
     creatorPolicy(),
     ...tenancyPolicies(),
+    ...podPolicies(),
     ...suspensionPolicies(),
     ...featureFlagPolicies(),
   ].flatMap(toPolicyObjects);

@@ -15,7 +15,7 @@ const PLATFORM_RULES: readonly object[] = [
     resources: ["namespaces", "secrets", "services", "events", "configmaps", "serviceaccounts"],
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
-  { apiGroups: [""], resources: ["pods", "pods/log"], verbs: ["get", "list", "watch", "patch"] },
+  { apiGroups: [""], resources: ["pods", "pods/log"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
   {
     apiGroups: ["apps"],
     resources: ["deployments", "statefulsets"],

@@ -136,6 +136,7 @@ async function lookCost(count: number, kind: "shared" | "private"): Promise<numb
   const context: ReconcileContext = {
     read: world.read,
     client: {} as KubeClient,
+    recordEvent: () => undefined,
     now: () => new Date(),
     log: pino({ level: "silent" }),
     signal: new AbortController().signal,

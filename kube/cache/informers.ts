@@ -30,6 +30,8 @@ export interface Informers {
   ensure<T extends KubeObject>(ref: ResourceRef<T>, options?: EnsureOptions<T>): InformerHandle<T>;
   /** The store that `read` uses. @throws NotWatched */
   store<T extends KubeObject>(ref: ResourceRef<T>, scope?: { namespace?: string }): Store<T>;
+  /** As `read`, but where only several restricted watches of a kind run, it reads from the one among `own`. */
+  readPreferring(own: readonly Store[]): Reader;
   /** Reads use the cluster-wide watch of the kind, else the watch of the requested namespace, else the only watch of the kind. */
   readonly read: Reader;
   /** For watches that come and go. Close it when done. */
@@ -85,6 +87,15 @@ class InformerSet implements Informers {
 
   store<T extends KubeObject>(ref: ResourceRef<T>, scope: { namespace?: string | undefined } = {}): Store<T> {
     return chooseInformer([...this.#informers.values()], resourceId(ref), scope.namespace).store as unknown as Store<T>;
+  }
+
+  readPreferring(own: readonly Store[]): Reader {
+    const ownStores = new Map(own.map((store) => [resourceId(store.ref), store]));
+    return createReader(<T extends KubeObject>(ref: ResourceRef<T>, scope: { namespace?: string | undefined } = {}) => {
+      const id = resourceId(ref);
+      const chosen = findInformer([...this.#informers.values()], id, scope.namespace);
+      return (chosen?.store ?? ownStores.get(id) ?? this.store(ref, scope)) as unknown as Store<T>;
+    });
   }
 
   dynamicWatches(options: Pick<DynamicWatchesOptions, "name" | "deliver">): DynamicWatches {
@@ -220,6 +231,13 @@ async function findLiveNamespace(
 }
 
 function chooseInformer(entries: readonly Informer[], id: string, namespace: string | undefined): Informer {
+  const chosen = findInformer(entries, id, namespace);
+  if (chosen) return chosen;
+  const isAmbiguous = entries.filter((entry) => entry.id === id && !entry.metadata).length > 1;
+  throw new NotWatched(id, isAmbiguous ? "it has several restricted watches; read from the handle's store" : undefined);
+}
+
+function findInformer(entries: readonly Informer[], id: string, namespace: string | undefined): Informer | undefined {
   const ofKind = entries.filter((entry) => entry.id === id && !entry.metadata);
   const whole = ofKind.find((entry) => Object.keys(entry.scope).length === 0);
   const fitting =
@@ -228,14 +246,7 @@ function chooseInformer(entries: readonly Informer[], id: string, namespace: str
       (entry) =>
         namespace !== undefined && entry.scope.namespace === namespace && Object.keys(entry.scope).length === 1,
     );
-  const only = ofKind.length === 1 ? ofKind[0] : undefined;
-  const chosen = fitting ?? only;
-  if (!chosen)
-    throw new NotWatched(
-      id,
-      ofKind.length > 1 ? "it has several restricted watches; read from the handle's store" : undefined,
-    );
-  return chosen;
+  return fitting ?? (ofKind.length === 1 ? ofKind[0] : undefined);
 }
 
 function once(call: () => void): () => void {

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { KubeClient, Draft } from "../client/client.ts";
 import type { Condition, KubeObject, ObjectKey, OwnerReference } from "../api/object.ts";
 import type { IndexFunction, Reader } from "../cache/reader.ts";
+import type { EventDraft } from "./event-recorder.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import type { Permission } from "../rbac/resource-rules.ts";
 
@@ -73,10 +74,12 @@ export interface ReconcileResult {
 }
 
 export interface ReconcileContext {
-  /** Cached, synchronous reads of all kinds that the controller names. */
+  /** Cached, synchronous reads of all kinds that the controller names: from its own watch where it has one of the kind, restricted or not. */
   read: Reader;
   /** For rare side effects; children and status belong into the result. */
   client: KubeClient;
+  /** Records an Event about any object; never waits. Ready conditions record their own. Needs the permissions on Events. */
+  recordEvent: (object: KubeObject, event: EventDraft) => void;
   now: () => Date;
   log: Logger;
   /** Aborted when the controllers stop. */
@@ -93,6 +96,9 @@ export interface WatchRule<T extends KubeObject = KubeObject> {
   mapTo: (object: T, read: Reader) => MapResult;
   namespace?: string;
   labelSelector?: string;
+  fieldSelector?: string;
+  /** Reduces objects before they are cached; the same function in all rules of one kind and selector. */
+  transform?: (object: T) => T;
 }
 
 export interface ControllerDefinition<T extends KubeObject = KubeObject> {
@@ -127,6 +133,8 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   condition?: string;
   /** False for kinds without our status, such as Namespaces: /status is never written. */
   writesStatus?: boolean;
+  /** False for a controller that also never patches the object itself: it then has no permission to. */
+  writesObject?: boolean;
   /** Keys reconciled at the same time; 12 by default. Lower it for pure status controllers, so that others go first under load. */
   workers?: number;
   /**
@@ -154,7 +162,7 @@ export function defineController<T extends KubeObject>(definition: ControllerDef
 export function watch<T extends KubeObject>(
   ref: ResourceRef<T>,
   mapTo: (object: T, read: Reader) => MapResult,
-  scope: { namespace?: string; labelSelector?: string } = {},
+  scope: Omit<WatchRule<T>, "ref" | "mapTo"> = {},
 ): WatchRule {
   return { ref, mapTo, ...scope } as unknown as WatchRule;
 }

@@ -8,10 +8,11 @@ export const LIST_WATCH_VERBS: readonly Verb[] = ["get", "list", "watch"];
 
 /** The permissions that the definition implies, plus those that it declares. */
 export function permissionsOf(controller: Controller): Permission[] {
-  const { for: own, owns = [], reads = [], watches = [], writesStatus = true, permissions = [] } = controller;
+  const { for: own, owns = [], reads = [], watches = [], permissions = [] } = controller;
+  const { writesStatus = true, writesObject = true } = controller;
   return [
     // The runtime patches labels, finalizers and published fields.
-    { resource: own, verbs: [...LIST_WATCH_VERBS, "patch"] },
+    { resource: own, verbs: writesObject ? [...LIST_WATCH_VERBS, "patch"] : LIST_WATCH_VERBS },
     ...(writesStatus ? statusPermissions(own) : []),
     // An apply that creates needs both create and patch.
     ...owns.map((on): Permission => ({ resource: on, verbs: [...LIST_WATCH_VERBS, "create", "patch", "delete"] })),

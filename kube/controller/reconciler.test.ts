@@ -95,6 +95,7 @@ function copying(
     client: client as KubeClient,
     now: () => new Date(0),
     log,
+    recordEvent: () => undefined,
     signal: new AbortController().signal,
   };
   return createReconciler({
@@ -203,7 +204,8 @@ function listing(names: readonly string[], refused: Readonly<Record<string, Erro
     stores: [filled(Part, ...found)],
     completeStores: [],
   });
-  const context = { read: {} as Reader, client, now: () => new Date(0), log, signal: new AbortController().signal };
+  const { signal } = new AbortController();
+  const context = { read: {} as Reader, client, recordEvent: () => undefined, now: () => new Date(0), log, signal };
   const reconciler = createReconciler({
     controller,
     client,

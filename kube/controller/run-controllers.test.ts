@@ -45,7 +45,7 @@ function begin(more: { settled?: Promise<void> } = {}) {
   const run = runControllers({
     client: {} as KubeClient,
     controllers: [controller],
-    informers: { ensure, read: {} } as unknown as Informers,
+    informers: { ensure, readPreferring: () => ({}) } as unknown as Informers,
     ownership: platform,
     signal: stopping.signal,
     log: pino({ level: "silent" }),

@@ -4,12 +4,12 @@ import { type KubeObject, parseKey } from "../api/object.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import type { EnsureOptions } from "../cache/informer-options.ts";
 import type { InformerHandle, Informers } from "../cache/informers.ts";
-import type { Store } from "../cache/reader.ts";
+import type { Reader, Store } from "../cache/reader.ts";
 import { cacheUntilStateChange, listUnsyncedWatches, type UnsyncedController } from "../cache/unsynced-watches.ts";
 import type { KubeClient } from "../client/client.ts";
 import { untilAborted } from "../client/until-aborted.ts";
 import type { Term } from "../lease/leader-election.ts";
-import type { Controller, OwnershipMarkers } from "./controller.ts";
+import type { Controller, OwnershipMarkers, ReconcileContext, WatchRule } from "./controller.ts";
 import { type MappedWatch, type RunningHandlers, startEventHandlers } from "./event-handlers.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { createFaultLog } from "./fault-log.ts";
@@ -82,9 +82,13 @@ function fullyWatchedKinds(controllers: readonly Controller[]): Set<string> {
   const refs = controllers.flatMap(({ for: own, reads = [], watches = [] }) => [
     own,
     ...reads,
-    ...watches.filter((rule) => !rule.labelSelector && !rule.namespace).map((rule) => rule.ref),
+    ...watches.filter(isUnrestricted).map((rule) => rule.ref),
   ]);
   return new Set(refs.map(resourceId));
+}
+
+function isUnrestricted({ namespace, labelSelector, fieldSelector, transform }: WatchRule): boolean {
+  return !namespace && !labelSelector && !fieldSelector && !transform;
 }
 
 function unsyncedControllerOf({ name, stores }: RunningController): UnsyncedController[] {
@@ -120,7 +124,7 @@ function startController(
   const running: RunningHandlers = {
     controller,
     ...caches,
-    read: options.informers.read,
+    read: caches.read,
     ownership,
     queue,
     reconciler,
@@ -138,6 +142,7 @@ function startController(
 }
 
 interface Caches {
+  read: Reader;
   primary: Store;
   owned: readonly Store[];
   mappedWatches: readonly MappedWatch[];
@@ -163,19 +168,20 @@ function ensureCaches(controller: Controller, options: RunControllersOptions, fu
     }),
   );
   const reads = (controller.reads ?? []).map((ref) => ensure(ref));
-  const mappedWatches = (controller.watches ?? []).map(({ ref, mapTo, namespace, labelSelector }) => ({
+  const mappedWatches = (controller.watches ?? []).map(({ ref, mapTo, ...restriction }) => ({
     mapTo,
-    store: ensure(ref, { ...(namespace && { namespace }), ...(labelSelector && { labelSelector }) }),
+    store: ensure(ref, restriction),
   }));
   const completeStores = [primary, ...reads, ...mappedWatches.map(({ store }) => store)].filter((store) =>
     fullyWatched.has(resourceId(store.ref)),
   );
-  return { primary, owned, mappedWatches, completeStores, stores: handles.map(({ store }) => store), handles };
+  const stores = handles.map(({ store }) => store as Store);
+  return { read: informers.readPreferring(stores), primary, owned, mappedWatches, completeStores, stores, handles };
 }
 
 function createControllerReconciler(
   controller: Controller,
-  { client, informers, ownership, signal, term, now = () => new Date() }: RunControllersOptions,
+  { client, ownership, signal, term, now = () => new Date() }: RunControllersOptions,
   {
     caches,
     staleCaches,
@@ -191,13 +197,15 @@ function createControllerReconciler(
     stores: caches.owned,
     completeStores: caches.completeStores,
   });
+  const fieldManager = `${ownership.fieldManagerPrefix}-${controller.name}`;
+  const recordEvent: ReconcileContext["recordEvent"] = (object, event) => events.record(object, fieldManager, event);
   return createReconciler({
     controller,
     client,
-    fieldManager: `${ownership.fieldManagerPrefix}-${controller.name}`,
+    fieldManager,
     store: caches.primary,
     ownedObjects,
-    context: { read: informers.read, client, now, log, signal },
+    context: { read: caches.read, client, recordEvent, now, log, signal },
     log,
     hasOptimisticLock: term !== undefined,
     staleCaches,

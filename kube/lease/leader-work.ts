@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import { untilAborted } from "../client/until-aborted.ts";
 import type { KubeClient } from "../client/client.ts";
-import type { Controller, OwnershipMarkers } from "../controller/controller.ts";
+import type { Controller, OwnershipMarkers, WatchRule } from "../controller/controller.ts";
 import { createFencedClient } from "./fenced-client.ts";
 import { type LeaderElectionTiming, runLeaderElection, type Term } from "./leader-election.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
@@ -30,6 +30,8 @@ export interface LeaderWorkOptions {
   identity: string;
   /** Kinds whose caches must sync before this process runs for election. */
   requiredKinds: readonly ResourceRef[];
+  /** Restricted watches of the controllers that must sync before, too, so that a take-over lists nothing. */
+  requiredWatches?: readonly Pick<WatchRule, "ref" | "labelSelector" | "transform">[];
   /** Called at the start of each term. `client` writes only during the term. */
   createWork: (term: Term, client: KubeClient) => LeaderWork;
   /** Aborting it ends the term and the candidacy. */
@@ -58,8 +60,9 @@ const SYNC_RETRY_MS = 1_000;
 
 /** Runs for election until the signal is aborted. A term whose work throws is released, so that another process can try. */
 export function runLeaderWork(options: LeaderWorkOptions): LeaderWorkRun {
-  const { informers, requiredKinds: kinds, signal, log, name } = options;
-  const handles = kinds.map((ref) => informers.ensure(ref));
+  const { informers, requiredKinds: kinds, requiredWatches = [], signal, log, name } = options;
+  const restricted = requiredWatches.map(({ ref, ...restriction }) => informers.ensure(ref, restriction));
+  const handles = [...kinds.map((ref) => informers.ensure(ref)), ...restricted];
   const state: LeaderState = { run: undefined };
   const cachesSynced = waitCachesSynced(handles, signal);
   const stores = handles.map(({ store }) => store);

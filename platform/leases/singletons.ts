@@ -3,18 +3,22 @@ import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Controller } from "../../kube/controller/controller.ts";
 import { runLeaderWork, type LeaderWorkRun, type LeaderWork } from "../../kube/lease/leader-work.ts";
-import type { LeaderElectionTiming, Term } from "../../kube/lease/leader-election.ts";
+import type { Term } from "../../kube/lease/leader-election.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Operation } from "../operations/operations.ts";
 import { CONTROLLER_SETTINGS } from "../operations/controller-settings.ts";
+import { LEASE_SECONDS, leaseTiming } from "./replica-membership.ts";
 
 /** The elected part of one operation. */
 export interface Singleton {
   operation: Operation;
   /** Kinds whose caches must be filled before this process may take over. */
   requiredKinds: readonly ResourceRef[];
+  requiredWatches?: NonNullable<Parameters<typeof runLeaderWork>[0]["requiredWatches"]>;
+  /** Seconds after which another replica takes over, if sooner than for other work. */
+  maxLeaseSeconds?: number;
   startTerm: (term: Term, client: KubeClient) => LeaderWork;
 }
 
@@ -56,20 +60,23 @@ export interface SingletonOptions {
   client: KubeClient;
   informers: Informers;
   identity: string;
-  timing: LeaderElectionTiming;
+  /** As PlatformOptions.leaseSeconds. */
+  leaseSeconds: number | undefined;
   signal: AbortSignal;
   log: Logger;
 }
 
 /** Runs a leader election for each singleton. */
 export function runSingletons(singletons: readonly Singleton[], options: SingletonOptions): LeaderWorkRun[] {
-  return singletons.map(({ operation, requiredKinds, startTerm }) =>
+  return singletons.map(({ operation, requiredKinds, requiredWatches = [], maxLeaseSeconds = Infinity, startTerm }) =>
     runLeaderWork({
       ...options,
+      timing: leaseTiming(Math.min(options.leaseSeconds ?? LEASE_SECONDS, maxLeaseSeconds)).leader,
       ownership: CONTROLLER_SETTINGS,
       namespace: SYSTEM_NAMESPACE,
       name: `leader-${operation}`,
       requiredKinds,
+      requiredWatches,
       createWork: startTerm,
     }),
   );

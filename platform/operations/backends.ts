@@ -6,6 +6,10 @@ import { createHostBuilder } from "../../backends/builders/host/host.ts";
 import { gatewayRouter } from "../../backends/routers/gateway/gateway.ts";
 import { ingressRouter } from "../../backends/routers/ingress/ingress.ts";
 import { createLocalRouter } from "../../backends/routers/local/local.ts";
+import {
+  createInstanceIndex,
+  INSTANCE_INDEX_WATCHES,
+} from "../../backends/runners/deployment/instance-index/instance-index.ts";
 import { deploymentRunner } from "../../backends/runners/deployment/deployment.ts";
 import { hostLauncher } from "../../backends/runners/process/runner-context.ts";
 import { createProcessRunner } from "../../backends/runners/process/process.ts";
@@ -20,6 +24,7 @@ import { LRP } from "../../crds/lrp/lrp.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { AppHandler } from "../http/http-server.ts";
+import type { Singleton } from "../leases/singletons.ts";
 import type { Operation } from "./operations.ts";
 
 /** Dependencies of the backends of one process. */
@@ -87,9 +92,30 @@ export function listBackendControllers(operations: readonly Operation[]): Contro
   return listBackendOperations(operations).flatMap(({ create }) => create(noDeps).controllers);
 }
 
+/** For declarations only. */
+const NO_CLIENT = {} as KubeClient;
+
+/** Seconds after which another replica gives the indexes: new pods wait for it. */
+const INSTANCE_INDEX_LEASE_SECONDS = 5;
+
+/** What one elected replica does for all among these operations, besides the backends. */
+export function listTranslatorSingletons(operations: readonly Operation[]): Singleton[] {
+  if (!operations.includes("instance-index")) return [];
+  return [
+    {
+      operation: "instance-index",
+      requiredKinds: [LRP],
+      requiredWatches: INSTANCE_INDEX_WATCHES,
+      maxLeaseSeconds: INSTANCE_INDEX_LEASE_SECONDS,
+      startTerm: (_term, client) => createInstanceIndex(client),
+    },
+  ];
+}
+
 /** Classes that only translate objects to objects: controllers without anything to start or stop. */
 const TRANSLATOR_CONTROLLERS: Partial<Record<Operation, () => Controller[]>> = {
   "deployment-runner": deploymentRunner,
+  "instance-index": () => [...createInstanceIndex(NO_CLIENT).controllers],
   "ingress-router": ingressRouter,
   "gateway-router": gatewayRouter,
 };

@@ -8,6 +8,7 @@ export const OPERATIONS = {
   "process-runner": "runs instances as processes of this machine (class process)",
   "local-router": "serves routes on the API's own port (class local)",
   "deployment-runner": "runs instances as Deployments (class deployment)",
+  "instance-index": "gives pods their instance index, which they wait for (class deployment)",
   "ingress-router": "serves routes by Ingress (class ingress)",
   "gateway-router": "serves routes by HTTPRoutes of the Gateway API (class gateway)",
   webhook: "refuses names that are taken, early and in friendly words",
@@ -28,6 +29,7 @@ export const CLUSTER_OPERATIONS: readonly Operation[] = [
   "api",
   "controllers",
   "deployment-runner",
+  "instance-index",
   "ingress-router",
   "logs",
 ];

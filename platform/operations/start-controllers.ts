@@ -4,12 +4,16 @@ import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import { runControllers, type ControllerRun } from "../../kube/controller/run-controllers.ts";
 import type { UnsyncedController } from "../../kube/cache/unsynced-watches.ts";
 import { createControllers } from "../../controllers/controllers.ts";
-import { listBackendOperations, listTranslatorControllers, type Backend } from "./backends.ts";
+import {
+  listBackendOperations,
+  listTranslatorControllers,
+  listTranslatorSingletons,
+  type Backend,
+} from "./backends.ts";
 import { createBlobRemovalTask } from "./blob-removal.ts";
 import { listBuilderControllers } from "./builders.ts";
 import { toSingleton, runSingletons, type Singleton } from "../leases/singletons.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
-import { leaseTiming } from "../leases/replica-membership.ts";
 import { CONTROLLER_SETTINGS } from "./controller-settings.ts";
 import { presentStaleCaches, presentWatchGaps } from "../readiness.ts";
 
@@ -97,7 +101,7 @@ export function startSingletons(
     client,
     informers,
     identity,
-    timing: leaseTiming(options.leaseSeconds).leader,
+    leaseSeconds: options.leaseSeconds,
     signal: abort.signal,
     log,
   });
@@ -146,5 +150,5 @@ function listControllerSingletons(
         backends.flatMap(({ controllers }) => controllers),
       )
     : undefined;
-  return [removal, localRouter].filter((post) => post !== undefined);
+  return [...listTranslatorSingletons(operations), ...[removal, localRouter].filter((post) => post !== undefined)];
 }

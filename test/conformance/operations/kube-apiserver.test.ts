@@ -119,6 +119,7 @@ describe.skipIf(reason)("rights per operation", () => {
       expect(replicas.flatMap(({ status }) => status?.leads ?? []).sort()).toEqual([
         "leader-controllers",
         "leader-host-builder",
+        "leader-instance-index",
         "leader-local-router",
         "leader-process-runner",
       ]);

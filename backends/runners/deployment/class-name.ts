@@ -1,0 +1,2 @@
+// The name of the class, as LRPs carry it.
+export const DEPLOYMENT_CLASS = "deployment";

@@ -1,0 +1,76 @@
+// Plans the instance indexes of one LRP's pods: which gated pod gets which index, and which pod is replaced because its index is not wanted. Pure.
+
+/** A pod of the LRP. */
+export interface IndexedPod {
+  uid: string;
+  name: string;
+  /** RFC 3339, whole seconds. */
+  createdAt: string;
+  /** Its index: its label, or one that was sent to the API server and is not in the cache yet. */
+  index: number | undefined;
+  /** Waits behind our scheduling gate, by the cache. */
+  gated: boolean;
+  /** Neither terminating nor ended: its index is taken. */
+  live: boolean;
+  ready: boolean;
+  /** Ready, or known to have failed: nobody waits for its start. */
+  settled: boolean;
+}
+
+export interface IndexPlan {
+  /** Gated pods and their indexes, the oldest pod first. Pods that have been given an index before keep it. */
+  assign: { uid: string; index: number }[];
+  /** The uid of a pod to delete, so that a new one takes a lower index. */
+  replace: string | undefined;
+}
+
+/**
+ * Each gated pod gets the lowest index that no live pod has. While there are more live pods than instances, as in a rollout of the
+ * Deployment, indexes beyond the last instance are given too: such a pod is replaced once the surplus has gone.
+ * `reserved`: indexes of pods that the cache does not show yet.
+ */
+export function planIndexes(
+  pods: readonly IndexedPod[],
+  instances: number,
+  reserved: readonly number[] = [],
+): IndexPlan {
+  const live = pods.filter((pod) => pod.live);
+  const taken = new Set([...reserved, ...live.flatMap(({ index }) => (index === undefined ? [] : [index]))]);
+  const assign: IndexPlan["assign"] = [];
+  let next = 0;
+  for (const { uid, index } of live.filter(({ gated }) => gated).toSorted(byAge)) {
+    if (index === undefined) while (taken.has(next)) next++;
+    assign.push({ uid, index: index ?? next });
+    taken.add(index ?? next);
+  }
+  return { assign, replace: planReplacement(live, instances) };
+}
+
+/**
+ * One pod at a time: the next is replaced when all others are ready or have failed. Not while pods are missing or surplus, since the
+ * ReplicaSet is about to change them.
+ */
+function planReplacement(live: readonly IndexedPod[], instances: number): string | undefined {
+  if (live.length !== instances || live.some(({ settled, index }) => !settled || index === undefined)) return undefined;
+  const seen = new Set<number | undefined>();
+  const unwanted = live.toSorted(byAge).filter(({ index = 0 }) => {
+    // An older pod has the same index.
+    const isDouble = seen.has(index);
+    seen.add(index);
+    return isDouble || index >= instances;
+  });
+  return unwanted.toSorted(byUrgency)[0]?.uid;
+}
+
+function byAge(a: IndexedPod, b: IndexedPod): number {
+  return compare(a.createdAt, b.createdAt) || compare(a.name, b.name);
+}
+
+/** Pods that are not ready first, then the highest index. */
+function byUrgency(a: IndexedPod, b: IndexedPod): number {
+  return Number(a.ready) - Number(b.ready) || (b.index ?? 0) - (a.index ?? 0) || byAge(b, a);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
