@@ -304,7 +304,7 @@ test("a failed put leaves nothing behind", async () => {
   expect(await readdir(join(directory, "blobs", ".incoming"))).toEqual([]);
 });
 
-test("unpacking never writes through a symlink and refuses what is no file", async () => {
+test("unpacking never writes through a symlink and refuses special files", async () => {
   const outside = join(directory, "outside");
   await mkdir(outside);
   const tarOf = (...entries: [Parameters<ReturnType<typeof pack>["entry"]>[0], string?][]): Readable => {
@@ -344,7 +344,7 @@ test("a packed directory is unpacked the same, and packs to the same bytes", asy
   expect(await readlink(join(target, "app/env"))).toBe("/usr/bin/env");
 });
 
-test("only what nothing refers to, and what is old enough, is removed", () => {
+test("only old blobs without references are removed", () => {
   const hour = 3_600_000;
   const now = 100 * hour;
   const blob = (digest: string, age: number, kind: "package" | "cache" = "package") => ({
@@ -363,7 +363,7 @@ test("only what nothing refers to, and what is old enough, is removed", () => {
   ).toEqual(["old", "needed"]);
 });
 
-test("a store whose folder was removed makes it again", async () => {
+test("a store recreates its removed folder", async () => {
   await rm(join(directory, "blobs"), { recursive: true });
   const blob = await receive(await zipOf([{ path: "a", body: "one" }]));
   expect(await store.has(space, blob.digest)).toBe(true);

@@ -17,7 +17,7 @@ describe("labels", () => {
     });
   });
 
-  test("every key is told once", () => {
+  test("every key is listed once", () => {
     const keys = [STABLE_LABELS, OBSERVE_LABELS, INTERNAL_LABELS].flatMap((tier) => Object.values(tier));
     expect(new Set(keys).size).toBe(keys.length);
   });

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home.dir, { recursive: true }));
 
-test("a missing state.json is an empty one, and what is written is read", () => {
+test("a missing state.json is empty, and a written one is read", () => {
   expect(readState(home)).toEqual({});
   writeState(home, { tokens: { admin: "a" } });
   expect(readState(home)).toEqual({ tokens: { admin: "a" } });

@@ -29,7 +29,7 @@ test("lines arrive whole and in order", async () => {
   closeSync(fd);
 });
 
-test("lines beyond the bound are dropped and counted, and the log says how many", async () => {
+test("lines beyond the bound are dropped, and the log reports their number", async () => {
   const { path, fd } = openFile();
   const destination = openLogDestination(fd, 100);
   for (let i = 0; i < 10; i++) destination.write(`${"x".repeat(59)}\n`);

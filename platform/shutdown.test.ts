@@ -5,7 +5,7 @@ import { createShutdown, SHUTDOWN_TIMEOUT_MS } from "./shutdown.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("waits for the stop, and says that all is well", async () => {
+test("waits for the stop, and exits with 0", async () => {
   const done = Promise.withResolvers<void>();
   const exit = vi.fn();
   const ending = createShutdown({ stop: () => done.promise, exit });
@@ -38,7 +38,7 @@ test("two signals stop it once", async () => {
   expect(stop).toHaveBeenCalledOnce();
 });
 
-test("told while it starts it gives the start up; one that was through already is stopped", async () => {
+test("a signal during the start aborts it; a finished start is stopped", async () => {
   const exit = vi.fn();
   const platform: { stop?: () => Promise<void> } = {};
   const ending = createShutdown({ stop: () => platform.stop?.(), exit });

@@ -6,7 +6,7 @@ const sources = Array.from({ length: 3000 }, (_, at) => `0194f1a0-${at}`);
 const owners = (members: readonly string[]): (string | undefined)[] =>
   sources.map((source) => pickOwner(source, members));
 
-test("nobody owns anything without members", () => {
+test("without members no source has an owner", () => {
   expect(pickOwner("x", [])).toBeUndefined();
 });
 

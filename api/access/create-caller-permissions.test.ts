@@ -61,7 +61,7 @@ function cluster(trustsRbac = false) {
   return { state, questions, request, decide: (asked = space) => request().decide(asked) };
 }
 
-test("a no from before a binding does not hide what the binding opens", async () => {
+test("a refusal from before a binding does not hide objects that the binding allows", async () => {
   const { state, decide } = cluster();
   expect(await decide()).toBe(false);
   [state.rbac, state.says] = [true, true];
@@ -107,7 +107,7 @@ test("a question that was under way before the binding is not waited for, and it
   expect(await decide()).toBe(true);
 });
 
-test("whoever asked while the binding came hears what it opens", async () => {
+test("a question asked while the binding arrives gets the new verdict", async () => {
   const { state, decide } = cluster();
   const hold = Promise.withResolvers<void>();
   state.held = hold.promise;
@@ -167,14 +167,14 @@ const targets = (more: Partial<ReviewTargets>): ReviewTargets => ({
   ...more,
 });
 
-test("what was not judged is no, and a reader asks nothing about it", () => {
+test("an undeclared permission is refused without a review", () => {
   const { state, request } = cluster();
   state.says = true;
   expect(request().allows(getApp("one"))).toBe(false);
   expect(state.asked).toBe(0);
 });
 
-test("a yes for the namespace stands for all in it, and no object is asked about", async () => {
+test("a permission for the namespace covers all its objects without further reviews", async () => {
   const { state, questions, request } = cluster();
   state.says = ({ namespace }) => namespace === "acme-dev";
   const permissions = request();

@@ -20,7 +20,7 @@ test("a change of the watch counts everywhere", () => {
   expect(counter.version(["a"])).toBe(before + 1);
 });
 
-test("kinds that are not told apart count every change in every namespace", () => {
+test("without namespaces every change counts everywhere", () => {
   const counter = createChangeCounter(false);
   const before = counter.version(["a"]);
   counter.count("b");

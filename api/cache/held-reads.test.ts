@@ -52,7 +52,7 @@ test("is held over changes that leave it under way, and answered by the one that
   expect(listeners.size).toBe(0);
 });
 
-test("is answered when the client goes away", async () => {
+test("ends when the client disconnects", async () => {
   const { hold, abort } = bench();
   const held = hold();
   abort.abort();
@@ -81,7 +81,7 @@ test("is answered at the deadline", async () => {
   }
 });
 
-test("beyond the bound is answered at once, and again held when there is room", async () => {
+test("beyond the bound is answered at once, and held again when there is room", async () => {
   const { hold, state, change, over } = bench({ maxHeld: 1 });
   const first = hold();
   await hold();

@@ -64,7 +64,7 @@ test("a page is presented again when its list is another, or not cacheable", () 
   expect(read([...items, 3], true), "another total").toEqual({ shown: ["eins", "zwei"], presented: 2 });
 });
 
-test("an item whose text is kept is presented again only when its key is another", () => {
+test("an item with cached text is presented again only when its key changes", () => {
   const item = { name: "one" };
   let presented = 0;
   const read = (key: string): string =>

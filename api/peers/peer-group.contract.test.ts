@@ -124,7 +124,7 @@ async function took(work: Promise<unknown>): Promise<number> {
 }
 
 describe("a replica alone", () => {
-  test("waits for its own index, and asks nobody", async () => {
+  test("waits for its own index, and asks no peer", async () => {
     const a = await joined("a", cluster());
     const written = a.replicas.publishWrites([{ resource, version: "101" }]);
     const waiting = vi.fn();
@@ -198,7 +198,7 @@ describe("two replicas", () => {
     expect(b.requests.length).toBeLessThanOrEqual(2);
   });
 
-  test("what somebody else wrote can be shared too", async () => {
+  test("versions of other writers are shared too", async () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     a.store.upsert(thing("made-by-a-controller", "105"));
@@ -232,7 +232,7 @@ describe("two replicas", () => {
 });
 
 describe("a peer that does not answer", () => {
-  test("and is gone for sure costs nothing, and its membership goes", async () => {
+  test("and is certainly gone costs nothing, and loses its membership", async () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     b.server.closeAllConnections();
@@ -242,7 +242,7 @@ describe("a peer that does not answer", () => {
     await vi.waitFor(() => expect(all.dropped).toEqual(["b"]));
   });
 
-  test("but may be alive costs its bound once, is told everything when it answers again, and is not given up", async () => {
+  test("but may be alive costs its bound once, and gets all versions when it answers again", async () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     const { handler } = b.replicas;
@@ -264,7 +264,7 @@ describe("a peer that does not answer", () => {
     expect(all.dropped).toEqual([]);
   });
 
-  test("for long loses its membership, and answers nobody until it has joined and met the others again", async () => {
+  test("for long loses its membership, and serves nothing until it has joined and synced with its peers again", async () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     const { handler } = b.replicas;
@@ -293,7 +293,7 @@ test("a replica that does not see the others any more, nor is counted by them, a
   expect(held(b)).toBeDefined();
 });
 
-test("a replica that stood still meets the others before it answers, and stays ready meanwhile", async () => {
+test("a paused replica syncs with its peers before it answers, and stays ready meanwhile", async () => {
   const all = cluster();
   const [a, b] = [await joined("a", all), await joined("b", all)];
   // For a moment b does not answer, so a skips it and b misses a's write.
@@ -316,7 +316,7 @@ test("a replica that stood still meets the others before it answers, and stays r
 });
 
 describe("a replica that comes", () => {
-  test("knows what was written before, and is told what is written next by those who have not heard of it", async () => {
+  test("knows earlier writes, and gets later ones from peers that have not observed it yet", async () => {
     const all = cluster();
     const a = await start("a", all, () => false);
     all.join(a.peer);

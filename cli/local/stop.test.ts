@@ -50,7 +50,7 @@ test("ends the apps that a killed platform left running", async () => {
   }
 });
 
-test("makes no home where there is none", async () => {
+test("does not create a missing home", async () => {
   const dir = join(tmpdir(), `cupola-none-${process.pid}`);
   expect((await localStop(progress, { home: dir })).text).toEqual(["Cupola does not run."]);
   expect(existsSync(dir)).toBe(false);

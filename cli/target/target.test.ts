@@ -40,7 +40,7 @@ test("a targeted space is used among several", async () => {
   expect((await target(context, {})).json).toMatchObject({ org: "local", space: "test" });
 });
 
-test("without an org there is no space to choose", async () => {
+test("without an org no space can be chosen", async () => {
   const { text } = describeTarget(await describeInUse(contextWith([], [])), "admin");
   expect(text.slice(-2).map((line) => line.replace(/ +/g, " "))).toEqual([
     "org: you have no org. cup create-org NAME",

@@ -161,7 +161,7 @@ describe("a started app", () => {
     }),
   );
 
-  test("without any droplet it is told to get one, unless a build is under way", () => {
+  test("without a droplet it names the next step, unless a build is under way", () => {
     const app = anApp({ state: "Started" });
     const none = { droplet: undefined, isStartDue: true, revision: undefined, processes: [] };
     expect(readyOf(app, none)).toMatchObject({ says: "False NoDroplet", isFailure: true });

@@ -81,7 +81,7 @@ describe("a snapshot", () => {
       description: "Process 'web' updated.",
     });
   });
-  test("a restart of what runs makes the next, though nothing differs", () => {
+  test("a restart makes a new revision although nothing differs", () => {
     const app = anApp({ ...started, restart: "x" }, { status: { revision: "shop-3" } });
     expect(nextOf({ ...base, app, revisions: [latest] })).toMatchObject({
       version: 4,
@@ -89,14 +89,14 @@ describe("a snapshot", () => {
       description: "Restarted.",
     });
   });
-  test("a restart interrupted before its status was written goes on with what it made", () => {
+  test("a restart interrupted before its status was written reuses its revision", () => {
     const app = anApp({ ...started, restart: "x" }, { status: { revision: "shop-3" } });
     const answer = aRevision(4, nextOf({ ...base, app, revisions: [latest] }));
     expect(planSnapshot({ ...base, app, revisions: [latest, answer] })).toEqual({ reuse: answer });
   });
 });
 
-describe("what made a revision, in Cloud Foundry's words", () => {
+describe("a revision's description, in Cloud Foundry's words", () => {
   const before = nextOf(base);
   const web = before.processes[0]!;
   const worker = { ...web, type: "worker" };
@@ -112,7 +112,7 @@ describe("what made a revision, in Cloud Foundry's words", () => {
     ],
   ])("%s", (_what, change, text) => expect(describeChange(before, { ...before, ...change })).toBe(text));
 
-  test("a command that changes or goes", () => {
+  test("a changed or removed command", () => {
     const with_ = { ...before, processes: [{ ...web, command: "run" }] };
     expect(describeChange(with_, before)).toBe("Custom start command removed for 'web' process.");
     expect(describeChange(with_, { ...before, processes: [{ ...web, command: "walk" }] })).toBe(

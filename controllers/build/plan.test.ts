@@ -157,7 +157,7 @@ describe("the end", () => {
     ],
   ])("%s", (_what, staging, expected) => expect(toStagingOutcome(staging)).toEqual(expected));
 
-  test("the droplet bears the build's name and belongs to the app", () => {
+  test("the droplet has the build's name and is owned by the app", () => {
     const droplet = planDroplet(aBuild(), anApp(), "app-guid", {
       lifecycleType: "docker",
       artifact: { kind: "docker", image: "x", processTypes: { web: "" } },
@@ -167,7 +167,7 @@ describe("the end", () => {
       spec: { appRef: { name: "shop" }, buildRef: { name: "b1" }, packageRef: { name: "p1" }, image: "x" },
     });
   });
-  test("a failed build goes on saying so", () => {
+  test("a failed build keeps its condition", () => {
     const error = { code: "StagingError", message: "m" };
     expect(planFinished(aBuild({}, { status: { state: "Failed", error } }))).toMatchObject({
       status: { state: "Failed", error },

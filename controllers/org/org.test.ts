@@ -45,7 +45,7 @@ describe("a namespace that the cache shows as the Org's", () => {
     expect(writes).toEqual([]);
   });
 
-  test("loses its Spaces, then goes", async () => {
+  test("deletes its Spaces first", async () => {
     const full = contextOf([aSpace()], ours);
     await expect(orgController.finalize?.(anOrg(), full.context)).rejects.toMatchObject({ reason: "SpacesRemain" });
     expect(full.writes).toEqual(["delete Space dev"]);
@@ -65,7 +65,7 @@ describe("domains that others share with an Org", () => {
     }) as unknown as Domain;
   const domains = [domain("both", ["acme", "third"]), domain("others", ["third"])];
 
-  test("are not shared with it any more when it goes", async () => {
+  test("are no longer shared with a deleted org", async () => {
     const { context, writes } = contextOf([], undefined, { domains });
     await orgController.finalize?.(anOrg(), context);
     expect(writes).toEqual(['patch Domain both {"metadata":{"resourceVersion":"7"},"spec":{"sharedOrgs":["third"]}}']);

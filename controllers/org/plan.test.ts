@@ -21,7 +21,7 @@ describe("rights by name", () => {
     ]);
   });
 
-  test("nobody inside, nothing to grant", () =>
+  test("an org without members grants nothing", () =>
     expect(planOrgPermissions(anOrg(), "acme", { org: [], spaces: [] })).toEqual([]));
 });
 

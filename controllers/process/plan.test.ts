@@ -161,7 +161,7 @@ describe("versions", () => {
     ["running", current(2), { status: "True", reason: "Running", message: "2 of 2 instances run" }],
   ])("Ready says %s", (_what, lrp, ready) => expect(plan([lrp]).ready).toEqual(ready));
 
-  test("of an LRP that is only being made nothing is said yet", () =>
+  test("an LRP that is being created adds nothing to the status", () =>
     expect(
       planLRPs(process, { name, revision: "shop-2", existing: [], makeLRP: (instances) => planLRP(second, instances) }),
     ).toEqual({
@@ -170,7 +170,7 @@ describe("versions", () => {
     }));
   test("the status names the current LRP", () =>
     expect(plan([current(2)]).status).toEqual({ runningInstances: 2, lrp: name, revision: "shop-2" }));
-  test("a second run plans what the first made", () => {
+  test("a second run plans the same objects", () => {
     const made = planLRPs(process, {
       name,
       revision: "shop-2",

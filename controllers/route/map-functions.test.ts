@@ -158,13 +158,13 @@ describe("looking at a Route", () => {
 });
 
 describe("who is woken", () => {
-  test("by a Route: nobody, whatever changes of it", () => {
+  test("by a Route: nothing, whatever changes", () => {
     const world = startAcme();
     addRoute(world, "other", 2);
     expect(woken(world, Route, addRoute(world, "acme", 1).route)).toEqual([]);
   });
 
-  test("by a claim on a host that a space has: none of the other spaces that wait for it", () => {
+  test("by a claim on a host that a space owns: no Route of other spaces", () => {
     const world = startAcme();
     const [first, second] = [addRoute(world, "acme", 1), addRoute(world, "acme", 2)];
     const waiting = addRoute(world, "other", 9);
@@ -233,7 +233,7 @@ describe("who is woken", () => {
     expect(woken({ ...world, read: { ...world.read, byIndex } }, Claim, claim)).toEqual(["acme-dev/r1"]);
   });
 
-  test("by a claim on an address: nobody who wants the same one of another domain", () => {
+  test("by a claim on an address: no Route with the same host on another domain", () => {
     const world = startAcme();
     addDomain(world, "acme", "own", { name: "own.example" });
     addRoute(world, "acme", 1, { ref: "own", domain: "own.example" });

@@ -107,7 +107,7 @@ describe("the binding", () => {
     );
   });
 
-  test("is not served when its class is not ready, and the Route says why", () => {
+  test("is not served when its class is not ready, with a reason", () => {
     const condition = { type: "Ready", status: "False", reason: "GatewayAPIMissing", message: "install it" };
     const input = { route: aRoute(), guid: "g", domain: aDomain(), tenancy, targets: [], binding: undefined };
     const broken = { ...router, status: { conditions: [condition] } } as unknown as BackendClass;
@@ -142,7 +142,7 @@ describe("the binding", () => {
   });
 });
 
-test("a domain that lost its name serves nothing, and the condition says so", () => {
+test("a domain that lost its name serves nothing, with a condition", () => {
   const result = planDomainNameTaken(aDomain());
   expect(result).toMatchObject({
     children: [],

@@ -24,7 +24,7 @@ test.each<[string, ReturnType<typeof aRunner>[], string]>([
   expect(chooseClass(classes, { role: "runner", className: undefined }).metadata.name).toBe(expected);
 });
 
-test("of several classes that nobody marked none is the default", () => {
+test("of several classes without a default mark none is the default", () => {
   expect(() => chooseClass([silent, deployment], { role: "runner", className: undefined })).toThrow(
     expect.objectContaining({ reason: "NoDefaultClass" }),
   );

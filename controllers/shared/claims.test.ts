@@ -39,7 +39,7 @@ describe("ensureClaim", () => {
     return { context: { client, read, now: () => now } as unknown as ReconcileContext, writes };
   }
 
-  test("makes the claim where there is none", async () => {
+  test("creates a missing claim", async () => {
     const { context, writes } = contextOf({});
     await ensureClaim("App", app, name, context);
     expect(writes).toEqual(["create shop"]);
@@ -49,7 +49,7 @@ describe("ensureClaim", () => {
     await ensureClaim("App", app, name, context);
     expect(writes).toEqual([]);
   });
-  test("loses to one whose object bears the name", async () => {
+  test("loses to a claim whose object has the name", async () => {
     const live = claimOf("other", "2026-01-01T00:00:00Z");
     const { context, writes } = contextOf({
       live,

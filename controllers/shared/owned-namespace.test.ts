@@ -77,7 +77,7 @@ describe("the end of an owner that others do not see yet", () => {
     expect(writes).toEqual(["delete acme n1"]);
   });
 
-  test("without any there is nothing to wait for", async () => {
+  test("without a namespace the deletion is done", async () => {
     const { context } = contextOf({});
     await finalizeNamespaces(org, (found) => deleteNamespace(found, context), context);
   });
@@ -120,13 +120,13 @@ describe("the end of an owner that others do not see yet", () => {
       return await settled;
     }
 
-    test("it is asked for the owner until it says whether there is one", async () => {
+    test("the namespace is read until its owner label is known", async () => {
       const { context, writes } = contextOf({ failures: [unanswered, failing] });
       expect(await endOf(ensureNamespace(owner, ["acme"], meta, context))).toMatchObject({ reason: "Deleted" });
       expect(writes).toEqual(["delete acme n1"]);
     });
 
-    test("what others may have filled meanwhile is left to the end of its owner", async () => {
+    test("a namespace that may hold other objects is deleted only with its owner", async () => {
       const { context, writes } = contextOf({
         owner: { ...org, metadata: { ...org.metadata, deletionTimestamp: "2026-01-01T00:00:01Z" } },
         failures: [unanswered],

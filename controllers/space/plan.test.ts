@@ -69,7 +69,7 @@ test("the namespace carries GUIDs as labels, and is not suspended when the org i
   });
 });
 
-test("the namespace goes by the name of its org that is in force", () => {
+test("the namespace is named after the org's effective name", () => {
   const org = { ...anOrg({ name: "Taken" }), status: { name: "Acme" } };
   expect(planSpaceNamespace(aSpace(), org, { guid: "s", name: "dev" }).annotations).toEqual({
     [ANNOTATIONS.spaceName]: "dev",

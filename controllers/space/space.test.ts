@@ -71,7 +71,7 @@ describe("a namespace that the cache still shows as the Space's", () => {
     expect(writes).toEqual([]);
   });
 
-  test("loses what is in it first, as seen or as stored", async () => {
+  test("deletes its objects first, cached or live", async () => {
     for (const there of [{ seen: [anApp()] }, { stored: [anApp()] }]) {
       const { context, writes } = contextOf({ ...there, live: [OURS] });
       await expect(spaceController.finalize?.(adopting, context)).rejects.toMatchObject({ reason: "ContentsRemain" });

@@ -11,7 +11,7 @@ const base = {
 };
 
 describe("VCAP_APPLICATION", () => {
-  test("a running process is told its limits, process and version, and no users", () => {
+  test("a running process gets its limits, process and version, but no users", () => {
     expect(
       vcapApplication({
         ...base,

@@ -31,7 +31,7 @@ test.each([
   expect(planClaim(wanted, current, read, new Date(now))).toBe(step),
 );
 
-test("a claim is given back unless its claimant bears the name", () => {
+test("a claim is released unless its claimant has the name", () => {
   expect(
     [{ name: undefined }, { name: { scope: "org", claimed: "b" } }, { name }].map((read) => isReleasable(wanted, read)),
   ).toEqual([true, true, false]);

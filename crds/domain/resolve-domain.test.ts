@@ -40,7 +40,7 @@ const either = (one: Domain, other: Domain, more?: Parameters<typeof meant>[1]):
   meant([other, one], more),
 ];
 
-test("the org's own goes before the shared one, that before what others share, and what is not shared is not seen", () => {
+test("the org's own domain wins over a shared one, and that over domains that other orgs share", () => {
   const [own, shared, lent] = [
     domain("acme", { second: 3 }),
     domain(SYSTEM_NAMESPACE, { second: 2 }),
@@ -64,7 +64,7 @@ describe("of those that others share", () => {
     expect(either(domain("a", { uid: "z" }), domain("b", { uid: "y" }))).toEqual(["b", "b"]);
   });
 
-  test("it is none that another has the name of, unless there is no other", () => {
+  test("a domain without its name loses to the one that holds it", () => {
     expect(either(older, younger, { lost: older })).toEqual(["younger", "younger"]);
     expect(meant([older], { lost: older })).toBe("older");
   });

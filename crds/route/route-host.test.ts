@@ -12,7 +12,7 @@ const claim = (second: number, namespace: string, spec: object = {}, domain = "a
 const spaceOf = (...claims: Claim[]): string | undefined => findOldestClaim(claims)?.spec.claimant.namespace;
 
 describe("a host", () => {
-  test("is nobody's without a claim", () => expect(spaceOf()).toBeUndefined());
+  test("has no owner without a claim", () => expect(spaceOf()).toBeUndefined());
 
   test("is the space's that claimed an address of it first, in whatever order claims are seen", () => {
     const [first, second, third] = [

@@ -48,7 +48,7 @@ describe("observed members", () => {
     expect(names(observed, 16)).toEqual(["a"]);
   });
 
-  test("a process that does not observe its own renewals expires nobody", () => {
+  test("a process that does not observe its own renewals expires no member", () => {
     const observed = new ObservedMembers({ leaseDurationMs: 15, ownLeaseName: "a", log });
     observed.observe(lease("a", 1), 0);
     observed.observe(lease("b", 1), 0);

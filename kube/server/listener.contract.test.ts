@@ -48,7 +48,7 @@ describe("a slow peer", () => {
     expect(await untilClosed(dial(message))).toMatch(/^HTTP\/1.1 408 /);
   });
 
-  test("that sends half a body goes, whether or not anybody reads it", async () => {
+  test("that sends half a body is closed, whether or not the handler reads it", async () => {
     const message = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf";
     for (const handler of [echo, () => undefined]) {
       const { dial } = await serve(handler);
@@ -56,7 +56,7 @@ describe("a slow peer", () => {
     }
   });
 
-  test("that does not take its answer goes", async () => {
+  test("that does not read its answer is closed", async () => {
     const closed = Promise.withResolvers<void>();
     const { dial } = await serve((_request, response) => {
       response.on("close", closed.resolve);
@@ -66,12 +66,12 @@ describe("a slow peer", () => {
     await closed.promise;
   });
 
-  test("that keeps a connection without a request goes", async () => {
+  test("that keeps a connection without a request is closed", async () => {
     const { dial } = await serve((_request, response) => void response.end("here"));
     expect(await untilClosed(dial("GET / HTTP/1.1\r\nHost: a\r\n\r\n"))).toMatch(/here$/);
   });
 
-  test("that does not end its TLS handshake goes", async () => {
+  test("that does not finish its TLS handshake is closed", async () => {
     const authority = await makeAuthority("test");
     const pair = await issueCertificate(authority, { commonName: "localhost", dnsNames: ["localhost"] });
     const { dial, port, server } = await serve((_request, response) => void response.end("here"), { tls: pair });
@@ -83,10 +83,10 @@ describe("a slow peer", () => {
   });
 });
 
-describe("what is slow by right", () => {
+describe("legitimately slow exchanges", () => {
   const wait = () => new Promise((resolve) => setTimeout(resolve, 3 * limits.stallMs));
 
-  test("an answer that is long in coming, and one that stands still, arrive whole", async () => {
+  test("a late answer and a paused answer arrive whole", async () => {
     const { dial } = await serve((_request, response) => {
       void wait()
         .then(() => response.write("first "))
@@ -96,7 +96,7 @@ describe("what is slow by right", () => {
     expect(await untilClosed(dial("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))).toMatch(/first [^]*last/);
   });
 
-  test("a body that comes in pieces, and one that our side reads late, arrive whole", async () => {
+  test("a body sent in pieces and a body read late arrive whole", async () => {
     const { port } = await serve((request, response) => {
       if (request.url === "/late") void wait().then(() => request.pipe(response));
       else request.pipe(response);

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await new Promise((resolve) => server.close(resolve));
 });
 
-test("every error after the start is reported, and the server goes on", async () => {
+test("every error after the start is reported, and the server keeps serving", async () => {
   const [server, onError] = [serve(), vi.fn()];
   await startListening(server, { port: 0, host: "127.0.0.1" }, onError);
   const errors = [new Error("accept EMFILE"), new Error("accept ENFILE")];

@@ -33,7 +33,7 @@ async function get(url: string, host: string, path = "/"): Promise<{ status: num
   return { status: answer.statusCode, body: await answer.body.text() };
 }
 
-describe("the front door", () => {
+describe("the HTTP server", () => {
   test.each([
     ["localhost", "api"],
     ["LOCALHOST:1234", "api"],
@@ -45,7 +45,7 @@ describe("the front door", () => {
     expect(await get(door.url, host)).toEqual({ status: 200, body: who });
   });
 
-  test("says whether it is ready, on the API's hosts only", async () => {
+  test("reports readiness, on the API's hosts only", async () => {
     door = await startHttpServer(
       options({
         health: () => ({ ready: false, pending: [{ name: "api", reason: "apps.example Forbidden" }], degraded: [] }),
@@ -60,7 +60,7 @@ describe("the front door", () => {
     expect((await get(door.url, "shop.apps.localhost", "/readyz")).body).toBe("apps");
   });
 
-  test("says what is missing although it serves", async () => {
+  test("names missing parts while it serves", async () => {
     door = await startHttpServer(
       options({
         health: () => ({
@@ -76,7 +76,7 @@ describe("the front door", () => {
     });
   });
 
-  test("answers what was asked before it closed, and nothing after", async () => {
+  test("answers requests from before it closed, and none after", async () => {
     const asked = Promise.withResolvers<() => void>();
     door = await startHttpServer(
       options({ api: (_request, response) => asked.resolve(() => void response.end("late")) }),
@@ -97,7 +97,7 @@ describe("the front door", () => {
     expect([answer.statusCode, answer.headers["connection"], await answer.body.text()]).toEqual([200, "close", "api"]);
   });
 
-  test("breaks off what is not answered in time", async () => {
+  test("cuts off requests that are not answered in time", async () => {
     const asked = Promise.withResolvers<void>();
     door = await startHttpServer(options({ api: () => asked.resolve() }));
     const answer = get(door.url, "localhost").then(
@@ -129,7 +129,7 @@ describe("the front door", () => {
     expect((await get(door.url, "localhost")).status).toBe(200);
   });
 
-  test("goes on after a handler that threw, and says so", async () => {
+  test("survives and reports a handler that throws", async () => {
     const faults: string[] = [];
     const fail = (): never => {
       throw new Error("a bug");
@@ -172,7 +172,7 @@ describe("the front door", () => {
     expect((await get(door.url, "api.example.org")).body).toBe("api");
   });
 
-  test("a port that is taken is named, with what to do", async () => {
+  test("a port in use is named, with the next step", async () => {
     door = await startHttpServer(options());
     const port = Number(new URL(door.url).port);
     await expect(startHttpServer(options({ port }))).rejects.toThrow(
@@ -180,7 +180,7 @@ describe("the front door", () => {
     );
   });
 
-  test("off loopback there is TLS or nothing", async () => {
+  test("off loopback only TLS is allowed", async () => {
     await expect(startHttpServer(options({ host: "0.0.0.0" }))).rejects.toThrow("TLS only");
     const authority = await makeAuthority("test");
     const tls = await issueCertificate(authority, { commonName: "localhost", dnsNames: ["localhost"] });

@@ -8,7 +8,7 @@ import { planReport, presentReplica, reportReplica, type ReplicaState, type Repo
 
 const serving = { ready: true, pending: [], degraded: [] };
 
-test("names what is parked, whole kinds and namespaces, sorted", () => {
+test("names parked kinds and namespaces, sorted", () => {
   const { status, ready } = presentReplica({
     health: { ...serving, degraded: [{ name: "controllers", reason: "ingresses Forbidden" }] },
     leads: ["leader-b", "leader-a"],
@@ -38,7 +38,7 @@ test("names what is parked, whole kinds and namespaces, sorted", () => {
   });
 });
 
-test("says why it is not ready", () => {
+test("reports why it is not ready", () => {
   const health = {
     ready: false,
     pending: [
@@ -53,7 +53,7 @@ test("says why it is not ready", () => {
   });
 });
 
-test("writes nothing while nothing changes, and goes on after somebody else has changed the object", async () => {
+test("writes nothing while nothing changes, and recovers after another writer changed the object", async () => {
   let version = 1;
   let leads = ["leader-a"];
   const replica = () => ({

@@ -43,7 +43,7 @@ const shop = app("shop", "Shop");
 const seen = [shop, claimOf(shop)];
 
 describe("a name is refused", () => {
-  test("when another object bears it and holds its claim, however it is written", async () => {
+  test("when another object holds its claim, in any spelling", async () => {
     expect(await reviewName(asked(app("other", "SHOP")), reader(seen))).toMatchObject({ allowed: false, code: 422 });
     expect(
       await reviewName(
@@ -53,7 +53,7 @@ describe("a name is refused", () => {
     ).toMatchObject({ allowed: false });
   });
 
-  test("without a word of who bears it", async () => {
+  test("without naming the holder", async () => {
     const verdict = await reviewName(
       asked(app("other", "shop")),
       reader([app("hidden-object", "Shop"), claimOf(app("hidden-object", "Shop"))]),
@@ -92,7 +92,7 @@ describe("a name is refused", () => {
     expect(await reviewName(request, reader(objects))).toEqual({ allowed: true });
   });
 
-  test("not from what has not been seen: the server lets through what throws", async () => {
+  test("not before the caches have synced: the API server admits when the review fails", async () => {
     const blind = {
       find: () => {
         throw new NotSynced("claims.cupola.dev");

@@ -28,14 +28,14 @@ describe("addresses for logs", () => {
       expect(listTelemetryAddresses(three, source)).toEqual([{ url: `http://${pickOwner(source, ["a", "b", "c"])}` }]);
   });
 
-  test("pass over a replica that has not read yet what was there", () => {
+  test("skip a replica that has not synced yet", () => {
     const owner = pickOwner("app-1", ["a", "b", "c"]);
     const others = three.filter(({ identity }) => identity !== owner);
     const young = member(owner ?? "", "api,logs");
     expect(listTelemetryAddresses([...others, young], "app-1")).toEqual(listTelemetryAddresses(others, "app-1"));
   });
 
-  test("name everybody who has lines or stats of its own, and nobody who has neither", () => {
+  test("name every replica that has lines or stats, and no other", () => {
     const mixed = [
       member("router", "api,local-router"),
       member("runner", "process-runner", { [REPLICA_ANNOTATIONS.authority]: "PEM" }),

@@ -71,7 +71,7 @@ test("an endpoint of the platform's own answers", async () => {
   expect(await clientOver([own.url]).readLogs("app")).toHaveLength(1);
 });
 
-test("what a foreign endpoint is sent opens no other endpoint, no replica, and is not the secret", async () => {
+test("the token for a foreign endpoint opens nothing else and does not reveal the secret", async () => {
   const [own, other, foreign] = [await startOwn(), await startOwn(), await startForeign()];
   const peers = await startPeerListener(
     "127.0.0.1",

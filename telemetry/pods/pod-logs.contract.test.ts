@@ -232,7 +232,7 @@ describe("a container", () => {
     expect(kubelet.requests.at(-1)).toContain("sinceTime");
   });
 
-  test("that is gone is followed no more, and what it said stays", async () => {
+  test("that is gone is no longer followed, and its lines stay", async () => {
     kubelet.run("a/application", "01 one");
     kubelet.run("b/application", "01 two");
     list(pod("a"), pod("b", { app: "app-2" }));
@@ -318,7 +318,7 @@ describe("a container that went while pods could not be seen is followed no more
     expect(asks).not.toEqual(gone);
   });
 
-  test("those of a namespace that is not ours any more; when it is again, all that was said is there once", async () => {
+  test("those of a namespace that is no longer ours; when it is again, each line is there once", async () => {
     const other = {
       ...pod("b", { app: "app-2" }),
       metadata: { ...pod("b", { app: "app-2" }).metadata, namespace: "other" },
@@ -374,7 +374,7 @@ describe("a container that went while pods could not be seen is followed no more
 });
 
 describe("ownership", () => {
-  test("decides what is followed; what moves is read by its new owner from the start", async () => {
+  test("decides which pods are followed; a moved app is read by its new owner from the start", async () => {
     kubelet.run("a/application", "01 mine");
     kubelet.run("b/application", "01 yours");
     list(pod("a"), pod("b", { app: "app-2" }));
@@ -412,7 +412,7 @@ test.each(["", "hello", "2026-11-21 hello", "unable to retrieve container logs f
   },
 );
 
-test("pods of nobody, and containers that never ran, have no log here", () => {
+test("pods without an app, and containers that never ran, have no log", () => {
   const waiting = pod("a");
   expect(loggingContainers({ ...waiting, metadata: { ...waiting.metadata, labels: {} } })).toEqual([]);
   expect(

@@ -57,7 +57,7 @@ describe("the end of a run", () => {
     expect(explainDifference(missing, surplus).join("\n")).toMatch(words);
   });
 
-  test("tells what is lost and what is doubled", () => {
+  test("reports lost and duplicated objects", () => {
     const twice = normalise([appOf("wild1", 0), appOf("wild1", 1)], "wild1");
     expect(diffLines(calm, twice).surplus).toHaveLength(1);
     const { missing, surplus } = diffLines(calm, []);

@@ -51,7 +51,7 @@ describe("schedules", () => {
     }
   });
 
-  test("no line does anything with what is gone", () => {
+  test("no step uses an object that an earlier step deleted", () => {
     for (const { workload } of SEEDS.map(planSchedule)) {
       for (const { steps } of workload) {
         const death = steps.findIndex((step) => step.do === "delete");

@@ -87,14 +87,14 @@ describe.skipIf(chosenPlatformKind() === "cluster")("attacks", () => {
     await laptop?.stop();
   });
 
-  test("slow clients at every port keep nobody waiting", async () => {
+  test("slow clients at every port do not delay others", async () => {
     expect(await livez()).toBe(200);
     expect((await admin.send("GET", "/v3/apps")).status).toBe(200);
     await expectServed("victim");
     expect((await laptop.kubectl("get", "apps.cupola.dev", "-A")).code).toBe(0);
   });
 
-  test("an Upgrade that nobody knows is ignored, and the body arrives", async () => {
+  test("an unknown Upgrade is ignored, and the body arrives", async () => {
     const h2c = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n";
     const atApi = await sendRaw(laptop.rawPort, `GET /v3 HTTP/1.1\r\nHost: localhost:${laptop.port}\r\n${h2c}\r\n`, {
       deadlineMs: PATIENCE_MS,
@@ -109,7 +109,7 @@ describe.skipIf(chosenPlatformKind() === "cluster")("attacks", () => {
     expect(atApp.text).toContain("hello");
   });
 
-  test("a job that was never issued is not found, and its text is nobody's to choose", async () => {
+  test("a forged job is not found, and its text is never shown", async () => {
     const [app] = (await admin.call<Page<Named>>("GET", "/v3/apps?names=victim")).resources;
     const forged = [
       "app.delete~never-existed~tovt5n",
@@ -160,7 +160,7 @@ describe.skipIf(chosenPlatformKind() === "cluster")("attacks", () => {
     expect((await upload(guid, whole)).status).toBe(200);
   });
 
-  test("a Droplet that names another space's root gets none of its files, and takes none of its place", async () => {
+  test("a Droplet that names another space's root neither reads nor replaces its files", async () => {
     const namespaceOf = async (app: string): Promise<string> =>
       (
         await laptop.kubectl(
@@ -217,7 +217,7 @@ describe.skipIf(chosenPlatformKind() === "cluster")("attacks", () => {
     await expectServed("victim");
   });
 
-  test("requests that an app never answers are bounded, and nobody else waits for them", async () => {
+  test("requests that an app never answers are bounded and delay no other app", async () => {
     const stopping = new AbortController();
     let refused = 0;
     const flood = Array.from({ length: 600 }, async () => {

@@ -85,7 +85,7 @@ describe.skipIf(isRecording)("the recorded traffic of cf", () => {
     });
   }
 
-  test("there is a recording", () => {
+  test("the recording exists", () => {
     expect(existsSync(GOLDEN), GOLDEN).toBe(true);
   });
 });

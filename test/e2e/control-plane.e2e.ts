@@ -120,7 +120,7 @@ describe.skipIf(reason)("the platform on a real control plane", () => {
     expect(await ownVersion(platform)).toBe(before);
   });
 
-  test("deleting the app deletes what was made for it", async () => {
+  test("deleting the app deletes its generated objects", async () => {
     await cup("delete", "shop", "--routes");
     // kube-controller-manager's garbage collector learns of new kinds every 30 s only.
     await eventually(async () => expect(await generated()).toEqual([]), 60_000);

@@ -148,7 +148,7 @@ describe("kill -9 of the platform", () => {
     await expectAcknowledged(api, proxy, deleted);
   });
 
-  test("what was cut off can be done again, and no claim is left of it", { timeout: 90_000 }, async () => {
+  test("an interrupted write can be repeated, and leaves no claim", { timeout: 90_000 }, async () => {
     const unfinished = (await apps()).filter(({ state }) => state !== "STARTED").map(({ name }) => name);
     for (const name of unfinished)
       expect(await cup("push", name, "-p", sourceOf(stage)), name).toMatchObject({ code: 0 });

@@ -267,7 +267,7 @@ describe("kubectl", () => {
     });
   });
 
-  test("after a scale by CF the same manifest says who else owns the field, and --force-conflicts takes it back", async () => {
+  test("after a scale by CF the same manifest reports the conflict, and --force-conflicts resolves it", async () => {
     const file = join(stage.home, "many-1.yaml");
     await api.call("POST", `/v3/processes/${(await webOf("many-1")).guid}/actions/scale`, { instances: 1 });
     const refused = await apply(file);

@@ -69,7 +69,7 @@ describe("three replicas", () => {
     expect(missing).toEqual([]);
   });
 
-  test("a replica whose watches have fallen silent shows nothing old", async () => {
+  test("a replica with silent watches serves nothing stale", async () => {
     await post(at(0), "before");
     expect(line.stallWatches()).toBeGreaterThan(10);
     const { guid } = JSON.parse((await post(at(0), "silent")).text) as Named;
@@ -92,14 +92,14 @@ describe("three replicas", () => {
     await dying;
   }
 
-  test("a name claimed by a replica that died before it made the object goes to whoever makes that very object", async () => {
+  test("the claim of a replica that died before it created the object goes to a create of the same object", async () => {
     await dieHolding("orphan");
     const answers = await Promise.all([...apis, ...apis].map((api) => post(api, "orphan")));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422, 422]);
     for (const api of apis) expect(await listed(api, "orphan")).toBe(1);
   });
 
-  test("and to anybody else after the hold, never doubled", async () => {
+  test("the claim goes to other creates after its grace period, and the name is never used twice", async () => {
     line.release();
     replicas.push(await startReplica(stage, { server: line.server }));
     apis.push(apiAt(replicas[2]?.url ?? "", tokenOf(stage, "admin")));

@@ -180,7 +180,7 @@ describe("rights", () => {
     return answer.status;
   }
 
-  test("each door gives the same verdict on each kind and verb", async () => {
+  test("CF API and kubectl agree on each kind and verb", async () => {
     const limit = pLimit(4);
     const rows = WHO.flatMap((who) => things.flatMap((thing) => VERBS.map((verb) => ({ who, thing, verb }))));
     const verdict = await Promise.all(
@@ -214,7 +214,7 @@ describe("rights", () => {
     for (const thing of things) expect((await admin.send("GET", thing.path)).status, thing.title).toBe(200);
   });
 
-  test("lists hold what may be seen, and nothing else", async () => {
+  test("lists hold exactly the visible objects", async () => {
     for (const who of WHO) {
       const seen = await Promise.all(
         things.map(async (thing) => ({ thing, seen: (await users[who].api.send("GET", thing.path)).status === 200 })),
@@ -231,7 +231,7 @@ describe("rights", () => {
     expect((await users.developer.kubectl("get", "orgs.cupola.dev")).output).toContain("forbidden");
   });
 
-  test("creating: the same verdict at each door", async () => {
+  test("CF API and kubectl agree on creates", async () => {
     for (const who of WHO) {
       for (const [name, { guid, namespace }] of Object.entries(spaces)) {
         const created = await users[who].api.send("POST", "/v3/apps", {
@@ -271,7 +271,7 @@ describe("rights", () => {
     }
   });
 
-  test("there is no way round: roles, generated objects, claims, namespaces", async () => {
+  test("roles, generated objects, claims and namespaces offer no way around", async () => {
     const inOne = (...args: string[]): string[] => [...args, "-n", "acme-one", "--dry-run=server"];
     const bind = (role: string): string[] =>
       inOne("create", "rolebinding", `try-${role}`, `--clusterrole=${role}`, "--serviceaccount=default:nobody");
@@ -358,7 +358,7 @@ describe("rights", () => {
       ).toMatch(/forbidden|denied|belongs to the platform/i);
   });
 
-  test("a role taken away is gone at every door", async () => {
+  test("a deleted role ends at CF API and kubectl alike", async () => {
     const { resources } = await admin.call<Page<Named>>(
       "GET",
       `/v3/roles?user_guids=${users.developer.name}&types=space_developer`,

@@ -98,7 +98,7 @@ describe("secrets", () => {
     }
   }
 
-  test("refusals do not repeat what was refused", async () => {
+  test("refusals do not repeat the refused value", async () => {
     const bodies: [string, string, object | string][] = [
       ["PATCH", `/v3/apps/${app}/environment_variables`, { var: { VCAP_SECRET: PASSWORDS.refused } }],
       ["PATCH", `/v3/apps/${app}/environment_variables`, { var: { "": PASSWORDS.refused } }],

@@ -72,7 +72,7 @@ describe("the paths of a kind", () => {
     ).toEqual(kinds);
   });
 
-  test("a folder has a file of its own name, which is its door", () => {
+  test("a folder has an entry file of its own name", () => {
     const folders = ["api", "controllers"]
       .flatMap((rung) => foldersIn(rung).map((name) => `${rung}/${name}`))
       .filter(isKindFolder);
@@ -83,7 +83,7 @@ describe("the paths of a kind", () => {
     expect(withFiles.filter((folder) => !exists(`${folder}/${folder.split("/").at(-1)}.ts`))).toEqual([]);
   });
 
-  test("a controller decides in plan.ts, apart from what reads and writes", () => {
+  test("a controller decides in plan.ts, which neither reads nor writes", () => {
     const folders = foldersIn("controllers")
       .map((name) => `controllers/${name}`)
       .filter(isKindFolder)
@@ -111,11 +111,11 @@ describe("files", () => {
     ).toEqual([]);
   });
 
-  test("each says in its first line what it is for", () => {
+  test("each states its purpose in the first line", () => {
     expect(sources.filter((file) => !/^(\/\/ \S|#!)/.test(file.text)).map((file) => file.path)).toEqual([]);
   });
 
-  test("names are kebab-case and say what is inside", () => {
+  test("names are kebab-case and descriptive", () => {
     const bad = paths.filter((path) =>
       path
         .split("/")

@@ -306,7 +306,7 @@ test("an app has one build at a time; the build of a deleted Staging is killed a
   await expect(access(join(directory, "droplets", "build-a"))).rejects.toThrow();
 });
 
-test("a stop leaves nothing of a build; the next run builds the Staging again, and its time goes on", async () => {
+test("a stop removes all traces of a build; the next run builds the Staging again within its time-out", async () => {
   const one = await startBuilder();
   const slowOne = await aStaging("a", { buildpacks: [{ name: "slow", path: await slowBuildpack() }] });
   one.look(slowOne);

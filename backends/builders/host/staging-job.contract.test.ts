@@ -196,7 +196,7 @@ test("a static site serves its files and nothing else", async () => {
   expect((await ask("/", { method: "POST" })).status).toBe(405);
 });
 
-test("a directory without Staticfile: 404 for what is not there", async () => {
+test("a directory without Staticfile: 404 for a missing file", async () => {
   await stage({ "index.html": "home", "404.html": "lost" });
   const ask = await start();
   const lost = await ask("/nothing");

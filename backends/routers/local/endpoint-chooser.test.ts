@@ -6,7 +6,7 @@ import type { Endpoint } from "./routing-table.ts";
 const [a, b] = ["a", "b"].map((instanceGUID) => ({ instanceGUID }) as Endpoint) as [Endpoint, Endpoint];
 const none = new Set<Endpoint>();
 
-test("an instance takes as many requests as its bound allows, then the others do, then nobody", () => {
+test("an instance takes requests up to its bound, then the others, then none", () => {
   const chooser = createEndpointChooser(2);
   const taken = Array.from({ length: 5 }, () => chooser.acquire("route", [a, b], none));
   expect(taken.map((each) => (each === "busy" ? each : each?.instanceGUID)).sort()).toEqual([

@@ -362,7 +362,7 @@ describe("pages and log lines", () => {
   });
 });
 
-describe("what RFC 9110 and 9112 want", () => {
+describe("rules of RFC 9110 and 9112", () => {
   const say = async (message: string): Promise<string> => {
     const socket = connect(edge, "127.0.0.1");
     socket.write(message);

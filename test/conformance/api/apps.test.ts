@@ -123,7 +123,7 @@ describe("apps", () => {
     ).toEqual([422, "CF-UnprocessableEntity", "Lifecycle type cannot be changed"]);
   });
 
-  test("many apps at once, each with its one web process, whoever made that first", async () => {
+  test("many apps created at once have one web process each", async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, at) =>
         bench.call("POST", "/v3/apps", { name: `burst-${at}`, relationships: { space: to(space) } }),
@@ -167,7 +167,7 @@ describe("apps", () => {
 });
 
 describe("environment", () => {
-  test("set, merge, remove, and what an app gets", async () => {
+  test("variables are set, merged and removed, and reach the app", async () => {
     const app = await bench.app(space, "env", { environment_variables: { A: "1", B: { deep: [1] } } });
     const path = `/v3/apps/${app.guid}/environment_variables`;
     expect(shapeProblems("app_environment_variables", await bench.read(path))).toEqual([]);
@@ -295,7 +295,7 @@ describe("droplets", () => {
       ]);
   });
 
-  test("what the API does is in the app's log", async () => {
+  test("the API's actions are in the app's log", async () => {
     const lines: string[] = [];
     const appLog = ({ source, sourceType, message }: LogEntry) => lines.push(`${source} [${sourceType}] ${message}`);
     const replica = await bench.testEnv.replica("logging", { appLog });

@@ -184,7 +184,7 @@ test("a space auditor reads the space and changes nothing in it", async () => {
   expect(await snapshot()).toBe(before);
 });
 
-test("rights in Kubernetes and answers here agree: kubectl's dry run says the same of a delete", async () => {
+test("the API's verdict on a delete equals that of kubectl's dry run", async () => {
   for (const person of ["admin", "carl", "bob"] as const) {
     const dryRun = await world
       .as(person)

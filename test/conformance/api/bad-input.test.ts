@@ -125,7 +125,7 @@ async function sendAll(
 
 const writes = (row: Row): boolean => row.method !== "GET";
 
-test("there are endpoints to try", () => {
+test("the list of endpoints is not empty", () => {
   expect(rows.length).toBeGreaterThan(80);
 });
 

@@ -138,7 +138,7 @@ describe.skipIf(reason !== undefined)(`rights and users from outside${reason ? `
     outside.decide = () => undefined;
   });
 
-  test("writes by the authorizer's yes, and what they answer", async () => {
+  test("writes that the webhook authorizer allows succeed", async () => {
     forget();
     outside.decide = ({ user, namespace: asked }) => (user === "ann" && asked === namespace ? "allow" : undefined);
     const create = async (mode: AuthorizationMode): Promise<number> =>
@@ -213,7 +213,7 @@ describe.skipIf(reason !== undefined)(`rights and users from outside${reason ? `
     expect([status, json.errors[0].title]).toEqual([401, "CF-InvalidAuthToken"]);
   });
 
-  test("a token whose Secret is deleted is believed for a minute at most", async () => {
+  test("a token whose Secret is deleted is accepted for a minute at most", async () => {
     await world.kube.create(ServiceAccount, { metadata: { name: "bot", namespace } });
     await world.kube.create(Secret, { metadata: { name: "bot-session", namespace } });
     const request = {

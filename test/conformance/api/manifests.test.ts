@@ -61,7 +61,7 @@ applications:
 `;
 
 describe("apply", () => {
-  test("every key does what it says, and a second time changes nothing", async () => {
+  test("every key takes effect, and a second apply changes nothing", async () => {
     await apply(everything);
     expect(await appOf("full")).toMatchObject({
       lifecycle: { type: "buildpack", data: { buildpacks: ["nodejs"], stack: "base" } },
@@ -94,7 +94,7 @@ describe("apply", () => {
     expect(JSON.stringify([await appOf("full"), await processOf("full")])).toBe(before);
   });
 
-  test("what a manifest does not name stays", async () => {
+  test("properties that a manifest does not name stay", async () => {
     await apply("applications: [{ name: full, env: { E: e }, memory: 2048M, routes: [{ route: more.apps.example }] }]");
     expect(await variablesOf("full")).toEqual({ A: "1", B: "two", C: "true", D: '{"deep":[1]}', E: "e" });
     expect(await processOf("full")).toMatchObject({ memory_in_mb: 2048, instances: 2, command: "run web" });
@@ -105,7 +105,7 @@ describe("apply", () => {
     expect((await processOf("full")).command).toBeNull();
   });
 
-  test("no-route takes all routes off; default-route and random-route only where there are none", async () => {
+  test("no-route unmaps all routes; default-route and random-route apply only to apps without routes", async () => {
     await apply("applications: [{ name: full, no-route: true, routes: [{ route: never.apps.example }] }]");
     expect(await urlsOf("full")).toEqual([]);
     await apply("applications: [{ name: Dotted_App, default-route: true }]");
@@ -183,7 +183,7 @@ describe("apply", () => {
     expect(await bench.column("/v3/apps?names=bad,worse", "name")).toEqual([]);
   });
 
-  test("what is found out later is the job's error, and what was done stays", async () => {
+  test("a late failure is the job's error, and earlier changes stay", async () => {
     expect(
       await failed("applications: [{ name: first }, { name: lost, memory: 64M, routes: [{ route: a.nowhere.test }] }]"),
     ).toEqual(["For application 'lost': The route 'a.nowhere.test' did not match any existing domains."]);
@@ -258,7 +258,7 @@ const generated = async (name: string): Promise<{ text: string; application: Rec
   };
 };
 
-test("generated: what is there, in CF's words, and applying it changes nothing", async () => {
+test("the generated manifest describes the app, and applying it changes nothing", async () => {
   await apply(everything.replace("name: full", "name: gen").replaceAll("full.apps", "gen.apps"));
   const { text, application } = await generated("gen");
   expect(application).toMatchObject({

@@ -283,7 +283,7 @@ test("a password in a buildpack's address is not shown", async () => {
   expect(found(shown.join())).toEqual([]);
 });
 
-test("a server that is no API server hears no credential again from us", async () => {
+test("a server that is not an API server gets no credential again", async () => {
   const server = createNetServer((socket) => void socket.on("data", (data) => socket.end(data)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   ends.push(() => new Promise((resolve) => server.close(resolve)));

@@ -138,7 +138,7 @@ test("in a suspended org everybody reads and only an admin writes", async () => 
   );
 });
 
-test("what kubectl made is in the API like anything else, and can be changed there", async () => {
+test("objects made by kubectl can be read and changed by the API", async () => {
   const namespace = (await bench.testEnv.kube.list(App)).items[0]?.metadata.namespace ?? "";
   await bench.testEnv.kube.create(App, { metadata: { name: "by-hand", namespace }, spec: {} });
   await bench.testEnv.kube.create(Route, {

@@ -139,7 +139,7 @@ describe("packages and builds", () => {
     expect((await bench.call("GET", `/v3/packages/${made.guid}`)).status).toBe(404);
   });
 
-  test("a download has the length that is stored, not the one an object claims, and what is gone is CF's error", async () => {
+  test("a download has the stored length, not the claimed one, and a missing blob is a CF error", async () => {
     const made = await bits();
     await upload(made.guid, { bits: zip([{ name: "index.js", content: "x" }]) });
     const texts: string[] = [];
@@ -175,7 +175,7 @@ describe("packages and builds", () => {
     expect((await bench.read(`/v3/packages/${guid}`)).data.checksum).toEqual(won?.json.data.checksum);
   });
 
-  test("what was pushed before matches for whoever may read it, and need not be sent again", async () => {
+  test("files pushed before match for callers who may read them", async () => {
     const content = "65 KB of code ".repeat(4700);
     const value = createHash("sha1").update(content).digest("hex");
     const resource = { path: "lib.js", mode: "644", checksum: { value }, size_in_bytes: content.length };

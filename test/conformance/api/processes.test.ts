@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.testEnv.stop());
 
-test("the web process bears its app's GUID, by whatever way it is asked for", async () => {
+test("the web process has its app's GUID at every endpoint", async () => {
   const web = await bench.read(path());
   expect(shapeProblems("process", web)).toEqual([]);
   expect(web).toMatchObject({
@@ -49,7 +49,7 @@ test("the web process bears its app's GUID, by whatever way it is asked for", as
   expect((await bench.call("GET", `${path()}?embed=nope`)).status).toBe(400);
 });
 
-test("a younger process that bears an app's GUID is not taken for the app's web process", async () => {
+test("a younger process with an app's GUID is not the app's web process", async () => {
   // Ages are in whole seconds.
   await delay(1100);
   const { namespace } =
@@ -69,7 +69,7 @@ test("a younger process that bears an app's GUID is not taken for the app's web 
 });
 
 describe("scale", () => {
-  test("only what is given changes; the answer is 202 with the process", async () => {
+  test("only the given fields change; the reply is 202 with the process", async () => {
     const scaled = await bench.call("POST", path("/actions/scale"), {
       instances: 3,
       memory_in_mb: 256,

@@ -64,7 +64,7 @@ test("a page shows a write in its own space, a rename and a release of its claim
   await rename(app.guid, "one");
 });
 
-test("claims are looked up for what a filter leaves, and for nothing else", async () => {
+test("claims are looked up only for objects that pass the filter", async () => {
   const path = (name: string): string => `/v3/apps?names=${name}`;
   const none = await countReads(path("nobody"));
   const one = await countReads(path("one"));

@@ -131,7 +131,7 @@ describe("routes", () => {
     }
   });
 
-  test("a domain that is named like somebody's host has none of its paths", async () => {
+  test("a domain named like another space's host has none of its paths", async () => {
     await make("inner");
     await bench.testEnv.kube.create(Domain, {
       metadata: { namespace: "org", name: "inner" },
@@ -169,7 +169,7 @@ describe("routes", () => {
     expect((await create("lands")).status).toBe(201);
   });
 
-  test("who takes a host of another space by kubectl is not shown, and in nobody's way", async () => {
+  test("a Route that takes another space's host by kubectl is hidden and blocks nobody", async () => {
     await make("squatted");
     const { kube } = bench.testEnv;
     const key = { namespace: "org-other", name: "squatter" };
@@ -339,7 +339,7 @@ describe("destinations", () => {
     expect(detail).toContain(text);
   });
 
-  test("an app of another space is none of the route's; an app that goes leaves its routes", async () => {
+  test("an app of another space cannot be a destination; a deleted app is removed from its routes", async () => {
     const foreign = await bench.app(other, "foreign");
     expect(fault(await insert({ app: { guid: foreign.guid } }))[2]).toBe(
       "Routes destinations must be in either the route's space or the route's shared spaces",
@@ -393,7 +393,7 @@ describe("domains", () => {
     expect((await bench.read(`/v3/organizations/${org.guid}/domains/default`)).guid).toBe(domain.guid);
   });
 
-  test("a share ends with the org that it was for, and is in nobody's way", async () => {
+  test("a share ends with its org and blocks nothing", async () => {
     const made = await bench.make("/v3/domains", { name: "lent.test", relationships: { organization: to(org) } });
     const guest = await bench.org("passing");
     await bench.call("POST", `/v3/domains/${made.guid}/relationships/shared_organizations`, {
@@ -405,7 +405,7 @@ describe("domains", () => {
     expect((await bench.job(await bench.call("DELETE", `/v3/domains/${made.guid}`))).operation).toBe("domain.delete");
   });
 
-  test("names are unique, and nobody takes one around or inside another org's", async () => {
+  test("names are unique, and no org gets a domain around or inside another org's", async () => {
     const stranger = await bench.org("stranger");
     const at = (name: string, who?: { guid: string }): Promise<Answer> =>
       bench.call("POST", "/v3/domains", { name, ...(who && { relationships: { organization: to(who) } }) });

@@ -81,7 +81,7 @@ describe("organizations", () => {
 });
 
 describe("create-space as cf does it", () => {
-  test("the four role requests, by an org manager who is no admin; members see the space and nobody else does", async () => {
+  test("the four role requests by an org manager; only members see the space", async () => {
     const org = await makeOrg("members");
     expect((await grant("admin", "organization_user", "ann", { organization: org })).status).toBe(201);
     expect((await grant("admin", "organization_manager", "ann", { organization: org })).status).toBe(201);
@@ -111,7 +111,7 @@ describe("create-space as cf does it", () => {
     ]);
   });
 
-  test("a developer of one space does what a developer does, and only there", async () => {
+  test("a developer of one space has a developer's permissions there and nowhere else", async () => {
     const org = await makeOrg("narrow");
     const [mine, other] = [await makeSpace(org, "mine"), await makeSpace(org, "other")];
     expect((await grant("admin", "organization_user", "carl", { organization: org })).status).toBe(201);
@@ -341,7 +341,7 @@ test("a name is free as soon as the job of its deletion is complete", async () =
   }
 }, 60_000);
 
-test("what kubectl makes shows in cf with its uid as GUID, and the other way round; a name taken twice shows once", async () => {
+test("objects made by kubectl appear in cf with their uid as GUID; a duplicate name appears once", async () => {
   const org = await makeOrg("two-doors");
   const space = await makeSpace(org, "dev");
   const { items } = (await world.kube.raw("GET", "/apis/cupola.dev/v1alpha1/spaces")) as {

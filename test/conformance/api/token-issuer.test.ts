@@ -202,7 +202,7 @@ describe.each(servers)("users of an issuer on %s", (_name, start) => {
     return new SignJWT({ ...payload(), ...claims }).setProtectedHeader({ alg: "RS256", kid: "one" }).sign(privateKey);
   }
 
-  test("who is spoken for speaks for nobody, whatever its rights", async () => {
+  test("an impersonated user cannot impersonate others", async () => {
     await bind("root-of-the-issuer", "cluster-admin", { kind: "User", name: "uaa:root" });
     const headers = { ...by(await token("root")), "impersonate-user": "ann" };
     expect((await replica.send("GET", "/whoami", { headers })).status).toBe(403);
@@ -234,7 +234,7 @@ describe.each(servers)("users of an issuer on %s", (_name, start) => {
     expect((await whoami("bob-token", lost)).status).toBe(200);
   });
 
-  test("the right taken away: nobody is spoken for after a minute", async () => {
+  test("without the right no user is impersonated after a minute", async () => {
     const given = await token("ann");
     expect((await whoami(given)).status).toBe(200);
     await world.kube.delete(ClusterRoleBinding, { name: "impersonator" });

@@ -57,7 +57,7 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
     await plane?.stop();
   });
 
-  test("the classes say what they can do", async () => {
+  test("the classes publish their capabilities", async () => {
     const runner = await untilReady(client, BackendClass, { name: "deployment" });
     expect(runner.status?.capabilities).toMatchObject({ dropletKinds: "docker,cnb", rendering: "1" });
   });

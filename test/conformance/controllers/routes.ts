@@ -67,7 +67,7 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     expect(await hostnames()).toContain("victim.apps.example/login");
   });
 
-  test("older Routes that a Domain of one's own kept elsewhere take no host of the shared domain when it goes", async () => {
+  test("Routes of a private Domain claim no host of the shared domain when the private one is deleted", async () => {
     const { client, namespace, testEnv } = given();
     const thief = await makeSpace(client, "thief", "dev");
     const shadow = { namespace: "thief", name: "apps.example" };
@@ -95,7 +95,7 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.apps.example/x");
   });
 
-  test("a Domain that is named like somebody's host takes none of its paths", async () => {
+  test("a Domain named like another space's host gets none of its paths", async () => {
     const { client, namespace } = given();
     const thief = await makeSpace(client, "thief", "dev");
     await client.create(Route, {
@@ -125,7 +125,7 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     await untilReady(client, Route, { namespace, name: "inner" });
   });
 
-  test("a Route moves to the Domain of one's own that is made under the name, and back when it goes", async () => {
+  test("a Route moves to a new private Domain of that name, and back when it is deleted", async () => {
     const { client } = given();
     const mover = await makeSpace(client, "mover", "dev");
     const key = { namespace: mover.namespace, name: "moved" };
@@ -205,7 +205,7 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     );
   });
 
-  test("of two spaces that claimed a host at the same time one gives way, with the paths that it claimed", async () => {
+  test("of two spaces that claimed a host at the same time one releases its claims", async () => {
     const { client, namespace, testEnv } = given();
     const rival = await makeSpace(client, "rival", "dev");
     const make = (at: string, path: string): Promise<Route> =>

@@ -56,7 +56,7 @@ export function spaceTests(given: () => ControllerFixtures): void {
     );
   });
 
-  test("deleting an org takes its spaces, what is in them, their namespaces and their claims along", async () => {
+  test("deleting an org deletes its spaces, their objects, namespaces and claims", async () => {
     const { client } = given();
     const doomed = await makeSpace(client, "doomed", "only");
     await applyApp(client, { namespace: doomed.namespace, name: "brief" });

@@ -64,7 +64,7 @@ test("a read from a cache that is behind is asked again", async () => {
   expect(outcomes.slice(0, 3).map(({ body }) => body.metadata.resourceVersion)).toEqual(["rv-1", "rv-2", "rv-2"]);
 });
 
-test("deviations are told by path", () => {
+test("deviations are reported by path", () => {
   expect(deviationsOf({ a: [1, { b: 2 }], c: 1 }, { a: [1, { b: 3 }] })).toEqual([
     { path: "a[1].b", embedded: 2, real: 3 },
     { path: "c", embedded: 1, real: undefined },

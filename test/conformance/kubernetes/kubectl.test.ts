@@ -146,7 +146,7 @@ describe.each(servers)("kubectl on %s", (_name, start) => {
     await ok("delete deployment web -n shop --cascade=orphan");
   });
 
-  test("a conflict says who owns the field", async () => {
+  test("a conflict names the owner of the field", async () => {
     await apply("owned", { size: 3 });
     const refused = await kubectl("apply --server-side --field-manager=other -n shop -f -", {
       input: JSON.stringify(widget("owned", { size: 4 })),
@@ -244,7 +244,7 @@ describe.each(servers)("kubectl on %s", (_name, start) => {
     );
   });
 
-  test("a namespace goes with all that is in it", async () => {
+  test("deleting a namespace deletes its objects", async () => {
     await ok("create namespace short");
     await ok("create configmap a -n short");
     expect(await ok("get all,configmap -n short -o name")).toContain("configmap/a");

@@ -99,7 +99,7 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
       ]);
   });
 
-  test("what an operator changed in settings is kept by the next apply", async () => {
+  test("an operator's changes of settings survive the next apply", async () => {
     const settings = objects.filter((object) => ["FeatureFlag", "BackendClass"].includes(object.kind));
     expect(settings.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(
       expect.arrayContaining(["BackendClass deployment", "BackendClass ingress", "FeatureFlag diego-docker"]),

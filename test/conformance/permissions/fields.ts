@@ -54,7 +54,7 @@ export function fieldTests(get: GetTestEnv): void {
       return status < 300 ? "yes" : [403, 404].includes(status) ? "no" : JSON.stringify(json);
     }
 
-    test("an apply that says nothing of labels passes, and leaves the GUID as it is", async () => {
+    test("an apply without labels passes and keeps the GUID", async () => {
       const path = pathOf.App();
       const before = (await get().kubernetes.get(path)).body.metadata;
       const { status, body } = await get()

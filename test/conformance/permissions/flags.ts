@@ -255,7 +255,7 @@ export function flagTests(get: GetTestEnv): void {
       await eventually(async () => expect((await statuses(row.allowed)).every(pass)).toBe(true));
     });
 
-    test("an app goes with its processes, and a new one has the size it likes, while app_scaling is off", async () => {
+    test("with app_scaling off an app can be deleted with its processes, and a new app may choose its size", async () => {
       const processes = (): Promise<Answer> => get().kubernetes.get(`${inSpace()}/processes/gone.web`);
       await get().make("/v3/apps", { name: "gone", ...space() });
       await eventually(async () => expect((await processes()).body.metadata?.ownerReferences).toHaveLength(1));
@@ -320,7 +320,7 @@ export function flagTests(get: GetTestEnv): void {
       await set("app_scaling", { enabled: true });
     });
 
-    test("no build of an image while diego_docker is off, though neither app nor build says that it is one", async () => {
+    test("with diego_docker off no image is built, even where neither app nor build names the lifecycle", async () => {
       const made = async (plural: string, body: Json): Promise<void> =>
         expect((await get().at("space_developer").post(`${inSpace()}/${plural}`, body)).status).toBe(201);
       const build = (name: string): Json =>
@@ -369,7 +369,7 @@ export function flagTests(get: GetTestEnv): void {
       await set("diego_docker", { enabled: true });
     });
 
-    test("user_org_creation: whoever is known makes orgs, and manages what they made", async () => {
+    test("user_org_creation: any authenticated user creates orgs, and manages them", async () => {
       expect((await get().cf("nobody", "POST", "/v3/organizations", { name: "mine" })).status).toBe(403);
       await set("user_org_creation", { enabled: true });
       const newOrg = (spec: Json, annotations: Json = {}): Json => ({

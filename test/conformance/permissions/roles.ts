@@ -180,7 +180,7 @@ export function roleTests(get: GetTestEnv): void {
       expect((await get().at("admin").post(`${path}?dryRun=All`, held)).status).toBe(201);
     });
 
-    test("the platform's bindings are nobody's to change", async () => {
+    test("users cannot change the platform's bindings", async () => {
       const { items } = (
         await get().kubernetes.get(
           `${RBAC}/namespaces/${things.spaceNamespace}/rolebindings?labelSelector=cupola.dev/managed-by`,
@@ -240,7 +240,7 @@ export function roleTests(get: GetTestEnv): void {
       expect((await get().kubernetes.delete(`${path}/team`)).status).toBe(200);
     });
 
-    test("a Role that bears a CF role's name is none", async () => {
+    test("a Role named like a CF role is not a CF role", async () => {
       const path = `${RBAC}/namespaces/${things.spaceNamespace}`;
       const name = CF_ROLES.space_manager.clusterRole;
       expect(

@@ -184,7 +184,7 @@ export function suspensionTests(get: GetTestEnv): void {
       return Object.fromEntries(entries);
     }
 
-    test("of an org: everybody reads, only an admin writes, at every door", async () => {
+    test("of an org: all may read, only an admin may write, by CF API and kubectl", async () => {
       const before = await Promise.all(
         (["space_developer", "organization_manager"] as const).map((person) =>
           verdicts(byKubectl(get, fixtures), person),

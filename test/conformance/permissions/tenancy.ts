@@ -96,7 +96,7 @@ export function tenancyTests(get: GetTestEnv): void {
       expect((await write({ ...body.metadata.labels, team: "other" })).status).toBe(200);
     });
 
-    test("nobody makes a namespace that says it is ours", async () => {
+    test("users cannot create a namespace with the platform's labels", async () => {
       const made = await get()
         .at("partial")
         .post(`${namespaces}?dryRun=All`, {
@@ -340,7 +340,7 @@ export function tenancyTests(get: GetTestEnv): void {
       ).toBeUndefined();
     });
 
-    test("with consent the namespace is adopted, and given back when the space goes", async () => {
+    test("with consent the namespace is adopted, and released when the space is deleted", async () => {
       await newNamespace("lent");
       expect((await get().at("organization_manager").post(spaces(), newSpace("lent", "lent"))).status).toBe(201);
       await eventually(async () => expect((await readyOf("lent")).reason).toBe("NotConsented"));
@@ -381,7 +381,7 @@ export function tenancyTests(get: GetTestEnv): void {
       );
     });
 
-    test("names that collide get a namespace of their own, by either door", async () => {
+    test("colliding names get namespaces of their own, by CF API and kubectl", async () => {
       await newNamespace("taken-one");
       const org = (await get().make("/v3/organizations", { name: "taken" })).guid;
       await get().make("/v3/spaces", { name: "one", relationships: { organization: to(org) } });

@@ -50,7 +50,7 @@ export function revocationTests(server: Server): void {
       await endpoint?.stop();
     }, 60_000);
 
-    test("the platform works with rights in no namespace but its own, and says of each new one what it lacks there", async () => {
+    test("with rights in its own namespace only, the platform reports the missing rights of each new namespace", async () => {
       expect(scoped.platform.ready()).toBe(true);
       await admin.apply(Org, { metadata: { name: "acme" }, spec: {} }, { fieldManager: "kubectl" });
       const org = await untilReady(admin, Org, { name: "acme" }, { status: "False", reason: "PermissionMissing" });
@@ -76,7 +76,7 @@ export function revocationTests(server: Server): void {
       expect(await namesOf("dev")).toEqual(["shop"]);
     }, 120_000);
 
-    test("revoked: within the bound it is parked; nothing is deleted, the Space says what is missing, and the API does not call it empty", async () => {
+    test("revoked: watches are parked within the bound, nothing is deleted, the Space names the missing rights, and the API never answers an empty list", async () => {
       await scoped.platform.idle();
       const before = await contents(spaces.dev);
       const begun = performance.now();
@@ -102,7 +102,7 @@ export function revocationTests(server: Server): void {
       expect(await contents(spaces.dev)).toEqual(before);
     }, 60_000);
 
-    test("meanwhile the other space goes on, and the platform serves", async () => {
+    test("meanwhile the other space works, and the platform serves", async () => {
       await applyApp(admin, { namespace: spaces.prod, name: "second" });
       await started(spaces.prod, "second");
       expect(await namesOf("prod")).toEqual(["second", "shop"]);
@@ -116,7 +116,7 @@ export function revocationTests(server: Server): void {
       ).toContain("apps.cupola.dev in acme-dev Forbidden");
     }, 60_000);
 
-    test("granted: it goes on by itself, and what was deleted meanwhile is gone", async () => {
+    test("granted: watches resume by themselves, and objects deleted meanwhile are gone", async () => {
       await admin.delete(App, { namespace: spaces.dev, name: "shop" });
       await applyApp(admin, { namespace: spaces.dev, name: "third" });
       await scoped.platform.idle();
@@ -128,7 +128,7 @@ export function revocationTests(server: Server): void {
       await eventually(() => expect(scoped.platform.health().degraded).toEqual([]));
     }, 120_000);
 
-    test("without any right in its own namespace the platform lives, does not call anything empty, and goes on with the grant", async () => {
+    test("without rights in its own namespace the platform stays up, never answers an empty list, and resumes with the grant", async () => {
       await scoped.revoke(SYSTEM_NAMESPACE);
       await eventually(async () => expect(await appsOf("prod")).toMatchObject({ code: 503 }), 30_000);
       expect((await fetch(`${scoped.platform.url}/livez`)).status).toBe(200);
@@ -143,7 +143,7 @@ export function revocationTests(server: Server): void {
       );
     }, 120_000);
 
-    test("a space whose namespace is out of sight is not taken apart, and ends when it is back", async () => {
+    test("a deleted space whose namespace cannot be read keeps its objects, and is removed when rights return", async () => {
       await scoped.revoke(spaces.dev);
       await eventually(
         async () =>

@@ -121,7 +121,7 @@ export function webhookTests(server: Server): void {
       ]).toEqual([undefined, undefined]);
     }, 60_000);
 
-    test("does not hold up what bears its own name, what keeps its name, and what the API writes", async () => {
+    test("admits objects that hold their name, unchanged names, and the API's writes", async () => {
       const { admin, api } = testEnv;
       const [shop] = (await admin.list(App, { namespace: SPACE })).items;
       const key = { namespace: SPACE, name: shop?.metadata.name ?? "" };
@@ -150,7 +150,7 @@ export function webhookTests(server: Server): void {
       await eventually(async () => expect(await takenName()).toEqual(refusal));
     }, 60_000);
 
-    test("changes its authority while it serves: no question goes unanswered, and of two replicas one writes", async () => {
+    test("rotates its CA while it serves: every review is answered, and one of two replicas writes", async () => {
       const { admin, ports } = testEnv;
       try {
         const held = await eventually(async () => {
