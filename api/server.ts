@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Informers } from "../kube/cache/informers.ts";
+import { createPodUsageReader } from "../telemetry/pods/pod-usage.ts";
 import type { TelemetryClient } from "../telemetry/telemetry-client.ts";
 import { createAuthenticator } from "./identity/authenticate.ts";
 import { createTokenIssuer, type TokenIssuerSettings } from "./identity/token-issuer.ts";
@@ -63,7 +64,8 @@ export function createApi(deps: ApiDeps): Api {
   const cache = createClusterCache(informers);
   // Prefetched, so that the first deletion does not wait for it; a failure surfaces in the request that needs it.
   getJobKey(client).catch(() => undefined);
-  const endpoints = createEndpoints({ telemetry, blobs, cache, platformClient: client, now });
+  const readPodUsage = createPodUsageReader({ client, now });
+  const endpoints = createEndpoints({ telemetry, readPodUsage, blobs, cache, platformClient: client, now });
   const permissions = permissionsOf({ ...deps, now }, cache, endpoints);
   const peerGroup = createPeerGroup({ cache, log, ...peers });
   const heldReads = createHeldReads(cache);

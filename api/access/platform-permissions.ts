@@ -3,6 +3,7 @@ import { Secret, SubjectAccessReview, TokenReview } from "../../kube/api/builtin
 import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { Claim } from "../../crds/claim/claim.ts";
+import { POD_USAGE_PERMISSIONS } from "../../telemetry/pods/pod-usage.ts";
 import { CACHED_KINDS } from "../cache/cluster-cache.ts";
 
 export const API_PERMISSIONS: readonly Permission[] = [
@@ -11,6 +12,7 @@ export const API_PERMISSIONS: readonly Permission[] = [
   { resource: Claim, verbs: ["create", "update", "delete"] },
   // Environment variables and pull credentials, after the caller's permission was checked.
   { resource: Secret, verbs: ["get", "create", "patch"] },
+  ...POD_USAGE_PERMISSIONS,
   { resource: TokenReview, verbs: ["create"] },
   { resource: SubjectAccessReview, verbs: ["create"] },
 ];

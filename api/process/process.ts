@@ -131,13 +131,13 @@ const lookups: readonly { path: ProcessPath; find: FindProcess }[] = [
 ];
 
 /** Endpoints of processes; stats come from the runners. */
-export function processEndpoints({ telemetry }: Services): readonly Endpoint[] {
+export function processEndpoints(services: Services): readonly Endpoint[] {
   return [
     ...lists,
     ...lookups.flatMap(({ path, find }) => [
       ...objectRows(path, find),
       ...scaleRows(path, find),
-      ...instanceRows(path, find, telemetry),
+      ...instanceRows(path, find, services),
     ]),
   ];
 }
@@ -214,7 +214,7 @@ async function holdWhileStarting(session: Session, find: () => Process): Promise
   await session.holdWhile([App, Process, LRP, Revision], () => isStarting(session.cache, find()));
 }
 
-function instanceRows(path: ProcessPath, find: FindProcess, telemetry: Services["telemetry"]): Endpoint[] {
+function instanceRows(path: ProcessPath, find: FindProcess, services: Services): Endpoint[] {
   return [
     endpoint({
       method: "GET",
@@ -223,7 +223,7 @@ function instanceRows(path: ProcessPath, find: FindProcess, telemetry: Services[
       summary: "Get statistics of instances",
       handler: async ({ session, params }) => {
         await holdWhileStarting(session, () => find(session, params));
-        return ok({ resources: await presentStats(session.cache, telemetry, find(session, params), session.now()) });
+        return ok({ resources: await presentStats(session.cache, services, find(session, params), session.now()) });
       },
     }),
     endpoint({

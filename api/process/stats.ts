@@ -1,25 +1,34 @@
-// `stats` of a process: the state of each instance from the LRP, its usage from the runner.
+// `stats` of a process: the state of each instance from the LRP, its usage from the runner or from metrics.k8s.io.
+import type { LRP } from "../../crds/lrp/lrp.ts";
 import type { Process } from "../../crds/process/process.ts";
-import type { InstanceStats } from "../../telemetry/envelope.ts";
-import type { TelemetryClient } from "../../telemetry/telemetry-client.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { keyOf } from "../../kube/api/object.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
+import type { Services } from "../services.ts";
 import { instancesOf, lrpOf } from "./present.ts";
 
 const MB = 1024 * 1024;
 
-/** The `resources` of `/stats`. If the runner does not answer, usage is zero; states still come from the LRP. */
+/** Usage of one instance. `cpu` in cores, sizes in bytes, `time` in RFC 3339. */
+interface Usage {
+  time: string;
+  cpu: number;
+  mem: number;
+  disk?: number;
+}
+
+/** The `resources` of `/stats`. Where nobody measures, `usage` is empty, as in CF; the rest comes from the LRP. */
 export async function presentStats(
   cache: ClusterCache,
-  telemetry: TelemetryClient,
+  services: Pick<Services, "telemetry" | "readPodUsage">,
   process: Process,
   now: Date,
 ): Promise<object[]> {
   const instances = instancesOf(cache, process);
   if (instances.length === 0) return [];
-  const measured = await measure(cache, telemetry, process);
+  const lrp = lrpOf(cache, process);
+  const measured = lrp ? await measure(cache, services, lrp) : new Map<number, Usage>();
   return instances.map((instance) => {
-    const stats = measured.get(instance.index);
     const since = instance.since ? Date.parse(instance.since) : now.getTime();
     return {
       type: process.spec.type,
@@ -31,22 +40,26 @@ export async function presentStats(
       details: instance.details ?? null,
       // As in CF, a DOWN instance has no further fields.
       ...(instance.cfState !== "DOWN" && {
-        ...placement(process, instance),
-        usage: isUp(instance) ? usage(stats, now) : {},
+        ...placement(lrp?.spec ?? process.spec, instance),
+        usage: isUp(instance) ? presentUsage(measured.get(instance.index)) : {},
       }),
     };
   });
 }
 
+/** A class that publishes an endpoint measures by itself; the instances of any other run in pods. */
 async function measure(
   cache: ClusterCache,
-  telemetry: TelemetryClient,
-  process: Process,
-): Promise<Map<number, InstanceStats>> {
-  const lrp = lrpOf(cache, process);
-  if (!lrp) return new Map();
+  { telemetry, readPodUsage }: Pick<Services, "telemetry" | "readPodUsage">,
+  lrp: LRP,
+): Promise<ReadonlyMap<number, Usage>> {
+  const runner = cache.store(BackendClass).find({ name: lrp.spec.class });
+  if (!runner?.status?.endpoint)
+    return readPodUsage({ namespace: lrp.metadata.namespace ?? "", name: lrp.metadata.name });
   const found = await telemetry.stats({ app: lrp.spec.app.guid, process: lrp.spec.processGUID }).catch(() => []);
-  return new Map(found.filter((stats) => stats.lrpKey === keyOf(lrp.metadata)).map((stats) => [stats.index, stats]));
+  return new Map(
+    found.filter((stats) => stats.lrpKey === keyOf(lrp.metadata)).map((stats) => [stats.index, stats.usage]),
+  );
 }
 
 function isUp({ cfState }: { cfState: string }): boolean {
@@ -55,7 +68,7 @@ function isUp({ cfState }: { cfState: string }): boolean {
 
 /** An instance's address and limits. */
 function placement(
-  { spec }: Process,
+  spec: Pick<Process["spec"], "memoryMB" | "diskMB" | "logRateLimitBytesPerSecond">,
   instance: { guid?: string; host?: string; ports?: { port: number; hostPort: number }[] },
 ): object {
   const ports = (instance.ports ?? []).map(({ port, hostPort }) => ({
@@ -77,13 +90,14 @@ function placement(
 }
 
 /** Counts are integers: the Go client rejects anything else. */
-function usage(stats: InstanceStats | undefined, now: Date): object {
+function presentUsage(usage: Usage | undefined): object {
+  if (!usage) return {};
   return {
-    time: now.toISOString(),
-    cpu: stats?.usage.cpu ?? 0,
+    time: usage.time,
+    cpu: usage.cpu,
     cpu_entitlement: null,
-    mem: Math.round(stats?.usage.mem ?? 0),
-    disk: Math.round(stats?.usage.disk ?? 0),
+    mem: Math.round(usage.mem),
+    ...(usage.disk !== undefined && { disk: Math.round(usage.disk) }),
     log_rate: 0,
   };
 }

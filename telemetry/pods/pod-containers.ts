@@ -3,6 +3,7 @@ import { toOutputSource } from "../../crds/lrp/instance-problem.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { ContainerStatus } from "kubernetes-types/core/v1.js";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
+import { indexOfPod } from "./pod-index.ts";
 import type { SourceType } from "../envelope.ts";
 import { MAIN_CONTAINER, toExit, toHealthySince, type ContainerExit, type PodObject } from "./container-events.ts";
 
@@ -31,9 +32,6 @@ export interface LoggingContainer {
   healthySince?: bigint;
 }
 
-/** Where a StatefulSet puts the index of a pod. */
-const STATEFUL_INDEX = "apps.kubernetes.io/pod-index";
-
 /** The containers of a pod that have started at least once; empty for a pod without an app. */
 export function loggingContainers(pod: PodObject): LoggingContainer[] {
   const { labels = {}, uid = "", name, namespace = "" } = pod.metadata;
@@ -49,7 +47,7 @@ export function loggingContainers(pod: PodObject): LoggingContainer[] {
     container: status.name,
     source,
     sourceType: sourceTypeOf(labels, status.name),
-    instance: labels[LABELS.instanceIndex] ?? labels[STATEFUL_INDEX] ?? "0",
+    instance: indexOfPod(labels) ?? "0",
     tags,
     run: status.containerID ?? String(status.restartCount),
     restarted: status.restartCount > 0,
