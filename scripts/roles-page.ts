@@ -86,7 +86,7 @@ function onFields(): string[] {
     ),
     "",
     "On every kind, who changes `metadata.ownerReferences`, or removes a finalizer of `cupola.dev/`, needs the right to delete the object: it would go, or go at once, by that.",
-    "The label `cupola.dev/guid` is given at creation, or later by the platform; nobody else changes it, takes it away, or adds it to an object that has none.",
+    "The label `cupola.dev/guid` is set at creation, or later by the platform; no other writer can change, remove or add it.",
     "",
   ];
 }
