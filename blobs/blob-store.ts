@@ -34,8 +34,16 @@ export interface BlobStore {
   /** Size in bytes, or undefined when the space has no such content. */
   find(space: string, digest: Digest): Promise<Blob | undefined>;
   has(space: string, digest: Digest): Promise<boolean>;
-  /** Removes content and note; removing what is absent is no error. */
-  remove(space: string, digest: Digest): Promise<void>;
+  /**
+   * Gives another space the content with its note, as this kind, without sending it again; there it counts as put now.
+   * @throws BlobNotFound
+   */
+  copy(from: { space: string; digest: Digest }, space: string, kind: BlobKind): Promise<void>;
+  /**
+   * Removes content and note; removing what is absent is no error. With `lastPutBefore` (ms since the epoch) a content that was put or touched then or
+   * later stays: another replica may need it again by now.
+   */
+  remove(space: string, digest: Digest, options?: { lastPutBefore?: number }): Promise<void>;
   /** Counts as put now, so that clean-up's grace begins again; nothing where it is absent. */
   touch(space: string, digest: Digest): Promise<void>;
   /** Everything, or the contents of one space. */

@@ -3,12 +3,10 @@ import type { App } from "../../crds/app/app.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
-import { copyPackage as copyContent } from "../../blobs/package/copy-package.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { appOf, resolveApp } from "../cf/app-children.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
-import { MAX_PACKAGE_BYTES } from "./upload.ts";
 import { toPackage } from "./payload.ts";
 
 /** As in CF, a copy gets the source's content or image, but not its metadata or registry credentials. @throws CFError 403, 422 */
@@ -29,7 +27,7 @@ export async function copyPackage(
   if (!content) throw unprocessable("Source package has no bits to copy.");
   session.authorize({ verb: "update", on: Package, subresource: "content", namespace });
   const from = { space: spaceGUID(session, source), digest: content.digest };
-  await copyContent(blobs, from, spaceGUID(session, app), MAX_PACKAGE_BYTES);
+  await blobs.copy(from, spaceGUID(session, app), "package");
   return session.create(Package, toPackage(app, { type, content }));
 }
 

@@ -4,6 +4,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { constants, createReadStream, createWriteStream, type Dirent } from "node:fs";
 import {
   access,
+  copyFile,
   link,
   mkdir,
   open,
@@ -47,14 +48,7 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
     if (modified < Date.now() - abandonedUploadMs) await rm(join(incoming, name), { force: true });
   }
   await removeUnlinkedContent(root);
-  const findPath = async (space: string, digest: Digest): Promise<string | undefined> => {
-    checkBlobName(space, digest);
-    for (const kind of blobKinds) {
-      const path = blobPath(root, space, kind, digest);
-      if (await exists(path)) return path;
-    }
-    return undefined;
-  };
+  const findPath = (space: string, digest: Digest) => findBlob(root, space, digest);
   return {
     put: (space, kind, content, { maxBytes }) => {
       checkBlobName(space);
@@ -70,7 +64,8 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
       return path ? { digest, size: (await stat(path)).size } : undefined;
     },
     has: async (space, digest) => (await findPath(space, digest)) !== undefined,
-    remove: (space, digest) => removeBlob(root, space, digest),
+    copy: (from, space, kind) => copyBlob(root, from, { space, kind }),
+    remove: (space, digest, { lastPutBefore = Infinity } = {}) => removeBlob(root, space, digest, lastPutBefore),
     async touch(space, digest) {
       const path = await findPath(space, digest);
       if (path) await markNew(path);
@@ -96,10 +91,51 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
   };
 }
 
-async function removeBlob(root: string, space: string, digest: Digest): Promise<void> {
+async function findBlob(root: string, space: string, digest: Digest): Promise<string | undefined> {
   checkBlobName(space, digest);
   for (const kind of blobKinds) {
     const path = blobPath(root, space, kind, digest);
+    if (await exists(path)) return path;
+  }
+  return undefined;
+}
+
+async function copyBlob(
+  root: string,
+  from: { space: string; digest: Digest },
+  { space, kind }: { space: string; kind: BlobKind },
+): Promise<void> {
+  checkBlobName(space);
+  const source = await findBlob(root, from.space, from.digest);
+  if (!source) throw new BlobNotFound(from.space, from.digest);
+  const target = blobPath(root, space, kind, from.digest);
+  await makeFolder(dirname(target));
+  if (!(await exists(target)) && !(await tryLink(source, target))) await copyWhole(root, source, target);
+  if (source !== target && (await exists(`${source}.note`))) await copyWhole(root, `${source}.note`, `${target}.note`);
+  await markNew(target);
+}
+
+/** A copy has its name only once it is complete. */
+async function copyWhole(root: string, source: string, target: string): Promise<void> {
+  const temporary = join(await makeFolder(join(root, ".incoming")), randomUUID());
+  try {
+    await copyFile(source, temporary);
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function removeBlob(root: string, space: string, digest: Digest, lastPutBefore: number): Promise<void> {
+  checkBlobName(space, digest);
+  for (const kind of blobKinds) {
+    const path = blobPath(root, space, kind, digest);
+    const modified = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      (error: unknown) => ifAbsent(error, 0),
+    );
+    if (modified >= lastPutBefore) continue;
     await rm(path, { force: true });
     await rm(`${path}.note`, { force: true });
   }

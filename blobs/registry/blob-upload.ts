@@ -16,12 +16,14 @@ export interface BlobSource {
 }
 
 export interface UploadOptions {
-  /** A repository of the same registry that has the blob: it is mounted from there instead of sent, where the registry can. */
-  mountFrom?: string;
+  /** Sends it even when the registry says that it has it: a registry may say so of what its garbage collection removed. */
+  force?: boolean;
 }
 
 /** Most contents are one piece, since some registries take no more. */
 const PIECE_BYTES = 32 * 1024 * 1024;
+/** So much is sent in one request less. */
+const SMALL_BYTES = 1024 * 1024;
 const MAX_STARTS = 3;
 const PIECE_DEADLINE_MS = 60_000;
 /** The slowest connection that a piece is waited for. */
@@ -36,12 +38,12 @@ export async function uploadBlob(
   http: RegistryHTTP,
   place: Place,
   source: BlobSource,
-  options: UploadOptions = {},
+  { force = false }: UploadOptions = {},
 ): Promise<void> {
-  if (await hasBlob(http, place, source.digest)) return;
+  if (!force && (await hasBlob(http, place, source.digest))) return;
   for (let starts = 1; ; starts++) {
     try {
-      return await uploadOnce(http, place, source, starts === 1 ? options : {});
+      return await uploadOnce(http, place, source);
     } catch (error) {
       if (!(error instanceof UploadLost)) throw error;
       if (starts === MAX_STARTS)
@@ -64,36 +66,44 @@ export async function hasBlob(http: RegistryHTTP, place: Place, digest: string):
   return status === 200;
 }
 
-async function uploadOnce(
-  http: RegistryHTTP,
-  place: Place,
-  source: BlobSource,
-  { mountFrom }: UploadOptions,
-): Promise<void> {
-  const mount = mountFrom === undefined ? "" : `?${new URLSearchParams({ mount: source.digest, from: mountFrom })}`;
-  const started = await http.call({
-    method: "POST",
-    registry: place.host,
-    target: `/v2/${place.repository}/blobs/uploads/${mount}`,
-    scopes: scopesOf(place, mountFrom),
-    headers: { "content-length": "0" },
-    expected: [201, 202],
-  });
-  if (started.status === 201) return;
-  const session = new Session(http, place, source, started);
+/**
+ * Gives a repository a blob of another one of the same registry, without sending it. False where the registry does not do that, or has no such blob.
+ * @throws RegistryError
+ */
+export async function mountBlob(http: RegistryHTTP, place: Place, digest: string, from: string): Promise<boolean> {
+  const started = await startUpload(http, place, { digest, from });
+  if (started.status === 201) return true;
+  await new Session(http, place, { digest, size: 0, open: () => Buffer.alloc(0) }, started).cancel();
+  return false;
+}
+
+async function uploadOnce(http: RegistryHTTP, place: Place, source: BlobSource): Promise<void> {
+  const session = new Session(http, place, source, await startUpload(http, place));
   try {
     let offset = 0;
-    while (offset < source.size) offset = await session.sendPiece(offset);
-    await session.finish();
+    if (source.size > SMALL_BYTES) while (offset < source.size) offset = await session.sendPiece(offset);
+    await session.finish(offset);
   } catch (error) {
     await session.cancel();
     throw error;
   }
 }
 
-function scopesOf(place: Place, mountFrom: string | undefined): string[] {
+async function startUpload(
+  http: RegistryHTTP,
+  place: Place,
+  mount?: { digest: string; from: string },
+): Promise<RegistryAnswer> {
+  const query = mount ? `?${new URLSearchParams({ mount: mount.digest, from: mount.from })}` : "";
   const own = pushScope(place);
-  return mountFrom === undefined ? [own] : [own, pullScope({ ...place, repository: mountFrom })];
+  return http.call({
+    method: "POST",
+    registry: place.host,
+    target: `/v2/${place.repository}/blobs/uploads/${query}`,
+    scopes: mount ? [own, pullScope({ ...place, repository: mount.from })] : [own],
+    headers: { "content-length": "0" },
+    expected: mount ? [201, 202] : [202],
+  });
 }
 
 class Session {
@@ -138,9 +148,9 @@ class Session {
     }
   }
 
-  /** @throws UploadLost, RegistryError */
-  async finish(): Promise<void> {
-    const { digest } = this.#source;
+  /** Sends what is left from `offset` on with the last request. @throws UploadLost, RegistryError */
+  async finish(offset: number): Promise<void> {
+    const { digest, size } = this.#source;
     for (let failures = 1; ; failures++) {
       const target = new URL(this.#location);
       target.searchParams.set("digest", digest);
@@ -148,7 +158,8 @@ class Session {
         await this.#call({
           method: "PUT",
           target,
-          headers: { "content-length": "0", "content-type": "application/octet-stream" },
+          headers: { "content-length": String(size - offset), "content-type": "application/octet-stream" },
+          ...(size > offset && { body: () => this.#source.open(offset, size) }),
           retries: false,
           expected: [201, 204],
         });

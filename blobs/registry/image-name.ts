@@ -96,6 +96,11 @@ export function repositoryOf(prefix: RegistryPrefix, space: string, kind: BlobKi
   return join(prefix, `${space}/${kind}`);
 }
 
+/** The repository whose tags are the GUIDs of all spaces that ever stored something: a registry cannot be asked for them in a way that all support. */
+export function spaceIndexRepository(prefix: RegistryPrefix): string {
+  return join(prefix, "spaces");
+}
+
 /**
  * A tag that carries a time in ms since the epoch, for an image that says nothing true about its age. `id` tells images of one millisecond apart:
  * letters, digits and dashes.

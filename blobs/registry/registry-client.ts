@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { parseJson } from "../../kube/api/parse-json.ts";
 import { openBlob, type WantedBlob } from "./blob-download.ts";
-import { hasBlob, uploadBlob, type BlobSource, type UploadOptions } from "./blob-upload.ts";
+import { hasBlob, mountBlob, uploadBlob, type BlobSource, type UploadOptions } from "./blob-upload.ts";
 import {
   findPlatform,
   isIndex,
@@ -45,6 +45,8 @@ export interface RegistryClient {
   readBlob(place: Place, blob: WantedBlob, maxBytes: number): Promise<Buffer>;
   hasBlob(place: Place, digest: string): Promise<boolean>;
   uploadBlob(place: Place, source: BlobSource, options?: UploadOptions): Promise<void>;
+  /** Gives `place` the blob that the repository `from` of the same registry has; false where the registry does not do that. */
+  mountBlob(place: Place, digest: string, from: string): Promise<boolean>;
   /** Under its tag, or its digest where it has no tag; its blobs must be there. Returns the digest. */
   pushManifest(image: ImageName, manifest: { mediaType: string; bytes: Buffer }): Promise<string>;
   /** Removes it and all its tags; a manifest that is gone is no error. */
@@ -84,6 +86,7 @@ export function createRegistryClient(options: RegistryHTTPOptions): RegistryClie
     readBlob: async (place, blob, maxBytes) => readBody(await openBlob(http, place, blob), maxBytes, READ_DEADLINE_MS),
     hasBlob: (place, digest) => hasBlob(http, place, digest),
     uploadBlob: (place, source, more) => uploadBlob(http, place, source, more),
+    mountBlob: (place, digest, from) => mountBlob(http, place, digest, from),
     pushManifest: (image, manifest) => pushManifest(http, image, manifest),
     deleteManifest: (place, digest) => deleteManifest(http, place, digest),
     listTags: (place) => listTags(http, place),

@@ -28,6 +28,8 @@ export interface TestRegistry {
   host: string;
   /** The content of a dockerconfigjson with the user's credentials. */
   dockerConfig: string;
+  /** Folder with a folder for each repository. */
+  repositories: string;
   /** SIGKILL, and after `downMs` a new process on the same data and port. */
   restart(downMs?: number): Promise<void>;
   /** SIGKILL. The data stays until `stop`. */
@@ -64,6 +66,7 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Test
   return {
     host,
     dockerConfig: JSON.stringify({ auths: { [host]: { auth } } }),
+    repositories: join(dir, "data/docker/registry/v2/repositories"),
     kill: () => running.kill(),
     async restart(downMs = 0) {
       await running.kill();
