@@ -13,6 +13,7 @@ import { packageController } from "./package/package.ts";
 import { processController } from "./process/process.ts";
 import { revisionController } from "./revision/revision.ts";
 import { routeController } from "./route/route.ts";
+import { registrySecretController } from "./space/registry-secret.ts";
 import { spaceController } from "./space/space.ts";
 import type { HasContent } from "./shared/has-content.ts";
 import { stackController } from "./stack/stack.ts";
@@ -28,6 +29,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     claimController(),
     orgController,
     spaceController,
+    registrySecretController(),
     domainController,
     buildpackController,
     stackController,

@@ -6,6 +6,8 @@ import { toBuilderImage } from "./builder-image.ts";
 import { planOrder } from "./buildpack-order.ts";
 import { builder } from "./fixtures.ts";
 import { parseParameters } from "./parameters.ts";
+import { ImageNotFound, RegistryError } from "../../../blobs/registry/registry-error.ts";
+import { inspectImage, presentImageError } from "./registry-images.ts";
 
 const given = {
   builderImage: "registry.example.com:5000/team/builder:1",
@@ -19,7 +21,11 @@ describe("parameters of the class", () => {
   test.each<[string, Record<string, string> | undefined, string]>([
     ["none", undefined, "builderImage is missing: name the builder image: lifecycle and buildpacks"],
     ["an empty image", { ...given, platformImage: "" }, "platformImage is missing"],
-    ["no image", { ...given, runImage: "https://example.com/x" }, "runImage is no image reference"],
+    [
+      "no image",
+      { ...given, runImage: "https://example.com/x" },
+      'runImage: "https://example.com/x" is no name of an image',
+    ],
     ["a concurrency of 0", { ...given, concurrency: "0" }, 'concurrency is a whole number from 1 to 1000, not "0"'],
     ["a wrong name", { ...given, builderimage: "x" }, "builderimage is no parameter of it; there are builderImage"],
   ])("%s is a mistake", (_what, parameters, problem) => {
@@ -115,4 +121,30 @@ describe("the order of buildpacks", () => {
     expect(() => order(name)).toThrow(message);
     expect(() => order(name)).not.toThrow("secret");
   });
+});
+
+describe("an image of a registry", () => {
+  test("is known by its digest, and by what its config says", async () => {
+    const asked: unknown[] = [];
+    const client = {
+      resolve: () => Promise.resolve("sha256:1"),
+      getConfig: (image: unknown) => {
+        asked.push(image);
+        return Promise.resolve({ digest: "sha256:2", config: { config: { Env: ["A=1"], Labels: { b: "2" } } } });
+      },
+    };
+    expect(await inspectImage(client, "r.example.com/team/builder:1")).toEqual({
+      reference: "r.example.com/team/builder@sha256:1",
+      config: { env: ["A=1"], labels: { b: "2" } },
+    });
+    // A tag that moves in between changes nothing.
+    expect(asked).toEqual([{ host: "r.example.com", repository: "team/builder", digest: "sha256:1" }]);
+  });
+
+  test.each([
+    [new ImageNotFound("r/x"), true],
+    [new RegistryError("no", { status: 403 }), true],
+    [new RegistryError("away"), false],
+    [new RegistryError("busy", { status: 503 }), false],
+  ])("%s", (error, isFinal) => expect(presentImageError(error, "what") instanceof StagingFailure).toBe(isFinal));
 });

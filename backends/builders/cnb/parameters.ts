@@ -1,5 +1,7 @@
 // The settings of the class `cnb`, from `BackendClass.spec.parameters`. Pure.
 
+import { InvalidImageName, parseImageName } from "../../../blobs/registry/image-name.ts";
+
 export interface CnbParameters {
   /** Image with the lifecycle and the buildpacks. */
   builderImage: string;
@@ -22,9 +24,6 @@ export const CNB_PARAMETERS = {
   concurrency: `builds at the same time; default: ${DEFAULT_CONCURRENCY}`,
 } as const;
 
-/** host[:port]/path[:tag][@digest]; the host may be left out, as for images of Docker Hub. */
-const IMAGE = /^[a-zA-Z0-9][a-zA-Z0-9._:-]*(\/[a-z0-9][a-z0-9._/-]*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
-
 /** Parses the parameters. Returns a sentence for each mistake, which names the parameter and what it takes. */
 export function parseParameters(
   given: Readonly<Record<string, string>> = {},
@@ -44,9 +43,13 @@ export function parseParameters(
 
 function checkImage(name: keyof typeof CNB_PARAMETERS, value: string): string[] {
   if (value === "") return [`${name} is missing: name ${CNB_PARAMETERS[name]}`];
-  return IMAGE.test(value)
-    ? []
-    : [`${name} is no image reference (registry.example.com/path:tag or …@sha256:…): ${JSON.stringify(value)}`];
+  try {
+    parseImageName(value);
+    return [];
+  } catch (error) {
+    if (!(error instanceof InvalidImageName)) throw error;
+    return [`${name}: ${error.message}`];
+  }
 }
 
 function checkConcurrency(value: string): string[] {

@@ -16,7 +16,7 @@ function build(change: Partial<BuildPod> = {}): BuildPod {
     images: toBuildImages("registry.example.com/cf", staging().spec),
     content: digest(1),
     registryPrefix: "registry.example.com/cf",
-    insecureRegistry: undefined,
+    insecureHosts: [],
     hasCredentials: true,
     hasOrder: true,
     secondsLeft: 900,
@@ -47,11 +47,11 @@ describe("the Pod of a build", () => {
     ));
 
   test("a registry without credentials needs no Secret for them; one without TLS is named", () => {
-    const spec = specOf({ hasCredentials: false, hasOrder: false, insecureRegistry: "10.0.0.1:5000" });
+    const spec = specOf({ hasCredentials: false, hasOrder: false, insecureHosts: ["10.0.0.1:5000"] });
     expect(spec.volumes.map(({ name }) => name)).toEqual(["workspace", "layers", "analysis", "platform"]);
     expect(spec.imagePullSecrets).toBeUndefined();
     const [fetch, analyze] = containersOf(spec);
-    expect(fetch?.args).toContain("--registry-insecure");
+    expect(fetch?.args).toContain("--insecure-registry=10.0.0.1:5000");
     expect(analyze?.env).toContainEqual({ name: "CNB_INSECURE_REGISTRIES", value: "10.0.0.1:5000" });
   });
 });
@@ -121,13 +121,15 @@ describe("Secrets of a build", () => {
         "t.example.com": {},
       },
     });
-    const data = planRegistrySecret(staging(), config)["data"] as Record<string, string>;
+    const images = ["r.example.com/cf/app:1", "s.example.com/run", "r.example.com/other", "t.example.com/x", "run:1"];
+    const data = planRegistrySecret(staging(), config, images)["data"] as Record<string, string>;
     expect(text(data[".dockerconfigjson"])).toBe(config);
     expect(JSON.parse(text(data["lifecycle-auth"]))).toEqual({
       "r.example.com": "Basic dTpw",
       "s.example.com": "Basic dTpw",
     });
-    expect(toLifecycleAuth("{}")).toEqual({});
+    const hub = JSON.stringify({ auths: { "https://index.docker.io/v1/": { identitytoken: "t" } } });
+    expect(toLifecycleAuth(hub, images)).toEqual({ "index.docker.io": "X-Identity t" });
   });
 });
 

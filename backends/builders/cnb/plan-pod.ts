@@ -30,8 +30,8 @@ export interface BuildPod {
   content: string;
   /** `host[:port]/path` of the blobs. */
   registryPrefix: string;
-  /** The host to reach by plain http, if it is. */
-  insecureRegistry: string | undefined;
+  /** Hosts to reach by plain http. */
+  insecureHosts: readonly string[];
   hasCredentials: boolean;
   hasOrder: boolean;
   /** Seconds until the build's time is up. */
@@ -195,13 +195,13 @@ const LIFECYCLE: Readonly<Record<keyof typeof EXECUTABLES, (build: BuildPod) => 
 
 /** The image's own entrypoint runs `cupola`. */
 function planFetch(build: BuildPod): PhasePlan {
-  const { staging, registryPrefix, insecureRegistry, content, hasCredentials } = build;
+  const { staging, registryPrefix, insecureHosts, content, hasCredentials } = build;
   return {
     image: build.platformImage,
     args: [
       "fetch-package",
       `--registry=${registryPrefix}`,
-      ...(insecureRegistry === undefined ? [] : ["--registry-insecure"]),
+      ...insecureHosts.map((host) => `--insecure-registry=${host}`),
       ...(hasCredentials ? [`--registry-credentials=${CREDENTIALS.mountPath}/config.json`] : []),
       `--space=${staging.spec.space.guid}`,
       `--digest=${content}`,
@@ -213,11 +213,11 @@ function planFetch(build: BuildPod): PhasePlan {
   };
 }
 
-function planLifecycleEnv({ builder, insecureRegistry }: BuildPod): object[] {
+function planLifecycleEnv({ builder, insecureHosts }: BuildPod): object[] {
   return [
     { name: "CNB_PLATFORM_API", value: builder.platformAPI },
     { name: "CNB_NO_COLOR", value: "true" },
-    ...(insecureRegistry === undefined ? [] : [{ name: "CNB_INSECURE_REGISTRIES", value: insecureRegistry }]),
+    ...(insecureHosts.length > 0 ? [{ name: "CNB_INSECURE_REGISTRIES", value: insecureHosts.join(",") }] : []),
   ];
 }
 

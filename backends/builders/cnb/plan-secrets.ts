@@ -1,8 +1,9 @@
 // The two Secrets of one build: its environment and order of buildpacks as files, and the credentials of the registry. Pure.
+import { findCredentials, parseDockerConfig, type RegistryCredentials } from "../../../blobs/registry/docker-config.ts";
+import { isDockerHub, parseImageName } from "../../../blobs/registry/image-name.ts";
 import type { EnvVar } from "../../../crds/schema-fields.ts";
-import type { Staging } from "../../../crds/staging/staging.ts";
+import { Staging } from "../../../crds/staging/staging.ts";
 import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
-import { Staging as StagingResource } from "../../../crds/staging/staging.ts";
 import type { OwnerReference } from "../../../kube/api/object.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import { StagingFailure } from "../staging-failure.ts";
@@ -53,11 +54,11 @@ export function planEnvSecret(
   return secret(staging, toEnvSecretName(staging), "Opaque", data);
 }
 
-/** @param dockerConfig the content of a dockerconfigjson */
-export function planRegistrySecret(staging: Staging, dockerConfig: string): Draft {
+/** @param dockerConfig the content of a dockerconfigjson. @param images those that the lifecycle reads or writes, the most important first */
+export function planRegistrySecret(staging: Staging, dockerConfig: string, images: readonly string[]): Draft {
   return secret(staging, toRegistrySecretName(staging), "kubernetes.io/dockerconfigjson", {
     [DOCKER_CONFIG_KEY]: dockerConfig,
-    [LIFECYCLE_AUTH_KEY]: JSON.stringify(toLifecycleAuth(dockerConfig)),
+    [LIFECYCLE_AUTH_KEY]: JSON.stringify(toLifecycleAuth(dockerConfig, images)),
   });
 }
 
@@ -76,19 +77,23 @@ function secret(staging: Staging, name: string, type: string, data: Record<strin
 /** Deleting the Staging deletes what it owns. */
 export function toOwnerReference({ metadata }: Staging): OwnerReference {
   const { name, uid = "" } = metadata;
-  return { apiVersion: apiVersionOf(StagingResource), kind: StagingResource.kind, name, uid, controller: true };
+  return { apiVersion: apiVersionOf(Staging), kind: Staging.kind, name, uid, controller: true };
 }
 
-/** The value of CNB_REGISTRY_AUTH: an Authorization header by registry. */
-export function toLifecycleAuth(dockerConfig: string): Record<string, string> {
-  const { auths = {} } = JSON.parse(dockerConfig) as {
-    auths?: Record<string, { auth?: string; username?: string; password?: string }>;
-  };
-  return Object.fromEntries(
-    Object.entries(auths).flatMap(([registry, { auth, username, password }]) => {
-      const given =
-        auth ?? (username === undefined ? undefined : Buffer.from(`${username}:${password ?? ""}`).toString("base64"));
-      return given === undefined ? [] : [[registry, `Basic ${given}`]];
-    }),
-  );
+/** The value of CNB_REGISTRY_AUTH: an Authorization header by registry. Of two images of one registry the first one's credentials count. */
+export function toLifecycleAuth(dockerConfig: string, images: readonly string[]): Record<string, string> {
+  const config = parseDockerConfig(dockerConfig);
+  const entries = images.flatMap((image): [string, string][] => {
+    const { host, repository } = parseImageName(image);
+    const credentials = findCredentials(config, host, repository);
+    // The lifecycle calls Docker Hub by its older name.
+    return credentials ? [[isDockerHub(host) ? "index.docker.io" : host, toHeader(credentials)]] : [];
+  });
+  return Object.fromEntries(entries.toReversed());
+}
+
+function toHeader(credentials: RegistryCredentials): string {
+  if ("identityToken" in credentials) return `X-Identity ${credentials.identityToken}`;
+  const { username, password } = credentials;
+  return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }

@@ -1,4 +1,7 @@
 // What the builder needs of a registry: where the platform's images are, and what an image says of itself.
+import { formatImageName, InvalidImageName, parseImageName } from "../../../blobs/registry/image-name.ts";
+import type { RegistryClient } from "../../../blobs/registry/registry-client.ts";
+import { ImageNotFound, RegistryError } from "../../../blobs/registry/registry-error.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import type { ImageConfig } from "./builder-image.ts";
 
@@ -11,27 +14,42 @@ export interface InspectedImage {
 export interface BuildRegistry {
   /** `host[:port]/path` below which the images and blobs of all spaces are. */
   prefix: string;
-  /** Set when the host is reached by plain http. */
-  insecureHost: string | undefined;
+  /** Hosts to reach by plain http. */
+  insecureHosts: readonly string[];
   /** The content of a dockerconfigjson, as it is now; undefined when the platform has no credentials. */
   readDockerConfig: () => Promise<string | undefined>;
-  /** @throws ImageNotFound, or RegistryError with the HTTP status, 0 for none */
+  /** @throws InvalidImageName, ImageNotFound, RegistryError */
   inspect(image: string): Promise<InspectedImage>;
 }
 
+/** Reads an image's config with the platform's credentials. An index keeps its own digest, since nodes choose from it. */
+export async function inspectImage(
+  client: Pick<RegistryClient, "resolve" | "getConfig">,
+  image: string,
+): Promise<InspectedImage> {
+  const name = parseImageName(image);
+  const { host, repository } = name;
+  const resolved = { host, repository, digest: await client.resolve(name) };
+  const { config } = (await client.getConfig(resolved)).config;
+  return { reference: formatImageName(resolved), config: { env: config?.Env ?? [], labels: config?.Labels ?? {} } };
+}
+
+/** Answers of a registry that stay the same when it is asked again. */
+const FINAL_STATUSES = new Set([400, 401, 403, 404, 415]);
+
 /** As a StagingFailure where no retry helps: the image is not there, not for us, or its name is none. Otherwise the error itself. */
 export function presentImageError(error: unknown, what: string): unknown {
-  const status = error instanceof Error && "status" in error ? error.status : undefined;
   const isFinal =
-    error instanceof Error &&
-    (["ImageNotFound", "InvalidImageName"].includes(error.name) || status === 401 || status === 403 || status === 404);
+    error instanceof ImageNotFound ||
+    error instanceof InvalidImageName ||
+    (error instanceof RegistryError && FINAL_STATUSES.has(error.status));
   return isFinal ? new StagingFailure("StagingError", `${what}: ${error.message}`, { cause: error }) : error;
 }
 
 /** Stands in where the process has no registry: every build fails with the reason, and so does the class's condition. */
 export const noRegistry: BuildRegistry = {
   prefix: "",
-  insecureHost: undefined,
+  insecureHosts: [],
   readDockerConfig: () => Promise.resolve(undefined),
   inspect: () =>
     Promise.reject(

@@ -53,10 +53,13 @@ export async function startBuild(
       "the builder image names no run image: set the class's parameter runImage",
     );
   const order = planOrder(staging.spec, builder);
+  const images = toBuildImages(registry.prefix, staging.spec);
   const dockerConfig = await registry.readDockerConfig();
   const secrets = [
     planEnvSecret(staging, await readEnvironment(client, staging), order),
-    ...(dockerConfig === undefined ? [] : [planRegistrySecret(staging, dockerConfig)]),
+    ...(dockerConfig === undefined
+      ? []
+      : [planRegistrySecret(staging, dockerConfig, [images.image, images.cache, runImage])]),
   ];
   const pod = planPod({
     staging,
@@ -64,10 +67,10 @@ export async function startBuild(
     builderImage: builder.reference,
     platformImage: parameters.platformImage,
     runImage,
-    images: toBuildImages(registry.prefix, staging.spec),
+    images,
     content,
     registryPrefix: registry.prefix,
-    insecureRegistry: registry.insecureHost,
+    insecureHosts: registry.insecureHosts,
     hasCredentials: dockerConfig !== undefined,
     hasOrder: order !== undefined,
     secondsLeft,
