@@ -19,12 +19,15 @@ const field = (name: string, fieldPath: string): ContainerVariable => ({
   valueFrom: { fieldRef: { apiVersion: "v1", fieldPath } },
 });
 
-/** Ordered so that later variables may refer to earlier ones. No name appears twice; the runner's variables win. `indexLabel` is the pod's label with the index. */
-export function planEnvironment(spec: LRP["spec"], indexLabel: string): ContainerVariable[] {
-  const index = `metadata.labels['${indexLabel}']`;
+/** Ordered so that later variables may refer to earlier ones. No name appears twice; the runner's variables win. `indexLabel` is the pod's label with the index; a task has none. */
+export function planEnvironment(
+  spec: Pick<LRP["spec"], "env" | "ports" | "droplet">,
+  indexLabel?: string,
+): ContainerVariable[] {
   const own: ContainerVariable[] = [
-    field("CF_INSTANCE_INDEX", index),
-    field("INSTANCE_INDEX", index),
+    ...(indexLabel === undefined
+      ? []
+      : ["CF_INSTANCE_INDEX", "INSTANCE_INDEX"].map((name) => field(name, `metadata.labels['${indexLabel}']`))),
     field("CF_INSTANCE_GUID", "metadata.uid"),
     field("INSTANCE_GUID", "metadata.uid"),
     field("CF_INSTANCE_IP", "status.hostIP"),
@@ -35,7 +38,7 @@ export function planEnvironment(spec: LRP["spec"], indexLabel: string): Containe
   return [...own, ...spec.env.filter((variable) => !taken.has(variable.name)).map(toVariable)];
 }
 
-function portVariables({ ports, droplet }: LRP["spec"]): ContainerVariable[] {
+function portVariables({ ports, droplet }: Pick<LRP["spec"], "ports" | "droplet">): ContainerVariable[] {
   const first = ports[0];
   const instance: ContainerVariable[] = [
     // The Pod has its own address, so its port is the same inside and outside.

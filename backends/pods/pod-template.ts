@@ -1,6 +1,7 @@
 // Renders an LRP's pod, and what surrounds it whichever kind of workload makes the pods. Pure; shared by the runners whose instances are pods.
 import { ANNOTATIONS, LABELS, STABLE_LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
+import type { ObjectMeta } from "../../kube/api/object.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { literal, planEnvironment } from "./environment.ts";
 import { planProbes } from "./probes.ts";
@@ -16,23 +17,33 @@ export interface PodVariant {
 
 /** A pod template, as Deployments, StatefulSets and Jobs take it. */
 export interface PodTemplate {
-  metadata: ReturnType<typeof contractMetadata>;
+  metadata: ContractMetadata;
   spec: Record<string, unknown>;
 }
 
 export function planPodTemplate(lrp: LRP, variant: PodVariant): PodTemplate {
-  return { metadata: contractMetadata(lrp), spec: planPod(lrp, variant) };
+  return { metadata: lrpMetadata(lrp), spec: planPod(lrp, variant) };
 }
 
-/** The labels and annotations of the contract (docs/labels.md), which every generated object carries. */
-export function contractMetadata(lrp: LRP): { labels: Record<string, string>; annotations: Record<string, string> } {
-  const { labels = {}, annotations = {}, name } = lrp.metadata;
+/** Labels and annotations of a generated object. */
+export interface ContractMetadata {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+}
+
+function lrpMetadata({ metadata }: LRP): ContractMetadata {
+  const { labels, annotations } = contractMetadata(metadata);
+  return { labels: { ...labels, [LABELS.lrp]: metadata.name }, annotations };
+}
+
+/** The labels and annotations of the contract (docs/labels.md), which every object carries that is generated from this one. */
+export function contractMetadata({ labels = {}, annotations = {} }: ObjectMeta): ContractMetadata {
   const contract = Object.values(STABLE_LABELS).flatMap((key): [string, string][] =>
     labels[key] === undefined ? [] : [[key, labels[key]]],
   );
   const names = Object.values({ app: ANNOTATIONS.appName, space: ANNOTATIONS.spaceName, org: ANNOTATIONS.orgName });
   return {
-    labels: { ...Object.fromEntries(contract), [LABELS.lrp]: name },
+    labels: Object.fromEntries(contract),
     annotations: Object.fromEntries(
       names.flatMap((key): [string, string][] => (annotations[key] === undefined ? [] : [[key, annotations[key]]])),
     ),
@@ -45,47 +56,66 @@ export function selectorOf(lrp: LRP): { matchLabels: Record<string, string> } {
 }
 
 function planPod(lrp: LRP, { indexLabel, schedulingGates }: PodVariant): Record<string, unknown> {
-  const { droplet, user } = lrp.spec;
-  const runAsUser = user !== undefined && /^\d+$/.test(user) ? { runAsUser: Number(user) } : {};
   return {
     ...(schedulingGates && { schedulingGates }),
-    automountServiceAccountToken: false,
-    enableServiceLinks: false,
-    terminationGracePeriodSeconds: GRACE_SECONDS,
-    securityContext: { runAsNonRoot: true, ...runAsUser, seccompProfile: { type: "RuntimeDefault" } },
+    ...planRestrictedPod(lrp.spec),
     topologySpreadConstraints: ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) => ({
       maxSkew: 1,
       topologyKey,
       whenUnsatisfiable: "ScheduleAnyway",
       labelSelector: selectorOf(lrp),
     })),
-    ...(droplet.imagePullSecretRef && { imagePullSecrets: [{ name: droplet.imagePullSecretRef.name }] }),
-    containers: [planContainer(lrp.spec, indexLabel)],
+    containers: [
+      {
+        ...planContainer(lrp.spec, indexLabel),
+        ...(lrp.spec.ports.length > 0 && {
+          ports: lrp.spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" })),
+        }),
+        ...planProbes(lrp.spec),
+      },
+    ],
   };
 }
 
-function planContainer(spec: LRP["spec"], indexLabel: string): Record<string, unknown> {
+/** The part of a pod that is the same for instances and tasks: Pod Security `restricted`, and no API token. */
+export function planRestrictedPod({ droplet, user }: Pick<ProgramSpec, "droplet" | "user">): Record<string, unknown> {
+  const runAsUser = user !== undefined && /^\d+$/.test(user) ? { runAsUser: Number(user) } : {};
+  return {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: GRACE_SECONDS,
+    securityContext: { runAsNonRoot: true, ...runAsUser, seccompProfile: { type: "RuntimeDefault" } },
+    ...(droplet.imagePullSecretRef && { imagePullSecrets: [{ name: droplet.imagePullSecretRef.name }] }),
+  };
+}
+
+/** What a container runs, for an instance or a task. */
+export type ProgramSpec = Pick<
+  LRP["spec"],
+  "droplet" | "command" | "env" | "ports" | "memoryMB" | "diskMB" | "cpu" | "user"
+> & { processType?: string };
+
+/** The container without ports and probes. A task has no `indexLabel`. */
+export function planContainer(spec: ProgramSpec, indexLabel?: string): Record<string, unknown> {
   const command = commandOf(spec);
   return {
     name: "application",
     image: spec.droplet.image,
     ...(command && { command }),
     env: planEnvironment(spec, indexLabel),
-    ...(spec.ports.length > 0 && { ports: spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" })) }),
     resources: planResources(spec),
-    ...planProbes(spec),
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
   };
 }
 
 /** A given command runs through a shell (docker) or the lifecycle's launcher (cnb); without one the image's own applies. */
-function commandOf({ droplet, command, processType }: LRP["spec"]): string[] | undefined {
+function commandOf({ droplet, command, processType = "" }: ProgramSpec): string[] | undefined {
   const isCnb = droplet.kind === "cnb";
   if (command) return isCnb ? ["/cnb/lifecycle/launcher", literal(command)] : ["/bin/sh", "-c", literal(command)];
   return isCnb && processType in droplet.processTypes ? [`/cnb/process/${processType}`] : undefined;
 }
 
-function planResources({ memoryMB, diskMB, cpu }: LRP["spec"]): Record<string, Record<string, string>> {
+function planResources({ memoryMB, diskMB, cpu }: ProgramSpec): Record<string, Record<string, string>> {
   const sizes = { memory: `${memoryMB}Mi`, "ephemeral-storage": `${diskMB}Mi` };
   // A request in proportion to memory, as Diego's CPU weights, and no limit: idle CPU is free to use.
   const share = `${Math.max(5, Math.round((100 * memoryMB) / 1024))}m`;
@@ -99,7 +129,7 @@ export function planDisruptionBudget(lrp: LRP): Draft[] {
     {
       apiVersion: "policy/v1",
       kind: "PodDisruptionBudget",
-      metadata: { name: lrp.metadata.name, namespace: lrp.metadata.namespace, ...contractMetadata(lrp) },
+      metadata: { name: lrp.metadata.name, namespace: lrp.metadata.namespace, ...lrpMetadata(lrp) },
       spec: { minAvailable: "50%", selector: selectorOf(lrp), unhealthyPodEvictionPolicy: "AlwaysAllow" },
     },
   ];
