@@ -63,8 +63,8 @@ function getRef({ kind }: KubeObject): ResourceRef {
   return ref;
 }
 
-/** A kind is served a moment after its CRD is accepted. */
-async function waitUntilServed(client: KubeClient, ref: ResourceRef): Promise<void> {
+/** A kind is served a moment after its CRD is accepted. @throws Error when it is not served in 30 s */
+export async function waitUntilServed(client: KubeClient, ref: ResourceRef): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
     try {

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import type { Endpoint } from "../api/http/endpoint.ts";
+import type { KubeObject } from "../kube/api/object.ts";
 import { createEndpoints } from "../api/endpoints.ts";
 import { errorsDocument } from "../api/http/errors.ts";
 import { apiReference } from "../api/http/api-reference.ts";
@@ -11,6 +12,7 @@ import { DEFINITIONS } from "../crds/definitions.ts";
 import { kustomizeNameReferences } from "../crds/kustomize.ts";
 import { listManifests } from "../crds/manifests.ts";
 import { toImpersonatorRole, listOperationManifests } from "../platform/operations/permissions.ts";
+import { listChartFiles } from "./chart-files.ts";
 import { fidelityDocument } from "./fidelity-page.ts";
 import { kindFolder, renewPage } from "./kind-page.ts";
 import { rolesDocument } from "./roles-page.ts";
@@ -29,7 +31,11 @@ function generated(): [path: string, content: string][] {
   const impersonator = { file: "rbac/impersonator.yaml", objects: [toImpersonatorRole()] };
   const deployed = [...listManifests(), operations, impersonator].map(({ file, objects }): [string, string] => [
     join("deploy", file),
-    HEADER + objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n"),
+    toDocuments(objects),
+  ]);
+  const chart = listChartFiles().map(({ path, objects }): [string, string] => [
+    join("deploy/helm/cupola/files", path),
+    toDocuments(objects),
   ]);
   const pages = DEFINITIONS.map((definition): [string, string] => {
     const path = join("docs", "kinds", `${kindFolder(definition.kind)}.md`);
@@ -37,6 +43,7 @@ function generated(): [path: string, content: string][] {
   });
   return [
     ...deployed,
+    ...chart,
     // kustomize reads no configuration from outside the folder of a kustomization.
     ...["deploy/kustomize", "examples/kubectl"].map((folder): [string, string] => [
       join(folder, "name-reference.yaml"),
@@ -48,6 +55,12 @@ function generated(): [path: string, content: string][] {
     ["docs/errors.md", errorsDocument()],
     ["docs/api.md", apiReference(table())],
   ];
+}
+
+function toDocuments(objects: readonly KubeObject[]): string {
+  return (
+    HEADER + objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n")
+  );
 }
 
 function current(path: string): string | undefined {

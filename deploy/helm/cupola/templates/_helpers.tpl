@@ -1,0 +1,94 @@
+{{/* Names, labels and lists that several templates use. */}}
+
+{{- define "cupola.labels" -}}
+app.kubernetes.io/name: cupola
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "cupola.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{/* The Deployments by name, each with the operations of its processes, as a JSON list. */}}
+{{- define "cupola.components" -}}
+{{- $backends := list -}}
+{{- if .Values.builders.cnb.enabled }}{{ $backends = append $backends "cnb-builder" }}{{ end -}}
+{{- if .Values.runners.deployment.enabled }}{{ $backends = append $backends "deployment-runner" }}{{ end -}}
+{{- if .Values.routers.ingress.enabled }}{{ $backends = append $backends "ingress-router" }}{{ end -}}
+{{- if .Values.routers.gateway.enabled }}{{ $backends = append $backends "gateway-router" }}{{ end -}}
+{{- $components := list
+  (dict "name" "api" "operations" (list "api"))
+  (dict "name" "controllers" "operations" (concat (list "controllers") $backends))
+  (dict "name" "logs" "operations" (list "logs"))
+  (dict "name" "webhook" "operations" (list "webhook")) -}}
+{{- if .Values.runners.deployment.enabled -}}
+{{- $components = append $components (dict "name" "instance-index" "operations" (list "instance-index")) -}}
+{{- end -}}
+{{- $components | toJson -}}
+{{- end }}
+
+{{- define "cupola.registrySecret" -}}
+{{- if .Values.registry.secretName }}{{ .Values.registry.secretName }}{{ else if .Values.registry.username }}cupola-registry-push{{ end -}}
+{{- end }}
+
+{{/* A Secret with the login of one registry. Arguments: root, name, login. */}}
+{{- define "cupola.registryLogin" -}}
+{{- $host := first (splitList "/" .root.Values.registry.prefix) -}}
+{{- $login := dict "username" .login.username "password" .login.password "auth" (printf "%s:%s" .login.username .login.password | b64enc) -}}
+apiVersion: v1
+kind: Secret
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "cupola.labels" .root | nindent 4 }}
+type: kubernetes.io/dockerconfigjson
+data:
+  .dockerconfigjson: {{ dict "auths" (dict $host $login) | toJson | b64enc }}
+{{- end }}
+
+{{- define "cupola.apiTlsSecret" -}}
+{{ .Values.api.tls.secretName | default "cupola-api-tls" }}
+{{- end }}
+
+{{/* Pod Security "restricted", and a root that cannot be written. */}}
+{{- define "cupola.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "cupola.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{/* A certificate that is made once: the Secret's own while it exists. Arguments: root, name of the Secret, names of the host. */}}
+{{- define "cupola.certificate" -}}
+{{- $found := lookup "v1" "Secret" .root.Release.Namespace .secret -}}
+{{- $data := dict -}}
+{{- if and $found $found.data -}}
+{{- $data = $found.data -}}
+{{- else -}}
+{{- $made := genSelfSignedCert (first .hosts) (list "127.0.0.1") .hosts 3650 -}}
+{{- $data = dict "tls.crt" (b64enc $made.Cert) "tls.key" (b64enc $made.Key) -}}
+{{- end -}}
+apiVersion: v1
+kind: Secret
+metadata:
+  name: {{ .secret }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "cupola.labels" .root | nindent 4 }}
+type: kubernetes.io/tls
+data:
+  tls.crt: {{ index $data "tls.crt" }}
+  tls.key: {{ index $data "tls.key" }}
+{{- end }}

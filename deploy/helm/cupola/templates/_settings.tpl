@@ -1,0 +1,59 @@
+{{/* Objects of our own kinds that the values describe. */}}
+{{- define "cupola.settings" -}}
+{{- range $role, $classes := dict "builder" .Values.builders "runner" .Values.runners "router" .Values.routers }}
+{{- range $name, $class := omit $classes "default" }}
+{{- if and $class.enabled (include "cupola.hasClass" (dict "root" $ "name" $name)) }}
+---
+apiVersion: workloads.cupola.dev/v1alpha1
+kind: BackendClass
+metadata: { name: {{ $name }} }
+spec:
+  role: {{ $role }}
+  default: {{ eq $name $classes.default }}
+  {{- with include "cupola.classParameters" (dict "root" $ "name" $name) | fromJson }}
+  parameters: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+---
+apiVersion: cupola.dev/v1alpha1
+kind: Domain
+metadata: { name: {{ .Values.apps.domain }}, namespace: {{ .Release.Namespace }} }
+spec: { name: {{ .Values.apps.domain }} }
+---
+apiVersion: cupola.dev/v1alpha1
+kind: OrgQuota
+metadata: { name: default, namespace: {{ .Release.Namespace }} }
+spec: { name: default, default: true }
+{{- range $index, $stack := .Values.stacks }}
+---
+apiVersion: cupola.dev/v1alpha1
+kind: Stack
+metadata: { name: {{ $stack.name }}, namespace: {{ $.Release.Namespace }} }
+spec: { name: {{ $stack.name }}, description: {{ $stack.description | default $stack.name | quote }}, default: {{ eq $index 0 }} }
+{{- end }}
+{{- end }}
+
+{{/* "true" unless nothing can come of the class: cnb without a builder image. */}}
+{{- define "cupola.hasClass" -}}
+{{- if or (ne .name "cnb") .root.Values.builders.cnb.builderImage }}true{{ end -}}
+{{- end }}
+
+{{- define "cupola.classParameters" -}}
+{{- $values := .root.Values -}}
+{{- $parameters := dict -}}
+{{- if eq .name "cnb" -}}
+{{- $_ := set $parameters "builderImage" $values.builders.cnb.builderImage -}}
+{{- $_ := set $parameters "platformImage" (include "cupola.image" .root) -}}
+{{- $_ := set $parameters "concurrency" ($values.builders.cnb.concurrency | toString) -}}
+{{- with $values.builders.cnb.runImage }}{{ $_ := set $parameters "runImage" . }}{{ end -}}
+{{- else if eq .name "ingress" -}}
+{{- with $values.routers.ingress.className }}{{ $_ := set $parameters "ingressClassName" . }}{{ end -}}
+{{- else if eq .name "gateway" -}}
+{{- $_ := set $parameters "gatewayName" $values.routers.gateway.name -}}
+{{- $_ := set $parameters "gatewayNamespace" $values.routers.gateway.namespace -}}
+{{- with $values.routers.gateway.sectionName }}{{ $_ := set $parameters "sectionName" . }}{{ end -}}
+{{- end -}}
+{{- $parameters | toJson -}}
+{{- end }}

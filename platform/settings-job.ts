@@ -1,0 +1,79 @@
+// What the Helm chart's Jobs run in the image: `apply FILE …` writes objects of our own kinds, `delete-orgs` deletes all that people made.
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { parseAllDocuments } from "yaml";
+import { Org } from "../crds/org/org.ts";
+import { DEFINITIONS } from "../crds/definitions.ts";
+import type { KubeObject } from "../kube/api/object.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { createClient } from "../kube/client/create-client.ts";
+import { loadInCluster } from "../kube/client/kubeconfig.ts";
+import { applyObjects, waitUntilServed } from "./install.ts";
+
+const USAGE = "usage: settings-job.ts apply FILE … | delete-orgs";
+const DEADLINE_MS = 120_000;
+const POLL_MS = 500;
+
+function report(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function readObjects(files: readonly string[]): KubeObject[] {
+  return files
+    .flatMap((file) => parseAllDocuments(readFileSync(file, "utf8")))
+    .map((document) => document.toJS() as KubeObject | null)
+    .filter((object) => object !== null);
+}
+
+/** What an operator has set and the files do not name stays. New roles and policies take seconds to work, so a refusal is tried again. @throws KubeError at the deadline */
+async function applySettings(client: KubeClient, files: readonly string[]): Promise<void> {
+  const objects = readObjects(files);
+  const kinds = new Set(objects.map(({ kind }) => kind));
+  await Promise.all(DEFINITIONS.filter(({ kind }) => kinds.has(kind)).map((ref) => waitUntilServed(client, ref)));
+  const deadline = Date.now() + DEADLINE_MS;
+  for (const object of objects) await applyUntil(client, object, deadline);
+  report(`applied ${objects.length} objects`);
+}
+
+async function applyUntil(client: KubeClient, object: KubeObject, deadline: number): Promise<void> {
+  for (;;) {
+    try {
+      await applyObjects(client, [object]);
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      report(`${object.kind} ${object.metadata.name}: ${String(error)}; trying again`);
+      await delay(POLL_MS);
+    }
+  }
+}
+
+/** Deletes every org and waits until its spaces, apps and namespaces are gone, which controllers must run for. Ends with the Job's own deadline. */
+async function deleteOrgs(client: KubeClient): Promise<void> {
+  for (;;) {
+    const { items } = await client.list(Org);
+    if (items.length === 0) return;
+    report(
+      `waiting for the end of ${items.length} orgs: ${items
+        .slice(0, 5)
+        .map(({ metadata }) => metadata.name)
+        .join(", ")}`,
+    );
+    for (const { metadata } of items.filter(({ metadata: { deletionTimestamp } }) => !deletionTimestamp))
+      await client.delete(Org, { name: metadata.name });
+    await delay(POLL_MS);
+  }
+}
+
+const [command, ...files] = process.argv.slice(2);
+const client = createClient(await loadInCluster());
+try {
+  if (command === "apply" && files.length > 0) await applySettings(client, files);
+  else if (command === "delete-orgs") await deleteOrgs(client);
+  else throw new Error(USAGE);
+} catch (error) {
+  report(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+} finally {
+  await client.close();
+}
