@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import type { Staging } from "../../crds/staging/staging.ts";
-import { aBuild, anApp, aPackage, makeObject, tenancy } from "../shared/fixtures.ts";
+import { aBuild, anApp, aPackage, makeObject } from "../../crds/test-objects.ts";
+import { tenancy } from "../shared/fixtures.ts";
 import {
   findBuildError,
   toImageArtifact,

@@ -11,7 +11,7 @@ import {
   snapshotEnv,
   type SecretObject,
 } from "./env-snapshot.ts";
-import { anApp } from "./fixtures.ts";
+import { anApp } from "../../crds/test-objects.ts";
 
 const key = Buffer.alloc(32, 1);
 const env = [

@@ -7,7 +7,7 @@ import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { anApp } from "./fixtures.ts";
+import { anApp } from "../../crds/test-objects.ts";
 import { planGUID, resolveGUID } from "./guid.ts";
 
 const guid = "0190a1b2-0000-7000-8000-000000000001";

@@ -1,6 +1,6 @@
 // What the bounds on history let go.
 import { expect, test } from "vitest";
-import { aDroplet } from "./fixtures.ts";
+import { aDroplet } from "../../crds/test-objects.ts";
 import { planExcess } from "./history-limits.ts";
 
 const at = (day: number): ReturnType<typeof aDroplet> => {
