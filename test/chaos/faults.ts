@@ -1,5 +1,5 @@
 // What goes wrong in one run, and when. Pure: the same seed gives the same faults.
-import type { ControlPlaneComponent } from "../cluster/control-plane.ts";
+import type { ControlPlaneComponent } from "../cluster/control-plane-commands.ts";
 
 /** How often requests through the proxy go wrong; shares of 1. */
 export interface Rates {

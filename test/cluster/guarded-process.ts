@@ -13,28 +13,28 @@ export interface GuardedProcess {
 }
 
 // The shell holds our end of a pipe as descriptor 3. When we die, by whatever signal, the kernel closes it and `cat` ends: the shell then
-// kills the child and removes CLEAN, since nobody else will. When the child ends by itself, the watcher goes with it. Told to end, the shell
+// kills the child and runs CLEAN, since nobody else will. When the child ends by itself, the watcher goes with it. Told to end, the shell
 // waits for the child that it kills: a process is not gone at once, least of all on a busy machine.
 const guard = `
 exec 3<&0
 "$@" 3<&- </dev/null & child=$!
 trap 'kill -KILL $child; wait $child; exit' TERM
-trap 'kill -KILL $child; sleep 1; [ -z "$CLEAN" ] || rm -rf "$CLEAN"; exit 1' USR1
+trap 'kill -KILL $child; sleep 1; sh -c "$CLEAN"; exit 1' USR1
 { cat <&3 >/dev/null; kill -USR1 $$; } >/dev/null 2>&1 & watcher=$!
 wait $child; code=$?
 kill -KILL $watcher 2>/dev/null
 exit $code`;
 
-/** Starts `command` with its output in `logFile`. `removeOnOrphan` is a folder to delete should we die without stopping it. */
+/** Starts `command` with its output in `logFile`. `onOrphan` is a shell command to run after the kill should we die without stopping it. */
 export function startGuarded(
   command: [string, ...string[]],
-  options: { name: string; logFile: string; removeOnOrphan?: string },
+  options: { name: string; logFile: string; onOrphan?: string },
 ): GuardedProcess {
   const log = openSync(options.logFile, "a");
   const child = spawn("sh", ["-c", guard, options.name, ...command], {
     detached: true,
     stdio: ["pipe", log, log],
-    env: { ...process.env, CLEAN: options.removeOnOrphan ?? "" },
+    env: { ...process.env, CLEAN: options.onOrphan ?? "" },
   });
   closeSync(log);
   child.unref();

@@ -56,7 +56,7 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Test
     const child = startGuarded([program, "serve", join(dir, "config.yaml")], {
       name: REGISTRY_PACKAGE,
       logFile: join(dir, "log"),
-      removeOnOrphan: dir,
+      onOrphan: `rm -rf '${dir}'`,
     });
     await untilAnswers(host, child);
     return child;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApiServer } from "../../local/apiserver/server.ts";
-import type { TokenUser } from "../cluster/control-plane.ts";
+import type { TokenUser } from "../cluster/control-plane-commands.ts";
 import type { Server } from "./kubernetes/suite.ts";
 
 /** `users` are known by their tokens, besides the administrator. */
