@@ -1,9 +1,11 @@
-// Three projects by what a test needs: `unit` only the sources, `contract` servers that take seconds to start, `e2e` a whole platform.
+// Four projects by what a test needs: `unit` only the sources, `contract` servers that take seconds to start, `node` a Kubernetes that runs pods, `e2e` a whole platform.
 import { defineConfig } from "vitest/config";
 
 const sources = "{kube,crds,api,controllers,backends,blobs,telemetry,platform,local,cli,scripts}/**";
 /** Beside the sources, too, but with real servers, processes or files for seconds. */
 const contractTests = "**/*.contract.test.ts";
+/** On a complete Kubernetes of test/cluster/node, which needs root on Linux. */
+const nodeTests = "**/*.node.test.ts";
 
 const shared = {
   globalSetup: "test/scratch-folder.ts",
@@ -21,7 +23,7 @@ export default defineConfig({
           ...shared,
           name: "unit",
           include: [`${sources}/*.test.ts`, "test/layout/**/*.test.ts"],
-          exclude: [contractTests],
+          exclude: [contractTests, nodeTests],
         },
       },
       {
@@ -29,6 +31,18 @@ export default defineConfig({
           ...shared,
           name: "contract",
           include: [`${sources}/*.contract.test.ts`, "test/{conformance,cluster,chaos}/**/*.test.ts"],
+          exclude: [nodeTests],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "node",
+          include: [nodeTests],
+          exclude: ["node_modules/**"],
+          // Each file starts a node of its own.
+          fileParallelism: false,
+          testTimeout: 120_000,
         },
       },
       "test/e2e/vitest.config.ts",

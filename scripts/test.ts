@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
 import { provideBinaries, whyNoControlPlane } from "../test/cluster/binaries.ts";
+import { provideNodePrograms, whyNoNode } from "../test/cluster/node/requirements.ts";
 import { runCommand } from "./run-command.ts";
 import { closingLine, parseClosingLine, readVitestReport, sum, type Count } from "./test-counts.ts";
 
@@ -27,14 +28,13 @@ async function asOneTest(command: [string, ...string[]], deadlineMs = 10 * minut
   return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
 }
 
-/** Has the binaries ready before any test waits for them: the first build takes minutes. */
-async function provideControlPlane(): Promise<Count> {
-  const reason = whyNoControlPlane();
+/** Has programs ready before any test waits for them: the first build takes minutes. */
+async function provide(what: string, reason: string | undefined, build: () => Promise<unknown>): Promise<Count> {
   if (!reason) {
-    await provideBinaries();
+    await build();
     return { passed: 1, failed: 0, skipped: 0 };
   }
-  console.log(`no real control plane: ${reason}. What needs one is skipped.`);
+  console.log(`no ${what}: ${reason}. What needs one is skipped.`);
   return process.env.CI ? { passed: 0, failed: 1, skipped: 0 } : { passed: 0, failed: 0, skipped: 1 };
 }
 
@@ -111,9 +111,14 @@ const sourceChecks: Stage[] = [
 
 /** One after another: each has the machine to itself. */
 const stages: Stage[] = [
-  { name: "control plane binaries", run: provideControlPlane },
+  {
+    name: "control plane binaries",
+    run: () => provide("real control plane", whyNoControlPlane(), () => provideBinaries()),
+  },
+  { name: "node programs", run: () => provide("node", whyNoNode(), () => provideNodePrograms()) },
   { name: "unit tests", run: () => vitest("--project=unit") },
   { name: "contract tests", run: () => vitest("--project=contract") },
+  { name: "tests on a node", run: () => vitest("--project=node") },
   { name: "end-to-end journeys", needs: "test/e2e/main.ts", run: () => journeys() },
   {
     name: "journeys on a real control plane",

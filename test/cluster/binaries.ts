@@ -124,16 +124,11 @@ function cacheDir(module: Recipe["module"]): string {
   const digest = createHash("sha256")
     .update(linkerFlags(module))
     .update(process.platform + process.arch);
-<<<<<<< HEAD
-  for (const module of ["etcd", "kubernetes"]) digest.update(readFileSync(join(modules, module, "go.sum")));
-  return join(cacheRoot(), "kubernetes", `${kubernetesVersion}-${digest.digest("hex").slice(0, 8)}`);
-=======
   const isControlPlane = module === "etcd" || module === "kubernetes";
   for (const name of isControlPlane ? (["etcd", "kubernetes"] as const) : [module])
     digest.update(readFileSync(join(modulesFolder, name, "go.sum")));
   const folder = isControlPlane ? "kubernetes" : module;
   return join(cacheRoot(), folder, `${pinnedVersion(folder)}-${digest.digest("hex").slice(0, 8)}`);
->>>>>>> d83bc5e (test/cluster: a node, unfinished)
 }
 
 function linkerFlags(module: Recipe["module"]): string {

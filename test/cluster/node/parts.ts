@@ -3,14 +3,13 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
 import { issueCertificate, type KeyPair, type Subject } from "../../../kube/server/pki.ts";
-import { REGISTRY_HTPASSWD } from "../registry.ts";
+import { REGISTRY_HTPASSWD, registryConfig } from "../registry.ts";
 import type { NodeBinaries } from "./requirements.ts";
 import {
   cniConfig,
   containerdConfig,
   kubeletConfig,
   kubeProxyConfig,
-  registryConfig,
   registryHosts,
   type NodeSettings,
 } from "./settings.ts";
@@ -56,8 +55,8 @@ export async function writeClusterFiles(dir: string, cluster: Cluster, registry:
   });
   write("kubelet-client.crt", caller.cert);
   write("kubelet-client.key", caller.key);
-  write("htpasswd", REGISTRY_HTPASSWD);
-  write("registry.yml", registryConfig(dir, registry));
+  write("registry/htpasswd", REGISTRY_HTPASSWD);
+  write("registry/config.yaml", JSON.stringify(registryConfig({ host: registry, dir: join(dir, "registry") })));
 }
 
 function writer(dir: string): (name: string, text: string) => void {
@@ -108,7 +107,7 @@ export function schedulerCommand(dir: string, binaries: NodeBinaries): string[] 
 
 /** The command line of the registry, on the first node. */
 export function registryCommand(dir: string, packages: string): string[] {
-  return [join(packages, "usr/bin/docker-registry"), "serve", `${dir}/registry.yml`];
+  return [join(packages, "usr/bin/docker-registry"), "serve", `${dir}/registry/config.yaml`];
 }
 
 /** What kube-apiserver needs besides, to work with kubelets and to be a Service for pods. */

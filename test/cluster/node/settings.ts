@@ -119,16 +119,6 @@ export function kubeProxyConfig({ name, dir, address }: NodeSettings): string {
   });
 }
 
-export function registryConfig(dir: string, listen: string): string {
-  return stringify({
-    version: "0.1",
-    log: { level: "warn" },
-    storage: { filesystem: { rootdirectory: `${dir}/registry` }, delete: { enabled: true } },
-    http: { addr: listen, secret: "of-this-test" },
-    auth: { htpasswd: { realm: "cupola", path: `${dir}/htpasswd` } },
-  });
-}
-
 /** Two server blocks: `template` and `kubernetes` in one would answer NXDOMAIN to everything. */
 export const COREFILE = `cluster.local:53 in-addr.arpa:53 {
   errors

@@ -9,7 +9,7 @@ import { Namespace } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
-import type { TokenUser } from "../../cluster/control-plane.ts";
+import type { TokenUser } from "../../cluster/control-plane-commands.ts";
 import { startEmbedded } from "../embedded-server.ts";
 import type { RunnerEnvironment } from "./environment.ts";
 
