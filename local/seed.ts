@@ -9,6 +9,8 @@ import { Org } from "../crds/org/org.ts";
 import { CF_ROLES, type CFRole } from "../crds/roles.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
+import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
+import { NETWORK_CONFIG } from "../controllers/space/network-settings.ts";
 import { systemObject } from "../crds/settings-object.ts";
 
 export const LOCAL_DOMAIN = "apps.localhost";
@@ -17,9 +19,16 @@ export const LOCAL_SPACE = "dev";
 /** The kubeconfig's second user: has roles in the first org and space, and nowhere else. */
 export const DEVELOPER = "developer";
 
-/** Domain, stack, buildpacks, quota, classes and the first org. */
+/** Domain, stack, buildpacks, quota, classes, settings and the first org. */
 export function seedObjects(): KubeObject[] {
   return [
+    // Nothing here enforces NetworkPolicies, so none are made.
+    {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: NETWORK_CONFIG, namespace: SYSTEM_NAMESPACE },
+      data: { isolation: "off" },
+    },
     systemObject(BackendClass, "host", { role: "builder", default: true }),
     systemObject(BackendClass, "process", { role: "runner", default: true }),
     systemObject(BackendClass, "local", { role: "router", default: true }),

@@ -5,6 +5,7 @@ import type { ResourceRef } from "../kube/api/resource-ref.ts";
 import {
   ClusterRole,
   ClusterRoleBinding,
+  ConfigMap,
   CustomResourceDefinition,
   Namespace,
   RoleBinding,

@@ -1,9 +1,10 @@
 // Permissions that shared code of the controllers needs beyond their definitions. Input of the generated roles.
 import { ClusterRole, Namespace, Secret } from "../../kube/api/builtin.ts";
-import { permissionsOf } from "../../kube/controller/permissions.ts";
+import { permissionsIn, permissionsOf } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
@@ -37,8 +38,11 @@ const SHARED_PERMISSIONS: readonly Permission[] = [
   { resource: ClusterRole, verbs: ["bind"], names: BINDABLE_ROLES },
 ];
 
-/** All permissions of the controllers. */
-export function listControllerPermissions(): Permission[] {
+/** All permissions of the controllers: in all namespaces, and those only in the system namespace. */
+export function listControllerPermissions(): { cluster: Permission[]; system: Permission[] } {
   const controllers = createControllers({ apiURL: "", hasContent: () => Promise.resolve(false) });
-  return [...controllers.flatMap(permissionsOf), ...SHARED_PERMISSIONS];
+  return {
+    cluster: [...controllers.flatMap(permissionsOf), ...SHARED_PERMISSIONS],
+    system: controllers.flatMap((controller) => permissionsIn(SYSTEM_NAMESPACE, controller)),
+  };
 }

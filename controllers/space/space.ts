@@ -4,7 +4,8 @@ import { claimObjectName, spaceName } from "../../crds/claim/rules.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { Namespace, Role, RoleBinding } from "../../kube/api/builtin.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { ConfigMap, Namespace, NetworkPolicy, Role, RoleBinding } from "../../kube/api/builtin.ts";
 import {
   defineController,
   NotReady,
@@ -12,6 +13,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
+import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import { NotPermitted } from "../../kube/cache/errors.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { CLAIMED_NAME_INDEX } from "../shared/claims.ts";
@@ -29,19 +31,23 @@ import {
 } from "../shared/owned-namespace.ts";
 import { findOrgOfNamespace } from "../shared/tenancy.ts";
 import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
+import { planSpaceNetwork } from "./network-policies.ts";
+import { NETWORK_CONFIG } from "./network-settings.ts";
 import { checkAdoptionConsent, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
 
 const ORG_NAMESPACE_INDEX = "controllers/org-namespace";
+const ALL_SPACES_INDEX = "controllers/all-spaces";
 
 export const spaceController = defineController({
   name: "space",
   for: Space,
-  owns: [Role, RoleBinding],
+  owns: [Role, RoleBinding, NetworkPolicy],
   reads: SPACE_CONTENT_KINDS,
   indexes: {
     [GUID_INDEX]: indexByGUID,
     [CLAIMED_NAME_INDEX]: (space: Space) => [claimObjectName(spaceName(space))],
     [ORG_NAMESPACE_INDEX]: (space: Space) => [space.metadata.namespace ?? ""],
+    [ALL_SPACES_INDEX]: () => ["all"],
   },
   watches: [
     watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
@@ -52,6 +58,9 @@ export const spaceController = defineController({
       return namespace && binding.metadata.labels?.[LABELS.managedBy] === undefined
         ? mapNamespaceToSpaces(namespace, read)
         : [];
+    }),
+    watch(ConfigMap, ({ metadata }) => (metadata.name === NETWORK_CONFIG ? { [ALL_SPACES_INDEX]: "all" } : []), {
+      namespace: SYSTEM_NAMESPACE,
     }),
     ...SPACE_CONTENT_KINDS.map((ref) =>
       watch(ref, (object, read) =>
@@ -78,13 +87,19 @@ export const spaceController = defineController({
       org: read.list(RoleBinding, { namespace: space.metadata.namespace }),
       space: read.list(RoleBinding, { namespace }),
     };
-    const missingPermissions = findMissingPermissions(namespace, read);
+    const network = planSpaceNetwork({
+      namespace,
+      isAdopted: space.spec.namespace !== undefined,
+      settings: read.find(ConfigMap, { namespace: SYSTEM_NAMESPACE, name: NETWORK_CONFIG })?.data,
+      existing: listOwnPolicies(space, namespace, read),
+    });
+    const problem = findMissingPermissions(namespace, read) ?? network.problem;
     return {
-      children: planSpacePermissions(space, namespace, bindings),
+      children: [...planSpacePermissions(space, namespace, bindings), ...network.children],
       labels,
       status: { ...(name !== undefined && { name }), namespace },
       ...nameTaken,
-      ...(missingPermissions && { ready: missingPermissions }),
+      ...(problem && { ready: problem }),
     };
   },
 
@@ -93,6 +108,14 @@ export const spaceController = defineController({
     await finalizeNamespaces(space, (namespace) => finalizeSpaceNamespace(space, namespace, context), context);
   },
 });
+
+function listOwnPolicies(
+  { metadata }: Space,
+  namespace: string,
+  read: ReconcileContext["read"],
+): ObjectOf<typeof NetworkPolicy>[] {
+  return read.list(NetworkPolicy, { namespace, labels: { [LABELS.ownerUid]: metadata.uid ?? "" } });
+}
 
 async function finalizeSpaceNamespace(
   space: Space,

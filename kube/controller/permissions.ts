@@ -6,7 +6,7 @@ import type { Permission, Verb } from "../rbac/resource-rules.ts";
 
 export const LIST_WATCH_VERBS: readonly Verb[] = ["get", "list", "watch"];
 
-/** The permissions that the definition implies, plus those that it declares. */
+/** The permissions in all namespaces that the definition implies, plus those that it declares. */
 export function permissionsOf(controller: Controller): Permission[] {
   const { for: own, owns = [], reads = [], watches = [], permissions = [] } = controller;
   const { writesStatus = true, writesObject = true } = controller;
@@ -16,12 +16,19 @@ export function permissionsOf(controller: Controller): Permission[] {
     ...(writesStatus ? statusPermissions(own) : []),
     // An apply that creates needs both create and patch.
     ...owns.map((on): Permission => ({ resource: on, verbs: [...LIST_WATCH_VERBS, "create", "patch", "delete"] })),
-    ...[...reads, ...watches.map(({ ref }) => ref)].map((on): Permission => ({
+    ...[...reads, ...watches.filter(({ namespace }) => !namespace).map(({ ref }) => ref)].map((on): Permission => ({
       resource: on,
       verbs: LIST_WATCH_VERBS,
     })),
     ...permissions,
   ];
+}
+
+/** The permissions that it needs in one namespace only: for the kinds that it watches there. */
+export function permissionsIn(namespace: string, { watches = [] }: Controller): Permission[] {
+  return watches
+    .filter((rule) => rule.namespace === namespace)
+    .map(({ ref }): Permission => ({ resource: ref, verbs: LIST_WATCH_VERBS }));
 }
 
 /** Failures that a status states are recorded as Events. */

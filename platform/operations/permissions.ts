@@ -46,6 +46,7 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
       ...MEMBER_PERMISSIONS,
       ...(usesTelemetry ? TELEMETRY_PERMISSIONS : []),
       ...(operation === "webhook" ? WEBHOOK_SYSTEM_PERMISSIONS : []),
+      ...(operation === "controllers" ? listControllerPermissions().system : []),
     ]),
   };
 }
@@ -59,7 +60,9 @@ function listClusterPermissions(operation: Operation): Permission[] {
     // A kind that the operation may not watch cluster-wide is watched in each namespace that allows it.
     toWatchPermission(Namespace),
     ...(operation === "api" ? API_PERMISSIONS : []),
-    ...(operation === "controllers" ? [...listControllerPermissions(), ...BLOB_REFERRERS.map(toWatchPermission)] : []),
+    ...(operation === "controllers"
+      ? [...listControllerPermissions().cluster, ...BLOB_REFERRERS.map(toWatchPermission)]
+      : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
     ...(operation === "logs" ? POD_LOG_PERMISSIONS : []),
     ...[

@@ -1,0 +1,86 @@
+// The NetworkPolicies of a space: apps are reached by routers and the kubelet only, and reach routers, DNS and the world outside. Pure.
+import { LABELS } from "../../crds/labels.ts";
+import { NetworkPolicy } from "../../kube/api/builtin.ts";
+import { apiVersionOf, type ObjectOf } from "../../kube/api/resource-ref.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import type { ReadyDraft } from "../../kube/controller/controller.ts";
+import { parseNetworkSettings, type LabelRequirement, type NetworkSettings } from "./network-settings.ts";
+
+type NetworkPolicyObject = ObjectOf<typeof NetworkPolicy>;
+
+/** Source type of the pods of builds. */
+const BUILD = "STG";
+const APPS_POLICY = "cupola-apps";
+const BUILDS_POLICY = "cupola-builds";
+
+export interface SpaceNetworkInput {
+  namespace: string;
+  /** Whether the Space adopted the namespace: then only pods of the platform are isolated, since others were there before. */
+  isAdopted: boolean;
+  /** `data` of the operator's ConfigMap. */
+  settings: Readonly<Record<string, string>> | undefined;
+  /** The policies that the space has: they stay while the settings are wrong. */
+  existing: readonly NetworkPolicyObject[];
+}
+
+/** The policies, and what is wrong with the settings. Wrong settings change no policy; a space without any gets those of the defaults. */
+export function planSpaceNetwork({ namespace, isAdopted, settings, existing }: SpaceNetworkInput): {
+  children: Draft[];
+  problem?: ReadyDraft;
+} {
+  try {
+    return { children: planNetworkPolicies(namespace, isAdopted, parseNetworkSettings(settings)) };
+  } catch (error) {
+    const problem: ReadyDraft = {
+      status: "False",
+      reason: "NetworkSettingsInvalid",
+      message: `ConfigMap cupola-network in namespace cupola-system: ${error instanceof Error ? error.message : String(error)}`,
+      isFailure: true,
+    };
+    const kept = existing.map(({ metadata: { name }, spec }) => toDraft(namespace, name, { ...spec }));
+    return {
+      children: kept.length > 0 ? kept : planNetworkPolicies(namespace, isAdopted, parseNetworkSettings()),
+      problem,
+    };
+  }
+}
+
+/** Empty where the operator turned isolation off. */
+export function planNetworkPolicies(namespace: string, isAdopted: boolean, settings: NetworkSettings): Draft[] {
+  if (!settings.isolation) return [];
+  const { routerNamespaces, routerBlocks, sameSpace, egress, buildEgress } = settings;
+  const source = LABELS.sourceType;
+  const routers = [
+    { namespaceSelector: { matchExpressions: routerNamespaces } },
+    ...routerBlocks.map((ipBlock) => ({ ipBlock })),
+  ];
+  const neighbours = sameSpace ? [{ podSelector: {} }] : [];
+  const outside = egress.map((ipBlock) => ({ ipBlock }));
+  const ours: LabelRequirement[] = isAdopted ? [{ key: source, operator: "Exists" }] : [];
+  return [
+    toDraft(namespace, APPS_POLICY, {
+      podSelector: { matchExpressions: [{ key: source, operator: "NotIn", values: [BUILD] }, ...ours] },
+      policyTypes: ["Ingress", "Egress"],
+      // Kubernetes always lets the kubelet of a pod's node through, so probes need no rule.
+      ingress: [{ from: [...routers, ...neighbours] }],
+      egress: [DNS, { to: [...routers, ...neighbours, ...outside] }],
+    }),
+    toDraft(namespace, BUILDS_POLICY, {
+      podSelector: { matchExpressions: [{ key: source, operator: "In", values: [BUILD] }] },
+      policyTypes: ["Ingress", "Egress"],
+      egress: [DNS, { to: [...routers, ...outside, ...buildEgress.map((ipBlock) => ({ ipBlock }))] }],
+    }),
+  ];
+}
+
+/** To any resolver: clusters run theirs as pods or on each node. */
+const DNS = {
+  ports: [
+    { protocol: "UDP", port: 53 },
+    { protocol: "TCP", port: 53 },
+  ],
+};
+
+function toDraft(namespace: string, name: string, spec: object): Draft {
+  return { apiVersion: apiVersionOf(NetworkPolicy), kind: NetworkPolicy.kind, metadata: { name, namespace }, spec };
+}
