@@ -28,6 +28,7 @@ export const INTERNAL_LABELS = {
   suspended: "cupola.dev/suspended",
   namespaceKind: "cupola.dev/namespace",
   envAllowed: "cupola.dev/env",
+  spaceRole: "cupola.dev/space-role",
 } as const;
 
 export const LABELS = { ...STABLE_LABELS, ...OBSERVE_LABELS, ...INTERNAL_LABELS } as const;

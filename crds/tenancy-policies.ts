@@ -157,8 +157,8 @@ function imageVariables(): NonNullable<AdmissionPolicy["variables"]> {
 }
 
 /**
- * RBAC gives the platform access to Secrets by name in all namespaces, since its own are not known in advance (docs/adr/0009). This policy restricts writes to
- * its own namespaces; an admission policy cannot restrict reads.
+ * RBAC gives the platform access to Secrets in the namespaces of spaces (docs/adr/0016). This policy restricts its writes to its own namespaces even where an
+ * operator granted more; an admission policy cannot restrict reads.
  */
 function secretPolicy(): AdmissionPolicy {
   return {

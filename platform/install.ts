@@ -25,6 +25,7 @@ const REFS = new Map<string, ResourceRef>(
   [
     ClusterRole,
     ClusterRoleBinding,
+    ConfigMap,
     CustomResourceDefinition,
     Namespace,
     RoleBinding,

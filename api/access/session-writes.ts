@@ -1,23 +1,20 @@
 // A session's writes. They go to Kubernetes as the caller, claim names first, and return once this replica and all others have observed them.
-import { setTimeout as sleep } from "node:timers/promises";
 import { Claim } from "../../crds/claim/claim.ts";
 import { API_FIELD_MANAGER, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Draft, KubeClient, Patch } from "../../kube/client/client.ts";
-import { isAlreadyExists, isConflict, isForbidden, isNotFound, type Status } from "../../kube/client/errors.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/errors.ts";
 import { objectKey, type KubeObject } from "../../kube/api/object.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { AccessAttributes } from "./rbac-authorizer.ts";
 import type { CallerPermissions } from "./caller-permissions.ts";
 import { claimedName, findClaimOf, releaseClaim, type HeldClaim, acquireClaim } from "./name-claims.ts";
 import { CFError, notAuthorized, notFound } from "../http/errors.ts";
-import { isAdmissionDenial } from "../http/error-translation.ts";
+import { isRbacDenial, retryWhile } from "./rbac-lag.ts";
 import { recordLastWrite } from "../cache/object-times.ts";
 import { kindTitle } from "../cf/kind-title.ts";
 import type { WriteMark } from "../peers/read-barrier.ts";
 import type { SessionReader, SessionDeps, SessionWriter } from "./session.ts";
 
-/** How long a denial is retried that contradicts the cached RBAC: the API server's own RBAC cache lags. Milliseconds. */
-const rbacLagMs = 2000;
 /** Attempts of a read-modify-write while others write the same object. */
 const maxAttempts = 6;
 
@@ -178,33 +175,11 @@ function nameTakenError(): CFError {
   return new CFError("UnprocessableEntity", "The name is taken.");
 }
 
-/** Whether RBAC denied it, which may be lag. A denial by an admission policy is final. */
-function isRbacDenial(error: unknown): boolean {
-  return isForbidden(error) && !isAdmissionDenial(error);
-}
-
 function hasResourceVersion(patch: Patch): boolean {
   return (
     patch.type !== "json" &&
     (patch.body["metadata"] as { resourceVersion?: string } | undefined)?.resourceVersion !== undefined
   );
-}
-
-/** Retries with exponential backoff for `rbacLagMs` while `shouldRetry` accepts the error. */
-async function retryWhile<T>(
-  attempt: () => Promise<T | Status>,
-  shouldRetry: (error: unknown) => boolean,
-  signal: AbortSignal,
-): Promise<T> {
-  const deadline = Date.now() + rbacLagMs;
-  for (let backoff = 20; ; backoff *= 2) {
-    try {
-      return (await attempt()) as T;
-    } catch (error) {
-      if (!shouldRetry(error) || Date.now() + backoff > deadline) throw error;
-    }
-    await sleep(backoff, undefined, { signal });
-  }
 }
 
 function toWriteMarks(ref: ResourceRef, { metadata: { namespace, resourceVersion } }: KubeObject): WriteMark[] {

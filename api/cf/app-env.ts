@@ -10,6 +10,7 @@ import { isAlreadyExists, isConflict } from "../../kube/client/errors.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import { z } from "zod";
 import { CFError } from "../http/errors.ts";
+import { accessSecret } from "../access/rbac-lag.ts";
 import type { Session } from "../access/session.ts";
 import { appOwnerReferences } from "./app-children.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
@@ -77,11 +78,9 @@ function secretName(app: App): string {
 
 /** The Secret with an app's values, if it exists. A Secret of that name that is not the app's is `foreign` and neither read nor changed. */
 async function findSecret(session: Session, app: App): Promise<ObjectOf<typeof Secret> | "foreign" | undefined> {
-  const secret = await session.platformClient.find(
-    Secret,
-    { namespace: app.metadata.namespace ?? "", name: secretName(app) },
-    { signal: session.signal },
-  );
+  const { signal, platformClient } = session;
+  const key = { namespace: app.metadata.namespace ?? "", name: secretName(app) };
+  const secret = await accessSecret(() => platformClient.find(Secret, key, { signal }), signal);
   return secret && !isAppSecret(secret, app.metadata.name, session.cache.guid(App, app)) ? "foreign" : secret;
 }
 
@@ -183,6 +182,7 @@ function checkSize(before: ReadonlyMap<string, string | undefined>, changes: Rec
 }
 
 async function putSecret(session: Session, app: App, changes: Record<string, string | null>): Promise<void> {
+  const { signal, platformClient } = session;
   const key = { namespace: app.metadata.namespace ?? "", name: secretName(app) };
   const data = Object.fromEntries(
     Object.entries(changes).map(([name, value]) => [
@@ -198,15 +198,12 @@ async function putSecret(session: Session, app: App, changes: Record<string, str
       ownerReferences: appOwnerReferences(app),
     };
     try {
-      return void (await session.platformClient.create(
-        Secret,
-        { metadata, type: "Opaque", data: present },
-        { signal: session.signal },
-      ));
+      const draft = { metadata, type: "Opaque", data: present };
+      return void (await accessSecret(() => platformClient.create(Secret, draft, { signal }), signal));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       await isSecretMissing(session, app);
     }
   }
-  await session.platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal: session.signal });
+  await accessSecret(() => platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal }), signal);
 }

@@ -6,7 +6,9 @@ import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isAlreadyExists } from "../../kube/client/errors.ts";
 
-const AT = { namespace: SYSTEM_NAMESPACE, name: "cupola-job-key" };
+/** Its name, in the system namespace. */
+export const JOB_KEY_SECRET = "cupola-job-key";
+const AT = { namespace: SYSTEM_NAMESPACE, name: JOB_KEY_SECRET };
 const KEY_BYTES = 32;
 /** Deadline for reading the key, milliseconds. All requests share the key, so no single request's deadline applies. */
 const DEADLINE_MS = 10_000;

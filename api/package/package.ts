@@ -21,6 +21,7 @@ import { spaceNamespaces } from "../cf/org-and-space-namespaces.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import type { Services } from "../services.ts";
+import { accessSecret } from "../access/rbac-lag.ts";
 import type { Session } from "../access/session.ts";
 import { z } from "zod";
 import {
@@ -170,15 +171,13 @@ async function keepCredentials(session: Session, app: App, body: CreatePackage):
     auths: { [registry]: { username: body.data.username, password: body.data.password, auth } },
   });
   const metadata = { name, namespace, ownerReferences: appOwnerReferences(app) };
-  await session.platformClient.create(
-    Secret,
-    {
-      metadata,
-      type: "kubernetes.io/dockerconfigjson",
-      data: { ".dockerconfigjson": Buffer.from(config).toString("base64") },
-    },
-    { signal: session.signal },
-  );
+  const { signal, platformClient } = session;
+  const draft = {
+    metadata,
+    type: "kubernetes.io/dockerconfigjson",
+    data: { ".dockerconfigjson": Buffer.from(config).toString("base64") },
+  };
+  await accessSecret(() => platformClient.create(Secret, draft, { signal }), signal);
   return name;
 }
 

@@ -9,7 +9,7 @@ import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Secret } from "../../kube/api/builtin.ts";
-import { isNotFound } from "../../kube/client/errors.ts";
+import { isForbidden, isNotFound } from "../../kube/client/errors.ts";
 import {
   defineController,
   watch,
@@ -149,7 +149,8 @@ async function deleteOldRevisions(
     try {
       await client.delete(Secret, { namespace: app.metadata.namespace, name });
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      // In a namespace that is being deleted the platform's RoleBinding may go first; the Secrets follow by themselves.
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
     }
   }
 }

@@ -7,7 +7,7 @@ import type { EnvVar } from "../../crds/schema-fields.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { INTERNAL_LABELS, LABELS } from "../../crds/labels.ts";
 import { Secret } from "../../kube/api/builtin.ts";
-import { isAlreadyExists } from "../../kube/client/errors.ts";
+import { isAlreadyExists, isForbidden } from "../../kube/client/errors.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { NotReady, Stalled } from "../../kube/controller/controller.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
@@ -21,6 +21,8 @@ export const MAX_ENV_BYTES = 512 * 1024;
 export const ENV_KEY_SECRET = "cupola-env-key";
 /** A missing or refused Secret is read again after this time, since no informer watches Secrets. */
 const RECHECK_MS = 10_000;
+/** A refusal is tried again after this time: a new binding counts within moments. */
+const RBAC_RECHECK_MS = 1000;
 
 /**
  * May this app's environment use this Secret? Only the app's own, identified by name and GUID label, or one labelled for use in
@@ -74,6 +76,19 @@ export function toSecretKey(variable: string): string {
  * @throws NotReady when a Secret or key is missing or not allowed; Stalled when the environment is too large
  */
 export async function snapshotEnv(app: App, guid: string, client: KubeClient): Promise<EnvSnapshot> {
+  try {
+    return await readAndKeepEnv(app, guid, client);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    throw new NotReady(
+      "SecretsForbidden",
+      `the platform may not use Secrets of namespace ${app.metadata.namespace}: the Space's controller binds its roles there, in a new space within moments`,
+      { requeueAfterMs: RBAC_RECHECK_MS, cause: error },
+    );
+  }
+}
+
+async function readAndKeepEnv(app: App, guid: string, client: KubeClient): Promise<EnvSnapshot> {
   const values = await readSecretValues(app, guid, client);
   checkEnvSize(app.spec.env, values);
   const hasSecrets = app.spec.env.some((variable) => variable.valueFrom);

@@ -1,9 +1,9 @@
 // Bindings of very many subjects: each object is small enough to store, and a new subject changes only one.
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
-import { planRoleGrant } from "./role-bindings.ts";
+import { planOperationBindings, planRoleGrant, type RoleBindingObject } from "./role-bindings.ts";
 
 type Subject = NonNullable<ObjectOf<typeof RoleBinding>["subjects"]>[number];
 
@@ -57,4 +57,47 @@ test.each([
 test("one more changes one binding", () => {
   const [before, after] = [bindingsOf(users(5000)), bindingsOf(users(5001))];
   expect([...after].filter(([name, some]) => before.get(name)?.length !== some.length)).toHaveLength(1);
+});
+
+describe("the platform's own roles in a space", () => {
+  const account = (name: string, namespace?: string): Subject => ({
+    kind: "ServiceAccount",
+    name,
+    ...(namespace && { namespace }),
+  });
+  const bindingOf = (
+    subjects: Subject[],
+    { role = "cupola-api-secrets", namespace = "cupola-system" }: { role?: string; namespace?: string } = {},
+  ): RoleBindingObject => ({
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "RoleBinding",
+    metadata: { name: "b", namespace, labels: { "cupola.dev/space-role": role } },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "r" },
+    subjects,
+  });
+  const plan = (...bindings: RoleBindingObject[]): [unknown, unknown][] =>
+    planOperationBindings("acme-dev", bindings).map((draft) => [
+      (draft["roleRef"] as { name: string }).name,
+      (draft["subjects"] as Subject[]).map(({ namespace, name }) => `${namespace}/${name}`),
+    ]);
+
+  test("go to whoever runs the operation, by the bindings in the system namespace", () => {
+    expect(
+      plan(
+        bindingOf([account("cupola-api", "cupola-system")]),
+        bindingOf([account("all-in-one")]),
+        bindingOf([account("all-in-one")], { role: "cupola-controllers-secrets" }),
+      ),
+    ).toEqual([
+      ["cupola-api-secrets", ["cupola-system/all-in-one", "cupola-system/cupola-api"]],
+      ["cupola-controllers-secrets", ["cupola-system/all-in-one"]],
+    ]);
+  });
+
+  test("follow no label elsewhere, and no other role", () => {
+    const subjects = [account("thief", "acme-dev")];
+    expect(
+      plan(bindingOf(subjects, { namespace: "acme-dev" }), bindingOf(subjects, { role: "cluster-admin" })),
+    ).toEqual([]);
+  });
 });

@@ -1,5 +1,6 @@
 // Roles and their subjects: reads RoleBindings to our ClusterRoles and derives RBAC objects from them. Pure.
 import { createHash } from "node:crypto";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { generatedName } from "../../crds/object-names.ts";
 import { findCFRole, type CFRole } from "../../crds/roles.ts";
@@ -23,13 +24,36 @@ export function findBoundRole(binding: RoleBindingObject): CFRole | undefined {
 
 /** The distinct subjects of these bindings that hold one of the roles (any CF role by default), in a fixed order. */
 export function listSubjects(bindings: readonly RoleBindingObject[], roles?: readonly CFRole[]): Subject[] {
+  return uniqueSubjects(
+    bindings.filter((binding) => {
+      const role = findBoundRole(binding);
+      return role !== undefined && (!roles || roles.includes(role));
+    }),
+  );
+}
+
+/** Names of roles that the platform binds in each space for its own operations. */
+const SPACE_ROLE = /^cupola-[a-z-]+-secrets$/;
+
+/** Is it a binding in the system namespace whose subjects hold another role in each space? */
+export function isSpaceRoleBinding({ metadata }: RoleBindingObject): boolean {
+  return metadata.namespace === SYSTEM_NAMESPACE && SPACE_ROLE.test(metadata.labels?.[LABELS.spaceRole] ?? "");
+}
+
+/** The roles of the platform's operations in a space: whoever runs an operation, by the binding in the system namespace, has its role on Secrets here. */
+export function planOperationBindings(namespace: string, bindings: readonly RoleBindingObject[]): Draft[] {
+  const byRole = Map.groupBy(
+    bindings.filter(isSpaceRoleBinding),
+    ({ metadata }) => metadata.labels?.[LABELS.spaceRole],
+  );
+  return [...byRole].flatMap(([role, some]) => (role ? planRoleBindings(role, namespace, uniqueSubjects(some)) : []));
+}
+
+function uniqueSubjects(bindings: readonly RoleBindingObject[]): Subject[] {
   const found = new Map<string, Subject>();
-  for (const binding of bindings) {
-    const role = findBoundRole(binding);
-    if (role === undefined || (roles && !roles.includes(role))) continue;
+  for (const binding of bindings)
     for (const subject of (binding.subjects ?? []).map((one) => withNamespace(one, binding)))
       found.set(toSubjectKey(subject), subject);
-  }
   return [...found.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, subject]) => subject);
 }
 

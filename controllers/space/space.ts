@@ -18,7 +18,7 @@ import { NotPermitted } from "../../kube/cache/errors.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { CLAIMED_NAME_INDEX } from "../shared/claims.ts";
 import { deleteAll } from "../shared/history-limits.ts";
-import { findBoundRole } from "../shared/role-bindings.ts";
+import { findBoundRole, isSpaceRoleBinding, planOperationBindings } from "../shared/role-bindings.ts";
 import { ensureEffectiveName } from "../shared/effective-name.ts";
 import {
   adoptNamespace,
@@ -53,6 +53,7 @@ export const spaceController = defineController({
     watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
     watch(Org, (org) => (org.status?.namespace ? { [ORG_NAMESPACE_INDEX]: org.status.namespace } : [])),
     watch(Namespace, (namespace, read) => mapNamespaceToSpaces(namespace, read)),
+    watch(RoleBinding, (binding) => (isSpaceRoleBinding(binding) ? { [ALL_SPACES_INDEX]: "all" } : [])),
     watch(RoleBinding, (binding, read) => {
       const namespace = read.find(Namespace, { name: binding.metadata.namespace ?? "" });
       return namespace && binding.metadata.labels?.[LABELS.managedBy] === undefined
@@ -95,7 +96,11 @@ export const spaceController = defineController({
     });
     const problem = findMissingPermissions(namespace, read) ?? network.problem;
     return {
-      children: [...planSpacePermissions(space, namespace, bindings), ...network.children],
+      children: [
+        ...planSpacePermissions(space, namespace, bindings),
+        ...planOperationBindings(namespace, read.list(RoleBinding, { namespace: SYSTEM_NAMESPACE })),
+        ...network.children,
+      ],
       labels,
       status: { ...(name !== undefined && { name }), namespace },
       ...nameTaken,

@@ -1,11 +1,14 @@
 // The platform's permissions in a cluster: a role and a ServiceAccount for each operation, generated from the permissions that the code declares.
-import { Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
+import { ClusterRole, Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { LIST_WATCH_VERBS, permissionsOf } from "../../kube/controller/permissions.ts";
 import { toResourceRules, type Permission, type ResourceRule } from "../../kube/rbac/resource-rules.ts";
 import { IMPERSONATOR_ROLE } from "../../api/identity/token-issuer.ts";
 import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";
+import { JOB_KEY_SECRET } from "../../api/jobs/job-key.ts";
+import { ENV_KEY_SECRET } from "../../controllers/shared/env-snapshot.ts";
+import { LABELS } from "../../crds/labels.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Replica } from "../../crds/replica/replica.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
@@ -19,11 +22,19 @@ import { WEBHOOK_PERMISSIONS, WEBHOOK_SYSTEM_PERMISSIONS } from "./name-webhook.
 const RBAC = "rbac.authorization.k8s.io";
 const SYSTEM_METADATA = { namespace: SYSTEM_NAMESPACE };
 
-/** Permissions of an operation in all namespaces, and those only in the platform's own. */
+/** Permissions of an operation: in all namespaces, only in the platform's own, and only in the namespaces of spaces. */
 export interface OperationPermissions {
   cluster: ResourceRule[];
   system: ResourceRule[];
+  /** On Secrets. The Space controller binds them in each space's namespace (docs/adr/0016). */
+  spaces: ResourceRule[];
 }
+
+/** Secrets in the system namespace that an operation creates and reads by name. */
+const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
+  api: [JOB_KEY_SECRET],
+  controllers: [ENV_KEY_SECRET],
+};
 
 /** For every process: membership, leader election, and its Replica object. */
 const MEMBER_PERMISSIONS: readonly Permission[] = [
@@ -40,18 +51,49 @@ const TELEMETRY_PERMISSIONS: readonly Permission[] = [
 
 export function toOperationPermissions(operation: Operation): OperationPermissions {
   const usesTelemetry = operation === "api" || hasTelemetry([operation]);
+  const declared = listDeclaredPermissions(operation);
+  const systemSecrets = SYSTEM_SECRETS[operation];
   return {
-    cluster: toResourceRules(listClusterPermissions(operation)),
+    cluster: toResourceRules([
+      ...declared.filter((permission) => !isOnSecrets(permission)),
+      // Granting a role needs the right to bind it.
+      ...(operation === "controllers"
+        ? [{ resource: ClusterRole, verbs: ["bind"], names: listSpaceRoleNames() } as const]
+        : []),
+    ]),
+    spaces: toResourceRules(declared.filter(isOnSecrets)),
     system: toResourceRules([
       ...MEMBER_PERMISSIONS,
       ...(usesTelemetry ? TELEMETRY_PERMISSIONS : []),
       ...(operation === "webhook" ? WEBHOOK_SYSTEM_PERMISSIONS : []),
       ...(operation === "controllers" ? listControllerPermissions().system : []),
+      ...(systemSecrets
+        ? ([
+            { resource: Secret, verbs: ["get"], names: systemSecrets },
+            { resource: Secret, verbs: ["create"] },
+          ] as const)
+        : []),
     ]),
   };
 }
 
-function listClusterPermissions(operation: Operation): Permission[] {
+/** The code's declarations name no namespace: Secrets are those of spaces, everything else is anywhere. */
+function isOnSecrets({ resource }: Permission): boolean {
+  return resource.group === Secret.group && resource.plural === Secret.plural;
+}
+
+/** The ClusterRole of an operation's permissions on Secrets of spaces. */
+function spaceRoleName(operation: Operation): string {
+  return `${serviceAccountName(operation)}-secrets`;
+}
+
+function listSpaceRoleNames(): string[] {
+  return (Object.keys(OPERATIONS) as Operation[])
+    .filter((operation) => listDeclaredPermissions(operation).some(isOnSecrets))
+    .map(spaceRoleName);
+}
+
+function listDeclaredPermissions(operation: Operation): Permission[] {
   const toWatchPermission = (on: Permission["resource"]): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS });
   const backends = listBackendOperations([operation]).flatMap(({ singletonKinds = [], watchedKinds = [] }) =>
     [...singletonKinds, ...watchedKinds].map(toWatchPermission),
@@ -91,29 +133,38 @@ export function toImpersonatorRole(): KubeObject {
 
 /** ServiceAccount, roles and bindings of every operation. A process with several operations has an account with all their roles. */
 export function listOperationManifests(): KubeObject[] {
-  return (Object.keys(OPERATIONS) as Operation[]).flatMap((operation) => {
-    const name = serviceAccountName(operation);
-    const { cluster, system } = toOperationPermissions(operation);
-    const subjects = [{ kind: "ServiceAccount", ...SYSTEM_METADATA, name }];
-    const ref = (kind: string): object => ({ apiGroup: RBAC, kind, name });
-    return [
-      { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...SYSTEM_METADATA, name } },
-      { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name }, rules: cluster },
-      {
-        apiVersion: `${RBAC}/v1`,
-        kind: "ClusterRoleBinding",
-        metadata: { name },
-        roleRef: ref("ClusterRole"),
-        subjects,
+  return (Object.keys(OPERATIONS) as Operation[]).flatMap(toOperationManifests);
+}
+
+function toOperationManifests(operation: Operation): KubeObject[] {
+  const name = serviceAccountName(operation);
+  const { cluster, system, spaces } = toOperationPermissions(operation);
+  const subjects = [{ kind: "ServiceAccount", ...SYSTEM_METADATA, name }];
+  const ref = (kind: string): object => ({ apiGroup: RBAC, kind, name });
+  return [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...SYSTEM_METADATA, name } },
+    { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name }, rules: cluster },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name },
+      roleRef: ref("ClusterRole"),
+      subjects,
+    },
+    { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: { ...SYSTEM_METADATA, name }, rules: system },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "RoleBinding",
+      metadata: {
+        ...SYSTEM_METADATA,
+        name,
+        ...(spaces.length > 0 && { labels: { [LABELS.spaceRole]: spaceRoleName(operation) } }),
       },
-      { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: { ...SYSTEM_METADATA, name }, rules: system },
-      {
-        apiVersion: `${RBAC}/v1`,
-        kind: "RoleBinding",
-        metadata: { ...SYSTEM_METADATA, name },
-        roleRef: ref("Role"),
-        subjects,
-      },
-    ];
-  });
+      roleRef: ref("Role"),
+      subjects,
+    },
+    ...(spaces.length > 0
+      ? [{ apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name: spaceRoleName(operation) }, rules: spaces }]
+      : []),
+  ];
 }

@@ -13,6 +13,7 @@ import {
   Role,
   RoleBinding,
   ServiceAccount,
+  SubjectAccessReview,
 } from "../../../kube/api/builtin.ts";
 import type { RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
@@ -207,6 +208,27 @@ describe.skipIf(reason)("rights per operation", () => {
     ).toEqual([]);
     expect(rules.filter(({ verbs }) => verbs.includes("escalate") || verbs.includes("impersonate"))).toEqual([]);
     expect(rules.filter(({ verbs, resourceNames }) => verbs.includes("bind") && !resourceNames?.length)).toEqual([]);
+  });
+
+  test("Secrets are open in spaces only, and no other namespace's, not even all of the platform's own", async () => {
+    await makeSpace("vault");
+    const may = async (operation: Operation, namespace: string, name: string): Promise<boolean> => {
+      const user = `system:serviceaccount:${SYSTEM_NAMESPACE}:${serviceAccountName(operation)}`;
+      const review = await admin.review(SubjectAccessReview, {
+        spec: { user, resourceAttributes: { verb: "get", resource: "secrets", namespace, name } },
+      });
+      return review.status?.allowed ?? false;
+    };
+    await eventually(async () => expect(await may("api", "vault-dev", "shop-env")).toBe(true));
+    await eventually(async () => expect(await may("controllers", "vault-dev", "shop-env")).toBe(true));
+    for (const operation of all)
+      for (const namespace of ["kube-system", "default", "vault", SYSTEM_NAMESPACE])
+        expect({ operation, namespace, may: await may(operation, namespace, "anybody's") }).toEqual({
+          operation,
+          namespace,
+          may: false,
+        });
+    expect(await may("ingress-router", "vault-dev", "shop-env")).toBe(false);
   });
 
   test("a missing right is named, and comes back by itself; the process serves on", async () => {
