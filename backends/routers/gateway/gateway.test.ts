@@ -1,7 +1,9 @@
 // The golden objects of the class, and the words for what a gateway's controller answers.
 import { describe, expect, test } from "vitest";
+import { KubeError } from "../../../kube/client/errors.ts";
 import { aBinding, aDestination, anotherDestination, toYAML } from "../services/fixtures.ts";
 import { planServices } from "../services/plan.ts";
+import { gatewayCapabilities, gatewayRouter } from "./gateway.ts";
 import type { HTTPRoute, ParentRef } from "./http-route.ts";
 import { judgeHTTPRoute, planHTTPRoute, toParentRef } from "./plan.ts";
 
@@ -100,5 +102,34 @@ describe("the answer of the gateway's controller", () => {
       problem: { reason: "GatewayDoesNotAnswer" },
     });
     expect(judgeHTTPRoute(answered([refused], { generation: 2 }), parent, now)).toEqual({});
+  });
+});
+
+describe("the class", () => {
+  const classController =
+    gatewayRouter().find(({ name }) => name === "class-gateway") ?? expect.fail("no such controller");
+  const reconcile = (parameters: object, list: () => Promise<object>): unknown =>
+    classController.reconcile(
+      { metadata: { name: "gateway" }, spec: { role: "router", parameters } } as never,
+      { client: { list } } as never,
+    );
+
+  test("says that the cluster has no Gateway API, and looks again", async () => {
+    const missing = (): Promise<never> =>
+      Promise.reject(
+        new KubeError({ code: 404, reason: "NotFound", message: "the server could not find the requested resource" }),
+      );
+    await expect(reconcile({}, missing)).resolves.toMatchObject({
+      ready: { status: "False", reason: "GatewayAPIMissing" },
+      requeueAfterMs: 30_000,
+    });
+  });
+
+  test("says that no Gateway is set, and otherwise what it can do", async () => {
+    const empty = (): Promise<object> => Promise.resolve({ items: [] });
+    await expect(reconcile({}, empty)).resolves.toMatchObject({ ready: { reason: "GatewayNotSet" } });
+    await expect(reconcile({ gatewayName: "public", gatewayNamespace: "ingress" }, empty)).resolves.toEqual({
+      status: { capabilities: gatewayCapabilities },
+    });
   });
 });

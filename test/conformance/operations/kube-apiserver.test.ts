@@ -30,6 +30,7 @@ import { OPERATIONS, type Operation } from "../../../platform/operations/operati
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
 import { serviceAccountName, listOperationManifests } from "../../../platform/operations/permissions.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
+import { applyGatewayAPI } from "../../cluster/gateway-api.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { apiAt, type Api, type Named } from "../../e2e/support/api.ts";
 import { eventually } from "../../eventually.ts";
@@ -53,7 +54,7 @@ describe.skipIf(reason)("rights per operation", () => {
   beforeAll(async () => {
     plane = await startControlPlane();
     admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
-    await installManifests(admin);
+    await Promise.all([installManifests(admin), applyGatewayAPI(admin)]);
     for (const object of listOperationManifests())
       await admin.apply(REFS[object.kind] as ResourceRef, object, { fieldManager: "person", force: true });
     await applyObjects(admin, [

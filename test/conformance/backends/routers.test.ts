@@ -1,0 +1,175 @@
+// The router classes on a real control plane: IngressClasses, HTTPRoutes, the Services that both share, and the network of the space.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { gatewayRouter } from "../../../backends/routers/gateway/gateway.ts";
+import { HTTPRoute } from "../../../backends/routers/gateway/http-route.ts";
+import { ingressRouter } from "../../../backends/routers/ingress/ingress.ts";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { Domain } from "../../../crds/domain/domain.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { Route } from "../../../crds/route/route.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
+import { Space } from "../../../crds/space/space.ts";
+import { ConfigMap, Ingress, IngressClass, NetworkPolicy, Service } from "../../../kube/api/builtin.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import { applyObjects } from "../../../platform/install.ts";
+import { whyNoControlPlane } from "../../cluster/binaries.ts";
+import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
+import { applyGatewayAPI } from "../../cluster/gateway-api.ts";
+import { eventually } from "../../eventually.ts";
+import {
+  applyApp,
+  currentLRP,
+  makeSpace,
+  setRunning,
+  startTestEnv,
+  untilReady,
+  type TestEnv,
+} from "../controllers/test-env.ts";
+
+const reason = whyNoControlPlane();
+const apply = { fieldManager: "kubectl" };
+const not = (why: string): { status: string; reason: string } => ({ status: "False", reason: why });
+
+describe.skipIf(reason)("routers on kube-apiserver", () => {
+  let plane: ControlPlane;
+  let world: TestEnv;
+  let client: KubeClient;
+  let namespace: string;
+  const key = (name: string): { namespace: string; name: string } => ({ namespace, name });
+  const list = async (ref: ResourceRef): Promise<string[]> =>
+    (await client.list(ref, { namespace })).items.map((object) => object.metadata.name);
+  const mapRoute = (name: string, domain: string, destinations: object[]): Promise<unknown> =>
+    client.apply(
+      Route,
+      { metadata: key(name), spec: { host: name, domainRef: { name: domain }, destinations } },
+      apply,
+    );
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    const admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
+    await applyGatewayAPI(admin);
+    await admin.close();
+    world = await startTestEnv(plane, {
+      builder: "none",
+      runner: "runner",
+      router: "ingress",
+      controllers: [...new Set([...ingressRouter(), ...gatewayRouter()])],
+    });
+    client = world.client;
+    await applyObjects(client, [
+      systemObject(BackendClass, "gateway", { role: "router" }),
+      systemObject(Domain, "gw.example", { name: "gw.example", router: "gateway" }),
+    ]);
+    ({ namespace } = await makeSpace(client, "acme", "dev"));
+    for (const name of ["shop", "blue"]) await applyApp(client, key(name));
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await plane?.stop();
+  });
+
+  test("a route waits for an IngressClass, says so, and is served when there is one", async () => {
+    await mapRoute("one", "apps.example", [{ app: "shop" }]);
+    await untilReady(client, Route, key("one"), not("IngressClassMissing"));
+    const annotations = { "ingressclass.kubernetes.io/is-default-class": "true" };
+    await client.apply(
+      IngressClass,
+      { metadata: { name: "traefik", annotations }, spec: { controller: "traefik.io/ingress-controller" } },
+      apply,
+    );
+    await untilReady(client, Route, key("one"));
+    const { items } = await client.list(Ingress, { namespace });
+    expect(items.map(({ spec }) => spec?.ingressClassName)).toEqual(["traefik"]);
+  });
+
+  test("a route whose instances have crashed is not Ready, and Ready again when one runs", async () => {
+    const lrp = await eventually(() => currentLRP(client, key("shop")));
+    const instances = [{ index: 0, state: "Crashed", ready: false }];
+    const body = { status: { runningInstances: 0, instances } };
+    await client.patch(LRP, lrp.metadata, { type: "merge", body }, { subresource: "status" });
+    await untilReady(client, Route, key("one"), not("NoReadyInstance"));
+    await setRunning(client, lrp);
+    await untilReady(client, Route, key("one"));
+  });
+
+  test("a class gateway without a Gateway says so, on its routes too", async () => {
+    await mapRoute("two", "gw.example", [{ app: "shop" }, { app: "blue" }]);
+    await untilReady(client, BackendClass, { name: "gateway" }, not("GatewayNotSet"));
+    await untilReady(client, Route, key("two"), not("GatewayNotSet"));
+  });
+
+  test("a route is an HTTPRoute of the Gateway; what the gateway's controller refuses is the Route's reason", async () => {
+    const parameters = { gatewayName: "public", gatewayNamespace: "ingress" };
+    await client.patch(BackendClass, { name: "gateway" }, { type: "merge", body: { spec: { parameters } } });
+    const [route] = await eventually(async () => {
+      const { items } = await client.list(HTTPRoute, { namespace });
+      expect(items).toHaveLength(1);
+      return items;
+    });
+    expect(route?.spec?.parentRefs).toMatchObject([{ namespace: "ingress", name: "public" }]);
+    const answer = (status: string, why: string): Promise<unknown> => {
+      const condition = {
+        status,
+        reason: why,
+        message: "",
+        lastTransitionTime: "2026-01-01T00:00:00Z",
+        observedGeneration: 9,
+      };
+      const conditions = ["Accepted", "ResolvedRefs"].map((type) => ({ type, ...condition }));
+      const parents = [{ parentRef: route?.spec?.parentRefs?.[0], controllerName: "example.org/gateway", conditions }];
+      return client.patch(
+        HTTPRoute,
+        key(route?.metadata.name ?? ""),
+        { type: "merge", body: { status: { parents } } },
+        { subresource: "status" },
+      );
+    };
+    await answer("False", "NotAllowedByListeners");
+    await untilReady(client, Route, key("two"), not("NotAllowedByListeners"));
+    await answer("True", "Accepted");
+    await untilReady(client, Route, key("two"));
+  }, 120_000);
+
+  test("both classes share the Service of a process; it goes with its last route", async () => {
+    const ofShop = async (): Promise<string[]> => (await list(Service)).filter((name) => name.startsWith("s-shop-"));
+    expect(await list(Service)).toHaveLength(2);
+    await client.delete(Route, key("one"));
+    await eventually(async () => expect(await list(Ingress)).toEqual([]), 60_000);
+    await world.idle();
+    expect(await ofShop()).toHaveLength(1);
+    await client.delete(Route, key("two"));
+    await eventually(async () => expect(await list(Service)).toEqual([]), 60_000);
+  }, 120_000);
+
+  test("a space's NetworkPolicies come back, follow the operator's settings, and survive wrong ones", async () => {
+    const settings = (data: object): Promise<unknown> =>
+      client.apply(
+        ConfigMap,
+        { metadata: { name: "cupola-network", namespace: SYSTEM_NAMESPACE }, data },
+        { ...apply, force: true },
+      );
+    expect((await list(NetworkPolicy)).toSorted()).toEqual(["cupola-apps", "cupola-builds"]);
+    await client.delete(NetworkPolicy, key("cupola-apps"));
+    await eventually(() => client.get(NetworkPolicy, key("cupola-apps")));
+    await client.patch(NetworkPolicy, key("cupola-apps"), { type: "merge", body: { spec: { ingress: [{}] } } });
+    await eventually(async () =>
+      expect((await client.get(NetworkPolicy, key("cupola-apps"))).spec?.ingress?.[0]?.from).toHaveLength(1),
+    );
+    await settings({ "same-space": "allow" });
+    await eventually(async () =>
+      expect((await client.get(NetworkPolicy, key("cupola-apps"))).spec?.ingress?.[0]?.from).toHaveLength(2),
+    );
+    await settings({ "same-space": "maybe" });
+    await untilReady(client, Space, { namespace: "acme", name: "dev" }, not("NetworkSettingsInvalid"));
+    expect((await client.get(NetworkPolicy, key("cupola-apps"))).spec?.ingress?.[0]?.from).toHaveLength(2);
+    await settings({ isolation: "off" });
+    await eventually(async () => expect(await list(NetworkPolicy)).toEqual([]));
+    await untilReady(client, Space, { namespace: "acme", name: "dev" });
+  });
+});
+
+if (reason) test.skip(`routers: skipped, ${reason}`, () => undefined);
