@@ -157,7 +157,7 @@ function imageVariables(): NonNullable<AdmissionPolicy["variables"]> {
 }
 
 /**
- * RBAC gives the platform access to Secrets in the namespaces of spaces (docs/adr/0016). This policy restricts its writes to its own namespaces even where an
+ * RBAC gives the platform access to Secrets in the namespaces of spaces (docs/adr/0017). This policy restricts its writes to its own namespaces even where an
  * operator granted more; an admission policy cannot restrict reads.
  */
 function secretPolicy(): AdmissionPolicy {

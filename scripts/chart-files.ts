@@ -36,6 +36,6 @@ function isForChart({ kind, metadata }: KubeObject): boolean {
 function listRoles(operation: Operation): KubeObject[] {
   const name = serviceAccountName(operation);
   return listOperationManifests().filter(
-    (object) => object.metadata.name === name && ["ClusterRole", "Role"].includes(object.kind),
+    ({ kind, metadata }) => [name, `${name}-secrets`].includes(metadata.name) && ["ClusterRole", "Role"].includes(kind),
   );
 }

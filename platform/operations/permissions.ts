@@ -10,6 +10,7 @@ import { JOB_KEY_SECRET } from "../../api/jobs/job-key.ts";
 import { ENV_KEY_SECRET } from "../../controllers/shared/env-snapshot.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import { Replica } from "../../crds/replica/replica.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
@@ -26,14 +27,14 @@ const SYSTEM_METADATA = { namespace: SYSTEM_NAMESPACE };
 export interface OperationPermissions {
   cluster: ResourceRule[];
   system: ResourceRule[];
-  /** On Secrets. The Space controller binds them in each space's namespace (docs/adr/0016). */
+  /** On Secrets. The Space controller binds them in each space's namespace (docs/adr/0017). */
   spaces: ResourceRule[];
 }
 
 /** Secrets in the system namespace that an operation creates and reads by name. */
 const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
   api: [JOB_KEY_SECRET],
-  controllers: [ENV_KEY_SECRET],
+  controllers: [ENV_KEY_SECRET, REGISTRY_SECRET],
 };
 
 /** For every process: membership, leader election, and its Replica object. */
