@@ -6,10 +6,11 @@ import { AUTHORIZATION_MODES, type AuthorizationMode } from "../api/access/acces
 import { LEASE_SECONDS } from "./leases/replica-membership.ts";
 import type { WebhookListenOptions } from "./operations/name-webhook.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations/operations.ts";
+import { addRegistryOptions, type RegistryOptions } from "./registry-options.ts";
 import { readOptionFile } from "./read-option-file.ts";
 import { addTokenIssuerOptions, type TokenIssuerOptions } from "./token-issuer-options.ts";
 
-export interface CupolaOptions extends TokenIssuerOptions {
+export interface CupolaOptions extends TokenIssuerOptions, RegistryOptions {
   operation: Operation[];
   kubeconfig?: string;
   context?: string;
@@ -28,7 +29,7 @@ export interface CupolaOptions extends TokenIssuerOptions {
 
 /** @param argv as process.argv. @param inPod chooses some defaults. Ends the process on `--help` and on wrong options. */
 export function parseCommandLine(argv: readonly string[], inPod: boolean): CupolaOptions {
-  return addTokenIssuerOptions(addServingOptions(new Command("cupola")))
+  return addTokenIssuerOptions(addRegistryOptions(addServingOptions(new Command("cupola"))))
     .description("Runs the platform, or a part of it, on a Kubernetes cluster.")
     .option("--operation <names>", "what this process does, separated by commas", parseOperationsOption, [
       ...CLUSTER_OPERATIONS,

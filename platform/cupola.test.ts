@@ -30,6 +30,26 @@ test.each<[string, string[], string]>([
     `--tls-cert ${MISSING} cannot be read: ENOENT`,
   ],
   ["no TLS off loopback", [...kubeconfig, "--host", "0.0.0.0"], "--host 0.0.0.0: off loopback the API serves TLS only"],
+  [
+    "a registry with a scheme",
+    [...kubeconfig, "--registry", "https://registry.example/cupola"],
+    '--registry: "https://registry.example/cupola" is no place in a registry: give host[:port]/path without https://',
+  ],
+  [
+    "credentials without a registry",
+    [...kubeconfig, "--registry-credentials", MISSING],
+    "--registry-credentials and --insecure-registry go with --registry",
+  ],
+  [
+    "missing credentials",
+    [...kubeconfig, "--registry", "registry.example/cupola", "--registry-credentials", MISSING],
+    `--registry-credentials ${MISSING} cannot be read: ENOENT`,
+  ],
+  [
+    "credentials of another form",
+    [...kubeconfig, "--registry", "registry.example/cupola", "--registry-credentials", KUBECONFIG],
+    `${KUBECONFIG} is no dockerconfigjson: this is not JSON`,
+  ],
   ["half of an issuer", [...kubeconfig, "--user-prefix", "x"], "go with --token-issuer"],
 ])("%s", (_what, args, message) => {
   const { status, stdout, stderr } = spawnSync(

@@ -7,6 +7,7 @@ import type { Readiness } from "../kube/server/readiness.ts";
 import type { Informers } from "../kube/cache/informers.ts";
 import type { Api } from "../api/server.ts";
 import type { Backend } from "./operations/backends.ts";
+import type { PlatformRegistry } from "./open-blobs.ts";
 import type { PeerServer } from "./peers/peer-server.ts";
 import type { PlatformOptions } from "./platform-options.ts";
 import type { LocalTelemetry } from "./telemetry/telemetry-server.ts";
@@ -23,6 +24,8 @@ export interface PlatformContext {
   client: KubeClient;
   informers: Informers;
   blobs: BlobStore;
+  /** Absent when blobs are kept in a folder. */
+  registry?: PlatformRegistry;
   readiness: Readiness;
   membership: Membership;
   disposables: AsyncDisposableStack;

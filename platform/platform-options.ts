@@ -8,6 +8,7 @@ import type { ClusterAccess } from "../kube/client/create-client.ts";
 import type { TLSKeyPair } from "./http/http-server.ts";
 import type { WebhookListenOptions } from "./operations/name-webhook.ts";
 import type { Operation } from "./operations/operations.ts";
+import type { RegistrySettings } from "./registry-options.ts";
 
 export interface PlatformOptions {
   /** The Kubernetes API, with the platform's own identity. */
@@ -15,6 +16,8 @@ export interface PlatformOptions {
   operations: readonly Operation[];
   /** Folder for blobs and for the data of backends. */
   data: string;
+  /** Where packages, droplets and images are kept; default: in a folder of `data`, which only a single replica can do with. */
+  registry?: RegistrySettings;
   /** Milliseconds for which unreferenced content stays after its upload; default: a day. */
   unusedContentMs?: number;
   listen: { host: string; port: number; tls?: TLSKeyPair };

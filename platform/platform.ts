@@ -1,7 +1,5 @@
 // Starts the operations of one process: its client and watches, its membership, controllers, backends, API and the port they share.
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createDirectoryStore } from "../blobs/directory/directory-store.ts";
 import { createClient } from "../kube/client/create-client.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { omitUndefined } from "../kube/api/omit-undefined.ts";
@@ -12,6 +10,7 @@ import { recordLastWrite } from "../api/cache/object-times.ts";
 import { presentHealth, startPlatformServer } from "./http/platform-server.ts";
 import type { HttpServer } from "./http/http-server.ts";
 import { checkDiskSpace } from "./disk-space.ts";
+import { openBlobs } from "./open-blobs.ts";
 import { joinPeers, needsPeerServers, startPeerServers } from "./peers/start-peers.ts";
 import { PLATFORM_NAMESPACES } from "./watch-namespaces.ts";
 import type {
@@ -61,9 +60,9 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
 async function start(options: PlatformOptions, disposables: AsyncDisposableStack): Promise<RunningPlatform> {
   const { operations, signal = new AbortController().signal } = options;
   const { client, informers } = connect(options, disposables);
-  const blobs = await createDirectoryStore(join(options.data, "blobs"));
   const progress = { started: false };
   const readiness = createReadiness();
+  const opened = await openBlobs(options, readiness, disposables);
   readiness.addCheck("disk", () => checkDiskSpace(options.data));
   readiness.addCheck("start", () => progress.started || "not all parts have been started");
   const handlers: RequestHandlers = { backends: [] };
@@ -74,7 +73,7 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
     log: options.log,
     client,
     informers,
-    blobs,
+    ...opened,
     readiness,
     disposables,
     signal,

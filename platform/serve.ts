@@ -6,6 +6,7 @@ import type { ClusterAccess } from "../kube/client/create-client.ts";
 import { parseCommandLine, readTls, type CupolaOptions } from "./cupola-options.ts";
 import { openLogDestination } from "./log-destination.ts";
 import { startPlatform, type RunningPlatform } from "./platform.ts";
+import { toRegistrySettings } from "./registry-options.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { toTokenIssuerSettings } from "./token-issuer-options.ts";
 
@@ -28,7 +29,7 @@ async function start(options: CupolaOptions, inPod: boolean, shutdown: Shutdown)
     data: options.data,
     listen: { host: options.host, port: options.port, ...omitUndefined({ tls: readTls(options) }) },
     authorization: options.authorization,
-    ...omitUndefined({ tokenIssuer: toTokenIssuerSettings(options) }),
+    ...omitUndefined({ tokenIssuer: toTokenIssuerSettings(options), registry: toRegistrySettings(options) }),
     peerAddress: options.peerAddress,
     leaseSeconds: options.leaseSeconds,
     ...(options.webhookAddress && { webhook: options.webhookAddress }),

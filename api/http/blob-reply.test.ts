@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { type BlobStore, BlobStoreUnavailable } from "../../blobs/blob-store.ts";
 import { createDirectoryStore } from "../../blobs/directory/directory-store.ts";
 import { toCFError } from "./error-translation.ts";
 import { toBlobReply } from "./blob-reply.ts";
@@ -29,4 +30,21 @@ test("missing content is a blob store error in CF's words", async () => {
   const { digest } = await store.put("another", "package", Readable.from(["bits"]), { maxBytes: 100 });
   const refused = await toBlobReply(store, "space", digest).catch(toCFError);
   expect(refused).toMatchObject({ key: "BlobstoreUnavailable", status: 502 });
+});
+
+test("a store that is away is a 503 in CF's shape, without the operator's words", async () => {
+  const away = () => Promise.reject(new BlobStoreUnavailable("the registry registry.internal:5000 cannot be reached"));
+  const refused = await toBlobReply({ find: away } as unknown as BlobStore, "space", `sha256:${"0".repeat(64)}`).catch(
+    toCFError,
+  );
+  expect(refused).toMatchObject({
+    status: 503,
+    errors: [
+      {
+        code: 10015,
+        title: "CF-ServiceUnavailable",
+        detail: "The store of packages and droplets does not answer. Try again.",
+      },
+    ],
+  });
 });

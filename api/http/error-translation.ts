@@ -1,6 +1,6 @@
 // Translates anything thrown into one CF error. Kubernetes errors are translated only here.
 import type { Logger } from "pino";
-import { BlobNotFound } from "../../blobs/blob-store.ts";
+import { BlobNotFound, BlobStoreUnavailable } from "../../blobs/blob-store.ts";
 import { FEATURE_DISABLED } from "../../crds/feature-flag/flags.ts";
 import { ORG_IS_SUSPENDED, SPACE_IS_SUSPENDED } from "../../crds/suspension-policies.ts";
 import { KubeError } from "../../kube/client/errors.ts";
@@ -70,6 +70,8 @@ export function toCFError(thrown: unknown): CFError {
     return unavailable("This API does not see all of its data yet. Try again.", { cause: thrown });
   }
   if (isDiskFull(thrown)) return diskFull(thrown);
+  if (thrown instanceof BlobStoreUnavailable)
+    return unavailable("The store of packages and droplets does not answer. Try again.", { cause: thrown });
   if (thrown instanceof BlobNotFound) return new CFError("BlobstoreUnavailable", "", { cause: thrown });
   if (thrown instanceof URIError)
     return new CFError("BadRequest", "the path has an invalid % escape", { cause: thrown });

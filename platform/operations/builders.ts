@@ -1,14 +1,25 @@
 // The builders whose builds are Pods: controllers that need the registry, and nothing to start or stop.
 import { cnbBuilder } from "../../backends/builders/cnb/cnb.ts";
-import type { BuildRegistry } from "../../backends/builders/cnb/registry-images.ts";
+import { inspectImage, type BuildRegistry } from "../../backends/builders/cnb/registry-images.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { Controller } from "../../kube/controller/controller.ts";
+import type { PlatformRegistry } from "../open-blobs.ts";
 import type { Operation } from "./operations.ts";
 
 export interface BuilderDeps {
   blobs: BlobStore;
   /** Undefined when the process has no registry. */
   registry: BuildRegistry | undefined;
+}
+
+/** The process's registry as builders need it. */
+export function toBuildRegistry({ client, prefix, insecureHosts, readDockerConfig }: PlatformRegistry): BuildRegistry {
+  return {
+    prefix: prefix.path === "" ? prefix.host : `${prefix.host}/${prefix.path}`,
+    insecureHosts,
+    readDockerConfig,
+    inspect: (image) => inspectImage(client, image),
+  };
 }
 
 const BUILDER_CONTROLLERS: Partial<Record<Operation, (deps: BuilderDeps) => Controller[]>> = {

@@ -11,7 +11,7 @@ import {
   type Backend,
 } from "./backends.ts";
 import { createBlobRemovalTask } from "./blob-removal.ts";
-import { listBuilderControllers } from "./builders.ts";
+import { listBuilderControllers, toBuildRegistry } from "./builders.ts";
 import { toSingleton, runSingletons, type Singleton } from "../leases/singletons.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
 import { CONTROLLER_SETTINGS } from "./controller-settings.ts";
@@ -53,7 +53,7 @@ function toBackendDeps(
 
 /** The controllers that every replica runs at once; undefined when there are none. */
 export function startControllers(
-  { client, informers, blobs, log, options, disposables, readiness, apiURL }: PlatformContext,
+  { client, informers, blobs, registry, log, options, disposables, readiness, apiURL }: PlatformContext,
   backends: readonly Backend[],
 ): ControllerRun | undefined {
   const cfControllers = options.operations.includes("controllers")
@@ -62,7 +62,7 @@ export function startControllers(
   const controllers = [
     ...cfControllers,
     ...listTranslatorControllers(options.operations),
-    ...listBuilderControllers(options.operations, { blobs, registry: undefined }),
+    ...listBuilderControllers(options.operations, { blobs, registry: registry && toBuildRegistry(registry) }),
     ...backends.flatMap((backend) => backend.controllers),
   ].filter(({ kind }) => kind !== "singleton");
   if (controllers.length === 0) return undefined;
