@@ -1,11 +1,12 @@
 // Publishes a class's capabilities and telemetry endpoint in the status of its BackendClass. All classes share it.
 import { type Controller, defineController } from "../kube/controller/controller.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";
+import type { BackendRole } from "../crds/backend-class/find-class.ts";
 
 /** The status that a class publishes. `endpoint` serves its logs and stats; `secretRef` names a Secret in the system namespace, whose key is `token`. */
 export interface ClassPublication {
   name: string;
-  role: "builder" | "runner" | "router";
+  role: BackendRole;
   capabilities: Readonly<Record<string, string>>;
   endpoint?: { url: string; secretRef?: { name: string } };
 }

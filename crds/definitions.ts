@@ -20,6 +20,7 @@ import { RouteBinding } from "./route-binding/route-binding.ts";
 import { Space } from "./space/space.ts";
 import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
+import { TaskRun } from "./task-run/task-run.ts";
 
 export const DEFINITIONS: readonly ResourceDefinition[] = [
   Org,
@@ -39,6 +40,7 @@ export const DEFINITIONS: readonly ResourceDefinition[] = [
   Claim,
   Replica,
   LRP,
+  TaskRun,
   Staging,
   RouteBinding,
   BackendClass,

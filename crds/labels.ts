@@ -19,6 +19,7 @@ export const OBSERVE_LABELS = {
   ownerUid: "cupola.dev/owner-uid",
   managedBy: "cupola.dev/managed-by",
   lrp: "cupola.dev/lrp",
+  taskRun: "cupola.dev/task-run",
   route: "cupola.dev/route-guid",
 } as const;
 
@@ -40,6 +41,7 @@ export const ANNOTATIONS = {
   appName: "cupola.dev/app-name",
   spaceName: "cupola.dev/space-name",
   orgName: "cupola.dev/org-name",
+  taskName: "cupola.dev/task-name",
   owner: "cupola.dev/owner",
   createdBy: "cupola.dev/created-by",
 } as const;

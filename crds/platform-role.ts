@@ -22,6 +22,11 @@ const PLATFORM_RULES: readonly object[] = [
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
   {
+    apiGroups: ["batch"],
+    resources: ["jobs"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+  },
+  {
     apiGroups: ["policy"],
     resources: ["poddisruptionbudgets"],
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],

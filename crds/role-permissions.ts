@@ -33,6 +33,7 @@ import { Route } from "./route/route.ts";
 import { Space } from "./space/space.ts";
 import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
+import { TaskRun } from "./task-run/task-run.ts";
 
 const READ = ["get", "list", "watch"] as const;
 const WRITE = ["create", "update", "patch", "delete"] as const;
@@ -65,7 +66,7 @@ export interface RolePermission {
 export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Process, Package, Build, Droplet, Revision], verbs: READ, roles: readers },
   { on: [Route], verbs: READ, roles: [...readers, ORG_AUDITOR_IN_SPACE] },
-  { on: [LRP, RouteBinding, Staging], verbs: READ, roles: readers },
+  { on: [LRP, TaskRun, RouteBinding, Staging], verbs: READ, roles: readers },
   // kubectl describe shows an object's Events.
   { on: [Event], verbs: READ, roles: [...readers, orgManager, orgAuditor] },
   { on: [App, Process, Package, Build, Droplet], verbs: WRITE, roles: [developer] },

@@ -18,8 +18,9 @@ import { Route } from "../crds/route/route.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
 import { Staging } from "../crds/staging/staging.ts";
+import { TaskRun } from "../crds/task-run/task-run.ts";
 import { HTTPRoute } from "../backends/routers/gateway/http-route.ts";
-import { Deployment, Ingress, NetworkPolicy, PodDisruptionBudget, Service } from "../kube/api/builtin.ts";
+import { Deployment, Ingress, Job, NetworkPolicy, PodDisruptionBudget, Service, StatefulSet } from "../kube/api/builtin.ts";
 
 type NamespaceKind = "org" | "space" | "system";
 
@@ -32,9 +33,12 @@ const SPACE_SCOPED = [
   Revision,
   Route,
   LRP,
+  TaskRun,
   Staging,
   RouteBinding,
   Deployment,
+  StatefulSet,
+  Job,
   Service,
   PodDisruptionBudget,
   Ingress,

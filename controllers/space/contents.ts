@@ -9,6 +9,7 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Staging } from "../../crds/staging/staging.ts";
+import { TaskRun } from "../../crds/task-run/task-run.ts";
 import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -26,6 +27,7 @@ export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [
   Staging,
   RouteBinding,
   LRP,
+  TaskRun,
 ];
 
 /** Objects of our kinds in a namespace, by kind. */

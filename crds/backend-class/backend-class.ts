@@ -12,14 +12,14 @@ export const BackendClass = defineResource({
   shortNames: ["cfclass"],
   categories: [CATEGORY],
   description:
-    "A named builder, runner or router. App.spec.builder, Process.spec.runner and Domain.spec.router choose one.",
+    "A named builder, runner, runner of tasks or router. App.spec.builder, Process.spec.runner and Domain.spec.router choose one.",
   columns: [
     { name: "Role", jsonPath: ".spec.role" },
     { name: "Default", jsonPath: ".spec.default", type: "boolean" },
   ],
   spec: immutable(
     z.object({
-      role: z.enum(["builder", "runner", "router"]),
+      role: z.enum(["builder", "runner", "task-runner", "router"]),
       default: z
         .boolean()
         .default(false)
@@ -46,7 +46,7 @@ export const BackendClass = defineResource({
         secretRef: refTo("Secret")
           .optional()
           .describe(
-            "Secret in the system namespace. The credential for the URL is derived from its key token, for this URL only; see docs/backends.md.",
+            "Secret in the system namespace. The credential for the URL is derived from its key token, for this URL only; see docs/workload-contract.md.",
           ),
       })
       .optional(),

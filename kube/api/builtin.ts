@@ -18,6 +18,7 @@ import type {
   SelfSubjectAccessReview as SelfSubjectAccessReviewType,
   SubjectAccessReview as SubjectAccessReviewType,
 } from "kubernetes-types/authorization/v1.js";
+import type { Job as JobType } from "kubernetes-types/batch/v1.js";
 import type { Lease as LeaseType } from "kubernetes-types/coordination/v1.js";
 import type {
   ConfigMap as ConfigMapType,
@@ -79,6 +80,8 @@ export const ClusterRoleBinding = builtin<ClusterRoleBindingType>(
 export const Deployment = builtin<DeploymentType>("apps/v1", "Deployment", "deployments");
 export const ReplicaSet = builtin<ReplicaSetType>("apps/v1", "ReplicaSet", "replicasets");
 export const StatefulSet = builtin<StatefulSetType>("apps/v1", "StatefulSet", "statefulsets");
+export const Job = builtin<JobType>("batch/v1", "Job", "jobs");
+export type Job = Builtin<JobType>;
 export const PodDisruptionBudget = builtin<PdbType>("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets");
 export const Ingress = builtin<IngressType>("networking.k8s.io/v1", "Ingress", "ingresses");
 export const IngressClass = builtin<IngressClassType>("networking.k8s.io/v1", "IngressClass", "ingressclasses", false);

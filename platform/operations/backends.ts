@@ -11,6 +11,7 @@ import {
   INSTANCE_INDEX_WATCHES,
 } from "../../backends/runners/deployment/instance-index/instance-index.ts";
 import { deploymentRunner } from "../../backends/runners/deployment/deployment.ts";
+import { jobRunner } from "../../backends/runners/job/job.ts";
 import { hostLauncher } from "../../backends/runners/process/runner-context.ts";
 import { createProcessRunner } from "../../backends/runners/process/process.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -116,6 +117,7 @@ export function listTranslatorSingletons(operations: readonly Operation[]): Sing
 const TRANSLATOR_CONTROLLERS: Partial<Record<Operation, () => Controller[]>> = {
   "deployment-runner": deploymentRunner,
   "instance-index": () => [...createInstanceIndex(NO_CLIENT).controllers],
+  "job-runner": jobRunner,
   "ingress-router": ingressRouter,
   "gateway-router": gatewayRouter,
 };

@@ -8,11 +8,12 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Staging } from "../../crds/staging/staging.ts";
+import { TaskRun } from "../../crds/task-run/task-run.ts";
 import type { PeriodicTask } from "../leases/singletons.ts";
 
 const MAX_INTERVAL_MS = 60 * 60_000;
 /** Kinds that refer to content. */
-export const BLOB_REFERRERS = [Package, Droplet, LRP, Staging];
+export const BLOB_REFERRERS = [Package, Droplet, LRP, TaskRun, Staging];
 
 export interface BlobRemovalOptions {
   blobs: BlobStore;
@@ -67,6 +68,7 @@ function listReferencedDigests(read: Reader): Set<string | undefined> {
     ...read.list(Package).map(({ spec }) => spec.content?.digest),
     ...read.list(Droplet).map(({ spec }) => spec.content?.digest),
     ...read.list(LRP).map(({ spec }) => spec.droplet.content?.digest),
+    ...read.list(TaskRun).map(({ spec }) => spec.droplet.content?.digest),
     ...read
       .list(Staging)
       .flatMap(({ spec, status }) => [spec.package.content?.digest, status?.droplet?.content?.digest]),

@@ -9,6 +9,7 @@ export const OPERATIONS = {
   "local-router": "serves routes on the API's own port (class local)",
   "deployment-runner": "runs instances as Deployments (class deployment)",
   "instance-index": "gives pods their instance index, which they wait for (class deployment)",
+  "job-runner": "runs tasks as Jobs (class job)",
   "ingress-router": "serves routes by Ingress (class ingress)",
   "gateway-router": "serves routes by HTTPRoutes of the Gateway API (class gateway)",
   webhook: "refuses names that are taken, early and in friendly words",
@@ -30,6 +31,7 @@ export const CLUSTER_OPERATIONS: readonly Operation[] = [
   "controllers",
   "deployment-runner",
   "instance-index",
+  "job-runner",
   "ingress-router",
   "logs",
 ];

@@ -1,0 +1,109 @@
+// The class `job`: runs a TaskRun as a Job.
+import { LABELS } from "../../../crds/labels.ts";
+import { TaskRun } from "../../../crds/task-run/task-run.ts";
+import { Job, Pod } from "../../../kube/api/builtin.ts";
+import {
+  defineController,
+  NotReady,
+  watch,
+  type Controller,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../../kube/controller/controller.ts";
+import { classController } from "../../class-controller.ts";
+import { endWorkload } from "../../pods/end-workload.ts";
+import { slimPod, type PodObject } from "../../pods/slim-pod.ts";
+import { planJob } from "./plan.ts";
+import { failed, isEnded, observeTask, toReady, type TaskStatus } from "./task-status.ts";
+
+const JOB_CLASS = "job";
+
+const jobCapabilities: Readonly<Record<string, string>> = {
+  dropletKinds: "docker,cnb",
+  memoryLimit: "enforced",
+  diskLimit: "evicts",
+};
+
+/** How long a Job and its pod stay after the end, for whoever looks at them with kubectl. */
+const KEEP_MS = 60 * 60_000;
+
+/** The controllers of the class: one runs TaskRuns, one publishes the capabilities. */
+export function jobRunner(): Controller[] {
+  return [taskController, classController({ name: JOB_CLASS, role: "task-runner", capabilities: jobCapabilities })];
+}
+
+const taskController = defineController({
+  name: "job-runner",
+  for: TaskRun,
+  owns: [Job],
+  watches: [
+    watch(
+      Pod,
+      ({ metadata }: PodObject) => [
+        { namespace: metadata.namespace ?? "", name: metadata.labels?.[LABELS.taskRun] ?? "" },
+      ],
+      { labelSelector: LABELS.taskRun, transform: slimPod },
+    ),
+  ],
+  selects: (task) => task.spec.class === JOB_CLASS,
+  reconcile: runTask,
+  // A TaskRun exists until its pod has ended.
+  finalizer: "cupola.dev/runner-job",
+  finalize: (task, context) => endWorkload(Job, task, context),
+});
+
+async function runTask(task: TaskRun, context: ReconcileContext): Promise<ReconcileResult> {
+  if (isEnded(task)) return await keepForAWhile(task, context);
+  if (task.spec.cancelled) return await cancel(task, context);
+  const { droplet } = task.spec;
+  if (droplet.kind === "host")
+    return report(failed(task, "class job runs images; this droplet was built for the host", context.now()));
+  const { read } = context;
+  const job = read.find(Job, task.metadata);
+  if (job) return report(observeTask(task, job, findPod(task, context)));
+  return task.status?.state === undefined
+    ? { children: [planJob(task)], ...report({ state: "Pending" }) }
+    : await missJob(task, context);
+}
+
+function report(status: TaskStatus): ReconcileResult {
+  const absent = { exitCode: undefined, details: undefined, startedAt: undefined, finishedAt: undefined };
+  return { status: { ...absent, ...status }, ready: toReady(status) };
+}
+
+function findPod({ metadata: { namespace = "", name } }: TaskRun, { read }: ReconcileContext): PodObject | undefined {
+  return read.list(Pod, { namespace, labels: { [LABELS.taskRun]: name } })[0];
+}
+
+/** The cache has no Job although one was made. Another one would run the command twice. */
+async function missJob(task: TaskRun, { client, now }: ReconcileContext): Promise<ReconcileResult> {
+  const live = await client.find(Job, task.metadata);
+  // Its event is under way.
+  if (live) return { keepStatus: true };
+  return report(failed(task, "its Job was deleted; whether the command ran is not known", now()));
+}
+
+async function cancel(task: TaskRun, context: ReconcileContext): Promise<ReconcileResult> {
+  try {
+    await endWorkload(Job, task, context);
+  } catch (error) {
+    if (!(error instanceof NotReady)) throw error;
+    throw new NotReady("Cancelling", "the task was cancelled and is ending", { cause: error });
+  }
+  return report(failed(task, "the task was cancelled", context.now()));
+}
+
+/** The Job of an ended task stays for a while, then goes with its pod; its status is already the TaskRun's. */
+async function keepForAWhile(task: TaskRun, context: ReconcileContext): Promise<ReconcileResult> {
+  const remainingMs = Date.parse(task.status?.finishedAt ?? "") + KEEP_MS - context.now().getTime();
+  if (remainingMs > 0) return { ...unchanged(task), requeueAfterMs: remainingMs };
+  if (context.read.find(Job, task.metadata))
+    await endWorkload(Job, task, context).catch((error: unknown) => {
+      if (!(error instanceof NotReady)) throw error;
+    });
+  return unchanged(task);
+}
+
+function unchanged({ status }: TaskRun): ReconcileResult {
+  return { ready: toReady(status ?? {}) };
+}

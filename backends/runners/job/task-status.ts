@@ -1,0 +1,93 @@
+// The status of a TaskRun from its Job and pod. Pure.
+import type { JobCondition } from "kubernetes-types/batch/v1.js";
+import type { ContainerState, ContainerStateTerminated } from "kubernetes-types/core/v1.js";
+import { describeProblem } from "../../../crds/lrp/instance-problem.ts";
+import type { TaskRun } from "../../../crds/task-run/task-run.ts";
+import type { Job } from "../../../kube/api/builtin.ts";
+import { omitUndefined } from "../../../kube/api/omit-undefined.ts";
+import type { ReadyDraft } from "../../../kube/controller/controller.ts";
+import { findAppContainer, findSchedulingFailure } from "../../pods/pod-progress.ts";
+import type { PodObject } from "../../pods/slim-pod.ts";
+
+type Status = NonNullable<TaskRun["status"]>;
+/** Without conditions. A missing field is removed from the object. */
+export type TaskStatus = Pick<Status, "state" | "exitCode" | "details" | "startedAt" | "finishedAt">;
+
+/** A run whose result is known. It never changes again. */
+export function isEnded({ status }: TaskRun): boolean {
+  return status?.state === "Succeeded" || status?.state === "Failed";
+}
+
+/** A run that failed for this reason, now. */
+export function failed({ status }: TaskRun, details: string, now: Date): TaskStatus {
+  return { state: "Failed", details, finishedAt: toTime(now), ...omitUndefined({ startedAt: status?.startedAt }) };
+}
+
+/** The status while the Job exists. `pod` is its only one, once there is one. */
+export function observeTask(task: TaskRun, job: Job, pod: PodObject | undefined): TaskStatus {
+  const { running, terminated: end }: ContainerState = (pod && findAppContainer(pod)?.state) ?? {};
+  const startedAt = (end ?? running ?? task.status)?.startedAt;
+  const outcome = findOutcome(job);
+  if (outcome) return toEnd({ task, outcome, end, pod, startedAt });
+  if (startedAt !== undefined) return { state: "Running", startedAt };
+  return { state: "Pending", ...omitUndefined({ details: pod && findObstacle(pod, task) }) };
+}
+
+interface Ending {
+  task: TaskRun;
+  outcome: JobCondition;
+  end: ContainerStateTerminated | undefined;
+  pod: PodObject | undefined;
+  startedAt: string | undefined;
+}
+
+function toEnd({ task, outcome, end, pod, startedAt }: Ending): TaskStatus {
+  const isSuccess = outcome.type === "Complete";
+  return {
+    state: isSuccess ? "Succeeded" : "Failed",
+    ...(!isSuccess && { details: describeFailure(task, { reason: outcome.reason, end, pod }) }),
+    ...omitUndefined({ exitCode: end?.exitCode, startedAt, finishedAt: end?.finishedAt ?? outcome.lastTransitionTime }),
+  };
+}
+
+/** The Ready condition of a TaskRun with this status. */
+export function toReady({ state, details = "" }: TaskStatus): ReadyDraft {
+  if (state === "Succeeded") return { status: "True", reason: "Succeeded", message: "" };
+  const failure = state === "Failed" || details !== "" ? { isFailure: true as const } : {};
+  return { status: "False", reason: state ?? "Pending", message: details, ...failure };
+}
+
+function findOutcome({ status }: Job): JobCondition | undefined {
+  return status?.conditions?.find(
+    (condition) => (condition.type === "Complete" || condition.type === "Failed") && condition.status === "True",
+  );
+}
+
+function describeFailure(
+  { spec }: TaskRun,
+  found: { reason: string | undefined; end: ContainerStateTerminated | undefined; pod: PodObject | undefined },
+): string {
+  if (found.reason === "DeadlineExceeded") return `the task did not end within its ${spec.timeoutSeconds} s`;
+  if (found.end?.reason === "OOMKilled")
+    return `Exited with status 137 (out of memory: it may use ${spec.memoryMB} MB)`;
+  if (found.pod?.status?.reason === "Evicted") return `its pod was evicted: ${found.pod.status.message ?? ""}`;
+  if (found.end) return `Exited with status ${found.end.exitCode}`;
+  return "its pod has gone; whether the command ran is not known";
+}
+
+/** Why the pod does not start yet. */
+function findObstacle(pod: PodObject, { spec }: TaskRun): string | undefined {
+  const unschedulable = findSchedulingFailure(pod);
+  if (unschedulable !== undefined) return describeProblem({ kind: "unschedulable", why: unschedulable });
+  const { reason = "", message } = findAppContainer(pod)?.state?.waiting ?? {};
+  if (["", "ContainerCreating", "PodInitializing"].includes(reason)) return undefined;
+  const why = message ?? reason;
+  return /Image|Registry/.test(reason)
+    ? describeProblem({ kind: "imageUnavailable", image: spec.droplet.image ?? "", why })
+    : describeProblem({ kind: "cannotStart", why });
+}
+
+/** Whole seconds, as Kubernetes writes times. */
+function toTime(now: Date): string {
+  return now.toISOString().replace(/\.\d+Z$/, "Z");
+}
