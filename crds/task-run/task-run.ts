@@ -5,9 +5,6 @@ import { dropletArtifact } from "../droplet/droplet.ts";
 import { className, cpuQuantity, envVars, identity, memoryMB } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 
-export const TASK_STATES = ["Pending", "Running", "Succeeded", "Failed"] as const;
-export type TaskState = (typeof TASK_STATES)[number];
-
 export const TaskRun = defineResource({
   group: WORKLOADS_GROUP,
   kind: "TaskRun",
@@ -67,7 +64,7 @@ export const TaskRun = defineResource({
     [{ rule: "self.cancelled || !oldSelf.cancelled", message: "a cancelled task stays cancelled" }],
   ),
   status: readyStatus({
-    state: z.enum(TASK_STATES).optional(),
+    state: z.enum(["Pending", "Running", "Succeeded", "Failed"]).optional(),
     exitCode: z.int().optional().describe("Of the command, once it has ended by itself."),
     details: z.string().max(1024).optional().describe("Why it failed, or why it has not started yet."),
     startedAt: z.string().max(64).optional().describe("When the command was started (RFC 3339)."),

@@ -1,6 +1,6 @@
 // The containers of a pod that have logs, and their app, by the labels of generated pods. Pure.
 import { toOutputSource } from "../../crds/lrp/instance-problem.ts";
-import { LABELS } from "../../crds/labels.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import type { ContainerStatus } from "kubernetes-types/core/v1.js";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { indexOfPod } from "./pod-index.ts";
@@ -46,7 +46,7 @@ export function loggingContainers(pod: PodObject): LoggingContainer[] {
     pod: name,
     container: status.name,
     source,
-    sourceType: sourceTypeOf(labels, status.name),
+    sourceType: sourceTypeOf(pod, status.name),
     instance: indexOfPod(labels) ?? "0",
     tags,
     run: status.containerID ?? String(status.restartCount),
@@ -59,8 +59,9 @@ function hasRun({ state, lastState }: ContainerStatus): boolean {
   return state?.running !== undefined || state?.terminated !== undefined || lastState?.terminated !== undefined;
 }
 
-function sourceTypeOf(labels: Record<string, string>, container: string): SourceType {
+function sourceTypeOf({ metadata: { labels = {}, annotations = {} } }: PodObject, container: string): SourceType {
   if (labels[LABELS.sourceType] === "STG") return "STG";
+  if (labels[LABELS.sourceType] === "TASK") return `APP/TASK/${annotations[ANNOTATIONS.taskName] ?? container}`;
   const process: SourceType = toOutputSource(labels[LABELS.processType] ?? "web");
   return container === MAIN_CONTAINER ? process : `${process}/SIDECAR/${container.toUpperCase()}`;
 }
@@ -76,12 +77,14 @@ function tagsOf(labels: Record<string, string>): Record<string, string> {
 /** Reduces a pod to the fields that logs need, since caches hold many pods. */
 export function slimPod({ apiVersion, kind, metadata, status }: PodObject): PodObject {
   const { name, namespace, uid, labels, resourceVersion, deletionTimestamp } = metadata;
+  const taskName = metadata.annotations?.[ANNOTATIONS.taskName];
+  const annotations = taskName === undefined ? undefined : { [ANNOTATIONS.taskName]: taskName };
   const { containerStatuses, initContainerStatuses, reason, message } = status ?? {};
   const conditions = status?.conditions?.filter(({ type }) => type === "Ready");
   return {
     apiVersion,
     kind,
-    metadata: { name, ...omitUndefined({ namespace, uid, labels, resourceVersion, deletionTimestamp }) },
+    metadata: { name, ...omitUndefined({ namespace, uid, labels, annotations, resourceVersion, deletionTimestamp }) },
     status: omitUndefined({ containerStatuses, initContainerStatuses, conditions, reason, message }),
   };
 }
