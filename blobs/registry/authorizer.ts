@@ -81,6 +81,7 @@ function toRealm(text: string, host: string, isAllowed: (url: URL) => boolean): 
   if (!realm || !isAllowed(realm))
     throw new RegistryError(
       `the registry ${host} names no https address as its token service; list the service's host as insecure if plain http is meant`,
+      { status: 401 },
     );
   return realm;
 }

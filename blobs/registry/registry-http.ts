@@ -62,6 +62,8 @@ const MAX_REDIRECTS = 5;
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 const TOO_LARGE = 413;
+/** An answer that leads nowhere: asking again does not help. */
+const UNUSABLE = 415;
 const CONNECTIONS_PER_HOST = 32;
 
 export function createRegistryHTTP(options: RegistryHTTPOptions): RegistryHTTP {
@@ -146,7 +148,8 @@ class HTTP implements RegistryHTTP {
       const location = response.header("location");
       if (!isRedirect(call, response.status) || location === undefined) return response;
       await discard(response);
-      if (redirects === MAX_REDIRECTS) throw new RegistryError(`${url.host} redirects in a circle`);
+      if (redirects === MAX_REDIRECTS)
+        throw new RegistryError(`${url.host} redirects in a circle`, { status: UNUSABLE });
       url = this.#check(new URL(location, url), `${url.host} redirects to`);
     }
   }
@@ -195,6 +198,7 @@ class HTTP implements RegistryHTTP {
     if (this.#isAllowed(url)) return url;
     throw new RegistryError(
       `${who} ${url.protocol}//${url.host}, and only https is allowed there: let the registry name its own https address, or list that host as insecure`,
+      { status: UNUSABLE },
     );
   }
 
