@@ -1,0 +1,211 @@
+// The tests' builder image and run image: the real lifecycle and our buildpacks, unchanged, on Debian's C libraries, bash, busybox and Node.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "smol-toml";
+import { listBaseEntries } from "../../../scripts/image/base-layer.ts";
+import { providePackages } from "../../../scripts/image/debian-packages.ts";
+import { listFolder, type ImageEntry } from "../../../scripts/image/image-entries.ts";
+import { writeImage, type ImageConfig, type WrittenImage } from "../../../scripts/image/oci-image.ts";
+
+const CHECKOUT = join(import.meta.dirname, "..", "..", "..");
+const BUILDPACKS = join(CHECKOUT, "backends", "builders", "host", "buildpacks");
+/** In the order of detection; `script` is the tests' own and comes first. */
+const DETECTED = ["nodejs", "staticfile"] as const;
+const BUNDLED = [...DETECTED, "procfile"] as const;
+
+/** The user that builds, and the one that runs. */
+const BUILD_USER = { uid: 1001, gid: 1000 };
+const RUN_USER = { uid: 1002, gid: 1000 };
+const STACK = "dev.cupola.test";
+
+/** Runs the app's own build.sh, so that a test says what a build does. */
+const SCRIPT_BUILDPACK = {
+  "buildpack.toml": `api = "0.10"\n[buildpack]\nid = "test/script"\nname = "Script"\nversion = "1.0.0"\n[[targets]]\nos = "linux"\n`,
+  "bin/detect": "#!/bin/sh\ntest -f build.sh || exit 100\n",
+  "bin/build": `#!/bin/sh\nset -e\n. ./build.sh\nprintf '[[processes]]\\ntype = "web"\\ncommand = ["node", "server.js"]\\ndefault = true\\n' > "$CNB_LAYERS_DIR/launch.toml"\n`,
+};
+
+export interface LifecyclePrograms {
+  /** Paths of the programs on this machine. */
+  lifecycle: string;
+  launcher: string;
+}
+
+/** Writes the run image into the folder `layout`. */
+export async function writeRunImage(layout: string, reference: string): Promise<WrittenImage> {
+  return writeImage(layout, {
+    reference,
+    layers: await listSystemLayers(),
+    config: {
+      ...systemConfig(RUN_USER),
+      Labels: { "io.buildpacks.stack.id": STACK, "io.buildpacks.base.distro.name": "debian" },
+    },
+  });
+}
+
+/** Writes the builder image into the folder `layout`. `runImage` is the reference of the base of what it builds. */
+export async function writeBuilderImage(
+  layout: string,
+  { reference, runImage, programs }: { reference: string; runImage: string; programs: LifecyclePrograms },
+): Promise<WrittenImage> {
+  return writeImage(layout, {
+    reference,
+    layers: [
+      ...(await listSystemLayers()),
+      { name: "lifecycle", entries: listLifecycle(programs) },
+      { name: "buildpacks", entries: [...listBuildpacks(), ...listSettings(runImage)] },
+    ],
+    config: { ...systemConfig(BUILD_USER), Labels: builderLabels(runImage) },
+  });
+}
+
+function systemConfig({ uid, gid }: { uid: number; gid: number }): ImageConfig {
+  return {
+    User: `${uid}:${gid}`,
+    Env: ["PATH=/usr/bin:/bin", "HOME=/home/cnb", `CNB_USER_ID=${uid}`, `CNB_GROUP_ID=${gid}`, `CNB_STACK_ID=${STACK}`],
+    WorkingDir: "/",
+  };
+}
+
+async function listSystemLayers(): Promise<{ name: string; entries: ImageEntry[] }[]> {
+  const { root } = await providePackages(["bash", "libtinfo6", "busybox-static"]);
+  const { entries } = await listBaseEntries();
+  const applets = [
+    "sh",
+    "env",
+    "cat",
+    "cp",
+    "grep",
+    "find",
+    "id",
+    "ln",
+    "ls",
+    "mkdir",
+    "rm",
+    "sed",
+    "sleep",
+    "test",
+    "head",
+    "dd",
+    "printenv",
+    "wget",
+  ];
+  const passwd = `root:x:0:0:root:/root:/bin/sh\ncnb:x:${BUILD_USER.uid}:${BUILD_USER.gid}:cnb:/home/cnb:/bin/bash\nrun:x:${RUN_USER.uid}:${RUN_USER.gid}:run:/home/cnb:/bin/bash\n`;
+  return [
+    {
+      name: "system",
+      entries: [
+        ...entries,
+        ...listFolder(join(root, "usr", "lib"), "/usr/lib", { exclude: (path) => !isLibrary(path) }),
+        file("/bin/bash", { source: join(root, "bin", "bash") }),
+        file("/bin/busybox", { source: join(root, "bin", "busybox") }),
+        ...applets.map((name) => symlink(`/bin/${name}`, "busybox")),
+        symlink("/usr/bin/env", "/bin/busybox"),
+        { type: "file", path: "/etc/passwd", mode: 0o644, content: passwd },
+        { type: "file", path: "/etc/group", mode: 0o644, content: "root:x:0:\ncnb:x:1000:\n" },
+        { type: "directory", path: "/home/cnb", mode: 0o755, owner: BUILD_USER },
+      ],
+    },
+    {
+      name: "Node",
+      entries: [
+        file("/usr/bin/node", {
+          source: join(CHECKOUT, "node_modules", `node-linux-${process.arch}`, "bin", "node"),
+        }),
+      ],
+    },
+  ];
+}
+
+function isLibrary(path: string): boolean {
+  return !path.includes(".") || /(^|\/)lib(tinfo|ncurses)[^/]*$/.test(path);
+}
+
+function file(path: string, from: { source: string } | { content: string }): ImageEntry {
+  return { type: "file", path, mode: 0o755, ...from };
+}
+
+function symlink(path: string, target: string): ImageEntry {
+  return { type: "symlink", path, target };
+}
+
+function listLifecycle({ lifecycle, launcher }: LifecyclePrograms): ImageEntry[] {
+  const phases = ["analyzer", "detector", "restorer", "builder", "exporter", "rebaser"];
+  return [
+    file("/cnb/lifecycle/lifecycle", { source: lifecycle }),
+    file("/cnb/lifecycle/launcher", { source: launcher }),
+    ...phases.map((phase) => symlink(`/cnb/lifecycle/${phase}`, "lifecycle")),
+  ];
+}
+
+/** Our buildpacks import each other and a package of npm, so they lie together, and links lead there. */
+function listBuildpacks(): ImageEntry[] {
+  return [
+    ...BUNDLED.flatMap((name) => [
+      ...listFolder(join(BUILDPACKS, name), `/cnb/cupola/buildpacks/${name}`),
+      symlink(`/cnb/buildpacks/cupola_${name}/${versionOf(name)}`, `/cnb/cupola/buildpacks/${name}`),
+    ]),
+    ...listFolder(join(CHECKOUT, "node_modules", "semver"), "/cnb/cupola/node_modules/semver"),
+    ...Object.entries(SCRIPT_BUILDPACK).map(([path, content]) =>
+      file(`/cnb/buildpacks/test_script/1.0.0/${path}`, { content }),
+    ),
+  ];
+}
+
+function versionOf(name: (typeof BUNDLED)[number]): string {
+  const { buildpack } = parse(readFileSync(join(BUILDPACKS, name, "buildpack.toml"), "utf8")) as {
+    buildpack: { version: string };
+  };
+  return buildpack.version;
+}
+
+function listSettings(runImage: string): ImageEntry[] {
+  const toGroup = (...ids: [id: string, optional: boolean][]): string =>
+    `[[order]]\n${ids.map(([id, optional]) => `[[order.group]]\nid = "${id}"\nversion = "${versionOfId(id)}"\noptional = ${optional}\n`).join("")}`;
+  const order = [
+    toGroup(["test/script", false]),
+    ...DETECTED.map((name) => toGroup([`cupola/${name}`, false], ["cupola/procfile", true])),
+    toGroup(["cupola/procfile", false]),
+  ];
+  return [
+    { type: "file", path: "/cnb/order.toml", mode: 0o644, content: order.join("\n") },
+    { type: "file", path: "/cnb/run.toml", mode: 0o644, content: `[[images]]\nimage = "${runImage}"\n` },
+    ...["/workspace", "/layers", "/platform"].map((path): ImageEntry => ({
+      type: "directory",
+      path,
+      mode: 0o755,
+      owner: BUILD_USER,
+    })),
+  ];
+}
+
+function versionOfId(id: string): string {
+  const name = BUNDLED.find((bundled) => `cupola/${bundled}` === id);
+  return name ? versionOf(name) : "1.0.0";
+}
+
+function builderLabels(runImage: string): Record<string, string> {
+  const versions = {
+    "test/script": "1.0.0",
+    ...Object.fromEntries(BUNDLED.map((name) => [`cupola/${name}`, versionOf(name)])),
+  };
+  const labels = {
+    "io.buildpacks.builder.metadata": {
+      description: "The builder image of Cupola's tests",
+      stack: { runImage: { image: runImage } },
+      buildpacks: Object.entries(versions).map(([id, version]) => ({ id, version })),
+      lifecycle: { version: "0.21.0" },
+    },
+    "io.buildpacks.lifecycle.apis": {
+      buildpack: { deprecated: [], supported: ["0.10", "0.11", "0.12"] },
+      platform: { deprecated: [], supported: ["0.12", "0.13", "0.14"] },
+    },
+    "io.buildpacks.buildpack.layers": Object.fromEntries(
+      Object.entries(versions).map(([id, version]) => [id, { [version]: { api: "0.10" } }]),
+    ),
+  };
+  return {
+    "io.buildpacks.stack.id": STACK,
+    ...Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, JSON.stringify(value)])),
+  };
+}
