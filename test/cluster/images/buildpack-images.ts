@@ -18,10 +18,10 @@ const BUILD_USER = { uid: 1001, gid: 1000 };
 const RUN_USER = { uid: 1002, gid: 1000 };
 const STACK = "dev.cupola.test";
 
-/** Runs the app's own build.sh, so that a test says what a build does. */
+/** Runs the app's own detect.sh and build.sh, so that a test says what they do. */
 const SCRIPT_BUILDPACK = {
   "buildpack.toml": `api = "0.10"\n[buildpack]\nid = "test/script"\nname = "Script"\nversion = "1.0.0"\n[[targets]]\nos = "linux"\n`,
-  "bin/detect": "#!/bin/sh\ntest -f build.sh || exit 100\n",
+  "bin/detect": "#!/bin/sh\ntest -f build.sh || exit 100\ntest ! -f detect.sh || . ./detect.sh\n",
   "bin/build": `#!/bin/sh\nset -e\n. ./build.sh\nprintf '[[processes]]\\ntype = "web"\\ncommand = ["node", "server.js"]\\ndefault = true\\n' > "$CNB_LAYERS_DIR/launch.toml"\n`,
 };
 

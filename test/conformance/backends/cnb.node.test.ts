@@ -1,0 +1,334 @@
+// The builder class cnb on a node: source becomes an image that runs, every failure has Cloud Foundry's code, and no build sees a credential.
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { pino } from "pino";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { App } from "../../../crds/app/app.ts";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { Build } from "../../../crds/build/build.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { Org } from "../../../crds/org/org.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
+import { REGISTRY_SECRET } from "../../../crds/registry-secret.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
+import { Space } from "../../../crds/space/space.ts";
+import { Staging } from "../../../crds/staging/staging.ts";
+import { Pod, Secret } from "../../../kube/api/builtin.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { applyObjects, installManifests } from "../../../platform/install.ts";
+import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
+import { writeCupolaImage } from "../../../scripts/image/cupola-image.ts";
+import { provideBinary } from "../../cluster/binaries.ts";
+import { writeBuilderImage, writeRunImage } from "../../cluster/images/buildpack-images.ts";
+import { startNode, type TestNode } from "../../cluster/node/node.ts";
+import { pushImage } from "../../cluster/node/push-image.ts";
+import { whyNoNode } from "../../cluster/node/requirements.ts";
+import { eventually } from "../../eventually.ts";
+
+const execute = promisify(execFile);
+const reason = whyNoNode();
+if (reason) console.log(`builder cnb: skipped, ${reason}`);
+const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
+
+const SERVER = `require("http").createServer((q, s) => s.end("hello from " + process.env.PLACE)).listen(process.env.PORT);\n`;
+const BUILD_MS = 90_000;
+
+/** What an app can look at from inside a phase: variables, mounts, files and other processes' variables. */
+const SPY = `
+echo spy-begins
+printenv | sort
+cat /proc/mounts
+for place in / /cupola /var /run /home /layers /platform /workspace /tmp; do ls -laR $place/*cred* $place/run $place/.docker 2>/dev/null; done
+find /cupola /var/run /run /home /layers /workspace /platform -type f 2>/dev/null | while read file; do head -c 4096 "$file"; echo; done
+cat /proc/[0-9]*/environ 2>/dev/null | head -c 20000
+if echo changed > /cupola/analysis/analyzed.toml; then echo analysis-written; fi
+echo spy-ends
+`;
+
+describe.skipIf(reason)("builder cnb on a node", () => {
+  let node: TestNode;
+  let admin: KubeClient;
+  let platform: RunningPlatform;
+  let scratch: string;
+  let namespace: string;
+
+  const kubectl = async (...args: string[]): Promise<string> => {
+    const all = ["--kubeconfig", node.kubeconfig, ...args];
+    return (await execute(node.kubectl, all, { timeout: 60_000, maxBuffer: 16 * 2 ** 20 })).stdout;
+  };
+
+  const startBuilder = (): Promise<RunningPlatform> =>
+    startPlatform({
+      access: { server: node.url, ca: node.ca, auth: { kind: "token", token: "platform-token" } },
+      operations: ["controllers", "cnb-builder", "deployment-runner", "instance-index"],
+      data: join(scratch, "data"),
+      listen: { host: "127.0.0.1", port: 0 },
+      registry: {
+        prefix: { host: node.registry.host, path: "cf" },
+        credentialsFile: join(scratch, "config.json"),
+        insecureHosts: [node.registry.host],
+      },
+      log,
+    });
+
+  const setBuilderImage = (builderImage: string): Promise<void> =>
+    applyObjects(admin, [
+      systemObject(BackendClass, "cnb", {
+        role: "builder",
+        parameters: { builderImage, platformImage: `${node.registry.host}/team/cupola:1` },
+      }),
+      systemObject(BackendClass, "deployment", { role: "runner" }),
+    ]);
+
+  beforeAll(async () => {
+    scratch = mkdtempSync(join(tmpdir(), "cupola-cnb-"));
+    node = await startNode({ users: [{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }] });
+    await pushImages(node, scratch);
+    admin = createClient({
+      server: node.url,
+      ca: node.ca,
+      auth: { kind: "token", token: node.adminToken },
+      fieldManager: "person",
+    });
+    await installManifests(admin);
+    const config = dockerConfig(node);
+    writeFileSync(join(scratch, "config.json"), config);
+    await setBuilderImage(`${node.registry.host}/team/builder:1`);
+    await admin.create(Secret, {
+      metadata: { namespace: SYSTEM_NAMESPACE, name: REGISTRY_SECRET },
+      type: "kubernetes.io/dockerconfigjson",
+      data: { ".dockerconfigjson": Buffer.from(config).toString("base64") },
+    });
+    platform = await startBuilder();
+    namespace = await createSpace(admin);
+  }, 1_800_000);
+
+  afterAll(async () => {
+    await platform?.stop({ instances: "keep" });
+    await admin?.close();
+    await node?.stop();
+    rmSync(scratch, { recursive: true, force: true });
+  });
+
+  /** Makes an app with these files and builds it. Returns when the build has ended. */
+  async function push(name: string, files: Record<string, string>, build: object = {}): Promise<Build> {
+    await startPush(name, files, build);
+    return await untilEnded(name);
+  }
+
+  async function startPush(name: string, files: Record<string, string>, build: object = {}): Promise<void> {
+    const [app = ""] = name.split(".");
+    if (!(await admin.find(App, { namespace, name: app })))
+      await admin.create(App, {
+        metadata: { namespace, name: app },
+        spec: { state: "Stopped", env: [{ name: "PLACE", value: "the space" }] },
+      });
+    const appRef = { name: app };
+    await admin.create(Package, { metadata: { namespace, name }, spec: { appRef, type: "bits", files } });
+    await admin.create(Build, {
+      metadata: { namespace, name },
+      spec: { appRef, packageRef: { name }, ...build },
+    });
+  }
+
+  const untilEnded = (name: string): Promise<Build> =>
+    eventually(async () => {
+      const build = await admin.get(Build, { namespace, name });
+      if (build.status?.state !== "Staged" && build.status?.state !== "Failed") {
+        const staging = await admin.find(Staging, { namespace, name });
+        throw new Error(`build ${name}: ${JSON.stringify([build.status, staging?.status])}`);
+      }
+      return build;
+    }, BUILD_MS);
+
+  const logOf = (name: string, container: string): Promise<string> =>
+    kubectl("logs", "-n", namespace, `${name}-build`, "-c", container);
+
+  test("source becomes an image with its processes, and runs as a pod", async () => {
+    const files = { "package.json": `{"name":"hello","scripts":{"start":"node server.js"}}`, "server.js": SERVER };
+    const build = await push("hello", files);
+    expect(build.status?.error).toBeUndefined();
+    const { spec } = await admin.get(Droplet, { namespace, name: "hello" });
+    expect(spec).toMatchObject({
+      kind: "cnb",
+      image: expect.stringMatching(/\/cf\/[^/]+\/apps\/[^/]+@sha256:[0-9a-f]{64}$/) as string,
+      imagePullSecretRef: { name: REGISTRY_SECRET },
+      processTypes: { web: expect.stringContaining("server.js") as string },
+      buildpacks: [{ name: "cupola/nodejs", version: "0.1.0" }],
+      stack: "dev.cupola.test",
+    });
+    await kubectl(
+      "patch",
+      "-n",
+      namespace,
+      "app",
+      "hello",
+      "--type=merge",
+      "-p",
+      `{"spec":{"state":"Started","droplet":{"name":"hello"}}}`,
+    );
+    await eventually(async () => {
+      const pods = (await admin.list(Pod, { namespace, labelSelector: "cupola.dev/process-type=web" })).items;
+      const name = pods[0]?.metadata.name ?? "no pod yet";
+      expect(await kubectl("get", "--raw", `/api/v1/namespaces/${namespace}/pods/${name}:8080/proxy/`)).toBe(
+        "hello from the space",
+      );
+    }, BUILD_MS);
+  });
+
+  test("a second build of the app takes over the layers of the first", async () => {
+    const files = {
+      "package.json": `{"name":"hello","scripts":{"start":"node server.js"}}`,
+      "server.js": `${SERVER}// 2`,
+    };
+    expect((await push("hello.2", files)).status?.state).toBe("Staged");
+    expect(
+      await kubectl("logs", "-n", namespace, "-l", "cupola.dev/source-type=STG", "-c", "export", "--tail=-1"),
+    ).toContain("Reusing layer 'cupola/nodejs:environment'");
+  });
+
+  test.each<{ app: string; files: Record<string, string>; build?: object; code: string; message: string }>([
+    {
+      app: "nothing-fits",
+      files: { "notes.md": "nothing" },
+      code: "NoAppDetectedError",
+      message: "no buildpack fits the app",
+    },
+    {
+      app: "compile",
+      files: { "build.sh": "echo no luck; exit 3" },
+      code: "BuildpackCompileFailed",
+      message: "a buildpack failed; the log says why",
+    },
+    {
+      app: "hungry",
+      files: { "build.sh": `node -e 'const all = []; for (;;) all.push(Buffer.alloc(16 * 2 ** 20, 1))'` },
+      build: { memoryMB: 512 },
+      code: "InsufficientResources",
+      message: "the build needed more memory",
+    },
+    {
+      app: "unknown",
+      files: { "server.js": SERVER },
+      build: { lifecycle: { type: "buildpack", buildpacks: ["x/java"] } },
+      code: "NoBuildpacksFound",
+      message: "the builder image has no buildpack x/java",
+    },
+  ])("a build fails with Cloud Foundry's code: $app", async ({ app, files, build, code, message }) => {
+    const { status } = await push(app, files, build);
+    expect(status?.error).toEqual({ code, message: expect.stringContaining(message) as string });
+  });
+
+  test("a build that takes too long is ended", async () => {
+    await startPush("late", { "build.sh": "sleep 1000" });
+    const model = await eventually(() => admin.get(Staging, { namespace, name: "late" }));
+    await admin.delete(Build, { namespace, name: "late" });
+    const spec = { ...model.spec, timeoutSeconds: 10, app: { guid: "late-app", name: "late" } };
+    await admin.create(Staging, {
+      metadata: { namespace, name: "late-2", labels: { ...model.metadata.labels } },
+      spec,
+    });
+    const { error } = await eventually(async () => {
+      const { status } = await admin.get(Staging, { namespace, name: "late-2" });
+      if (status?.state !== "Failed") throw new Error(JSON.stringify(status));
+      return status;
+    }, BUILD_MS);
+    expect(error).toMatchObject({ code: "StagingTimeExpired" });
+    // Deleting the Build deleted the Staging, and that its Pod.
+    await eventually(
+      async () => expect(await admin.find(Pod, { namespace, name: "late-build" })).toBeUndefined(),
+      BUILD_MS,
+    );
+  });
+
+  test("no credential is visible where code of buildpacks and apps runs, and the analysis cannot be changed there", async () => {
+    const { status } = await push("spy", { "build.sh": `${SPY}\nexit 1` });
+    expect(status?.error?.code).toBe("BuildpackCompileFailed");
+    const { username, password } = node.registry;
+    const basic = Buffer.from(`${username}:${password}`).toString("base64");
+    const seen = await logOf("spy", "build");
+    expect(seen).toContain("spy-ends");
+    // It sees the variables of the lifecycle, in whose environment credentials would be.
+    expect(seen).toContain("CNB_PLATFORM_API");
+    for (const secret of [password, basic, "analysis-written"]) expect(seen).not.toContain(secret);
+    await eventually(async () => {
+      const secrets = (await admin.list(Secret, { namespace })).items.map(({ metadata }) => metadata.name);
+      expect(secrets.filter((name) => name.startsWith("spy-build"))).toEqual([]);
+    });
+  });
+
+  test("a build goes on while no builder runs, and the next one reports it", async () => {
+    await startPush("restart", { "build.sh": "sleep 8", "server.js": SERVER });
+    await eventually(async () => {
+      const pod = await admin.get(Pod, { namespace, name: "restart-build" });
+      expect(pod.status?.initContainerStatuses?.find(({ name }) => name === "build")?.state?.running).toBeDefined();
+    }, BUILD_MS);
+    await platform.stop({ instances: "keep" });
+    platform = await startBuilder();
+    expect((await untilEnded("restart")).status?.state).toBe("Staged");
+  });
+
+  test("a builder image that is not there is said in the class and in the build", async () => {
+    await setBuilderImage(`${node.registry.host}/team/none:1`);
+    await eventually(async () => {
+      const { status } = await admin.get(BackendClass, { name: "cnb" });
+      expect(status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({
+        status: "False",
+        reason: "BuilderImageUnusable",
+        message: expect.stringContaining("team/none:1 cannot be read: there is no image") as string,
+      });
+    });
+    const { status } = await push("none", { "server.js": SERVER });
+    expect(status?.error).toMatchObject({
+      code: "StagingError",
+      message: expect.stringContaining("team/none:1") as string,
+    });
+  });
+});
+
+function dockerConfig({ registry: { host, username, password } }: TestNode): string {
+  const auth = Buffer.from(`${username}:${password}`).toString("base64");
+  return JSON.stringify({ auths: { [host]: { auth } } });
+}
+
+async function pushImages({ registry }: TestNode, scratch: string): Promise<void> {
+  const layout = (name: string): string => join(scratch, name);
+  const [run, builder, cupola] = ["run", "builder", "cupola"].map((name) => `team/${name}:1`) as [
+    string,
+    string,
+    string,
+  ];
+  const programs = { lifecycle: await provideBinary("lifecycle"), launcher: await provideBinary("launcher") };
+  await writeRunImage(layout("run"), `${registry.host}/${run}`);
+  await writeBuilderImage(layout("builder"), {
+    reference: `${registry.host}/${builder}`,
+    runImage: `${registry.host}/${run}`,
+    programs,
+  });
+  await writeCupolaImage(layout("cupola"), `${registry.host}/${cupola}`);
+  await pushImage(layout("run"), run, registry);
+  await pushImage(layout("builder"), builder, registry);
+  await pushImage(layout("cupola"), cupola, registry);
+}
+
+/** @returns the space's namespace */
+async function createSpace(admin: KubeClient): Promise<string> {
+  const until = <T>(value: T | undefined, what: string): T => {
+    if (value === undefined) throw new Error(`no ${what} yet`);
+    return value;
+  };
+  await admin.create(Org, { metadata: { name: "acme" }, spec: {} });
+  const org = await eventually(async () =>
+    until((await admin.get(Org, { name: "acme" })).status?.namespace, "namespace of the org"),
+  );
+  await eventually(() => admin.create(Space, { metadata: { namespace: org, name: "dev" }, spec: {} }));
+  return await eventually(async () =>
+    until((await admin.get(Space, { namespace: org, name: "dev" })).status?.namespace, "namespace of the space"),
+  );
+}
