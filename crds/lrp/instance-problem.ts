@@ -8,7 +8,10 @@ export type InstanceProblem =
   | { kind: "unhealthy"; why: string }
   | { kind: "imageUnavailable"; image: string; why: string }
   | { kind: "secretMissing"; variable?: string; secret: string; key?: string }
+  | { kind: "runsAsRoot"; image: string; why: string }
   | { kind: "cannotStart"; why: string }
+  | { kind: "evicted"; why: string }
+  | { kind: "notReady"; why: string }
   | { kind: "quotaExceeded"; why: string }
   | { kind: "unschedulable"; why: string }
   | { kind: "waitsForIndex" };
@@ -41,6 +44,10 @@ const NEXT_STEPS: Readonly<Record<InstanceProblem["kind"], string>> = {
   imageUnavailable: "check the image's name and tag and the registry's credentials, then push again",
   secretMissing: "create it, or change the app's variables and restart it",
   cannotStart: "it is tried again; if that does not help, check the start command and push again",
+  runsAsRoot:
+    "give the image a numeric USER other than 0, or set the process's user to such a number (Process.spec.user)",
+  evicted: "it is started again, on another node where there is one",
+  notReady: "it gets no requests until its readiness check succeeds",
   quotaExceeded: "delete what is not needed, scale it down, or ask an operator for a higher quota",
   unschedulable: "scale the app down with cf scale -m, or ask an operator for more nodes",
   waitsForIndex: "an operator must start the operation instance-index of Cupola",
@@ -63,29 +70,28 @@ function describeReason(problem: InstanceProblem): string {
   }
 }
 
-function describeCause(
-  problem: Exclude<
-    InstanceProblem,
-    { kind: "exited" | "outOfMemory" | "diskFull" | "secretMissing" | "waitsForIndex" }
-  >,
-): string {
-  switch (problem.kind) {
-    case "notHealthyYet":
-      return `Instance not healthy yet: ${problem.why}`;
-    case "neverHealthy":
-      return `Instance never healthy after ${problem.seconds}s: ${problem.why}`;
-    case "unhealthy":
-      return `Instance became unhealthy: Liveness check unsuccessful: ${problem.why}`;
-    case "imageUnavailable":
-      return `Image ${problem.image} cannot be pulled: ${problem.why}`;
-    case "cannotStart":
-      return `The instance cannot be started: ${problem.why}`;
-    case "quotaExceeded":
-      return `The quota of the space's namespace is used up: ${problem.why}`;
-    case "unschedulable":
-      return `No node has room for the instance: ${problem.why}`;
-  }
+type CausedProblem = Extract<InstanceProblem, { why: string }>;
+
+function describeCause(problem: CausedProblem): string {
+  return `${describeEffect(problem)}: ${problem.why}`;
 }
+
+function describeEffect(problem: CausedProblem): string {
+  if (problem.kind === "imageUnavailable") return `Image ${problem.image} cannot be pulled`;
+  if (problem.kind === "runsAsRoot") return `Image ${problem.image} may not run as root`;
+  if (problem.kind === "neverHealthy") return `Instance never healthy after ${problem.seconds}s`;
+  return EFFECTS[problem.kind];
+}
+
+const EFFECTS = {
+  notHealthyYet: "Instance not healthy yet",
+  unhealthy: "Instance became unhealthy: Liveness check unsuccessful",
+  notReady: "Instance is not ready: Readiness check unsuccessful",
+  cannotStart: "The instance cannot be started",
+  evicted: "The cluster ended the instance",
+  quotaExceeded: "The quota of the space's namespace is used up",
+  unschedulable: "No node has room for the instance",
+} as const;
 
 function describeMissingSecret({ variable, secret, key }: Extract<InstanceProblem, { kind: "secretMissing" }>): string {
   const what = key === undefined ? `Secret ${secret}` : `key ${key} of Secret ${secret}`;

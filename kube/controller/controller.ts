@@ -99,6 +99,8 @@ export interface WatchRule<T extends KubeObject = KubeObject> {
   fieldSelector?: string;
   /** Reduces objects before they are cached; the same function in all rules of one kind and selector. */
   transform?: (object: T) => T;
+  /** Indexes of this cache, for `read.byIndex`. */
+  indexes?: Readonly<Record<string, IndexFunction<T>>>;
 }
 
 export interface ControllerDefinition<T extends KubeObject = KubeObject> {

@@ -4,9 +4,10 @@ import { stringify } from "yaml";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
-import { endDeployment } from "./deployment.ts";
+import { deploymentRunner, endDeployment } from "./deployment.ts";
 import { literal } from "../../pods/environment.ts";
 import { planLRP } from "./plan.ts";
+import { RENDERERS } from "./renderers.ts";
 
 const guid = (digit: number): string => `0000000${digit}-0000-4000-8000-000000000000`;
 
@@ -182,6 +183,27 @@ describe("an LRP under deletion", () => {
     ["its Deployment is gone", undefined],
     ["the Deployment is another LRP's", deployment({ ownerReferences: [{ uid: "v" }] })],
   ])("is released when %s", async (_when, live) => expect(await end(live)).toEqual({ released: true, deletions: [] }));
+});
+
+describe("the version of the renderer", () => {
+  const newer = {
+    ...RENDERERS,
+    "2": (of: LRP) =>
+      planLRP(of).map((draft) => ({ ...draft, metadata: { ...draft.metadata, annotations: { v: "2" } } })),
+  };
+  /** What a release with a second version makes of an LRP of that version. */
+  async function children(rendering: string): Promise<unknown> {
+    const [controller] = deploymentRunner(newer, "2");
+    const read = { list: () => [], find: () => undefined };
+    const context = { read, now: () => new Date(0) } as unknown as ReconcileContext;
+    return (await controller?.reconcile(lrp({ rendering }), context))?.children;
+  }
+  test("stays that of the LRP: a newer release changes nothing that runs", async () => {
+    expect(await children("1")).toEqual(planLRP(lrp()));
+    expect(await children("2")).not.toEqual(planLRP(lrp()));
+  });
+  test("that this release does not have is refused", () =>
+    expect(children("3")).rejects.toThrow("renders versions 1, 2, not 3; restart the app"));
 });
 
 test.each([

@@ -1,58 +1,111 @@
 // The runner class `deployment`: runs an LRP as a Deployment.
 import { LRP } from "../../../crds/lrp/lrp.ts";
-import { Deployment, PodDisruptionBudget } from "../../../kube/api/builtin.ts";
+import { Deployment, Pod, PodDisruptionBudget } from "../../../kube/api/builtin.ts";
+import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
 import {
   defineController,
   NotReady,
   Stalled,
   type Controller,
   type ReconcileContext,
+  type ReconcileResult,
 } from "../../../kube/controller/controller.ts";
+import { LABELS } from "../../../crds/labels.ts";
 import { classController } from "../../class-controller.ts";
-import { planLRP, RENDERING } from "./plan.ts";
+import { presentStatus } from "../../lrp-status.ts";
+import { presentInstances } from "../../pods/instance-status.ts";
+import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
+import { listProbeFailures, watchProbeFailures } from "../../pods/probe-failures.ts";
+import { watchPods, type PodObject } from "../../pods/slim-pod.ts";
+import { DEPLOYMENT_CLASS } from "./class-name.ts";
+import { indexLabelOf } from "./instance-index/open-gate.ts";
+import { RENDERERS, RENDERING, type Renderers } from "./renderers.ts";
+import { describeMissingPods, nextLook, startHasNews, createWaitingPodEvents } from "./waiting-pods.ts";
 
-export const DEPLOYMENT_CLASS = "deployment";
-
-export const deploymentCapabilities: Readonly<Record<string, string>> = {
+const deploymentCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "docker,cnb",
-  rendering: RENDERING,
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
   diskLimit: "evicts",
-  // The runner opens the pods' scheduling gate.
+  // The operation instance-index opens the pods' scheduling gate.
   startsWithoutPlatform: "false",
 };
 
-/** The controllers of the class: one renders LRPs, one publishes the capabilities. */
-export function deploymentRunner(): Controller[] {
+/** The controllers of the class: one renders LRPs, one publishes the capabilities. `renderers`: by version; new LRPs get `rendering`. */
+export function deploymentRunner(renderers: Renderers = RENDERERS, rendering: string = RENDERING): Controller[] {
   return [
-    lrpController,
-    classController({ name: DEPLOYMENT_CLASS, role: "runner", capabilities: deploymentCapabilities }),
+    lrpController(renderers),
+    classController({
+      name: DEPLOYMENT_CLASS,
+      role: "runner",
+      capabilities: { ...deploymentCapabilities, rendering },
+    }),
   ];
 }
 
-const lrpController = defineController({
-  name: "deployment-runner",
-  for: LRP,
-  owns: [Deployment, PodDisruptionBudget],
-  selects: (lrp) => lrp.spec.class === DEPLOYMENT_CLASS,
+function lrpController(renderers: Renderers): Controller {
+  const recordWaiting = createWaitingPodEvents();
+  return defineController({
+    name: "deployment-runner",
+    for: LRP,
+    owns: [Deployment, PodDisruptionBudget],
+    watches: [watchPods(), watchProbeFailures()],
+    selects: (lrp) => lrp.spec.class === DEPLOYMENT_CLASS,
+    permissions: [{ resource: Pod, verbs: ["delete"] }],
 
-  reconcile(lrp, { read }) {
-    const { droplet, rendering } = lrp.spec;
-    if (droplet.kind === "host")
-      throw new Stalled("NotSupported", "class deployment runs images; this droplet was built for the host");
-    if (rendering !== RENDERING)
-      throw new Stalled(
-        "RenderingUnknown",
-        `this release renders version ${RENDERING}, not ${rendering}; restart the app`,
-      );
-    const deployment = read.find(Deployment, lrp.metadata);
-    return { children: planLRP(lrp), status: { runningInstances: deployment?.status?.readyReplicas ?? 0 } };
-  },
-  // An LRP exists until its pods have ended: the next version's LRP is made after that.
-  finalizer: "cupola.dev/runner-deployment",
-  finalize: endDeployment,
-});
+    async reconcile(lrp, context) {
+      const render = findRenderer(lrp, renderers);
+      const { namespace = "", name } = lrp.metadata;
+      const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
+      for (const pod of [...listPodsToRestart(lrp, pods, indexLabelOf), ...listObsoletePods(pods, indexLabelOf)])
+        await deletePod(pod, context);
+      recordWaiting(pods, context);
+      return { children: render(lrp), ...reportInstances(lrp, pods, context) };
+    },
+    // An LRP exists until its pods have ended: the next version's LRP is made after that.
+    finalizer: "cupola.dev/runner-deployment",
+    finalize: endDeployment,
+  });
+}
+
+/** @throws Stalled when the class cannot run the LRP */
+function findRenderer({ spec: { droplet, rendering } }: LRP, renderers: Renderers): Renderers[string] {
+  if (droplet.kind === "host")
+    throw new Stalled("NotSupported", "class deployment runs images; this droplet was built for the host");
+  const render = renderers[rendering];
+  if (render) return render;
+  throw new Stalled(
+    "RenderingUnknown",
+    `this release renders versions ${Object.keys(renderers).join(", ")}, not ${rendering}; restart the app`,
+  );
+}
+
+function reportInstances(lrp: LRP, pods: readonly PodObject[], { read, now }: ReconcileContext): ReconcileResult {
+  const facts = { lrp, pods, now: now() };
+  const missing = describeMissingPods(read.find(Deployment, lrp.metadata), pods, facts.now);
+  const instances = presentInstances({
+    ...facts,
+    indexOf: indexLabelOf,
+    probeFailures: (pod) => listProbeFailures(read, pod),
+    missing,
+  });
+  const requeueAfterMs = nextLook(facts);
+  const again = requeueAfterMs === undefined ? {} : { requeueAfterMs };
+  // A start that goes well needs one write of the status.
+  if (!startHasNews(instances, facts)) return { keepStatus: true, ...again };
+  return { ...presentStatus(instances, lrp.spec.instances), ...again };
+}
+
+/** Its ReplicaSet makes another one. */
+async function deletePod({ metadata }: PodObject, { client }: ReconcileContext): Promise<void> {
+  const { namespace = "", name, uid = "" } = metadata;
+  try {
+    await client.delete(Pod, { namespace, name }, { preconditions: { uid } });
+  } catch (error) {
+    // It is gone, or the name is another pod's.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
 
 /** Deletes the Deployment in the foreground: the garbage collector removes it after its pods. @throws NotReady until then */
 export async function endDeployment(lrp: LRP, { client }: ReconcileContext): Promise<void> {

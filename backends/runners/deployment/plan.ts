@@ -1,14 +1,10 @@
 // Renders an LRP as a Deployment and a PodDisruptionBudget. Pure. This is rendering version 1: a change of its output needs a new version
 // beside it, since an update of the platform changes no running pod.
 import { STABLE_LABELS } from "../../../crds/labels.ts";
+import { INDEX_GATE } from "../../../crds/lrp/index-gate.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import { planDisruptionBudget, planPodTemplate, selectorOf } from "../../pods/pod-template.ts";
-
-/** The renderer's version, published as a capability and pinned in every LRP. */
-export const RENDERING = "1";
-/** Pods wait behind this scheduling gate until the runner has assigned their index. */
-export const INDEX_GATE = "cupola.dev/index";
 
 export function planLRP(lrp: LRP): Draft[] {
   return [planDeployment(lrp), ...planDisruptionBudget(lrp)];

@@ -7,7 +7,7 @@ import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import { planCrash, startRetryDelay } from "./crash-backoff.ts";
 import { instanceLog, type RunnerContext } from "./runner-context.ts";
 import type { Usage } from "./usage-meter.ts";
-import { withoutUndefined } from "./plan.ts";
+import { withoutUndefined } from "../../lrp-status.ts";
 import type { InstanceRecord } from "./instance-record.ts";
 import { runInstance, type RunOutcome, type RunSignal } from "./run-instance.ts";
 

@@ -2,7 +2,8 @@
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { InstanceState, InstanceStats } from "../../../telemetry/envelope.ts";
 import type { RunnerContext } from "./runner-context.ts";
-import { type LrpStatus, planSlots, presentStatus, restartValue } from "./plan.ts";
+import { type LrpStatus, presentStatus } from "../../lrp-status.ts";
+import { planSlots, restartValue } from "./plan.ts";
 import type { InstanceRecord } from "./instance-record.ts";
 import { openInstanceSlot, type InstanceSlot } from "./instance-slot.ts";
 

@@ -1,0 +1,151 @@
+// Why the pod of an instance does not run, from what Kubernetes says of it. Pure.
+import type { ContainerStateTerminated, ContainerStateWaiting } from "kubernetes-types/core/v1.js";
+import type { InstanceProblem } from "../../crds/lrp/instance-problem.ts";
+import type { LRP } from "../../crds/lrp/lrp.ts";
+import { findAppContainer, findSchedulingFailure } from "./pod-progress.ts";
+import type { ProbeFailure } from "./probe-failures.ts";
+import type { PodObject } from "./slim-pod.ts";
+
+/** `Crashed` when waiting does not help, so that `cf push` stops; `Down` while it may. */
+export interface PodProblem {
+  state: "Crashed" | "Down";
+  problem: InstanceProblem;
+  /** When it began, if Kubernetes says so. */
+  since?: string | undefined;
+}
+
+type Spec = LRP["spec"];
+
+/** Why a pod that was not started has no running container; undefined while it is on its way. */
+export function findStartProblem(
+  pod: PodObject,
+  spec: Spec,
+  failures: readonly ProbeFailure[],
+): PodProblem | undefined {
+  const unschedulable = findSchedulingFailure(pod);
+  if (unschedulable !== undefined)
+    return { state: "Down", problem: { kind: "unschedulable", why: sentence(unschedulable) } };
+  const end = findEnd(pod);
+  if (end) return { state: "Crashed", problem: toExitProblem(end, spec, failures), since: end.finishedAt };
+  const waiting = findAppContainer(pod)?.state?.waiting;
+  return waiting && toWaitingProblem(waiting, spec);
+}
+
+/** The end of the last run, while the next one has not begun. */
+function findEnd(pod: PodObject): ContainerStateTerminated | undefined {
+  const { state, lastState } = findAppContainer(pod) ?? {};
+  return state?.terminated ?? (state?.waiting?.reason === "CrashLoopBackOff" ? lastState?.terminated : undefined);
+}
+
+/** How the last run ended, for an instance that starts again. */
+export function findLastExit(
+  pod: PodObject,
+  spec: Spec,
+  failures: readonly ProbeFailure[],
+): InstanceProblem | undefined {
+  const end = findAppContainer(pod)?.lastState?.terminated;
+  return end && toExitProblem(end, spec, failures);
+}
+
+/** Why a pod that the cluster ended is gone: too much on its disk, or a shortage or shutdown of its node. */
+export function toEvictionProblem({ status }: PodObject, spec: Spec): InstanceProblem {
+  const why = sentence(status?.message ?? status?.reason ?? "no reason is given");
+  // Of its own limit, as opposed to a shortage of the node.
+  const isDiskFull = status?.reason === "Evicted" && /exceed/i.test(why) && /ephemeral|EmptyDir/i.test(why);
+  return isDiskFull
+    ? { kind: "diskFull", processType: spec.processType, diskMB: spec.diskMB }
+    : { kind: "evicted", why };
+}
+
+const IMAGE_REASONS: ReadonlySet<string> = new Set([
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "InvalidImageName",
+  "ErrImageNeverPull",
+  "ImageInspectError",
+  "RegistryUnavailable",
+  "SignatureValidationFailed",
+]);
+const STARTING_REASONS: ReadonlySet<string> = new Set(["", "ContainerCreating", "PodInitializing"]);
+
+function toWaitingProblem({ reason = "", message = "" }: ContainerStateWaiting, spec: Spec): PodProblem | undefined {
+  if (STARTING_REASONS.has(reason)) return undefined;
+  if (IMAGE_REASONS.has(reason)) return toImageProblem(reason, message, spec);
+  if (reason === "CreateContainerConfigError") return toConfigProblem(message, spec);
+  return { state: "Crashed", problem: { kind: "cannotStart", why: sentence(message || reason) } };
+}
+
+/** Texts of registries that no retry changes. */
+const PERMANENT =
+  /not found|manifest unknown|does not exist|unauthorized|denied|forbidden|no basic auth|invalid reference|couldn't parse|no match for platform/i;
+
+function toImageProblem(reason: string, message: string, spec: Spec): PodProblem {
+  const image = spec.droplet.image ?? "";
+  // Between two attempts kubelet puts its own text before the error of the last one.
+  const error = message.replace(/^Back-off pulling image "[^"]*"(: ErrImagePull: )?/, "");
+  const cause = error
+    .replace(/^rpc error: code = \w+ desc = /, "")
+    .replace(/^failed to pull and unpack image "[^"]*": /, "")
+    .replace(/^failed to resolve reference "[^"]*": /, "")
+    .replace(/^\S+: (not found)$/, "$1");
+  const isPermanent = PERMANENT.test(cause) || reason === "InvalidImageName";
+  return {
+    state: isPermanent ? "Crashed" : "Down",
+    problem: { kind: "imageUnavailable", image, why: sentence(cause || "it could not be pulled; it is tried again") },
+  };
+}
+
+function toConfigProblem(message: string, spec: Spec): PodProblem {
+  const secret = /secret "([^"]+)" not found/.exec(message)?.[1];
+  if (secret !== undefined) return { state: "Down", problem: missingSecret(spec, secret) };
+  const [, key, of] = /couldn't find key (\S+) in Secret (\S+)/.exec(message) ?? [];
+  if (key !== undefined && of !== undefined)
+    return { state: "Down", problem: missingSecret(spec, of.slice(of.indexOf("/") + 1), key) };
+  if (message.includes("runAsNonRoot"))
+    return {
+      state: "Crashed",
+      problem: {
+        kind: "runsAsRoot",
+        image: spec.droplet.image ?? "",
+        why: sentence(message.replace(/ \(pod: .*/, "")),
+      },
+    };
+  return { state: "Down", problem: { kind: "cannotStart", why: sentence(message) } };
+}
+
+function missingSecret({ env }: Spec, secret: string, key?: string): InstanceProblem {
+  const variable = env.find(({ valueFrom }) => {
+    const ref = valueFrom?.secretKeyRef;
+    return ref?.name === secret && (key === undefined || ref.key === key);
+  });
+  return { kind: "secretMissing", secret, ...(key && { key }), ...(variable && { variable: variable.name }) };
+}
+
+function toExitProblem(end: ContainerStateTerminated, spec: Spec, failures: readonly ProbeFailure[]): InstanceProblem {
+  const { processType, memoryMB } = spec;
+  if (end.reason === "OOMKilled") return { kind: "outOfMemory", processType, memoryMB };
+  if (end.reason === "StartError" || end.reason === "ContainerCannotRun")
+    return { kind: "cannotStart", why: sentence(end.message ?? end.reason) };
+  return toProbeProblem(end, spec, failures) ?? { kind: "exited", processType, status: end.exitCode };
+}
+
+/** Kubelet ends a container whose startup or liveness probe has failed; only an Event says so. */
+function toProbeProblem(
+  { startedAt = "", finishedAt = "" }: ContainerStateTerminated,
+  { healthCheck }: Spec,
+  failures: readonly ProbeFailure[],
+): InstanceProblem | undefined {
+  // Times are whole seconds.
+  const during = failures.filter(({ at }) => at >= startedAt && Date.parse(at) <= Date.parse(finishedAt) + 1000);
+  const last = during.filter(({ probe }) => probe !== "Readiness").at(-1);
+  if (last?.probe === "Liveness") return { kind: "unhealthy", why: last.why };
+  const seconds = healthCheck.timeoutSeconds ?? 60;
+  // Probes fail while an app starts, too: kubelet ends it after the last one.
+  const hasTimedOut = Date.parse(finishedAt) - Date.parse(startedAt) >= (seconds - 5) * 1000;
+  return last && hasTimedOut ? { kind: "neverHealthy", seconds, why: last.why } : undefined;
+}
+
+/** Without a full stop, on one line. */
+function sentence(text: string): string {
+  return text.trim().replace(/\s+/g, " ").replace(/\.$/, "");
+}
