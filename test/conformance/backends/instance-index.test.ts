@@ -10,8 +10,8 @@ import { LABELS } from "../../../crds/labels.ts";
 import { DELETION_COST } from "../../../crds/lrp/index-gate.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
-import { Namespace, Pod } from "../../../kube/api/builtin.ts";
-import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
+import { Event, Namespace, Pod } from "../../../kube/api/builtin.ts";
+import type { ObjectOf, ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
@@ -32,6 +32,14 @@ if (reason) console.log(`instance indexes: skipped, ${reason}`);
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 const namespace = "dev";
 const guid = "00000000-0000-4000-8000-000000000000";
+
+const ResourceQuota: ResourceRef = {
+  group: "",
+  version: "v1",
+  kind: "ResourceQuota",
+  plural: "resourcequotas",
+  namespaced: true,
+};
 
 /** A replica of the operation. */
 interface Replica {
@@ -166,6 +174,14 @@ describe.skipIf(reason)("instance indexes", () => {
       { subresource: "status" },
     );
 
+  const setStatus = (pod: Pod | undefined, status: object): Promise<unknown> =>
+    admin.patch(
+      Pod,
+      { namespace, name: pod?.metadata.name ?? "" },
+      { type: "merge", body: { status } },
+      { subresource: "status" },
+    );
+
   test("each pod gets the lowest free index, and scaling keeps the lowest", async () => {
     await makeLRP("shop", 3);
     await untilOpen("shop", upTo(3));
@@ -203,6 +219,64 @@ describe.skipIf(reason)("instance indexes", () => {
     console.log(`200 gates: median ${at(delays, 0.5)} ms, 99th of 100 ${at(delays, 0.99)} ms`);
   }, 60_000);
 
+  test("the LRP's status says what its pods say", async () => {
+    const status = async () => (await admin.get(LRP, { namespace, name: "shop" })).status;
+    const [zero, one] = await untilOpen("shop", upTo(2));
+    const container = { name: "application", image: "x", imageID: "", ready: true, restartCount: 0 };
+    const running = { ...container, started: true, state: { running: { startedAt: "2026-01-01T00:00:00Z" } } };
+    const waiting = { reason: "ErrImagePull", message: "example.com/x:1: not found" };
+    await setStatus(zero, { podIP: "10.0.0.1", containerStatuses: [running] });
+    await setReady(zero, true);
+    await setStatus(one, { containerStatuses: [{ ...container, ready: false, state: { waiting } }] });
+    await eventually(async () =>
+      expect(await status()).toMatchObject({
+        runningInstances: 1,
+        instances: [
+          { index: 0, state: "Running", ready: true, host: "10.0.0.1", guid: zero?.metadata.uid },
+          { index: 1, state: "Crashed", ready: false, details: expect.stringContaining("not found") as string },
+        ],
+        conditions: [expect.objectContaining({ type: "Ready", status: "False", reason: "Crashed" })],
+      }),
+    );
+  });
+
+  test("a restart of one instance replaces its pod, once", async () => {
+    const [, one] = await untilOpen("shop", upTo(2));
+    await admin.patch(
+      LRP,
+      { namespace, name: "shop" },
+      { type: "merge", body: { spec: { restartInstances: { "1": "again" } } } },
+    );
+    await eventually(async () => {
+      const now = await untilOpen("shop", upTo(2));
+      expect(now[1]?.metadata.uid).not.toBe(one?.metadata.uid);
+      const { status } = await admin.get(LRP, { namespace, name: "shop" });
+      expect(status?.instances?.[1]).toMatchObject({ restart: "again" });
+    });
+  });
+
+  test("a quota that is used up is said of every instance", async () => {
+    await admin.create(ResourceQuota, { metadata: { name: "few", namespace }, spec: { hard: { pods: "0" } } });
+    await eventually(async () => {
+      const quota = await admin.get(ResourceQuota, { namespace, name: "few" });
+      expect(quota["status"]).toMatchObject({ hard: { pods: "0" } });
+    });
+    await makeLRP("stuck", 1);
+    await eventually(async () =>
+      expect((await admin.get(LRP, { namespace, name: "stuck" })).status?.instances).toEqual([
+        {
+          index: 0,
+          state: "Down",
+          ready: false,
+          details: expect.stringMatching(
+            /^The quota of the space's namespace is used up: few, requested: pods=1/,
+          ) as string,
+        },
+      ]),
+    );
+    await admin.delete(ResourceQuota, { namespace, name: "few" });
+  });
+
   test("when the leader stops the other replica gives the indexes", async () => {
     const leader = replicas.findIndex(({ run }) => run.isLeading());
     const [stopped] = replicas.splice(leader, 1);
@@ -210,6 +284,28 @@ describe.skipIf(reason)("instance indexes", () => {
     await makeLRP("late", 2);
     await untilOpen("late", upTo(2));
   });
+
+  test("with no replica left pods wait, running ones stay, and status, Event and condition say why", async () => {
+    for (const replica of replicas.splice(0)) await replica.stop();
+    const before = await listPods("late");
+    await makeLRP("waiting", 1);
+    const [pod] = await eventually(async () => {
+      const { status } = await admin.get(LRP, { namespace, name: "waiting" });
+      expect(status?.instances).toMatchObject([
+        { state: "Down", details: expect.stringMatching(/^No instance index .* instance-index/) as string },
+      ]);
+      expect(status?.conditions).toMatchObject([{ type: "Ready", status: "False", reason: "Down" }]);
+      return listPods("waiting");
+    });
+    await eventually(async () => {
+      const events = (await admin.list(Event, { namespace })).items;
+      const about = events.filter(({ involvedObject }) => involvedObject.uid === pod?.metadata.uid);
+      expect(about.map(({ reason: why, type }) => [why, type])).toContainEqual(["WaitingForIndex", "Warning"]);
+    });
+    expect(await listPods("late")).toEqual(before);
+    replicas.push(startReplica("three"));
+    await untilOpen("waiting", upTo(1));
+  }, 60_000);
 
   describe("of a pod the platform may not change", () => {
     const tryPatch = async (body: Record<string, unknown>): Promise<unknown> => {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ingressRouter } from "../../../backends/routers/ingress/ingress.ts";
 import { deploymentRunner } from "../../../backends/runners/deployment/deployment.ts";
+import { createInstanceIndex } from "../../../backends/runners/deployment/instance-index/instance-index.ts";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { guidOf } from "../../../crds/guid.ts";
@@ -36,7 +37,7 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
       builder: "none",
       runner: "deployment",
       router: "ingress",
-      controllers: [...deploymentRunner(), ...ingressRouter()],
+      controllers: [...deploymentRunner(), ...createInstanceIndex({} as KubeClient).controllers, ...ingressRouter()],
     });
     client = world.client;
     ({ namespace } = await makeSpace(client, "acme", "dev"));
@@ -78,9 +79,8 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
     await eventually(() => client.get(PodDisruptionBudget, lrp.metadata));
     await eventually(async () => {
       const pods = (await client.list(Pod, { namespace })).items;
-      expect(
-        pods.map((pod) => pod.status?.conditions?.find((condition) => condition.type === "PodScheduled")?.reason),
-      ).toEqual(["SchedulingGated", "SchedulingGated"]);
+      expect(pods.map(({ metadata }) => metadata.labels?.[LABELS.instanceIndex]).toSorted()).toEqual(["0", "1"]);
+      expect(pods.flatMap(({ spec }) => spec?.schedulingGates ?? [])).toEqual([]);
     });
   });
 
@@ -172,6 +172,8 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
   });
 
   test("an idle platform writes nothing", async () => {
+    // No kubelet starts its pod, so the status says after some seconds that it starts.
+    await eventually(async () => expect((await currentLRP(client, key())).status?.instances).toHaveLength(1));
     await world.idle();
     await delay(500);
     world.writes.length = 0;
