@@ -33,6 +33,17 @@ export function presentStatus(instances: readonly LrpInstance[], wanted: number)
   };
 }
 
+/** The status of an LRP that its class cannot run, for ever: nothing starts, and `cf push` stops at Crashed. */
+export function refuseInstances(wanted: number, details: string): LrpStatus {
+  const instances = Array.from({ length: wanted }, (_, index) => ({
+    index,
+    state: "Crashed" as const,
+    ready: false,
+    details,
+  }));
+  return presentStatus(instances, wanted);
+}
+
 /** Why an instance is not up yet, where that is known. */
 function describeWait(instances: readonly LrpInstance[]): string {
   const waiting = instances.find(({ state, details }) => state === "Starting" && details !== undefined);

@@ -11,6 +11,7 @@ import {
   INSTANCE_INDEX_WATCHES,
 } from "../../backends/runners/deployment/instance-index/instance-index.ts";
 import { deploymentRunner } from "../../backends/runners/deployment/deployment.ts";
+import { statefulSetRunner } from "../../backends/runners/statefulset/statefulset.ts";
 import { jobRunner } from "../../backends/runners/job/job.ts";
 import { hostLauncher } from "../../backends/runners/process/runner-context.ts";
 import { createProcessRunner } from "../../backends/runners/process/process.ts";
@@ -117,6 +118,7 @@ export function listTranslatorSingletons(operations: readonly Operation[]): Sing
 const TRANSLATOR_CONTROLLERS: Partial<Record<Operation, () => Controller[]>> = {
   "deployment-runner": deploymentRunner,
   "instance-index": () => [...createInstanceIndex(NO_CLIENT).controllers],
+  "statefulset-runner": statefulSetRunner,
   "job-runner": jobRunner,
   "ingress-router": ingressRouter,
   "gateway-router": gatewayRouter,

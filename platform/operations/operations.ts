@@ -8,6 +8,7 @@ export const OPERATIONS = {
   "process-runner": "runs instances as processes of this machine (class process)",
   "local-router": "serves routes on the API's own port (class local)",
   "deployment-runner": "runs instances as Deployments (class deployment)",
+  "statefulset-runner": "runs instances as StatefulSets (class statefulset)",
   "instance-index": "gives pods their instance index, which they wait for (class deployment)",
   "job-runner": "runs tasks as Jobs (class job)",
   "ingress-router": "serves routes by Ingress (class ingress)",

@@ -4,8 +4,10 @@ import { stringify } from "yaml";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
-import { deploymentRunner, endDeployment } from "./deployment.ts";
 import { literal } from "../../pods/environment.ts";
+import { Deployment } from "../../../kube/api/builtin.ts";
+import { endWorkload } from "../../pods/end-workload.ts";
+import { deploymentRunner } from "./deployment.ts";
 import { planLRP } from "./plan.ts";
 import { RENDERERS } from "./renderers.ts";
 
@@ -161,7 +163,7 @@ describe("an LRP under deletion", () => {
       delete: (_ref: unknown, _key: unknown, options: object) => Promise.resolve(deletions.push(options)),
     } as unknown as KubeClient;
     try {
-      await endDeployment(lrp(), { client } as ReconcileContext);
+      await endWorkload(Deployment, lrp(), { client } as ReconcileContext);
       return { released: true, deletions };
     } catch (error) {
       expect(error).toBeInstanceOf(NotReady);

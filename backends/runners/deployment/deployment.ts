@@ -1,10 +1,8 @@
 // The runner class `deployment`: runs an LRP as a Deployment.
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Deployment, Pod, PodDisruptionBudget } from "../../../kube/api/builtin.ts";
-import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
 import {
   defineController,
-  NotReady,
   Stalled,
   type Controller,
   type ReconcileContext,
@@ -12,10 +10,12 @@ import {
 } from "../../../kube/controller/controller.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { classController } from "../../class-controller.ts";
-import { presentStatus } from "../../lrp-status.ts";
+import { presentStatus, refuseInstances } from "../../lrp-status.ts";
+import { endWorkload } from "../../pods/end-workload.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
 import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
 import { listProbeFailures, watchProbeFailures } from "../../pods/probe-failures.ts";
+import { deletePod } from "../../pods/pod-writes.ts";
 import { watchPods, type PodObject } from "../../pods/slim-pod.ts";
 import { DEPLOYMENT_CLASS } from "./class-name.ts";
 import { indexLabelOf } from "./instance-index/open-gate.ts";
@@ -30,6 +30,9 @@ const deploymentCapabilities: Readonly<Record<string, string>> = {
   // The operation instance-index opens the pods' scheduling gate.
   startsWithoutPlatform: "false",
 };
+
+const REFUSES_HOST =
+  "class deployment runs images; this droplet was built for the host: push an image, or choose a builder of images";
 
 /** The controllers of the class: one renders LRPs, one publishes the capabilities. `renderers`: by version; new LRPs get `rendering`. */
 export function deploymentRunner(renderers: Renderers = RENDERERS, rendering: string = RENDERING): Controller[] {
@@ -54,6 +57,8 @@ function lrpController(renderers: Renderers): Controller {
     permissions: [{ resource: Pod, verbs: ["delete"] }],
 
     async reconcile(lrp, context) {
+      const { droplet, instances } = lrp.spec;
+      if (droplet.kind === "host") return refuseInstances(instances, REFUSES_HOST);
       const render = findRenderer(lrp, renderers);
       const { namespace = "", name } = lrp.metadata;
       const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
@@ -64,14 +69,12 @@ function lrpController(renderers: Renderers): Controller {
     },
     // An LRP exists until its pods have ended: the next version's LRP is made after that.
     finalizer: "cupola.dev/runner-deployment",
-    finalize: endDeployment,
+    finalize: (lrp, context) => endWorkload(Deployment, lrp, context),
   });
 }
 
-/** @throws Stalled when the class cannot run the LRP */
-function findRenderer({ spec: { droplet, rendering } }: LRP, renderers: Renderers): Renderers[string] {
-  if (droplet.kind === "host")
-    throw new Stalled("NotSupported", "class deployment runs images; this droplet was built for the host");
+/** @throws Stalled when this release has no such renderer */
+function findRenderer({ spec: { rendering } }: LRP, renderers: Renderers): Renderers[string] {
   const render = renderers[rendering];
   if (render) return render;
   throw new Stalled(
@@ -94,28 +97,4 @@ function reportInstances(lrp: LRP, pods: readonly PodObject[], { read, now }: Re
   // A start that goes well needs one write of the status.
   if (!startHasNews(instances, facts)) return { keepStatus: true, ...again };
   return { ...presentStatus(instances, lrp.spec.instances), ...again };
-}
-
-/** Its ReplicaSet makes another one. */
-async function deletePod({ metadata }: PodObject, { client }: ReconcileContext): Promise<void> {
-  const { namespace = "", name, uid = "" } = metadata;
-  try {
-    await client.delete(Pod, { namespace, name }, { preconditions: { uid } });
-  } catch (error) {
-    // It is gone, or the name is another pod's.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
-}
-
-/** Deletes the Deployment in the foreground: the garbage collector removes it after its pods. @throws NotReady until then */
-export async function endDeployment(lrp: LRP, { client }: ReconcileContext): Promise<void> {
-  const deployment = await client.find(Deployment, lrp.metadata);
-  // The Deployment may belong to a later LRP of the same name.
-  if (!deployment?.metadata.ownerReferences?.some(({ uid }) => uid === lrp.metadata.uid)) return;
-  if (!deployment.metadata.deletionTimestamp)
-    await client.delete(Deployment, deployment.metadata, {
-      propagationPolicy: "Foreground",
-      preconditions: { uid: deployment.metadata.uid },
-    });
-  throw new NotReady("Stopping", "its pods are ending");
 }

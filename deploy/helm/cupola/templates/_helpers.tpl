@@ -20,6 +20,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $backends := list -}}
 {{- if .Values.builders.cnb.enabled }}{{ $backends = append $backends "cnb-builder" }}{{ end -}}
 {{- if .Values.runners.deployment.enabled }}{{ $backends = append $backends "deployment-runner" }}{{ end -}}
+{{- if .Values.runners.statefulset.enabled }}{{ $backends = append $backends "statefulset-runner" }}{{ end -}}
+{{- if .Values.taskRunners.job.enabled }}{{ $backends = append $backends "job-runner" }}{{ end -}}
 {{- if .Values.routers.ingress.enabled }}{{ $backends = append $backends "ingress-router" }}{{ end -}}
 {{- if .Values.routers.gateway.enabled }}{{ $backends = append $backends "gateway-router" }}{{ end -}}
 {{- $components := list

@@ -1,6 +1,6 @@
 {{/* Objects of our own kinds that the values describe. */}}
 {{- define "cupola.settings" -}}
-{{- range $role, $classes := dict "builder" .Values.builders "runner" .Values.runners "router" .Values.routers }}
+{{- range $role, $classes := dict "builder" .Values.builders "runner" .Values.runners "task-runner" .Values.taskRunners "router" .Values.routers }}
 {{- range $name, $class := omit $classes "default" }}
 {{- if and $class.enabled (include "cupola.hasClass" (dict "root" $ "name" $name)) }}
 ---

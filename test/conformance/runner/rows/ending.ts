@@ -7,7 +7,7 @@ import type { RunnerFixtures } from "../environment.ts";
 
 const GRACE_MS = 10_000;
 /** From the deletion to SIGTERM, and from the end of the process to the end of the LRP. */
-const SLACK_MS = 15_000;
+const SLACK_MS = 30_000;
 
 async function waitGone(probe: ProbeLRP, withinMs: number): Promise<void> {
   await eventually(async () => {

@@ -1,0 +1,38 @@
+// Renders an LRP as a StatefulSet and a PodDisruptionBudget. Pure. This is rendering version 1: a change of its output needs a new version
+// beside it, since an update of the platform changes no running pod.
+import type { LRP } from "../../../crds/lrp/lrp.ts";
+import type { Draft } from "../../../kube/client/client.ts";
+import { planDisruptionBudget, planPodTemplate, selectorOf } from "../../pods/pod-template.ts";
+import type { PodObject } from "../../pods/slim-pod.ts";
+
+/** The renderer's version, published as a capability and pinned in every LRP. */
+export const RENDERING = "1";
+/** Where the StatefulSet controller writes the index of a pod. */
+const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index";
+
+export function planLRP(lrp: LRP): Draft[] {
+  return [planStatefulSet(lrp), ...planDisruptionBudget(lrp)];
+}
+
+/** The index that the StatefulSet controller gave the pod. */
+export function podIndexOf({ metadata }: PodObject): number | undefined {
+  const label = metadata.labels?.[POD_INDEX_LABEL];
+  return label !== undefined && /^\d{1,5}$/.test(label) ? Number(label) : undefined;
+}
+
+function planStatefulSet(lrp: LRP): Draft {
+  const template = planPodTemplate(lrp, { indexLabel: POD_INDEX_LABEL });
+  return {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { name: lrp.metadata.name, namespace: lrp.metadata.namespace, ...template.metadata },
+    spec: {
+      replicas: lrp.spec.instances,
+      // All pods at once, as instances of Cloud Foundry start.
+      podManagementPolicy: "Parallel",
+      revisionHistoryLimit: 0,
+      selector: selectorOf(lrp),
+      template,
+    },
+  };
+}

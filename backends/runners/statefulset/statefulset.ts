@@ -1,0 +1,87 @@
+// The runner class `statefulset`: runs an LRP as a StatefulSet. Its pods start without the platform; in return a pod of a lost node is not replaced before the node is back or deleted.
+import { LABELS, STABLE_LABELS } from "../../../crds/labels.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { Pod, PodDisruptionBudget, StatefulSet } from "../../../kube/api/builtin.ts";
+import {
+  defineController,
+  Stalled,
+  type Controller,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../../kube/controller/controller.ts";
+import { classController } from "../../class-controller.ts";
+import { presentStatus, refuseInstances } from "../../lrp-status.ts";
+import { endWorkload } from "../../pods/end-workload.ts";
+import { presentInstances } from "../../pods/instance-status.ts";
+import { isLive } from "../../pods/pod-progress.ts";
+import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
+import { listProbeFailures, watchProbeFailures } from "../../pods/probe-failures.ts";
+import { deletePod, labelPod } from "../../pods/pod-writes.ts";
+import { watchPods, type PodObject } from "../../pods/slim-pod.ts";
+import { planLRP, podIndexOf, RENDERING } from "./plan.ts";
+
+const STATEFULSET_CLASS = "statefulset";
+
+const statefulSetCapabilities: Readonly<Record<string, string>> = {
+  dropletKinds: "docker,cnb",
+  rendering: RENDERING,
+  crashBackoff: "kubernetes",
+  memoryLimit: "enforced",
+  diskLimit: "evicts",
+  startsWithoutPlatform: "true",
+};
+
+const REFUSES_HOST =
+  "class statefulset runs images; this droplet was built for the host: push an image, or choose a builder of images";
+
+/** The controllers of the class: one renders LRPs, one publishes the capabilities. */
+export function statefulSetRunner(): Controller[] {
+  return [
+    lrpController,
+    classController({ name: STATEFULSET_CLASS, role: "runner", capabilities: statefulSetCapabilities }),
+  ];
+}
+
+const lrpController = defineController({
+  name: "statefulset-runner",
+  for: LRP,
+  owns: [StatefulSet, PodDisruptionBudget],
+  watches: [watchPods(), watchProbeFailures()],
+  selects: (lrp) => lrp.spec.class === STATEFULSET_CLASS,
+  permissions: [{ resource: Pod, verbs: ["delete", "patch"] }],
+  reconcile: runInstances,
+  // An LRP exists until its pods have ended: the next version's LRP is made after that.
+  finalizer: "cupola.dev/runner-statefulset",
+  finalize: (lrp, context) => endWorkload(StatefulSet, lrp, context),
+});
+
+async function runInstances(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
+  const { droplet, rendering, instances } = lrp.spec;
+  if (droplet.kind === "host") return refuseInstances(instances, REFUSES_HOST);
+  if (rendering !== RENDERING)
+    throw new Stalled(
+      "RenderingUnknown",
+      `this release renders version ${RENDERING}, not ${rendering}; restart the app`,
+    );
+  const { namespace = "", name } = lrp.metadata;
+  const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
+  for (const pod of [...listPodsToRestart(lrp, pods, podIndexOf), ...listObsoletePods(pods, podIndexOf)])
+    await deletePod(pod, context);
+  for (const pod of pods.filter(lacksIndexLabel))
+    await labelPod(pod, { [STABLE_LABELS.instanceIndex]: String(podIndexOf(pod)) }, context);
+  const presented = presentInstances({
+    lrp,
+    pods,
+    indexOf: podIndexOf,
+    probeFailures: (pod) => listProbeFailures(context.read, pod),
+    now: context.now(),
+  });
+  return { children: planLRP(lrp), ...presentStatus(presented, instances) };
+}
+
+/** Other people's tools select by the label of the contract; the StatefulSet controller writes only its own. */
+function lacksIndexLabel(pod: PodObject): boolean {
+  return (
+    isLive(pod) && podIndexOf(pod) !== undefined && pod.metadata.labels?.[STABLE_LABELS.instanceIndex] === undefined
+  );
+}
