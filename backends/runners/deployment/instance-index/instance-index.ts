@@ -5,7 +5,7 @@ import pLimit from "p-limit";
 import type { KubeObject } from "../../../../kube/api/object.ts";
 import { Pod } from "../../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../../kube/client/client.ts";
-import { isConflict, isNotFound } from "../../../../kube/client/errors.ts";
+import { isNotFound } from "../../../../kube/client/errors.ts";
 import {
   defineController,
   type Controller,
@@ -17,6 +17,7 @@ import { createFaultLog } from "../../../../kube/controller/fault-log.ts";
 import { LABELS } from "../../../../crds/labels.ts";
 import { LRP } from "../../../../crds/lrp/lrp.ts";
 import { isLive, isPodReady, isSettled } from "../../../pods/pod-progress.ts";
+import { deletePod } from "../../../pods/pod-writes.ts";
 import { POD_SELECTOR, watchPods, type PodObject } from "../../../pods/slim-pod.ts";
 import { DEPLOYMENT_CLASS } from "../class-name.ts";
 import { planIndexes, type IndexedPod } from "./index-plan.ts";
@@ -130,16 +131,11 @@ function toIndexedPod(pod: PodObject, sentIndex: number | undefined): IndexedPod
   };
 }
 
-/** Deletes a pod; its ReplicaSet makes a new one, which gets a lower index. */
-async function replace({ metadata }: PodObject, { client, log }: ReconcileContext): Promise<void> {
-  const { namespace = "", name, uid = "" } = metadata;
-  log.info({ pod: `${namespace}/${name}`, index: metadata.labels?.[LABELS.instanceIndex] }, "replacing a pod");
-  try {
-    await client.delete(Pod, { namespace, name }, { preconditions: { uid } });
-  } catch (error) {
-    // It is gone, or the name is another pod's.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
+/** Its ReplicaSet makes a new pod, which gets a lower index. */
+async function replace(pod: PodObject, context: ReconcileContext): Promise<void> {
+  const { namespace, name, labels } = pod.metadata;
+  context.log.info({ pod: `${namespace}/${name}`, index: labels?.[LABELS.instanceIndex] }, "replacing a pod");
+  await deletePod(pod, context);
 }
 
 interface GateOpener {
