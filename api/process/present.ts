@@ -113,12 +113,22 @@ function answering(cache: ClusterCache, app: App, lrp: LRP | undefined): LRP | u
   return revision && lrp?.spec.revision === String(revision.spec.version) ? lrp : undefined;
 }
 
-/** Why a started app has no revision to run, once its controller has observed its spec. */
-function startProblemOf({ metadata, status }: App): string | undefined {
-  if (status?.revision !== undefined) return undefined;
-  const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  const isCurrent = ready?.observedGeneration === metadata.generation;
-  return isCurrent && ready?.status === "False" ? ready.message.slice(0, 1024) : undefined;
+/** Ready reasons of an app whose start goes on, or whose former instances have failed: they do not stop a new start. */
+const NO_START_PROBLEMS: ReadonlySet<string> = new Set(["Starting", "Stopping", "Staging", "Crashed", "Down"]);
+
+/** Why a started app gets no revision to run, or none for its restart, once its controller has observed its spec. */
+function startProblemOf(app: App): string | undefined {
+  const { spec, status } = app;
+  const isRestart = status?.revision !== undefined;
+  if (isRestart && spec.restart === status.observedRestart) return undefined;
+  const problem = findCurrentProblem(app);
+  return isRestart && NO_START_PROBLEMS.has(problem?.reason ?? "") ? undefined : problem?.message.slice(0, 1024);
+}
+
+function findCurrentProblem({ metadata, status }: App): { reason: string; message: string } | undefined {
+  return status?.conditions?.find(
+    (one) => one.type === "Ready" && one.status === "False" && one.observedGeneration === metadata.generation,
+  );
 }
 
 /** One entry per desired instance. Unreported ones are STARTING during a start, else DOWN; all instances of a stopped app are DOWN. */

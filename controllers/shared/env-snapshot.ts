@@ -112,7 +112,7 @@ async function readSecretValues(app: App, guid: string, client: KubeClient): Pro
     secrets.set(ref.name, secret);
     const value = Object.hasOwn(secret.data ?? {}, ref.key) ? secret.data?.[ref.key] : undefined;
     if (value === undefined)
-      throw new NotReady("SecretMissing", `Secret ${ref.name} has no key ${ref.key}, which variable ${name} names`, {
+      throw new NotReady("SecretMissing", `Secret ${ref.name} has no key ${ref.key}, which variable ${name} names; add the key, or change the app's variables`, {
         isFailure: true,
         requeueAfterMs: RECHECK_MS,
       });
@@ -125,7 +125,7 @@ async function getAllowedSecret(app: App, guid: string, name: string, client: Ku
   const secret = await client.find(Secret, { namespace: app.metadata.namespace, name });
   if (secret && isSecretAllowed(secret, app.metadata.name, guid)) return secret;
   // "Absent" and "not allowed" give the same answer, so that it does not reveal names of Secrets.
-  const message = `Secret ${name} is not this app's own, nor labelled ${INTERNAL_LABELS.envAllowed}=allowed`;
+  const message = `Secret ${name} does not exist, or is neither this app's own nor labelled ${INTERNAL_LABELS.envAllowed}=allowed; create or label it, or change the app's variables`;
   throw new NotReady("SecretNotAllowed", message, { isFailure: true, requeueAfterMs: RECHECK_MS });
 }
 

@@ -86,6 +86,7 @@ export function defineResource<Spec extends z.ZodObject, Status extends z.ZodObj
       ...(input.columns ?? []),
       { name: "Ready", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
       { name: "Reason", jsonPath: '.status.conditions[?(@.type=="Ready")].reason', wide: true },
+      { name: "Message", jsonPath: '.status.conditions[?(@.type=="Ready")].message', wide: true },
       { name: "Age", jsonPath: ".metadata.creationTimestamp", type: "date" },
     ],
   };
