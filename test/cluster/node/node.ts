@@ -40,8 +40,6 @@ export interface NodeOptions {
   users?: TokenUser[];
   /** More flags for kube-apiserver. */
   apiserverFlags?: string[];
-  /** More flags for the kubelets. */
-  kubeletFlags?: string[];
   /** More flags for kube-controller-manager. */
   controllerManagerFlags?: string[];
   /** Told about builds, which take minutes; stderr unless said. */
@@ -272,8 +270,7 @@ class NodeCluster implements TestNode {
   }
 
   #startWorker(part: WorkerPart, member: Member): void {
-    const more = part === "kubelet" ? (this.#options.kubeletFlags ?? []) : [];
-    this.#run(part, member, [...workerCommand(part, member.settings, this.#programs.binaries), ...more]);
+    this.#run(part, member, workerCommand(part, member.settings, this.#programs.binaries));
   }
 
   #run(part: NodePart, member: Member, command: readonly string[]): void {

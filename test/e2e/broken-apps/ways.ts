@@ -22,6 +22,8 @@ createServer((_, answer) => answer.writeHead(healthy ? 200 : 500).end("ok")).lis
 export interface Way {
   /** The argument of the program. */
   way: string;
+  /** The start command in a container of busybox, which fails in the same way. */
+  shell: string;
   /** Further keys of its manifest. */
   manifest?: Record<string, unknown>;
   /** Merged into App.spec by kubectl before a restart. */
@@ -30,21 +32,33 @@ export interface Way {
   process?: object;
 }
 
+const SERVE = "httpd -p $PORT -h /tmp";
+const STAY = "sleep 100000";
+
 /** By the failures of the table; several rows may be of one way. */
 export const WAYS: Readonly<Record<string, Way>> = {
-  "wrong port, first seconds": { way: "wrong port", manifest: { timeout: 60 } },
-  "wrong port, after the timeout": { way: "wrong port", manifest: { timeout: 4 } },
-  "crash at start": { way: "crash at start" },
-  "crash later": { way: "crash later" },
-  "out of memory": { way: "out of memory", manifest: { memory: "128M" } },
-  "full disk": { way: "full disk", manifest: { disk_quota: "64M" } },
+  "wrong port, first seconds": { way: "wrong port", shell: "exec httpd -f -p 9999", manifest: { timeout: 60 } },
+  "wrong port, after the timeout": { way: "wrong port", shell: "exec httpd -f -p 9999", manifest: { timeout: 4 } },
+  "crash at start": { way: "crash at start", shell: "exit 7" },
+  "crash later": { way: "crash later", shell: `${SERVE}; sleep 3; exit 8` },
+  "out of memory": { way: "out of memory", shell: "exec tail /dev/zero", manifest: { memory: "128M" } },
+  "full disk": {
+    way: "full disk",
+    shell: `${SERVE}; dd if=/dev/zero of=/tmp/filler bs=1M count=200; ${STAY}`,
+    manifest: { disk_quota: "64M" },
+  },
   "failing health check": {
     way: "failing health check",
-    manifest: { "health-check-type": "http", "health-check-http-endpoint": "/" },
-    process: { healthCheck: { type: "http", endpoint: "/", intervalSeconds: 1 } },
+    shell: `echo ok >/tmp/healthy; ${SERVE}; sleep 5; rm /tmp/healthy; ${STAY}`,
+    manifest: { "health-check-type": "http", "health-check-http-endpoint": "/healthy" },
+    process: { healthCheck: { type: "http", endpoint: "/healthy", intervalSeconds: 1 } },
   },
   "missing secret": {
     way: "none",
+    shell: `${SERVE}; ${STAY}`,
     app: { env: [{ name: "KEY", valueFrom: { secretKeyRef: { name: "no-such-secret", key: "key" } } }] },
   },
+  "no schedulable node": { way: "none", shell: `${SERVE}; ${STAY}`, manifest: { memory: "512G" } },
+  "bad image": { way: "none", shell: `${SERVE}; ${STAY}` },
+  "quota of the namespace": { way: "none", shell: `${SERVE}; ${STAY}` },
 };

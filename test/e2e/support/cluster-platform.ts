@@ -15,6 +15,7 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
+import type { TokenUser } from "../../cluster/control-plane-commands.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { eventually } from "../../eventually.ts";
 
@@ -22,7 +23,7 @@ const DOMAIN = "apps.example.org";
 const ENTRY = join(import.meta.dirname, "..", "..", "..", "platform", "cupola.ts");
 
 export interface ClusterPlatform {
-  plane: ControlPlane;
+  plane: Cluster;
   /** As a member of system:masters. */
   admin: KubeClient;
   url: string;
@@ -40,11 +41,18 @@ function settings(): KubeObject[] {
   ];
 }
 
-/** Starts a control plane and the platform on it. */
-export async function startClusterPlatform(operations: string): Promise<ClusterPlatform> {
-  const plane = await startControlPlane({
-    users: [{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }],
-  });
+/** Known to the cluster, so that the platform may use it. */
+export const PLATFORM_USER: TokenUser = { token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] };
+
+/** What the platform needs of a cluster. */
+type Cluster = Pick<ControlPlane, "url" | "ca" | "adminToken" | "stop">;
+
+/** Starts a cluster, which knows `PLATFORM_USER`, and the platform on it. A control plane without nodes unless said. */
+export async function startClusterPlatform(
+  operations: string,
+  startCluster: () => Promise<Cluster> = () => startControlPlane({ users: [PLATFORM_USER] }),
+): Promise<ClusterPlatform> {
+  const plane = await startCluster();
   const home = mkdtempSync(join(tmpdir(), "cupola-cluster-"));
   const admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
   await installManifests(admin);
@@ -53,7 +61,7 @@ export async function startClusterPlatform(operations: string): Promise<ClusterP
   const access = { server: plane.url, ca: plane.ca };
   writeFileSync(kubeconfig, kubeconfigText({ ...access, users: [{ name: "admin", token: plane.adminToken }] }));
   const own = join(home, "platform-kubeconfig");
-  writeFileSync(own, kubeconfigText({ ...access, users: [{ name: "cupola", token: "platform-token" }] }));
+  writeFileSync(own, kubeconfigText({ ...access, users: [{ name: "cupola", token: PLATFORM_USER.token }] }));
   const child = spawn(
     process.execPath,
     [ENTRY, `--operation=${operations}`, "--kubeconfig", own, "--port", "0", "--data", join(home, "data")],
