@@ -20,7 +20,15 @@ import { Stack } from "../crds/stack/stack.ts";
 import { Staging } from "../crds/staging/staging.ts";
 import { TaskRun } from "../crds/task-run/task-run.ts";
 import { HTTPRoute } from "../backends/routers/gateway/http-route.ts";
-import { Deployment, Ingress, Job, NetworkPolicy, PodDisruptionBudget, Service, StatefulSet } from "../kube/api/builtin.ts";
+import {
+  Deployment,
+  Ingress,
+  Job,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  Service,
+  StatefulSet,
+} from "../kube/api/builtin.ts";
 
 type NamespaceKind = "org" | "space" | "system";
 

@@ -57,6 +57,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   signal.addEventListener("abort", () => series.clear(), { once: true });
 
   const write = (entry: Series): void => {
+    clearTimeout(entry.timer);
+    delete entry.timer;
     const count = entry.pending;
     entry.pending = 0;
     entry.writtenAt = performance.now();
@@ -65,16 +67,11 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       .finally(() => inFlight.delete(done));
     inFlight.add(done);
   };
-  const writeNow = (entry: Series): void => {
-    clearTimeout(entry.timer);
-    delete entry.timer;
-    write(entry);
-  };
   const schedule = (entry: Series): void => {
     if (entry.timer) return;
     const waitMs = entry.writtenAt + intervalMs - performance.now();
     if (waitMs <= 0) return write(entry);
-    entry.timer = setTimeout(() => writeNow(entry), waitMs).unref();
+    entry.timer = setTimeout(() => write(entry), waitMs).unref();
   };
 
   return {
@@ -90,7 +87,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     async flush() {
       do {
         await Promise.all(inFlight);
-        for (const entry of series.values()) if (entry.pending > 0) writeNow(entry);
+        for (const entry of series.values()) if (entry.pending > 0) write(entry);
       } while (inFlight.size > 0);
     },
   };
