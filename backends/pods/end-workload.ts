@@ -1,7 +1,31 @@
 // Ends what a runner made for an object: pods first.
+import { Pod } from "../../kube/api/builtin.ts";
 import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { LABELS } from "../../crds/labels.ts";
+import type { LRP } from "../../crds/lrp/lrp.ts";
+
+/** A pod that should have ended this long ago is on a node that does not answer: Kubernetes keeps it until the node is back or removed. */
+const LOST_AFTER_MS = 30_000;
+
+/**
+ * As endWorkload, but it does not wait for pods of lost nodes, since the app's next version would not start. Services send them nothing.
+ * The controller must watch the pods. @throws NotReady while others are ending
+ */
+export async function endInstances(ref: ResourceRef, lrp: LRP, context: ReconcileContext): Promise<void> {
+  try {
+    await endWorkload(ref, lrp, context);
+  } catch (error) {
+    if (!(error instanceof NotReady)) throw error;
+    const { namespace = "", name } = lrp.metadata;
+    const lostBefore = context.now().getTime() - LOST_AFTER_MS;
+    const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
+    const areLost = pods.every(({ metadata }) => Date.parse(metadata.deletionTimestamp ?? "") <= lostBefore);
+    if (pods.length > 0 && areLost) return;
+    throw new NotReady(error.reason, error.message, { requeueAfterMs: LOST_AFTER_MS });
+  }
+}
 
 /**
  * Deletes the owner's object of the same name in the foreground: the garbage collector removes it after its pods.

@@ -12,6 +12,9 @@ const GRACE_SECONDS = 10;
 /** Seconds that an instance serves on after its pod is deleted: until then no router sends it new requests. Measured with Traefik under load: 2 suffice. */
 const DRAIN_SECONDS = 2;
 
+/** Seconds after which a pod of a node that does not answer is replaced. Kubernetes' own default is 300; Cloud Foundry gives up a cell sooner. */
+const LOST_NODE_SECONDS = 60;
+
 /** What differs between the runners. `indexLabel` is the pod's label that holds the instance index. */
 export interface PodVariant {
   indexLabel: string;
@@ -63,6 +66,12 @@ function planPod(lrp: LRP, { indexLabel, schedulingGates }: PodVariant): Record<
     ...(schedulingGates && { schedulingGates }),
     ...planRestrictedPod(lrp.spec),
     ...(lrp.spec.ports.length > 0 && { terminationGracePeriodSeconds: DRAIN_SECONDS + GRACE_SECONDS }),
+    tolerations: ["not-ready", "unreachable"].map((taint) => ({
+      key: `node.kubernetes.io/${taint}`,
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: LOST_NODE_SECONDS,
+    })),
     topologySpreadConstraints: ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) => ({
       maxSkew: 1,
       topologyKey,

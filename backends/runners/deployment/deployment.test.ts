@@ -6,7 +6,7 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
 import { literal } from "../../pods/environment.ts";
 import { Deployment } from "../../../kube/api/builtin.ts";
-import { endWorkload } from "../../pods/end-workload.ts";
+import { endInstances, endWorkload } from "../../pods/end-workload.ts";
 import { deploymentRunner } from "./deployment.ts";
 import { planLRP } from "./plan.ts";
 import { RENDERERS } from "./renderers.ts";
@@ -206,6 +206,29 @@ describe("the version of the renderer", () => {
   });
   test("that this release does not have is refused", () =>
     expect(children("3")).rejects.toThrow("renders versions 1, 2, not 3; restart the app"));
+});
+
+describe("an LRP under deletion whose pods should have ended", () => {
+  const ending = {
+    metadata: { name: "d", uid: "d", ownerReferences: [{ uid: "u" }], deletionTimestamp: "2026-01-01T00:00:00Z" },
+  };
+  const pod = (deletionTimestamp?: string): object => ({ metadata: { name: "p", deletionTimestamp } });
+  const end = (pods: object[]): Promise<void> =>
+    endInstances(Deployment, lrp(), {
+      client: { find: () => Promise.resolve(ending) },
+      read: { list: () => pods },
+      now: () => new Date("2026-01-01T00:01:00Z"),
+    } as unknown as ReconcileContext);
+  const lost = pod("2026-01-01T00:00:30Z");
+
+  test("half a minute ago does not wait for their lost node", async () => expect(await end([lost])).toBeUndefined());
+  test.each<[string, object[]]>([
+    ["a moment ago", [lost, pod("2026-01-01T00:00:31Z")]],
+    ["but were not deleted yet", [lost, pod()]],
+    ["and of which none is left", []],
+  ])("%s waits", (_when, pods) =>
+    expect(end(pods)).rejects.toMatchObject({ reason: "Stopping", requeueAfterMs: 30_000 }),
+  );
 });
 
 test.each([

@@ -11,7 +11,7 @@ import {
 import { LABELS } from "../../../crds/labels.ts";
 import { classController } from "../../class-controller.ts";
 import { presentStatus, refuseInstances } from "../../lrp-status.ts";
-import { endWorkload } from "../../pods/end-workload.ts";
+import { endInstances } from "../../pods/end-workload.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
 import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
 import { listProbeFailures, watchProbeFailures } from "../../pods/probe-failures.ts";
@@ -69,7 +69,7 @@ function lrpController(renderers: Renderers): Controller {
     },
     // An LRP exists until its pods have ended: the next version's LRP is made after that.
     finalizer: "cupola.dev/runner-deployment",
-    finalize: (lrp, context) => endWorkload(Deployment, lrp, context),
+    finalize: (lrp, context) => endInstances(Deployment, lrp, context),
   });
 }
 

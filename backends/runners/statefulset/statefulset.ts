@@ -11,7 +11,7 @@ import {
 } from "../../../kube/controller/controller.ts";
 import { classController } from "../../class-controller.ts";
 import { presentStatus, refuseInstances } from "../../lrp-status.ts";
-import { endWorkload } from "../../pods/end-workload.ts";
+import { endInstances } from "../../pods/end-workload.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
 import { isLive } from "../../pods/pod-progress.ts";
 import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
@@ -52,7 +52,7 @@ const lrpController = defineController({
   reconcile: runInstances,
   // An LRP exists until its pods have ended: the next version's LRP is made after that.
   finalizer: "cupola.dev/runner-statefulset",
-  finalize: (lrp, context) => endWorkload(StatefulSet, lrp, context),
+  finalize: (lrp, context) => endInstances(StatefulSet, lrp, context),
 });
 
 async function runInstances(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
