@@ -1,0 +1,202 @@
+// The Helm chart: what it refuses and in which words, what it renders, and that a real control plane takes all of it.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments, stringify } from "yaml";
+import { runCommand } from "../../../scripts/run-command.ts";
+import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
+import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
+
+interface Rendered {
+  kind: string;
+  metadata: { name: string; annotations?: Record<string, string> };
+  rules?: unknown;
+  data?: Record<string, string>;
+  spec?: { replicas?: number; template?: { spec: PodSpec } };
+}
+interface PodSpec {
+  serviceAccountName: string;
+  securityContext: object;
+  containers: { args: string[]; securityContext: object; readinessProbe: object; livenessProbe: object }[];
+}
+
+const CHECKOUT = join(import.meta.dirname, "..", "..", "..");
+const CHART = join(CHECKOUT, "deploy", "helm", "cupola");
+const VALUES = {
+  image: { repository: "registry.example.org/cupola" },
+  api: { publicUrl: "https://api.example.org" },
+  apps: { domain: "apps.example.org" },
+  admins: { users: ["alice"], groups: ["platform"] },
+  builders: { cnb: { builderImage: "registry.example.org/builder:1" } },
+  registry: {
+    prefix: "registry.example.org/apps",
+    username: "u",
+    password: "p",
+    pull: { username: "r", password: "q" },
+  },
+};
+
+const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
+if (reason) console.log(`the chart: skipped, ${reason}`);
+
+describe.skipIf(reason)("the chart", () => {
+  const folder = mkdtempSync(join(tmpdir(), "cupola-chart-"));
+  let binary: string;
+
+  beforeAll(async () => {
+    binary = await provideBinary("helm");
+  }, 600_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function helm(
+    args: string[],
+    values: object,
+    kubeconfig = "",
+  ): Promise<{ code: number | null; output: string }> {
+    const file = join(folder, "values.yaml");
+    writeFileSync(file, stringify(values));
+    const env = { KUBECONFIG: kubeconfig, HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder, HELM_DATA_HOME: folder };
+    return runCommand([binary, ...args, "-n", "cupola-system", "-f", file], { cwd: folder, deadlineMs: 60_000, env });
+  }
+
+  async function render(values: object): Promise<Rendered[]> {
+    const { code, output } = await helm(["template", "cupola", CHART], values);
+    expect(code, output.slice(-2000)).toBe(0);
+    return parseAllDocuments(output)
+      .map((document) => document.toJS() as Rendered | null)
+      .filter((object) => object !== null);
+  }
+
+  test.each([
+    ["an empty image", { ...VALUES, image: { repository: "" } }, "set image.repository to the image"],
+    ["no address of the API", { ...VALUES, api: { publicUrl: "" } }, "set api.publicUrl to the address"],
+    ["no domain", { ...VALUES, apps: { domain: "" } }, "set apps.domain to the domain"],
+    ["an unknown value", { ...VALUES, replica: 3 }, "additional properties 'replica' not allowed"],
+    ["no replicas", { ...VALUES, replicas: 0 }, "/replicas"],
+    ["a builder without a registry", { ...VALUES, registry: { prefix: "" } }, "builders.cnb needs a registry"],
+    ["half a login", { ...VALUES, registry: { ...VALUES.registry, password: "" } }, "go together"],
+    ["a default that is off", { ...VALUES, runners: { deployment: { enabled: false } } }, "runners.default is"],
+    [
+      "an Ingress of the API without TLS",
+      { ...VALUES, api: { ...VALUES.api, ingress: { enabled: true } } },
+      "api.ingress needs",
+    ],
+    [
+      "a Gateway without a name",
+      { ...VALUES, routers: { gateway: { enabled: true } } },
+      "routers.gateway needs the Gateway",
+    ],
+  ])("refuses %s in words", async (_, values, words) => {
+    const { code, output } = await helm(["template", "cupola", CHART], values);
+    expect(code).not.toBe(0);
+    expect(output).toContain(words);
+  });
+
+  test("refuses another namespace than the platform's", async () => {
+    const file = join(folder, "elsewhere.yaml");
+    writeFileSync(file, stringify(VALUES));
+    const wrong = await runCommand([binary, "template", "cupola", CHART, "-n", "elsewhere", "-f", file], {
+      cwd: folder,
+      deadlineMs: 60_000,
+    });
+    expect(wrong.output).toContain("install it with --namespace cupola-system --create-namespace");
+  });
+
+  test("two restricted replicas of each part, each with the generated rights of its operations", async () => {
+    const objects = await render(VALUES);
+    const deployments = objects.filter(({ kind }) => kind === "Deployment");
+    expect(deployments.map(({ metadata }) => metadata.name).sort()).toEqual(
+      ["api", "controllers", "instance-index", "logs", "webhook"].map((name) => `cupola-${name}`),
+    );
+    const generated = readDocuments(join(CHECKOUT, "deploy", "rbac", "operations.yaml"));
+    for (const { metadata, spec } of deployments) {
+      const pod = spec?.template?.spec;
+      expect([metadata.name, spec?.replicas]).toEqual([metadata.name, 2]);
+      expect(pod?.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+      expect(pod?.containers[0]?.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+      expect(
+        objects.filter((each) => each.kind === "PodDisruptionBudget" && each.metadata.name === metadata.name),
+      ).toHaveLength(1);
+      const operations = /--operation=(\S+)/.exec(pod?.containers[0]?.args.join(" ") ?? "")?.[1]?.split(",") ?? [];
+      for (const kind of ["ClusterRole", "Role"])
+        for (const operation of operations) {
+          const name = `cupola-${operation}`;
+          const find = (list: Rendered[]) =>
+            list.find((each) => each.kind === kind && each.metadata.name === name)?.rules;
+          expect([kind, name, find(objects)]).toEqual([kind, name, find(generated) ?? "generated"]);
+        }
+    }
+  });
+
+  test("kinds stay at the end of a release unless all data is to go", async () => {
+    const policies = async (values: object): Promise<(string | undefined)[]> =>
+      (await render(values))
+        .filter(({ kind }) => kind === "CustomResourceDefinition")
+        .map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
+    const kept = await policies(VALUES);
+    expect(new Set(kept)).toEqual(new Set(["keep"]));
+    const removed = { ...VALUES, data: { keep: false } };
+    expect(new Set(await policies(removed))).toEqual(new Set([undefined]));
+    const hooks = (await render(removed)).map(({ metadata }) => metadata.annotations?.["helm.sh/hook"]).filter(Boolean);
+    expect(hooks.sort()).toEqual(["post-install,post-upgrade", "pre-delete"]);
+  });
+
+  describe("on a real control plane", () => {
+    let plane: ControlPlane;
+    beforeAll(async () => {
+      plane = await startControlPlane();
+    }, 180_000);
+    afterAll(() => plane?.stop());
+
+    const kubectl = (...args: string[]) =>
+      runCommand([plane.kubectl, "--kubeconfig", plane.kubeconfig, ...args], { cwd: folder, deadlineMs: 60_000 });
+    const must = async (ran: Promise<{ code: number | null; output: string }>): Promise<string> => {
+      const { code, output } = await ran;
+      expect(code, output.slice(-3000)).toBe(0);
+      return output;
+    };
+
+    // There is no node, so the hook's Job would wait for ever; its settings are applied as it would.
+    test("installs, takes its settings, upgrades without a change, and keeps the kinds", async () => {
+      await must(helm(["install", "cupola", CHART, "--create-namespace", "--no-hooks"], VALUES, plane.kubeconfig));
+      const settings = (await render(VALUES)).find(
+        ({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "cupola-settings",
+      );
+      const file = join(folder, "settings.yaml");
+      writeFileSync(file, Object.values(settings?.data ?? {}).join("---\n"));
+      await must(kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=30s"));
+      await must(kubectl("apply", "--server-side", "-f", file));
+      const generations = [
+        "get",
+        "deployments",
+        "-n",
+        "cupola-system",
+        "-o",
+        "jsonpath={.items[*].metadata.generation}",
+      ];
+      await must(helm(["upgrade", "cupola", CHART, "--no-hooks"], VALUES, plane.kubeconfig));
+      expect(await must(kubectl(...generations))).toBe("1 1 1 1 1");
+      // uninstall takes no values.
+      const env = { KUBECONFIG: plane.kubeconfig };
+      await must(
+        runCommand([binary, "uninstall", "cupola", "-n", "cupola-system", "--no-hooks"], {
+          cwd: folder,
+          deadlineMs: 60_000,
+          env,
+        }),
+      );
+      expect(await must(kubectl("get", "domains.cupola.dev", "-n", "cupola-system", "-o", "name"))).toContain(
+        "apps.example.org",
+      );
+    }, 180_000);
+  });
+});
+
+function readDocuments(file: string): Rendered[] {
+  return parseAllDocuments(readFileSync(file, "utf8")).map((document) => document.toJS() as Rendered);
+}
