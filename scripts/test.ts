@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
-import { provideBinaries, whyNoControlPlane } from "../test/cluster/binaries.ts";
+import { provideBinaries, provideBinary, whyNoControlPlane } from "../test/cluster/binaries.ts";
 import { provideNodePrograms, whyNoNode } from "../test/cluster/node/requirements.ts";
 import { runCommand } from "./run-command.ts";
 import { closingLine, parseClosingLine, readVitestReport, sum, type Count } from "./test-counts.ts";
@@ -36,6 +36,12 @@ async function provide(what: string, reason: string | undefined, build: () => Pr
   }
   console.log(`no ${what}: ${reason}. What needs one is skipped.`);
   return process.env.CI ? { passed: 0, failed: 1, skipped: 0 } : { passed: 0, failed: 0, skipped: 1 };
+}
+
+/** Of the node itself, and of what its tests run in it. */
+async function provideForNode(): Promise<void> {
+  await provideNodePrograms();
+  for (const name of ["lifecycle", "launcher", "traefik", "helm"] as const) await provideBinary(name);
 }
 
 async function vitest(...selection: string[]): Promise<Count> {
@@ -115,7 +121,7 @@ const stages: Stage[] = [
     name: "control plane binaries",
     run: () => provide("real control plane", whyNoControlPlane(), () => provideBinaries()),
   },
-  { name: "node programs", run: () => provide("node", whyNoNode(), () => provideNodePrograms()) },
+  { name: "node programs", run: () => provide("node", whyNoNode(), provideForNode) },
   { name: "unit tests", run: () => vitest("--project=unit") },
   { name: "contract tests", run: () => vitest("--project=contract") },
   { name: "tests on a node", run: () => vitest("--project=node") },

@@ -1,10 +1,9 @@
 // What test/cluster/node promises: pods that run, logs, DNS, pulls from a registry with authentication, and no trace once it is stopped or killed.
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../eventually.ts";
 import { listCgroups } from "./cgroups.ts";
@@ -12,16 +11,13 @@ import { startNode, type TestNode } from "./node.ts";
 import { pushImage } from "./push-image.ts";
 import { whyNoNode } from "./requirements.ts";
 import { BASE_IMAGE } from "./settings.ts";
+import { kubectlOf } from "./test-kubectl.ts";
 
-const execute = promisify(execFile);
 const reason = whyNoNode();
 
 describe.skipIf(reason)("node", () => {
   let node: TestNode;
-  const kubectl = async (...args: string[]) => {
-    const { stdout } = await execute(node.kubectl, ["--kubeconfig", node.kubeconfig, ...args], { timeout: 60_000 });
-    return stdout;
-  };
+  const kubectl = (...args: string[]) => kubectlOf(node)(args);
   /** Runs a shell command in a new pod and returns its log once it has ended well. */
   const runPod = async (name: string, command: string, image = BASE_IMAGE, ...more: string[]) => {
     await kubectl("run", name, `--image=${image}`, "--restart=Never", ...more, "--command", "--", "sh", "-c", command);

@@ -1,5 +1,5 @@
 // A complete Kubernetes on this machine for tests: control plane, kubelets, containerd, pod networks, DNS and a registry, in namespaces of its own.
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { issueCertificate, type KeyPair, type Subject } from "../../../kube/server/pki.ts";
@@ -9,33 +9,37 @@ import {
   controlPlaneCommand,
   controlPlaneUrl,
   writeControlPlaneFiles,
-  type ControlPlaneComponent,
   type ControlPlanePlan,
   type TokenUser,
 } from "../control-plane-commands.ts";
 import { untilReady } from "../control-plane.ts";
 import { REGISTRY_USER } from "../registry.ts";
+import { applyClusterDns, applyTraefik, type Addon } from "./addons.ts";
 import { writeBaseImage } from "./base-image.ts";
-import { makeCgroups } from "./cgroups.ts";
-import { clusterDns } from "./cluster-dns.ts";
-import { cleanUpCommand, Namespaces, runProgram, type NodeProcess } from "./namespaces.ts";
+import { Member, type ClusterPlace, type NodeName } from "./member.ts";
+import { cleanUpCommand, runProgram, type NodeProcess } from "./namespaces.ts";
 import { connectNodes, type NodeAddress } from "./network.ts";
 import {
   apiserverFlags,
   CONTROLLER_MANAGER_FLAGS,
+  policyAgentCommand,
   registryCommand,
   schedulerCommand,
-  workerCommand,
   writeClusterFiles,
   writeNodeFiles,
-  type WorkerPart,
+  type NodePart,
 } from "./parts.ts";
 import { provideNodePrograms, type NodePrograms } from "./requirements.ts";
 import { CONTAINERD_SOCKET, type NodeSettings } from "./settings.ts";
+import { kubectlOf } from "./test-kubectl.ts";
 
 export interface NodeOptions {
   /** "node1" has the control plane and the registry, and runs pods as "node2" does. One unless said. */
   nodes?: 1 | 2;
+  /** Whether NetworkPolicies are enforced, by an agent of the tests on nftables. Not unless said. */
+  networkPolicy?: boolean;
+  /** Whether Traefik serves Ingresses and HTTPRoutes; see traefik.ts for the names of its classes. Its own flags instead of `true` are added. */
+  traefik?: boolean | readonly string[];
   /** Known to the API server besides `admin`. */
   users?: TokenUser[];
   /** More flags for kube-apiserver. */
@@ -45,11 +49,6 @@ export interface NodeOptions {
   /** Told about builds, which take minutes; stderr unless said. */
   log?: (line: string) => void;
 }
-
-export type NodeName = "node1" | "node2";
-
-/** Programs that a test may kill or pause. Those of the control plane and the registry are on node1. */
-export type NodePart = ControlPlaneComponent | "kube-scheduler" | "registry" | WorkerPart;
 
 export interface TestNode {
   /** Of the API server, as this process and pods reach it. */
@@ -68,6 +67,8 @@ export interface TestNode {
   nodes: { name: NodeName; address: string }[];
   /** Address of this process's machine as pods see it. */
   hostAddress: string;
+  /** Where Traefik answers, at ports 80 and 443, for this process and for pods. Empty without it. */
+  ingressAddress: string;
   /** A registry over plain http that wants these credentials. `host` ("10.77.3.2:5000") is the same for this process, pods and kubelets. */
   registry: { host: string; username: string; password: string };
   /** A client certificate that the API server accepts. */
@@ -79,12 +80,6 @@ export interface TestNode {
   /** SIGSTOP. The returned function lets the program go on. */
   pause(part: NodePart, node?: NodeName): () => void;
   stop(): Promise<void>;
-}
-
-interface Member {
-  settings: NodeSettings;
-  namespaces: Namespaces;
-  programs: Map<NodePart, { command: readonly string[]; process: NodeProcess }>;
 }
 
 const API_PORT = 6443;
@@ -107,20 +102,19 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
 class NodeCluster implements TestNode {
   readonly dir = mkdtempSync(join(tmpdir(), "cupola-node-"));
   readonly adminToken = adminToken;
-  readonly #programs: NodePrograms;
+  readonly #place: ClusterPlace;
   readonly #options: NodeOptions;
-  readonly #cgroups = `${basename(this.dir)}-`;
   #members: Member[] = [];
   #addresses: NodeAddress[] = [];
   #authority: KeyPair = { cert: "", key: "" };
 
   constructor(programs: NodePrograms, options: NodeOptions) {
-    this.#programs = programs;
+    this.#place = { dir: this.dir, cgroups: `${basename(this.dir)}-`, programs };
     this.#options = options;
   }
 
   get kubectl(): string {
-    return this.#programs.binaries.kubectl;
+    return this.#place.programs.binaries.kubectl;
   }
 
   get kubeconfig(): string {
@@ -140,7 +134,11 @@ class NodeCluster implements TestNode {
   }
 
   get nodes(): { name: NodeName; address: string }[] {
-    return this.#addresses.map(({ node }, index) => ({ name: nodeName(index), address: node }));
+    return this.#members.map(({ name }, index) => ({ name, address: this.#addresses[index]!.node }));
+  }
+
+  get ingressAddress(): string {
+    return this.#options.traefik ? this.#addresses[0]!.node : "";
   }
 
   get registry(): TestNode["registry"] {
@@ -148,21 +146,18 @@ class NodeCluster implements TestNode {
   }
 
   async start(): Promise<void> {
-    const image = writeBaseImage(join(this.dir, "image"), this.#programs.packages);
-    const namespaces = await Promise.all(
-      Array.from({ length: this.#options.nodes ?? 1 }, (_, index) => this.#startNamespaces(index)),
-    );
-    this.#members = namespaces.map((of) => ({ namespaces: of, settings: this.#settings(of), programs: new Map() }));
-    this.#addresses = await connectNodes(namespaces);
-    this.#members.forEach((member, index) => (member.settings.address = this.#addresses[index]!));
-    await this.#writeFiles();
+    const { packages } = this.#place.programs;
+    const image = writeBaseImage(join(this.dir, "image"), packages);
+    const names: NodeName[] = this.#options.nodes === 2 ? ["node1", "node2"] : ["node1"];
+    for (const name of names) this.#members.push(await Member.start(name, this.#place));
+    this.#addresses = await connectNodes(this.#members.map(({ namespaces }) => namespaces));
+    const settings = await this.#writeFiles();
     this.#startControlPlane();
-    for (const member of this.#members) this.#startWorker("containerd", member);
+    this.#members.forEach((member, index) => member.runWorker("containerd", settings[index]!));
     await Promise.all([this.#loadOnContainerd(await image), this.#untilApi()]);
     this.#startControllers();
-    for (const member of this.#members) this.#startWorkers(member);
-    await this.#applyClusterDns();
-    await this.#untilNodesReady();
+    this.#members.forEach((member, index) => this.#startWorkers(member, settings[index]!));
+    await this.#untilReady(await this.#applyAddons());
   }
 
   async issueClient(subject: Subject): Promise<KeyPair> {
@@ -177,21 +172,22 @@ class NodeCluster implements TestNode {
   }
 
   async kill(part: NodePart, node: NodeName = "node1"): Promise<() => void> {
-    const { member, program } = this.#find(part, node);
-    program.process.signal("SIGKILL");
-    await program.process.exited;
-    return () => this.#run(part, member, program.command);
+    const member = this.#find(node);
+    const { process, command } = member.find(part);
+    process.signal("SIGKILL");
+    await process.exited;
+    return () => member.run(part, command);
   }
 
   pause(part: NodePart, node: NodeName = "node1"): () => void {
-    const { process } = this.#find(part, node).program;
+    const { process } = this.#find(node).find(part);
     process.signal("SIGSTOP");
     return () => process.signal("SIGCONT");
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.#members.map(({ namespaces }) => namespaces.stop()));
-    await runProgram(cleanUpCommand(this.dir, this.#cgroups));
+    await runProgram(cleanUpCommand(this.dir, this.#place.cgroups));
   }
 
   #plan(): ControlPlanePlan {
@@ -200,7 +196,7 @@ class NodeCluster implements TestNode {
       dir: this.dir,
       address: this.#addresses[0]!.node,
       port: API_PORT,
-      binaries: this.#programs.binaries,
+      binaries: this.#place.programs.binaries,
       options: {
         users,
         apiserverFlags: [...apiserverFlags(this.dir), ...more],
@@ -209,83 +205,43 @@ class NodeCluster implements TestNode {
     };
   }
 
-  async #startNamespaces(index: number): Promise<Namespaces> {
-    const { packages } = this.#programs;
-    const name = nodeName(index);
-    const dir = join(this.dir, name);
-    const onOrphan = cleanUpCommand(this.dir, this.#cgroups)
-      .map((word) => `'${word}'`)
-      .join(" ");
-    makeCgroups(this.#cgroups + name);
-    const folders = ["usr/sbin", "usr/bin", "sbin", "bin"].map((folder) => join(packages, folder));
-    const libraries = ["usr/lib", "lib"].map((folder) => join(packages, folder, `${gnuArchitecture()}-linux-gnu`));
-    const env = {
-      PATH: [...folders, process.env["PATH"]].join(":"),
-      LD_LIBRARY_PATH: libraries.join(":"),
-      TMPDIR: join(dir, "tmp"),
-      HOME: join(dir, "tmp"),
-    };
-    mkdirSync(dir);
-    return await Namespaces.start({ name, dir, env, onOrphan });
-  }
-
-  /** The address is not known until the wires are there. */
-  #settings({ name }: Namespaces): NodeSettings {
-    const cluster = this;
-    return {
-      name,
-      dir: join(this.dir, name),
-      address: { host: "", node: "", pods: "" },
-      packages: this.#programs.packages,
-      cgroup: this.#cgroups + name,
-      get registry() {
-        return cluster.registry.host;
-      },
-    };
-  }
-
-  async #writeFiles(): Promise<void> {
+  /** @returns the settings of each node */
+  async #writeFiles(): Promise<NodeSettings[]> {
+    const { host } = this.registry;
     this.#authority = await writeControlPlaneFiles(this.#plan());
     const access = { url: this.url, authority: this.#authority };
-    await writeClusterFiles(this.dir, access, this.registry.host);
-    for (const { settings } of this.#members) await writeNodeFiles(settings, access);
+    await writeClusterFiles(this.dir, access, host);
+    const settings = this.#members.map((member, index) => member.settings(this.#addresses[index]!, host));
+    for (const each of settings) await writeNodeFiles(each, access);
+    return settings;
   }
 
   #startControlPlane(): void {
-    const first = this.#members[0]!;
-    for (const part of ["etcd", "kube-apiserver"] as const)
-      this.#run(part, first, controlPlaneCommand(part, this.#plan()));
-    this.#run("registry", first, registryCommand(this.dir, this.#programs.packages));
+    const first = this.#find("node1");
+    for (const part of ["etcd", "kube-apiserver"] as const) first.run(part, controlPlaneCommand(part, this.#plan()));
+    first.run("registry", registryCommand(this.dir, this.#place.programs.packages));
   }
 
   #startControllers(): void {
-    const first = this.#members[0]!;
+    const first = this.#find("node1");
     const part = "kube-controller-manager";
-    this.#run(part, first, controlPlaneCommand(part, this.#plan()));
-    this.#run("kube-scheduler", first, schedulerCommand(this.dir, this.#programs.binaries));
+    first.run(part, controlPlaneCommand(part, this.#plan()));
+    first.run("kube-scheduler", schedulerCommand(this.dir, this.#place.programs.binaries));
   }
 
-  #startWorkers(member: Member): void {
-    for (const part of ["kubelet", "kube-proxy"] as const) this.#startWorker(part, member);
+  #startWorkers(member: Member, settings: NodeSettings): void {
+    for (const part of ["kubelet", "kube-proxy"] as const) member.runWorker(part, settings);
+    if (this.#options.networkPolicy) member.run("network-policy", policyAgentCommand(this.kubeconfig));
   }
 
-  #startWorker(part: WorkerPart, member: Member): void {
-    this.#run(part, member, workerCommand(part, member.settings, this.#programs.binaries));
-  }
-
-  #run(part: NodePart, member: Member, command: readonly string[]): void {
-    member.programs.set(part, { command, process: member.namespaces.start(part, command) });
-  }
-
-  #find(part: NodePart, node: NodeName) {
-    const member = this.#members.find(({ namespaces }) => namespaces.name === node);
-    const program = member?.programs.get(part);
-    if (!member || !program) throw new Error(`${node} has no ${part}`);
-    return { member, program };
+  #find(node: NodeName): Member {
+    const member = this.#members.find(({ name }) => name === node);
+    if (!member) throw new Error(`this cluster has no ${node}: start it with nodes: 2`);
+    return member;
   }
 
   #processes(): NodeProcess[] {
-    return this.#members.flatMap(({ programs }) => [...programs.values()].map(({ process }) => process));
+    return this.#members.flatMap((member) => member.processes());
   }
 
   async #untilApi(): Promise<void> {
@@ -300,33 +256,27 @@ class NodeCluster implements TestNode {
     await this.loadImage(tar);
   }
 
-  async #applyClusterDns(): Promise<void> {
-    const items = clusterDns(this.#programs.binaries.coredns);
-    await this.#kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+  async #applyAddons(): Promise<Addon[]> {
+    const { traefik: flags, log } = this.#options;
+    const kubectl = kubectlOf(this);
+    const dns = await applyClusterDns(kubectl, this.#place.programs.binaries.coredns);
+    if (!flags) return [dns];
+    const options = { address: this.ingressAddress, flags: flags === true ? [] : flags, ...(log && { log }) };
+    return [dns, await applyTraefik(kubectl, this, options)];
   }
 
-  async #untilNodesReady(): Promise<void> {
+  async #untilReady(addons: readonly Addon[]): Promise<void> {
+    const kubectl = kubectlOf(this);
     const names = this.nodes.map(({ name }) => `node/${name}`);
     try {
-      await this.#kubectl(["wait", "--for=create", ...names, READY_TIMEOUT]);
-      await this.#kubectl(["wait", "--for=condition=Ready", ...names, READY_TIMEOUT]);
-      await this.#kubectl(["rollout", "status", "deployment/coredns", "--namespace=kube-system", READY_TIMEOUT]);
+      await kubectl(["wait", "--for=create", ...names, READY_TIMEOUT]);
+      await kubectl(["wait", "--for=condition=Ready", ...names, READY_TIMEOUT]);
+      for (const { name, namespace } of addons)
+        await kubectl(["rollout", "status", `daemonset/${name}`, `--namespace=${namespace}`, READY_TIMEOUT]);
     } catch (cause) {
       const dead = this.#processes().filter((process) => !process.running());
       const logs = dead.map((process) => `\n${process.name} stopped by itself:\n${process.log()}`);
       throw new Error(`the nodes did not become ready.${logs.join("")}`, { cause });
     }
   }
-
-  async #kubectl(args: string[], input = ""): Promise<string> {
-    return await runProgram([this.kubectl, `--kubeconfig=${this.kubeconfig}`, ...args], input);
-  }
-}
-
-function nodeName(index: number): NodeName {
-  return index === 0 ? "node1" : "node2";
-}
-
-function gnuArchitecture(): string {
-  return process.arch === "arm64" ? "aarch64" : "x86_64";
 }

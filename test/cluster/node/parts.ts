@@ -1,8 +1,10 @@
 // The programs of a node: their certificates and settings on disk, and their command lines.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
 import { issueCertificate, type KeyPair, type Subject } from "../../../kube/server/pki.ts";
+import type { ControlPlaneComponent } from "../control-plane-commands.ts";
 import { REGISTRY_HTPASSWD, registryConfig } from "../registry.ts";
 import type { NodeBinaries } from "./requirements.ts";
 import {
@@ -16,6 +18,9 @@ import {
 
 /** Programs that every node has. */
 export type WorkerPart = "containerd" | "kubelet" | "kube-proxy";
+
+/** Programs that a test may kill or pause. Those of the control plane and the registry are on node1. */
+export type NodePart = ControlPlaneComponent | "kube-scheduler" | "registry" | "network-policy" | WorkerPart;
 
 /** The API server as its clients find it. */
 export interface Cluster {
@@ -108,6 +113,12 @@ export function schedulerCommand(dir: string, binaries: NodeBinaries): string[] 
 /** The command line of the registry, on the first node. */
 export function registryCommand(dir: string, packages: string): string[] {
   return [join(packages, "usr/bin/docker-registry"), "serve", `${dir}/registry/config.yaml`];
+}
+
+/** The command line of the agent that enforces NetworkPolicies on a node. */
+export function policyAgentCommand(kubeconfigFile: string): string[] {
+  const agent = fileURLToPath(new URL("network-policy/agent-process.ts", import.meta.url));
+  return ["env", `KUBECONFIG=${kubeconfigFile}`, process.execPath, agent];
 }
 
 /** What kube-apiserver needs besides, to work with kubelets and to be a Service for pods. */

@@ -52,7 +52,7 @@ export function whyNoNode(): string | undefined {
 /** Finds or makes everything: the first time takes some ten minutes, with an empty cache of Go. */
 export async function provideNodePrograms(log?: (line: string) => void): Promise<NodePrograms> {
   const reason = whyNoNode();
-  if (reason) throw new Error(`no node: ${reason}. Or give a cluster by KUBECONFIG and CUPOLA_TEST_CLUSTER=1`);
+  if (reason) throw new Error(`no node: ${reason}`);
   const packages = providePackages(PACKAGES);
   const binaries = { ...(await provideBinaries(log)) } as NodeBinaries;
   for (const name of NODE_BINARIES) binaries[name] = await provideBinary(name, log);
