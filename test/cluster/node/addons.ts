@@ -1,5 +1,6 @@
 // What runs in the cluster once its API server answers: DNS, and Traefik where a test wants it.
-import { createClient } from "../../../kube/client/create-client.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { eventually } from "../../eventually.ts";
 import { provideBinary } from "../binaries.ts";
 import { applyGatewayAPI } from "../gateway-api.ts";
 import { clusterDns } from "./cluster-dns.ts";
@@ -12,6 +13,8 @@ export interface Addon {
   namespace: string;
 }
 
+const READY_DEADLINE_MS = 60_000;
+
 export async function applyClusterDns(kubectl: Kubectl, program: string): Promise<Addon> {
   await apply(kubectl, clusterDns(program));
   return { name: "coredns", namespace: "kube-system" };
@@ -20,20 +23,45 @@ export async function applyClusterDns(kubectl: Kubectl, program: string): Promis
 /** With the kinds of the Gateway API. */
 export async function applyTraefik(
   kubectl: Kubectl,
-  access: { url: string; ca: string; adminToken: string },
-  options: Omit<TraefikOptions, "program"> & { log?: (line: string) => void },
+  client: KubeClient,
+  { log, ...options }: Omit<TraefikOptions, "program"> & { log?: ((line: string) => void) | undefined },
 ): Promise<Addon> {
-  const auth = { kind: "token", token: access.adminToken } as const;
-  const client = createClient({ server: access.url, ca: access.ca, auth });
-  try {
-    await applyGatewayAPI(client);
-  } finally {
-    await client.close();
-  }
-  await apply(kubectl, traefik({ ...options, program: await provideBinary("traefik", options.log) }));
+  await applyGatewayAPI(client);
+  await apply(kubectl, traefik({ ...options, program: await provideBinary("traefik", log) }));
   return { name: "traefik", namespace: "traefik" };
 }
 
 async function apply(kubectl: Kubectl, items: readonly object[]): Promise<void> {
   await kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+}
+
+/** Resolves when the nodes and the add-ons' pods are ready. Throws with what is not after a minute. */
+export async function untilReady(
+  client: KubeClient,
+  nodes: readonly string[],
+  addons: readonly Addon[],
+): Promise<void> {
+  const isReady = async (path: string, of: (status: Status) => boolean) => {
+    const { status } = (await client.raw("GET", path)) as { status?: Status };
+    if (!status || !of(status))
+      throw new Error(`${path} is not ready: ${JSON.stringify(status?.conditions ?? status)}`);
+  };
+  const waits = [
+    ...nodes.map((name) => () => isReady(`/api/v1/nodes/${name}`, isNodeReady)),
+    ...addons.map(({ name, namespace }) => {
+      const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
+      return () => isReady(path, ({ numberReady = 0 }) => numberReady > 0);
+    }),
+  ];
+  await Promise.all(waits.map((wait) => eventually(wait, READY_DEADLINE_MS)));
+}
+
+/** Of a Node or a DaemonSet. */
+interface Status {
+  conditions?: { type: string; status: string; message?: string }[];
+  numberReady?: number;
+}
+
+function isNodeReady({ conditions = [] }: Status): boolean {
+  return conditions.some(({ type, status }) => type === "Ready" && status === "True");
 }

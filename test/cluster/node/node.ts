@@ -2,6 +2,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
 import { issueCertificate, type KeyPair, type Subject } from "../../../kube/server/pki.ts";
 import { eventually } from "../../eventually.ts";
 import {
@@ -12,9 +14,9 @@ import {
   type ControlPlanePlan,
   type TokenUser,
 } from "../control-plane-commands.ts";
-import { untilReady } from "../control-plane.ts";
+import { untilReady as untilServerReady } from "../control-plane.ts";
 import { REGISTRY_USER } from "../registry.ts";
-import { applyClusterDns, applyTraefik, type Addon } from "./addons.ts";
+import { applyClusterDns, applyTraefik, untilReady, type Addon } from "./addons.ts";
 import { writeBaseImage } from "./base-image.ts";
 import { Member, type ClusterPlace, type NodeName } from "./member.ts";
 import { cleanUpCommand, runProgram, type NodeProcess } from "./namespaces.ts";
@@ -79,12 +81,13 @@ export interface TestNode {
   kill(part: NodePart, node?: NodeName): Promise<() => void>;
   /** SIGSTOP. The returned function lets the program go on. */
   pause(part: NodePart, node?: NodeName): () => void;
+  /** Everything of a node dies at once, for good; after some 20 s the cluster sees that it is gone. node1 would take the control plane along. */
+  powerOff(node: NodeName): Promise<void>;
   stop(): Promise<void>;
 }
 
 const API_PORT = 6443;
 const REGISTRY_PORT = 5000;
-const READY_TIMEOUT = "--timeout=60s";
 
 /** Starts a cluster and waits until its nodes and its DNS are ready. Throws with the end of a program's log when one does not come up. */
 export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
@@ -157,7 +160,7 @@ class NodeCluster implements TestNode {
     await Promise.all([this.#loadOnContainerd(await image), this.#untilApi()]);
     this.#startControllers();
     this.#members.forEach((member, index) => this.#startWorkers(member, settings[index]!));
-    await this.#untilReady(await this.#applyAddons());
+    await this.#untilComplete();
   }
 
   async issueClient(subject: Subject): Promise<KeyPair> {
@@ -183,6 +186,10 @@ class NodeCluster implements TestNode {
     const { process } = this.#find(node).find(part);
     process.signal("SIGSTOP");
     return () => process.signal("SIGCONT");
+  }
+
+  async powerOff(node: NodeName): Promise<void> {
+    await this.#find(node).namespaces.stop();
   }
 
   async stop(): Promise<void> {
@@ -245,7 +252,7 @@ class NodeCluster implements TestNode {
   }
 
   async #untilApi(): Promise<void> {
-    await untilReady(this.url, this.ca, this.#processes());
+    await untilServerReady(this.url, this.ca, this.#processes());
   }
 
   async #loadOnContainerd(tar: string): Promise<void> {
@@ -256,27 +263,27 @@ class NodeCluster implements TestNode {
     await this.loadImage(tar);
   }
 
-  async #applyAddons(): Promise<Addon[]> {
-    const { traefik: flags, log } = this.#options;
-    const kubectl = kubectlOf(this);
-    const dns = await applyClusterDns(kubectl, this.#place.programs.binaries.coredns);
-    if (!flags) return [dns];
-    const options = { address: this.ingressAddress, flags: flags === true ? [] : flags, ...(log && { log }) };
-    return [dns, await applyTraefik(kubectl, this, options)];
-  }
-
-  async #untilReady(addons: readonly Addon[]): Promise<void> {
-    const kubectl = kubectlOf(this);
-    const names = this.nodes.map(({ name }) => `node/${name}`);
+  async #untilComplete(): Promise<void> {
+    const client = createClient({ server: this.url, ca: this.ca, auth: { kind: "token", token: adminToken } });
     try {
-      await kubectl(["wait", "--for=create", ...names, READY_TIMEOUT]);
-      await kubectl(["wait", "--for=condition=Ready", ...names, READY_TIMEOUT]);
-      for (const { name, namespace } of addons)
-        await kubectl(["rollout", "status", `daemonset/${name}`, `--namespace=${namespace}`, READY_TIMEOUT]);
+      const addons = await this.#applyAddons(client);
+      const names = this.#members.map(({ name }) => name);
+      await untilReady(client, names, addons);
     } catch (cause) {
       const dead = this.#processes().filter((process) => !process.running());
       const logs = dead.map((process) => `\n${process.name} stopped by itself:\n${process.log()}`);
       throw new Error(`the nodes did not become ready.${logs.join("")}`, { cause });
+    } finally {
+      await client.close();
     }
+  }
+
+  async #applyAddons(client: KubeClient): Promise<Addon[]> {
+    const { traefik: flags, log } = this.#options;
+    const kubectl = kubectlOf(this);
+    const dns = await applyClusterDns(kubectl, this.#place.programs.binaries.coredns);
+    if (!flags) return [dns];
+    const options = { address: this.ingressAddress, flags: flags === true ? [] : flags, log };
+    return [dns, await applyTraefik(kubectl, client, options)];
   }
 }

@@ -85,6 +85,12 @@ describe.skipIf(reason)("NetworkPolicies on two nodes", () => {
     await expectReachableBy(far, ["near", "stranger"]);
     await expect(kubectl(lookUp)).rejects.toThrow("failed");
   });
+
+  test("a node without power is seen to be gone", async () => {
+    await node.powerOff("node2");
+    await kubectl(["wait", "node/node2", "--for=condition=Ready=Unknown", "--timeout=50s"]);
+    expect(await reaches("near")).toBe(true);
+  });
 });
 
 if (reason) test.skip(`NetworkPolicies: skipped, ${reason}`, () => undefined);
