@@ -13,7 +13,7 @@ export interface Addon {
   namespace: string;
 }
 
-const READY_DEADLINE_MS = 60_000;
+const READY_DEADLINE_MS = 120_000;
 
 export async function applyClusterDns(kubectl: Kubectl, program: string): Promise<Addon> {
   await apply(kubectl, clusterDns(program));
@@ -35,7 +35,7 @@ async function apply(kubectl: Kubectl, items: readonly object[]): Promise<void> 
   await kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
 }
 
-/** Resolves when the nodes and the add-ons' pods are ready. Throws with what is not after a minute. */
+/** Resolves when the nodes and the add-ons' pods are ready. Throws with what is not after two minutes. */
 export async function untilReady(
   client: KubeClient,
   nodes: readonly string[],

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Removes what a cluster of nodes leaves once its processes are gone: $1 its folder, $2 the prefix of its cgroups.
-tries=100
+tries=400
 while [ $tries -gt 0 ]; do
   # The kernel frees a cgroup a moment after its last process.
   find /sys/fs/cgroup/*/"$2"* -depth -type d -exec rmdir {} + 2>/dev/null

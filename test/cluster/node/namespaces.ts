@@ -28,7 +28,7 @@ export interface NamespacesOptions {
 }
 
 const PROGRAM_DEADLINE_MS = 60_000;
-const START_DEADLINE_MS = 10_000;
+const START_DEADLINE_MS = 30_000;
 const scripts = fileURLToPath(new URL(".", import.meta.url));
 
 /** The shell command that removes what nodes leave: their folder, and cgroups that begin with `cgroupPrefix`. */
