@@ -113,9 +113,10 @@ async function createOnce(client: KubeClient, ref: ResourceRef, draft: Draft): P
   }
 }
 
-/** Quotas, Pod Security and limit ranges refuse what no retry changes. */
+/** Quotas, Pod Security and limit ranges refuse what no retry changes. Rights come later in a new space. */
 function toFailure(error: unknown, { kind }: Draft): unknown {
   if (!(error instanceof KubeError) || (error.code !== 403 && error.code !== 422)) return error;
+  if (/cannot create resource|being terminated/.test(error.message)) return error;
   const isQuota = /exceeded quota/.test(error.message);
   return new StagingFailure(
     isQuota ? "InsufficientResources" : "StagingError",

@@ -1,5 +1,5 @@
 // The tests' builder image and run image: the real lifecycle and our buildpacks, unchanged, on Debian's C libraries, bash, busybox and Node.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { listBaseEntries } from "../../../scripts/image/base-layer.ts";
@@ -87,7 +87,6 @@ async function listSystemLayers(): Promise<{ name: string; entries: ImageEntry[]
     "test",
     "head",
     "dd",
-    "printenv",
     "wget",
   ];
   const passwd = `root:x:0:0:root:/root:/bin/sh\ncnb:x:${BUILD_USER.uid}:${BUILD_USER.gid}:cnb:/home/cnb:/bin/bash\nrun:x:${RUN_USER.uid}:${RUN_USER.gid}:run:/home/cnb:/bin/bash\n`;
@@ -96,7 +95,10 @@ async function listSystemLayers(): Promise<{ name: string; entries: ImageEntry[]
       name: "system",
       entries: [
         ...entries,
-        ...listFolder(join(root, "usr", "lib"), "/usr/lib", { exclude: (path) => !isLibrary(path) }),
+        // Where the library is depends on Debian's release.
+        ...["lib", "usr/lib"]
+          .filter((folder) => existsSync(join(root, folder)))
+          .flatMap((folder) => listFolder(join(root, folder), `/${folder}`)),
         file("/bin/bash", { source: join(root, "bin", "bash") }),
         file("/bin/busybox", { source: join(root, "bin", "busybox") }),
         ...applets.map((name) => symlink(`/bin/${name}`, "busybox")),
@@ -115,10 +117,6 @@ async function listSystemLayers(): Promise<{ name: string; entries: ImageEntry[]
       ],
     },
   ];
-}
-
-function isLibrary(path: string): boolean {
-  return !path.includes(".") || /(^|\/)lib(tinfo|ncurses)[^/]*$/.test(path);
 }
 
 function file(path: string, from: { source: string } | { content: string }): ImageEntry {

@@ -41,8 +41,9 @@ const BUILD_MS = 90_000;
 
 /** What an app can look at from inside a phase: variables, mounts, files and other processes' variables. */
 const SPY = `
+set +e
 echo spy-begins
-printenv | sort
+env
 cat /proc/mounts
 for place in / /cupola /var /run /home /layers /platform /workspace /tmp; do ls -laR $place/*cred* $place/run $place/.docker 2>/dev/null; done
 find /cupola /var/run /run /home /layers /workspace /platform -type f 2>/dev/null | while read file; do head -c 4096 "$file"; echo; done
@@ -147,6 +148,25 @@ describe.skipIf(reason)("builder cnb on a node", () => {
       return build;
     }, BUILD_MS);
 
+  /** Starts the app with the droplet of its name. */
+  const start = (app: string): Promise<unknown> =>
+    admin.patch(
+      App,
+      { namespace, name: app },
+      { type: "merge", body: { spec: { state: "Started", droplet: { name: app } } } },
+    );
+
+  /** Waits until the app's pod answers through the API server. */
+  async function untilAnswers(app: string, answer: string): Promise<void> {
+    await eventually(async () => {
+      const { metadata } = await admin.get(App, { namespace, name: app });
+      const labelSelector = `cupola.dev/app-guid=${metadata.labels?.["cupola.dev/guid"]},cupola.dev/process-type=web`;
+      const [pod] = (await admin.list(Pod, { namespace, labelSelector })).items;
+      const path = `/api/v1/namespaces/${namespace}/pods/${pod?.metadata.name ?? "none"}:8080/proxy/`;
+      expect(await kubectl("get", "--raw", path)).toBe(answer);
+    }, BUILD_MS);
+  }
+
   const logOf = (name: string, container: string): Promise<string> =>
     kubectl("logs", "-n", namespace, `${name}-build`, "-c", container);
 
@@ -163,34 +183,34 @@ describe.skipIf(reason)("builder cnb on a node", () => {
       buildpacks: [{ name: "cupola/nodejs", version: "0.1.0" }],
       stack: "dev.cupola.test",
     });
-    await kubectl(
-      "patch",
-      "-n",
-      namespace,
-      "app",
-      "hello",
-      "--type=merge",
-      "-p",
-      `{"spec":{"state":"Started","droplet":{"name":"hello"}}}`,
-    );
-    await eventually(async () => {
-      const pods = (await admin.list(Pod, { namespace, labelSelector: "cupola.dev/process-type=web" })).items;
-      const name = pods[0]?.metadata.name ?? "no pod yet";
-      expect(await kubectl("get", "--raw", `/api/v1/namespaces/${namespace}/pods/${name}:8080/proxy/`)).toBe(
-        "hello from the space",
-      );
-    }, BUILD_MS);
+    await start("hello");
+    await untilAnswers("hello", "hello from the space");
   });
 
-  test("a second build of the app takes over the layers of the first", async () => {
-    const files = {
-      "package.json": `{"name":"hello","scripts":{"start":"node server.js"}}`,
-      "server.js": `${SERVER}// 2`,
-    };
-    expect((await push("hello.2", files)).status?.state).toBe("Staged");
-    expect(
-      await kubectl("logs", "-n", namespace, "-l", "cupola.dev/source-type=STG", "-c", "export", "--tail=-1"),
-    ).toContain("Reusing layer 'cupola/nodejs:environment'");
+  test("an image needs no builder: its droplet runs as it is", async () => {
+    const { spec } = await admin.get(Droplet, { namespace, name: "hello" });
+    const [name, appRef] = ["image", { name: "image" }];
+    await admin.create(App, { metadata: { namespace, name }, spec: { env: [{ name: "PLACE", value: "an image" }] } });
+    const { image, imagePullSecretRef } = spec;
+    await admin.create(Package, {
+      metadata: { namespace, name },
+      spec: { appRef, type: "docker", image, imagePullSecretRef },
+    });
+    await admin.create(Build, { metadata: { namespace, name }, spec: { appRef, packageRef: { name } } });
+    const { status } = await untilEnded(name);
+    expect(status).toMatchObject({ state: "Staged", droplet: name });
+    expect(await admin.find(Staging, { namespace, name })).toBeUndefined();
+    await start(name);
+    await untilAnswers(name, "hello from an image");
+  });
+
+  test("a build finds the cached layers of the app's build before", async () => {
+    const keep = `mkdir -p "$CNB_LAYERS_DIR/keep"; echo kept > "$CNB_LAYERS_DIR/keep/file"`;
+    const types = `printf '[types]\ncache = true\n' > "$CNB_LAYERS_DIR/keep.toml"`;
+    const first = await push("cached", { "build.sh": `${keep}\n${types}\n`, "server.js": SERVER });
+    expect(first.status?.state).toBe("Staged");
+    const second = await push("cached.2", { "build.sh": `test "$(cat "$CNB_LAYERS_DIR/keep/file")" = kept\n` });
+    expect(second.status).toMatchObject({ state: "Staged" });
   });
 
   test.each<{ app: string; files: Record<string, string>; build?: object; code: string; message: string }>([
