@@ -59,7 +59,7 @@ describe.skipIf(reason)("a broken app", () => {
     await Promise.all(starts);
   }, 60_000);
 
-  test.each(failures)("$name", { timeout: SOON_MS + 80_000 }, (failure) =>
+  test.each(failures)("$name", { timeout: SOON_MS + 20_000 }, (failure) =>
     expectSaid(failure, {
       cf,
       cup: (...args) => stage.cup(...args),
@@ -70,6 +70,6 @@ describe.skipIf(reason)("a broken app", () => {
 
   test("the table has a row for each way", () => {
     const rows = readFailures().map(({ name }) => name);
-    expect(rows.toSorted()).toEqual(Object.keys(WAYS).toSorted());
+    expect([...new Set(rows)].toSorted()).toEqual(Object.keys(WAYS).toSorted());
   });
 });

@@ -46,6 +46,8 @@ export interface NodeOptions {
   users?: TokenUser[];
   /** More flags for kube-apiserver. */
   apiserverFlags?: string[];
+  /** More flags for the kubelets. */
+  kubeletFlags?: string[];
   /** More flags for kube-controller-manager. */
   controllerManagerFlags?: string[];
   /** Told about builds, which take minutes; stderr unless said. */
@@ -237,7 +239,8 @@ class NodeCluster implements TestNode {
   }
 
   #startWorkers(member: Member, settings: NodeSettings): void {
-    for (const part of ["kubelet", "kube-proxy"] as const) member.runWorker(part, settings);
+    member.runWorker("kubelet", settings, this.#options.kubeletFlags);
+    member.runWorker("kube-proxy", settings);
     if (this.#options.networkPolicy) member.run("network-policy", policyAgentCommand(this.kubeconfig));
   }
 

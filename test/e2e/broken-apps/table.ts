@@ -6,8 +6,8 @@ import { join } from "node:path";
 export interface Failure {
   name: string;
   where: readonly string[];
-  /** State of the instance in `cf app` and `cup app`. */
-  state: string;
+  /** States of the instance in `cf app` and `cup app`, one after the other. */
+  states: readonly string[];
   /** The sentence that every command shows. */
   details: RegExp;
   /** Reason of Ready and of the Event; undefined where the start is still under way. */
@@ -37,8 +37,8 @@ function toFailure(line: string): Failure {
     .map((cell) => cell.trim());
   return {
     name,
-    where: where.split(",").map((place) => place.trim()),
-    state,
+    where: splitWords(where),
+    states: splitWords(state),
     details: new RegExp(
       details
         .split(/<[^<>]+>/)
@@ -47,6 +47,10 @@ function toFailure(line: string): Failure {
     ),
     reason: reason === "-" ? undefined : reason,
   };
+}
+
+function splitWords(cell: string): string[] {
+  return cell.split(",").map((word) => word.trim());
 }
 
 function escape(text: string): string {

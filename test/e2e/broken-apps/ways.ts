@@ -44,7 +44,7 @@ export const WAYS: Readonly<Record<string, Way>> = {
   "out of memory": { way: "out of memory", shell: "exec tail /dev/zero", manifest: { memory: "128M" } },
   "full disk": {
     way: "full disk",
-    shell: `${SERVE}; dd if=/dev/zero of=/tmp/filler bs=1M count=200; ${STAY}`,
+    shell: `sleep 2; ${SERVE}; dd if=/dev/zero of=/tmp/filler bs=1M count=200; ${STAY}`,
     manifest: { disk_quota: "64M" },
   },
   "failing health check": {
