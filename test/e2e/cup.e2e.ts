@@ -29,7 +29,7 @@ describe("cup", () => {
   });
   afterAll(() => stage?.stop());
 
-  test.skipIf(chosenPlatformKind() === "cluster")("local status", async () => {
+  test.skipIf(chosenPlatformKind() !== "laptop")("local status", async () => {
     expect(await stage.cupJson("local", "status")).toMatchObject({
       running: true,
       ready: true,
@@ -54,8 +54,8 @@ describe("cup", () => {
 
   test("domains, buildpacks and stacks", async () => {
     expect(await cup("domains")).toContain("apps.localhost");
-    expect(await cup("buildpacks")).toContain("nodejs_buildpack");
-    expect(await cup("stacks")).toContain("host");
+    expect(await cup("buildpacks")).toContain(stage.on === "node" ? "" : "nodejs_buildpack");
+    expect(await cup("stacks")).toContain(stage.on === "node" ? "cnb" : "host");
   });
 
   test("push shows the build and ends with the address", async () => {

@@ -1,4 +1,4 @@
-// `npm run e2e -- --on laptop|cluster [--cf PATH] [journey …]`: the journeys alone. Ends in one line with their count.
+// `npm run e2e -- --on laptop|cluster|node [--cf PATH] [journey …]`: the journeys alone. Ends in one line with their count.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,17 +6,23 @@ import { Command, Option } from "commander";
 import { runCommand } from "../../scripts/run-command.ts";
 import { closingLine, readVitestReport } from "../../scripts/test-counts.ts";
 import { whyNoControlPlane } from "../cluster/binaries.ts";
+import { whyNoNode } from "../cluster/node/requirements.ts";
 
 const { on, cf } = new Command()
-  .addOption(new Option("--on <place>", "where the platform runs").choices(["laptop", "cluster"]).default("laptop"))
+  .addOption(
+    new Option("--on <place>", "where the platform runs").choices(["laptop", "cluster", "node"]).default("laptop"),
+  )
   .option("--cf <path>", "a stock cf v8 (default: CF_BIN, else cf on the path)")
   .argument("[journeys...]", "names of journeys; all unless said")
   .parse()
-  .opts<{ on: string; cf?: string }>();
+  .opts<{ on: "laptop" | "cluster" | "node"; cf?: string }>();
 
-const reason = on === "cluster" ? whyNoControlPlane() : undefined;
+/** The journeys that need nothing but the doors of a platform; the others look into its processes. */
+const NODE_JOURNEYS = ["node.e2e", "cf.e2e", "cup.e2e"];
+
+const reason = { laptop: () => undefined, cluster: whyNoControlPlane, node: whyNoNode }[on]();
 if (reason) {
-  console.log(`no real control plane: ${reason}`);
+  console.log(`no ${on} to run them on: ${reason}`);
   console.log(
     closingLine(process.env["CI"] ? { passed: 0, failed: 1, skipped: 0 } : { passed: 0, failed: 0, skipped: 1 }),
   );
@@ -38,7 +44,7 @@ const { code } = await runCommand(
     "--reporter=verbose",
     "--reporter=json",
     `--outputFile.json=${report}`,
-    ...names,
+    ...(names.length === 0 && on === "node" ? NODE_JOURNEYS : names),
   ],
   {
     cwd: root,

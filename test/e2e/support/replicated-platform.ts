@@ -6,15 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { request } from "undici";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
-import { Org } from "../../../crds/org/org.ts";
-import { Space } from "../../../crds/space/space.ts";
-import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
-import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } from "../../../local/seed.ts";
-import { applyObjects, installManifests } from "../../../platform/install.ts";
+import { DEVELOPER, seedObjects } from "../../../local/seed.ts";
+import { installManifests } from "../../../platform/install.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { freePort } from "../../cluster/free-port.ts";
+import { seedPlatform } from "./seed-platform.ts";
 import { startLoadBalancer, type BalancerBackend } from "./load-balancer.ts";
 import { eventually } from "../../eventually.ts";
 import { listProcessesUnder } from "../kill/leftovers.ts";
@@ -88,7 +86,7 @@ export async function startReplicatedPlatform(): Promise<{ base: TestPlatformBas
   };
   try {
     await start();
-    await seed(admin);
+    await seedPlatform(admin, seedObjects());
   } catch (error) {
     await base.stop();
     throw error;
@@ -152,20 +150,4 @@ async function terminateReplica(replica: Replica, signal: "SIGTERM" | "SIGKILL")
 
 function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
-}
-
-/** What a laptop's first start puts there, so that journeys find the same. */
-async function seed(admin: KubeClient): Promise<void> {
-  await applyObjects(admin, seedObjects());
-  const orgNamespace = await eventually(async () => namespaceIn(await admin.get(Org, { name: LOCAL_ORG })));
-  await applyObjects(admin, [seedSpace(orgNamespace)]);
-  const spaceNamespace = await eventually(async () =>
-    namespaceIn(await admin.get(Space, { namespace: orgNamespace, name: LOCAL_SPACE })),
-  );
-  await applyObjects(admin, seedRoles(orgNamespace, spaceNamespace));
-}
-
-function namespaceIn({ kind, status }: Org | Space): string {
-  if (!status?.namespace) throw new Error(`the ${kind} has no namespace yet`);
-  return status.namespace;
 }

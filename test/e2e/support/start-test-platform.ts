@@ -1,8 +1,9 @@
-// Starts the platform of a journey: on a laptop, or three replicas on a real control plane.
+// Starts the platform of a journey: on a laptop, three replicas on a real control plane, or installed on a real node.
 import { join } from "node:path";
 import { request } from "undici";
 import { runCommand } from "../../../scripts/run-command.ts";
 import { startReplicatedPlatform } from "./replicated-platform.ts";
+import { startNodePlatform } from "./node-platform.ts";
 import { startLaptopPlatform } from "./laptop-platform.ts";
 import type { CommandResult, HttpResponse, PlatformKind, TestPlatform, TestPlatformBase } from "./test-platform.ts";
 
@@ -10,17 +11,23 @@ const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");
 
 /** The place that `npm run e2e -- --on …` asks for. */
 export function chosenPlatformKind(): PlatformKind {
-  return process.env["CUPOLA_E2E_ON"] === "cluster" ? "cluster" : "laptop";
+  const place = process.env["CUPOLA_E2E_ON"];
+  return place === "cluster" || place === "node" ? place : "laptop";
 }
 
 /** Starts one, with the org `local`, its space `dev`, the domain `apps.localhost` and the user `developer`. @throws Error with the log's end when it does not become ready */
 export async function startTestPlatform(): Promise<TestPlatform> {
   if (chosenPlatformKind() === "laptop") return addClients(await startLaptopPlatform(), "kubectl");
+  if (chosenPlatformKind() === "node") {
+    const { base: installed, node } = await startNodePlatform();
+    return addClients(installed, node.kubectl);
+  }
   const { base, kubectl } = await startReplicatedPlatform();
   return addClients(base, kubectl);
 }
 
-function addClients(base: TestPlatformBase, kubectl: string): TestPlatform {
+/** What a journey does to a platform by `cup`, `kubectl` and HTTP. @param kubectl its path */
+export function addClients(base: TestPlatformBase, kubectl: string): TestPlatform {
   const { home, port, kubeconfig } = base;
   const env = testPlatformEnv(home, kubeconfig);
   const run = (command: [string, ...string[]]): Promise<CommandResult> =>

@@ -13,7 +13,7 @@ export interface HttpResponse {
 }
 
 /** Places by the name that `--on` takes. */
-export type PlatformKind = "laptop" | "cluster";
+export type PlatformKind = "laptop" | "cluster" | "node";
 
 /** What kind of place this is, and how it lives. */
 export interface TestPlatformBase {

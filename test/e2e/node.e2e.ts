@@ -1,0 +1,90 @@
+// The platform on a real node, installed by its chart: source and images become pods behind an ingress controller, an upgrade changes no app pod, and what uninstall leaves.
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../eventually.ts";
+import { cfOn, whyNoCf } from "./support/cf.ts";
+import { writeHelloImage } from "./support/hello-image.ts";
+import { startNodePlatform, type NodePlatform } from "./support/node-platform.ts";
+import { addClients, chosenPlatformKind } from "./support/start-test-platform.ts";
+import type { CommandResult, TestPlatform } from "./support/test-platform.ts";
+
+const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
+const IMAGE = "teams/hello:1";
+const reason = chosenPlatformKind() === "node" ? whyNoCf() : "it needs --on node";
+if (reason) console.log(`journey of an operator skipped: ${reason}`);
+
+describe.skipIf(reason)("installed by the chart on a node", () => {
+  let installed: NodePlatform;
+  let stage: TestPlatform;
+  let run: (...args: string[]) => Promise<CommandResult>;
+
+  async function cf(...args: string[]): Promise<string> {
+    const { code, output } = await run(...args);
+    expect(code, `cf ${args.join(" ")}\n${output}`).toBe(0);
+    return output;
+  }
+  const podUids = (): Promise<string> =>
+    installed.operator.kubectl(
+      ...["get", "pods", "-n", "local-dev", "-l", "cupola.dev/process-type", "--sort-by=.metadata.uid"],
+      ...["-o", "jsonpath={.items[*].metadata.uid}"],
+    );
+
+  beforeAll(async () => {
+    installed = await startNodePlatform();
+    stage = addClients(installed.base, installed.node.kubectl);
+    run = cfOn(stage);
+    await cf("api", stage.url);
+    await cf("auth", "admin");
+    await cf("target", "-o", "local", "-s", "dev");
+  }, 400_000);
+  afterAll(() => stage?.stop(), 60_000);
+
+  test("cf push of source: built by Cloud Native Buildpacks, run as pods, reached through Traefik", async () => {
+    await cf("push", "hello", "-p", HELLO, "-m", "128M", "-i", "2", "-u", "http", "--endpoint", "/");
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
+    await eventually(async () => expect(await cf("app", "hello")).toMatch(/#0\s+running[\s\S]*#1\s+running/));
+    await eventually(async () => expect(await cf("logs", "hello", "--recent")).toContain("[APP/PROC/WEB/"));
+  }, 300_000);
+
+  test("cf push --docker-image", async () => {
+    const { registry } = installed.node;
+    const layout = mkdtempSync(join(stage.home, "hello-image-"));
+    await writeHelloImage(layout, `${registry.host}/${IMAGE}`, HELLO);
+    await installed.operator.pushImage(layout, IMAGE);
+    process.env["CF_DOCKER_PASSWORD"] = registry.password;
+    const login = ["--docker-image", `${registry.host}/${IMAGE}`, "--docker-username", registry.username];
+    await cf("push", "image", ...login, "-m", "128M");
+    await eventually(async () => expect((await stage.get("image.apps.localhost")).status).toBe(200));
+  }, 200_000);
+
+  test("helm upgrade with another image of Cupola changes no app pod", async () => {
+    const before = await podUids();
+    expect(before.split(" ").length).toBeGreaterThanOrEqual(3);
+    await installed.operator.pushCupola("system/cupola:next");
+    const image = { ...installed.values.image, tag: "next" };
+    let failures = 0;
+    let asked = 0;
+    const load = setInterval(() => {
+      asked++;
+      stage.get("hello.apps.localhost").then(
+        ({ status }) => void (failures += status === 200 ? 0 : 1),
+        () => void failures++,
+      );
+    }, 200);
+    await installed.operator.install({ ...installed.values, image }).finally(() => clearInterval(load));
+    expect(asked).toBeGreaterThan(10);
+    expect(failures).toBe(0);
+    expect(await podUids()).toBe(before);
+  }, 300_000);
+
+  test("helm uninstall keeps the data, and apps serve on", async () => {
+    const before = await podUids();
+    await installed.operator.helm("uninstall", "cupola", "-n", "cupola-system", "--wait");
+    expect((await stage.get("hello.apps.localhost")).status).toBe(200);
+    expect(await installed.operator.kubectl("get", "apps.cupola.dev", "-n", "local-dev", "-o", "name")).toContain(
+      "app.cupola.dev/hello",
+    );
+    expect(await podUids()).toBe(before);
+  }, 120_000);
+});

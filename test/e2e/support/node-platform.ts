@@ -1,0 +1,172 @@
+// The platform on a real node, installed as an operator would: image and chart, nothing of it outside the cluster.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Secret } from "../../../kube/api/builtin.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
+import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { Org } from "../../../crds/org/org.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
+import { DEVELOPER, LOCAL_DOMAIN, LOCAL_ORG } from "../../../local/seed.ts";
+import { provideBinary } from "../../cluster/binaries.ts";
+import { writeBuilderImage, writeRunImage } from "../../cluster/images/buildpack-images.ts";
+import { startNode, type TestNode } from "../../cluster/node/node.ts";
+import { startNodeFront, type NodeFront } from "./node-front.ts";
+import { createOperator, type Operator } from "./operator.ts";
+import { seedPlatform } from "./seed-platform.ts";
+import type { TestPlatformBase } from "./test-platform.ts";
+
+const PULL_SECRET = "image-registry";
+const CUPOLA_IMAGE = "system/cupola";
+const TAG = "e2e";
+const BUILDER_IMAGE = `builders/test:${TAG}`;
+const RUN_IMAGE = `builders/test-run:${TAG}`;
+const API_NODE_PORT = 30443;
+
+/** Values of the chart; those that a journey changes have types. */
+interface InstalledValues extends Record<string, object> {
+  image: { repository: string; tag: string; pullSecrets: { name: string }[] };
+}
+
+/** An installed platform, and what a journey does to the cluster below it. */
+export interface NodePlatform {
+  base: TestPlatformBase;
+  node: TestNode;
+  operator: Operator;
+  /** The values of the installation. */
+  values: InstalledValues;
+}
+
+/** @throws Error with the output of helm or kubectl when the platform does not become ready */
+export async function startNodePlatform(): Promise<NodePlatform> {
+  const helm = await provideBinary("helm");
+  const node = await startNode({ traefik: true, users: [{ token: "developer-token", user: DEVELOPER }] });
+  const front = await startNodeFront();
+  const operator = createOperator({
+    helm,
+    kubectl: node.kubectl,
+    kubeconfig: node.kubeconfig,
+    registry: node.registry,
+  });
+  const admin = createClient({ server: node.url, ca: node.ca, auth: { kind: "token", token: node.adminToken } });
+  const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
+  const stop = async (): Promise<void> => {
+    await front.close();
+    await admin.close();
+    operator.close();
+    await node.stop();
+    rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    const values = toValues(node, front.port);
+    await prepare(operator, node, home);
+    await operator.install(values);
+    await aim(front, node, admin);
+    await seedPlatform(admin, [systemObject(Org, LOCAL_ORG, {})]);
+    return { base: toBase({ node, front, operator, home, stop }), node, operator, values };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Images in the registry, and the Secret with which kubelets pull Cupola's own. */
+async function prepare(operator: Operator, { registry }: TestNode, home: string): Promise<void> {
+  await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`);
+  await pushBuilder(operator, registry.host, home);
+  await operator.kubectl("create", "namespace", SYSTEM_NAMESPACE);
+  await operator.kubectl(
+    ...["create", "secret", "docker-registry", PULL_SECRET, "--namespace", SYSTEM_NAMESPACE],
+    `--docker-server=${registry.host}`,
+    `--docker-username=${registry.username}`,
+    `--docker-password=${registry.password}`,
+  );
+}
+
+/** A builder image as an operator chooses one: the real lifecycle, and our buildpacks. */
+async function pushBuilder(operator: Operator, host: string, home: string): Promise<void> {
+  const programs = { lifecycle: await provideBinary("lifecycle"), launcher: await provideBinary("launcher") };
+  const [run, builder] = [join(home, "run-image"), join(home, "builder-image")];
+  const runImage = `${host}/${RUN_IMAGE}`;
+  await writeRunImage(run, runImage);
+  await operator.pushImage(run, RUN_IMAGE);
+  await writeBuilderImage(builder, { reference: `${host}/${BUILDER_IMAGE}`, runImage, programs });
+  await operator.pushImage(builder, BUILDER_IMAGE);
+  for (const folder of [run, builder]) rmSync(folder, { recursive: true });
+}
+
+function toValues({ registry }: TestNode, port: number): InstalledValues {
+  const { host, username, password } = registry;
+  return {
+    image: { repository: `${host}/${CUPOLA_IMAGE}`, tag: TAG, pullSecrets: [{ name: PULL_SECRET }] },
+    api: { publicUrl: `http://localhost:${port}`, service: { type: "NodePort", nodePort: API_NODE_PORT } },
+    apps: { domain: LOCAL_DOMAIN },
+    admins: { users: ["admin"] },
+    builders: { cnb: { builderImage: `${host}/${BUILDER_IMAGE}` } },
+    registry: { prefix: `${host}/apps`, username, password, insecure: true, pull: { username, password } },
+  };
+}
+
+async function aim(front: NodeFront, node: TestNode, admin: KubeClient): Promise<void> {
+  const secret = await admin.get(Secret, { namespace: SYSTEM_NAMESPACE, name: "cupola-api-tls" });
+  const ca = Buffer.from(String((secret as KubeObject & { data: Record<string, string> }).data["tls.crt"]), "base64");
+  const host = node.nodes[0]!.address;
+  front.setTargets({
+    api: { host, port: API_NODE_PORT, ca: ca.toString() },
+    ingress: { host: node.ingressAddress, port: 80 },
+  });
+}
+interface Parts {
+  node: TestNode;
+  front: NodeFront;
+  operator: Operator;
+  home: string;
+  stop: () => Promise<void>;
+}
+
+function toBase({ node, front, operator, home, stop }: Parts): TestPlatformBase {
+  const kubeconfig = join(home, "kubeconfig");
+  const users = [
+    { name: "admin", token: node.adminToken },
+    { name: DEVELOPER, token: "developer-token" },
+  ];
+  writeFileSync(kubeconfig, kubeconfigText({ server: node.url, ca: node.ca, users }));
+  return {
+    on: "node",
+    home,
+    url: `http://localhost:${front.port}`,
+    port: front.port,
+    rawPort: front.port,
+    kubeconfig,
+    pids: listPlatformPids,
+    async kill(which) {
+      const pids = listPlatformPids();
+      const victim = pids[Math.floor(which * pids.length)];
+      if (victim !== undefined) process.kill(victim, "SIGKILL");
+    },
+    start: async () =>
+      void (await operator.kubectl(
+        ...["wait", "deployments", "--all", "--for=condition=Available", "--timeout=120s", "-n", SYSTEM_NAMESPACE],
+      )),
+    stop,
+  };
+}
+
+/** The processes of Cupola's pods as this machine sees them. */
+function listPlatformPids(): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => commandLine(pid).includes("platform/cupola.ts\0--operation="));
+}
+
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+}
