@@ -14,6 +14,7 @@ import {
   toPolicyObjects,
   type AdmissionPolicy,
 } from "./admission-policy.ts";
+import { imagePolicies } from "./image-policies.ts";
 import { podPolicies } from "./pod-policies.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
@@ -26,6 +27,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     deletionPolicy(),
     creatorPolicy(),
     ...tenancyPolicies(),
+    ...imagePolicies(),
     ...podPolicies(),
     ...suspensionPolicies(),
     ...featureFlagPolicies(),

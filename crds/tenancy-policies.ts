@@ -1,7 +1,7 @@
-// Admission policies on Kubernetes' kinds: RoleBindings, Namespaces, Pods and Secrets. All but the Secret policy apply to our namespaces only.
+// Admission policies on Kubernetes' kinds: RoleBindings, Namespaces and Secrets. All but the Secret policy apply to our namespaces only.
 import { Org } from "./org/org.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
-import { INTERNAL_LABELS, OBSERVE_LABELS, STABLE_LABELS } from "./labels.ts";
+import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
 import { GRANT_PERMISSION } from "./role-permissions.ts";
 import {
   authorizerAllows,
@@ -14,11 +14,9 @@ import {
 import { listClusterRoleNames } from "./roles.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
-/** The ConfigMap in the system namespace with the registry prefix of the platform's images: `prefix`, without a trailing slash. */
-export const REGISTRY_CONFIG = "cupola-registry";
 
 export function tenancyPolicies(): AdmissionPolicy[] {
-  return [bindingPolicy(), namespacePolicy(), imagePolicy(), secretPolicy()];
+  return [bindingPolicy(), namespacePolicy(), secretPolicy()];
 }
 
 /** Prefix of the names of all bindings that controllers make. */
@@ -103,57 +101,6 @@ function namespacePolicy(): AdmissionPolicy {
       },
     ],
   };
-}
-
-/**
- * Images below the platform's prefix belong to a space: no pod of another space runs or mounts them. Image names are normalized before the comparison: Docker
- * Hub's host, the default port and capitals.
- */
-function imagePolicy(): AdmissionPolicy {
-  return {
-    name: "images.cupola.dev",
-    namespaceLabel: { key: INTERNAL_LABELS.namespaceKind, values: ["space"] },
-    resources: [
-      { group: "", plural: "pods" },
-      { group: "", plural: "pods/ephemeralcontainers" },
-    ],
-    operations: ["CREATE", "UPDATE"],
-    params: { apiVersion: "v1", kind: "ConfigMap", name: REGISTRY_CONFIG, required: false },
-    variables: imageVariables(),
-    validations: [
-      {
-        expression:
-          "variables.prefix in ['', '/'] || variables.images.all(image, !image.startsWith(variables.prefix) || image.startsWith(variables.own))",
-        message: `this image belongs to another space: below the platform's registry prefix (ConfigMap ${SYSTEM_NAMESPACE}/${REGISTRY_CONFIG}) a space may run only its own images`,
-        reason: "Forbidden",
-      },
-    ],
-  };
-}
-
-/** CEL variables: the platform's registry prefix, the space's own prefix, and the images of the pod. */
-function imageVariables(): NonNullable<AdmissionPolicy["variables"]> {
-  const first = "image.split('/')[0]";
-  const withHost = `(image.contains('/') && (${first}.contains('.') || ${first}.contains(':') || ${first} == 'localhost') ? image : 'docker.io/' + image)`;
-  const spelled = (text: string): string => `${text}.replace('index.docker.io/', 'docker.io/').replace(':443/', '/')`;
-  const images = (list: string): string =>
-    `(has(object.spec.${list}) ? object.spec.${list}.map(one, one.image.lowerAscii()) : [])`;
-  const volumes =
-    "(has(object.spec.volumes) ? object.spec.volumes.filter(one, has(one.image) && has(one.image.reference)).map(one, one.image.reference.lowerAscii()) : [])";
-  return [
-    {
-      name: "prefix",
-      expression: `has(params.data) && 'prefix' in params.data ? ${spelled("(params.data['prefix'].lowerAscii() + '/')")} : ''`,
-    },
-    {
-      name: "own",
-      expression: `variables.prefix + namespaceObject.metadata.labels['${STABLE_LABELS.space}'].lowerAscii() + '/'`,
-    },
-    {
-      name: "images",
-      expression: `(${[...["containers", "initContainers", "ephemeralContainers"].map(images), volumes].join(" + ")}).map(image, ${spelled(withHost)})`,
-    },
-  ];
 }
 
 /**

@@ -17,7 +17,7 @@ import { formatImageName, type ImageName } from "./image-name.ts";
 import { deleteScope, pullScope, pushScope, type Place } from "./place.ts";
 import { readBody } from "./read-body.ts";
 import { ImageNotFound, RegistryError, WrongDigest } from "./registry-error.ts";
-import { createRegistryHTTP, type RegistryHTTP, type RegistryHTTPOptions } from "./registry-http.ts";
+import { createRegistryHTTP, type RegistryCall, type RegistryHTTP, type RegistryHTTPOptions } from "./registry-http.ts";
 
 /** A manifest as the registry has it. */
 export interface RawManifest {
@@ -53,6 +53,8 @@ export interface RegistryClient {
   deleteManifest(place: Place, digest: string): Promise<void>;
   /** All tags; none where the repository does not exist. */
   listTags(place: Place): Promise<string[]>;
+  /** All repositories that the credentials see; undefined where the registry does not list them. */
+  listRepositories(host: string): Promise<string[] | undefined>;
   close(): Promise<void>;
 }
 
@@ -61,7 +63,7 @@ const ACCEPT = Object.values(MEDIA_TYPES)
   .join(", ");
 const MAX_CONFIG_BYTES = 16 * 1024 * 1024;
 const READ_DEADLINE_MS = 60_000;
-const MAX_TAG_PAGES = 10_000;
+const MAX_PAGES = 10_000;
 
 export function createRegistryClient(options: RegistryHTTPOptions): RegistryClient {
   const http = createRegistryHTTP(options);
@@ -90,6 +92,7 @@ export function createRegistryClient(options: RegistryHTTPOptions): RegistryClie
     pushManifest: (image, manifest) => pushManifest(http, image, manifest),
     deleteManifest: (place, digest) => deleteManifest(http, place, digest),
     listTags: (place) => listTags(http, place),
+    listRepositories: (host) => listRepositories(http, host),
     close: () => http.close(),
   };
   return client;
@@ -186,23 +189,43 @@ async function deleteManifest(http: RegistryHTTP, place: Place, digest: string):
 }
 
 async function listTags(http: RegistryHTTP, place: Place): Promise<string[]> {
-  const tags: string[] = [];
-  let target: string | URL = `/v2/${place.repository}/tags/list?n=1000`;
-  for (let pages = 0; pages < MAX_TAG_PAGES; pages++) {
-    const answer = await http.call({
-      method: "GET",
-      registry: place.host,
-      target,
-      scopes: [pullScope(place)],
-      expected: [200, 404],
-    });
-    if (answer.status === 404) return tags;
-    tags.push(...(parse<{ tags?: string[] | null }>(answer.body, place).tags ?? []));
+  const target = `/v2/${place.repository}/tags/list?n=1000`;
+  const call = {
+    method: "GET",
+    registry: place.host,
+    target,
+    scopes: [pullScope(place)],
+    expected: [200, 404],
+  } as const;
+  return (await listPages(http, call, place, "tags")) ?? [];
+}
+
+async function listRepositories(http: RegistryHTTP, host: string): Promise<string[] | undefined> {
+  const target = "/v2/_catalog?n=1000";
+  const scopes = ["registry:catalog:*"];
+  const expected = [200, 401, 403, 404, 405, 501];
+  const place = { host, repository: "its catalog" };
+  return listPages(http, { method: "GET", registry: host, target, scopes, expected }, place, "repositories");
+}
+
+/** The strings of one field of all pages; undefined when a page is answered otherwise than 200. */
+async function listPages(
+  http: RegistryHTTP,
+  call: RegistryCall,
+  place: Place,
+  field: "tags" | "repositories",
+): Promise<string[] | undefined> {
+  const found: string[] = [];
+  let target = call.target;
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const answer = await http.call({ ...call, target });
+    if (answer.status !== 200) return undefined;
+    found.push(...(parse<Record<string, string[] | null>>(answer.body, place)[field] ?? []));
     const [, next] = /<([^>]+)>\s*;\s*rel="?next/.exec(answer.header("link") ?? "") ?? [];
-    if (next === undefined) return tags;
+    if (next === undefined) return found;
     target = new URL(next, answer.url);
   }
-  throw new RegistryError(`${place.host}/${place.repository} has too many tags`);
+  throw new RegistryError(`${place.host} lists more than ${MAX_PAGES} pages for ${place.repository}`);
 }
 
 /** A registry's JSON is an object, or the registry is none. */

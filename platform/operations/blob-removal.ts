@@ -59,7 +59,8 @@ export async function removeUnusedBlobs({
     now,
     graceMs,
   });
-  for (const { space, digest } of unused) await blobs.remove(space, digest);
+  // Another replica may have put it again since the list.
+  for (const { space, digest } of unused) await blobs.remove(space, digest, { lastPutBefore: now - graceMs });
   return unused.length;
 }
 

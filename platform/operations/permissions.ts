@@ -15,6 +15,7 @@ import { Replica } from "../../crds/replica/replica.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
 import { BLOB_REFERRERS } from "./blob-removal.ts";
+import { IMAGE_REFERRERS } from "./image-removal.ts";
 import { listBuilderControllers } from "./builders.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
@@ -105,7 +106,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     toWatchPermission(Namespace),
     ...(operation === "api" ? API_PERMISSIONS : []),
     ...(operation === "controllers"
-      ? [...listControllerPermissions().cluster, ...BLOB_REFERRERS.map(toWatchPermission)]
+      ? [...listControllerPermissions().cluster, ...[...BLOB_REFERRERS, ...IMAGE_REFERRERS].map(toWatchPermission)]
       : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
     ...(operation === "logs" ? POD_LOG_PERMISSIONS : []),

@@ -11,6 +11,7 @@ import {
   type Backend,
 } from "./backends.ts";
 import { createBlobRemovalTask } from "./blob-removal.ts";
+import { createImageRemovalTask } from "./image-removal.ts";
 import { listBuilderControllers, toBuildRegistry } from "./builders.ts";
 import { toSingleton, runSingletons, type Singleton } from "../leases/singletons.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
@@ -133,15 +134,19 @@ function listBackendSingletons(context: PlatformContext, peerServers: PeerServer
 }
 
 function listControllerSingletons(
-  { blobs, informers, log, options }: PlatformContext,
+  { blobs, registry, informers, log, options }: PlatformContext,
   backends: readonly Backend[],
 ): Singleton[] {
-  const { operations } = options;
+  const { operations, unusedContentMs: graceMs } = options;
+  const { read } = informers;
   const removal = operations.includes("controllers")
     ? toSingleton(
         "controllers",
         [],
-        [createBlobRemovalTask({ blobs, read: informers.read, log, graceMs: options.unusedContentMs })],
+        [
+          createBlobRemovalTask({ blobs, read, log, graceMs }),
+          ...(registry ? [createImageRemovalTask({ registry, read, log, graceMs })] : []),
+        ],
       )
     : undefined;
   const localRouter = operations.includes("local-router")

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { fieldTests } from "./fields.ts";
 import { flagTests } from "./flags.ts";
+import { imageTests } from "./images.ts";
 import { roleTests } from "./roles.ts";
 import { secretTests } from "./secrets.ts";
 import { suspensionTests } from "./suspension.ts";
@@ -22,6 +23,7 @@ export function permissionTests(server: ServerUnderTest): void {
     fieldTests(get);
     roleTests(get);
     tenancyTests(get);
+    imageTests(get);
     suspensionTests(get);
     flagTests(get);
     secretTests(get);
