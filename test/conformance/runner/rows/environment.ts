@@ -51,6 +51,8 @@ export function environmentRows(given: () => RunnerFixtures): void {
     expect(JSON.parse(variables["CF_INSTANCE_PORTS"] ?? "")).toEqual([
       expect.objectContaining({ external: Number(outside), internal: Number(port) }),
     ]);
+    // The runner has credentials of its own.
+    expect(Object.keys(variables).filter((name) => /TOKEN|PASSWORD|KUBECONFIG/.test(name))).toEqual([]);
     if (env.droplet.kind !== "docker")
       expect(variables).toMatchObject({ VCAP_APP_HOST: "0.0.0.0", VCAP_APP_PORT: port });
   });
