@@ -9,9 +9,9 @@ export interface ContainerVariable {
     { fieldRef: { apiVersion?: string; fieldPath: string } } | { secretKeyRef: { name: string; key: string } };
 }
 
-/** Escapes text of a user, since Kubernetes expands $(NAME) in values and commands. */
+/** Escapes text of a user: in values and commands Kubernetes expands $(NAME), and $$ to $ wherever it stands. */
 export function literal(text: string): string {
-  return text.replaceAll("$(", "$$$$(");
+  return text.replaceAll("$", "$$$$");
 }
 
 const field = (name: string, fieldPath: string): ContainerVariable => ({

@@ -233,6 +233,6 @@ describe("an LRP under deletion whose pods should have ended", () => {
 
 test.each([
   ["$(HOME)", "$$(HOME)"],
-  ["$5 $$ $(", "$5 $$ $$("],
+  ["$5 $$ $(", "$$5 $$$$ $$("],
   ["plain", "plain"],
 ])("%s is written as %s", (text, expected) => expect(literal(text)).toBe(expected));
