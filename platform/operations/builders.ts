@@ -1,6 +1,7 @@
 // The builders whose builds are Pods: controllers that need the registry, and nothing to start or stop.
 import { cnbBuilder } from "../../backends/builders/cnb/cnb.ts";
-import { inspectImage, type BuildRegistry } from "../../backends/builders/cnb/registry-images.ts";
+import { kpackBuilder } from "../../backends/builders/kpack/kpack.ts";
+import { inspectImage, type BuildRegistry } from "../../backends/builders/registry-images.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { Controller } from "../../kube/controller/controller.ts";
 import type { PlatformRegistry } from "../open-blobs.ts";
@@ -24,6 +25,7 @@ export function toBuildRegistry({ client, prefix, insecureHosts, readDockerConfi
 
 const BUILDER_CONTROLLERS: Partial<Record<Operation, (deps: BuilderDeps) => Controller[]>> = {
   "cnb-builder": cnbBuilder,
+  "kpack-builder": kpackBuilder,
 };
 
 /** The controllers of these builders. Without `deps` they serve for their declarations only, and must not run. */

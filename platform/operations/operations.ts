@@ -5,6 +5,7 @@ export const OPERATIONS = {
   controllers: "CF kinds to workload kinds",
   "host-builder": "builds on this machine (class host)",
   "cnb-builder": "builds in Pods, with Cloud Native Buildpacks (class cnb)",
+  "kpack-builder": "builds by kpack (class kpack)",
   "process-runner": "runs instances as processes of this machine (class process)",
   "local-router": "serves routes on the API's own port (class local)",
   "deployment-runner": "runs instances as Deployments (class deployment)",

@@ -68,7 +68,9 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
       ...MEMBER_PERMISSIONS,
       ...(usesTelemetry ? TELEMETRY_PERMISSIONS : []),
       ...(operation === "webhook" ? WEBHOOK_SYSTEM_PERMISSIONS : []),
-      ...(operation === "cnb-builder" ? [{ resource: Secret, verbs: ["get"], names: [REGISTRY_SECRET] } as const] : []),
+      ...(["cnb-builder", "kpack-builder"].includes(operation)
+        ? [{ resource: Secret, verbs: ["get"], names: [REGISTRY_SECRET] } as const]
+        : []),
       ...(operation === "controllers" ? listControllerPermissions().system : []),
       ...(systemSecrets
         ? ([

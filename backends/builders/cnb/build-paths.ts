@@ -1,4 +1,4 @@
-// Names of one build: its Pod and Secrets, and its images in the space's part of the registry. Pure.
+// Names of one build: its Pod and Secrets. Pure.
 import { createHash } from "node:crypto";
 import type { Staging } from "../../../crds/staging/staging.ts";
 
@@ -16,25 +16,3 @@ export function toPodName(staging: Staging): string {
 
 export const toEnvSecretName = (staging: Staging): string => `${toPodName(staging)}-env`;
 export const toRegistrySecretName = (staging: Staging): string => `${toPodName(staging)}-registry`;
-
-export interface BuildImages {
-  /** The exported image, with a tag of this build. */
-  image: string;
-  /** The app's last image, whose unchanged layers are not uploaded again. */
-  latest: string;
-  /** Layers that only later builds need. */
-  cache: string;
-  /** Where the images are: `image` without a tag. */
-  repository: string;
-}
-
-/** `prefix` is `host[:port]/path`. */
-export function toBuildImages(prefix: string, { app, space, buildGUID }: Staging["spec"]): BuildImages {
-  const repository = `${prefix}/${space.guid}/apps/${app.guid}`;
-  return {
-    image: `${repository}:${buildGUID}`,
-    latest: `${repository}:latest`,
-    cache: `${repository}/cache:latest`,
-    repository,
-  };
-}

@@ -7,7 +7,7 @@ import { planOrder } from "./buildpack-order.ts";
 import { builder } from "./fixtures.ts";
 import { parseParameters } from "./parameters.ts";
 import { ImageNotFound, RegistryError } from "../../../blobs/registry/registry-error.ts";
-import { inspectImage, presentImageError } from "./registry-images.ts";
+import { inspectImage, presentImageError } from "../registry-images.ts";
 
 const given = {
   builderImage: "registry.example.com:5000/team/builder:1",

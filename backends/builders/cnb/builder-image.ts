@@ -1,12 +1,7 @@
 // What a builder image says about itself in its config: user, lifecycle, run image, buildpacks. Pure.
 import { z } from "zod";
+import type { ImageConfig } from "../registry-images.ts";
 import { StagingFailure } from "../staging-failure.ts";
-
-/** The fields of an OCI image config that say what an image is. */
-export interface ImageConfig {
-  env: readonly string[];
-  labels: Readonly<Record<string, string>>;
-}
 
 export interface BuilderImage {
   uid: number;

@@ -4,7 +4,7 @@ import { defineController, type Controller, type ReconcileResult } from "../../.
 import { StagingFailure } from "../staging-failure.ts";
 import { toBuilderImage, type BuilderImage } from "./builder-image.ts";
 import { parseParameters, type CnbParameters } from "./parameters.ts";
-import { presentImageError, type BuildRegistry } from "./registry-images.ts";
+import { presentImageError, type BuildRegistry } from "../registry-images.ts";
 
 /** The name of this class. */
 export const CNB_CLASS = "cnb";

@@ -4,7 +4,6 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { REGISTRY_SECRET } from "../../../crds/registry-secret.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { Pod, Secret } from "../../../kube/api/builtin.ts";
-import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import {
   defineController,
@@ -15,14 +14,17 @@ import {
 } from "../../../kube/controller/controller.ts";
 import { readerLagMs } from "../../../telemetry/envelope.ts";
 import { StagingFailure } from "../staging-failure.ts";
-import { toBuildImages, toEnvSecretName, toPodName, toRegistrySecretName } from "./build-paths.ts";
-import { BUILD_POD_SELECTOR, isOver, isOwnedBy, toStagingKeys } from "./build-pods.ts";
+import { toBuildImages } from "../build-images.ts";
+import { ignoreGone } from "../build-objects.ts";
+import { toEnvSecretName, toPodName, toRegistrySecretName } from "./build-paths.ts";
+import { isOwnedBy, toStagingKeys } from "../staging-owner.ts";
+import { BUILD_POD_SELECTOR, isOver } from "./build-pods.ts";
 import { CNB_CLASS, cnbClassController } from "./cnb-class.ts";
-import { toDroplet } from "./exported-image.ts";
+import { toDroplet } from "../exported-image.ts";
 import { toProgress, type PodObject, type PodProgress } from "./pod-progress.ts";
-import { noRegistry, presentImageError, type BuildRegistry } from "./registry-images.ts";
+import { noRegistry, presentImageError, type BuildRegistry } from "../registry-images.ts";
 import { readParameters, startBuild, type BuildDeps } from "./start-build.ts";
-import { hasEnded, planEnded, planFailed, planPending, planRunning, planSucceeded } from "./staging-status.ts";
+import { hasEnded, planEnded, planFailed, planPending, planRunning, planSucceeded } from "../staging-status.ts";
 import { findReasonToWait } from "./turns.ts";
 
 /** How long the Pod of a finished build stays, so that its log can be read. */
@@ -221,13 +223,4 @@ async function deletePod({ metadata }: PodObject, client: KubeClient): Promise<v
 async function deleteSecrets(staging: Staging, client: KubeClient): Promise<void> {
   const names = [toEnvSecretName(staging), toRegistrySecretName(staging)];
   await Promise.all(names.map((name) => ignoreGone(client.delete(Secret, { ...podNamespace(staging), name }))));
-}
-
-async function ignoreGone(deletion: Promise<unknown>): Promise<void> {
-  try {
-    await deletion;
-  } catch (error) {
-    // Gone, or another object of the name.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
 }

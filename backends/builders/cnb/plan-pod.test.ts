@@ -1,7 +1,8 @@
 // The objects of one build, field by field, and the rules that keep credentials away from what an app brings.
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { toBuildImages, toPodName } from "./build-paths.ts";
+import { toBuildImages } from "../build-images.ts";
+import { toPodName } from "./build-paths.ts";
 import { builder, digest, guid, staging } from "./fixtures.ts";
 import { PHASES, planPod, runsForeignCode, type BuildPod } from "./plan-pod.ts";
 import { planEnvSecret, planRegistrySecret, toLifecycleAuth } from "./plan-secrets.ts";

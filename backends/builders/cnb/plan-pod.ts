@@ -4,9 +4,11 @@
 import { ANNOTATIONS, STABLE_LABELS } from "../../../crds/labels.ts";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import type { Draft } from "../../../kube/client/client.ts";
-import { toEnvSecretName, toPodName, toRegistrySecretName, type BuildImages } from "./build-paths.ts";
+import { toOwnerReference } from "../staging-owner.ts";
+import type { BuildImages } from "../build-images.ts";
+import { toEnvSecretName, toPodName, toRegistrySecretName } from "./build-paths.ts";
 import type { BuilderImage } from "./builder-image.ts";
-import { DOCKER_CONFIG_KEY, LIFECYCLE_AUTH_KEY, toEnvFiles, toOrderFile, toOwnerReference } from "./plan-secrets.ts";
+import { DOCKER_CONFIG_KEY, LIFECYCLE_AUTH_KEY, toEnvFiles, toOrderFile } from "./plan-secrets.ts";
 
 /** Containers of the Pod, in order; the last one is the main container. */
 export const PHASES = ["fetch", "analyze", "detect", "restore", "build", "export"] as const;

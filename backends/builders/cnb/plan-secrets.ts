@@ -2,11 +2,10 @@
 import { findCredentials, parseDockerConfig, type RegistryCredentials } from "../../../blobs/registry/docker-config.ts";
 import { isDockerHub, parseImageName } from "../../../blobs/registry/image-name.ts";
 import type { EnvVar } from "../../../crds/schema-fields.ts";
-import { Staging } from "../../../crds/staging/staging.ts";
-import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
-import type { OwnerReference } from "../../../kube/api/object.ts";
+import type { Staging } from "../../../crds/staging/staging.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import { StagingFailure } from "../staging-failure.ts";
+import { toOwnerReference } from "../staging-owner.ts";
 import { toEnvSecretName, toRegistrySecretName } from "./build-paths.ts";
 
 /** Keys of the registry Secret. */
@@ -72,12 +71,6 @@ function secret(staging: Staging, name: string, type: string, data: Record<strin
     immutable: true,
     data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")])),
   };
-}
-
-/** Deleting the Staging deletes what it owns. */
-export function toOwnerReference({ metadata }: Staging): OwnerReference {
-  const { name, uid = "" } = metadata;
-  return { apiVersion: apiVersionOf(Staging), kind: Staging.kind, name, uid, controller: true };
 }
 
 /** The value of CNB_REGISTRY_AUTH: an Authorization header by registry. Of two images of one registry the first one's credentials count. */

@@ -1,7 +1,7 @@
 // What a Pod's status means for its build, as a table, and whose turn it is.
 import { describe, expect, test } from "vitest";
 import { digest, guid, staging } from "./fixtures.ts";
-import { toDroplet } from "./exported-image.ts";
+import { toDroplet } from "../exported-image.ts";
 import { toProgress, type PodObject } from "./pod-progress.ts";
 import { findReasonToWait } from "./turns.ts";
 

@@ -4,6 +4,7 @@ import { parse } from "smol-toml";
 import { z } from "zod";
 import type { Builtin } from "../../../kube/api/builtin.ts";
 import type { StagingCode } from "../staging-failure.ts";
+import { explainExit } from "../lifecycle-exits.ts";
 import { PHASES, type Phase } from "./plan-pod.ts";
 
 export type PodObject = Builtin<PodType>;
@@ -143,26 +144,6 @@ function describeFailure({ name, state }: ContainerStatus): PodProgress {
   const { code, text } = explainExit(phase, exitCode);
   return { kind: "failed", code, message: `${text}${message && `: ${lastLines(message)}`}`, at };
 }
-
-/** The exit codes of the lifecycle (buildpacks/lifecycle, platform/exit.go). */
-function explainExit(phase: Phase, exitCode: number): { code: StagingCode; text: string } {
-  const known = EXITS[`${phase} ${exitCode}`] ?? EXITS[`* ${exitCode}`];
-  if (known) return known;
-  if (phase === "build")
-    return { code: "BuildpackCompileFailed", text: `the build ended with exit code ${exitCode}; the log says why` };
-  return { code: "StagingError", text: `the phase ${phase} ended with exit code ${exitCode}` };
-}
-
-const EXITS: Readonly<Record<string, { code: StagingCode; text: string }>> = {
-  "detect 20": { code: "NoAppDetectedError", text: "no buildpack fits the app; the log says what each looked for" },
-  "detect 21": {
-    code: "NoAppDetectedError",
-    text: "no buildpack fits the app, and at least one failed while it looked; the log says which",
-  },
-  "build 51": { code: "BuildpackCompileFailed", text: "a buildpack failed; the log says why" },
-  "* 11": { code: "StagingError", text: "the builder image's lifecycle does not support the Platform API version" },
-  "* 12": { code: "StagingError", text: "the builder image's lifecycle does not support a buildpack's API version" },
-};
 
 const MAX_MESSAGE_LENGTH = 1000;
 

@@ -1,31 +1,27 @@
 // Starts one build: reads what it needs, then creates its Secrets and its Pod. Repeating it creates nothing twice.
-import { Readable } from "node:stream";
-import { packMembers } from "../../../blobs/archive/tar.ts";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { Pod, Secret } from "../../../kube/api/builtin.ts";
-import type { Draft, KubeClient } from "../../../kube/client/client.ts";
-import { isAlreadyExists, KubeError } from "../../../kube/client/errors.ts";
-import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { KubeError } from "../../../kube/client/errors.ts";
 import type { ReconcileContext } from "../../../kube/controller/controller.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
+import { createOnce } from "../build-objects.ts";
+import { provideContent } from "../package-content.ts";
 import { StagingFailure } from "../staging-failure.ts";
-import { toBuildImages } from "./build-paths.ts";
+import { toBuildImages } from "../build-images.ts";
 import { planOrder } from "./buildpack-order.ts";
 import { CNB_CLASS, readBuilderImage } from "./cnb-class.ts";
 import { parseParameters, type CnbParameters } from "./parameters.ts";
 import { planPod } from "./plan-pod.ts";
 import { planEnvSecret, planRegistrySecret } from "./plan-secrets.ts";
-import type { BuildRegistry } from "./registry-images.ts";
+import type { BuildRegistry } from "../registry-images.ts";
 
 export interface BuildDeps {
   registry: BuildRegistry;
   blobs: Pick<BlobStore, "put">;
 }
-
-/** Inline files of a Staging fit into an object, so this bounds nothing that a user may do. */
-const MAX_INLINE_BYTES = 16 * 2 ** 20;
 
 /** The class's parameters. @throws StagingFailure that names the mistakes */
 export function readParameters(read: ReconcileContext["read"]): CnbParameters {
@@ -79,22 +75,6 @@ export async function startBuild(
   await createOnce(client, Pod, pod);
 }
 
-/** The digest of the package's content. Files of the Staging itself become content first. */
-async function provideContent(staging: Staging, blobs: BuildDeps["blobs"]): Promise<string> {
-  const { content, files } = staging.spec.package;
-  if (content) return content.digest;
-  if (!files) throw new StagingFailure("StagingError", `the builder ${CNB_CLASS} builds packages of type bits only`);
-  const members = Object.entries(files).map(([path, text]) => {
-    const bytes = Buffer.from(text);
-    const open = (): Readable => Readable.from([bytes]);
-    return { path, type: "file" as const, mode: 0o644, size: bytes.length, content: open };
-  });
-  const { digest } = await blobs.put(staging.spec.space.guid, "package", packMembers(members), {
-    maxBytes: MAX_INLINE_BYTES,
-  });
-  return digest;
-}
-
 async function readEnvironment(client: KubeClient, { metadata, spec }: Staging): Promise<Record<string, string>> {
   try {
     return await resolveEnvironment(client, metadata.namespace ?? "", spec.env);
@@ -102,25 +82,4 @@ async function readEnvironment(client: KubeClient, { metadata, spec }: Staging):
     if (cause instanceof KubeError) throw cause;
     throw new StagingFailure("StagingError", cause instanceof Error ? cause.message : String(cause), { cause });
   }
-}
-
-async function createOnce(client: KubeClient, ref: ResourceRef, draft: Draft): Promise<void> {
-  try {
-    await client.create(ref, draft);
-  } catch (error) {
-    if (isAlreadyExists(error)) return;
-    throw toFailure(error, draft);
-  }
-}
-
-/** Quotas, Pod Security and limit ranges refuse what no retry changes. Rights come later in a new space. */
-function toFailure(error: unknown, { kind }: Draft): unknown {
-  if (!(error instanceof KubeError) || (error.code !== 403 && error.code !== 422)) return error;
-  if (/cannot create resource|being terminated/.test(error.message)) return error;
-  const isQuota = /exceeded quota/.test(error.message);
-  return new StagingFailure(
-    isQuota ? "InsufficientResources" : "StagingError",
-    `the cluster refuses the build's ${kind}: ${error.message}`,
-    { cause: error },
-  );
 }

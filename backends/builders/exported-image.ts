@@ -1,9 +1,9 @@
 // The droplet that an exported image is: its processes, buildpacks and stack from its labels. Pure.
 import { z } from "zod";
-import type { Staging } from "../../../crds/staging/staging.ts";
-import { toStartCommand } from "../../host/droplet-metadata.ts";
-import { StagingFailure } from "../staging-failure.ts";
-import type { ImageConfig } from "./builder-image.ts";
+import type { Staging } from "../../crds/staging/staging.ts";
+import { toStartCommand } from "../host/droplet-metadata.ts";
+import { StagingFailure } from "./staging-failure.ts";
+import type { ImageConfig } from "./registry-images.ts";
 
 type Artifact = NonNullable<NonNullable<Staging["status"]>["droplet"]>;
 

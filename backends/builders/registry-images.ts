@@ -1,9 +1,14 @@
-// What the builder needs of a registry: where the platform's images are, and what an image says of itself.
-import { formatImageName, InvalidImageName, parseImageName } from "../../../blobs/registry/image-name.ts";
-import type { RegistryClient } from "../../../blobs/registry/registry-client.ts";
-import { ImageNotFound, RegistryError } from "../../../blobs/registry/registry-error.ts";
-import { StagingFailure } from "../staging-failure.ts";
-import type { ImageConfig } from "./builder-image.ts";
+// What a builder needs of a registry: where the platform's images are, and what an image says of itself.
+import { formatImageName, InvalidImageName, parseImageName } from "../../blobs/registry/image-name.ts";
+import type { RegistryClient } from "../../blobs/registry/registry-client.ts";
+import { ImageNotFound, RegistryError } from "../../blobs/registry/registry-error.ts";
+import { StagingFailure } from "./staging-failure.ts";
+
+/** The fields of an OCI image config that say what an image is. */
+export interface ImageConfig {
+  env: readonly string[];
+  labels: Readonly<Record<string, string>>;
+}
 
 export interface InspectedImage {
   /** The image by digest. */
@@ -53,6 +58,6 @@ export const noRegistry: BuildRegistry = {
   readDockerConfig: () => Promise.resolve(undefined),
   inspect: () =>
     Promise.reject(
-      new StagingFailure("StagingError", "an operator has to start the operation cnb-builder with --registry"),
+      new StagingFailure("StagingError", "an operator has to start the operation of this builder with --registry"),
     ),
 };

@@ -1,7 +1,7 @@
 // The status of a Staging of this class, for each stage of its build. Pure.
-import type { Staging } from "../../../crds/staging/staging.ts";
-import type { ReconcileResult } from "../../../kube/controller/controller.ts";
-import { presentFailure, type StagingFailure } from "../staging-failure.ts";
+import type { Staging } from "../../crds/staging/staging.ts";
+import type { ReconcileResult } from "../../kube/controller/controller.ts";
+import { presentFailure, type StagingFailure } from "./staging-failure.ts";
 
 type Status = NonNullable<Staging["status"]>;
 
