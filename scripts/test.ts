@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
 import { provideBinaries, provideBinary, whyNoControlPlane } from "../test/cluster/binaries.ts";
+import { startNode } from "../test/cluster/node/node.ts";
 import { provideNodePrograms, whyNoNode } from "../test/cluster/node/requirements.ts";
 import { runCommand } from "./run-command.ts";
 import { closingLine, parseClosingLine, readVitestReport, sum, type Count } from "./test-counts.ts";
@@ -28,20 +29,41 @@ async function asOneTest(command: [string, ...string[]], deadlineMs = 10 * minut
   return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
 }
 
-/** Has programs ready before any test waits for them: the first build takes minutes. */
-async function provide(what: string, reason: string | undefined, build: () => Promise<unknown>): Promise<Count> {
+/** Has the binaries ready before any test waits for them: the first build takes minutes. */
+async function provideControlPlane(): Promise<Count> {
+  const reason = whyNoControlPlane();
   if (!reason) {
-    await build();
+    await provideBinaries();
     return { passed: 1, failed: 0, skipped: 0 };
   }
-  console.log(`no ${what}: ${reason}. What needs one is skipped.`);
+  console.log(`no real control plane: ${reason}. What needs one is skipped.`);
   return process.env.CI ? { passed: 0, failed: 1, skipped: 0 } : { passed: 0, failed: 0, skipped: 1 };
 }
 
-/** Of the node itself, and of what its tests run in it. */
-async function provideForNode(): Promise<void> {
-  await provideNodePrograms();
-  for (const name of ["lifecycle", "launcher", "traefik", "helm"] as const) await provideBinary(name);
+/** Builds what a node and its tests need, and starts a node once: not every machine that has root lets one run. */
+async function tryNode(): Promise<Count> {
+  nodeProblem = whyNoNode() ?? (await startNodeOnce());
+  if (!nodeProblem) return { passed: 1, failed: 0, skipped: 0 };
+  console.log(`no node: ${nodeProblem}. Tests on a node are skipped.`);
+  return { passed: 0, failed: 0, skipped: 1 };
+}
+let nodeProblem: string | undefined;
+
+async function startNodeOnce(): Promise<string | undefined> {
+  try {
+    await provideNodePrograms();
+    for (const name of ["lifecycle", "launcher", "traefik", "helm"] as const) await provideBinary(name);
+    const node = await startNode();
+    await node.stop();
+    return undefined;
+  } catch (error) {
+    return `it does not start on this machine: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** A stage that needs a node. */
+function onNode(run: () => Promise<Count>): () => Promise<Count> {
+  return () => (nodeProblem ? Promise.resolve({ passed: 0, failed: 0, skipped: 1 }) : run());
 }
 
 async function vitest(...selection: string[]): Promise<Count> {
@@ -117,14 +139,11 @@ const sourceChecks: Stage[] = [
 
 /** One after another: each has the machine to itself. */
 const stages: Stage[] = [
-  {
-    name: "control plane binaries",
-    run: () => provide("real control plane", whyNoControlPlane(), () => provideBinaries()),
-  },
-  { name: "node programs", run: () => provide("node", whyNoNode(), provideForNode) },
+  { name: "control plane binaries", run: provideControlPlane },
+  { name: "a node", run: tryNode },
   { name: "unit tests", run: () => vitest("--project=unit") },
   { name: "contract tests", run: () => vitest("--project=contract") },
-  { name: "tests on a node", run: () => vitest("--project=node") },
+  { name: "tests on a node", run: onNode(() => vitest("--project=node")) },
   { name: "end-to-end journeys", needs: "test/e2e/main.ts", run: () => journeys() },
   {
     name: "journeys on a real control plane",
