@@ -14,7 +14,8 @@ export interface PodProblem {
   since?: string | undefined;
 }
 
-type Spec = LRP["spec"];
+/** What the texts name. A task has no health check, so that it is of type `process`. */
+type Spec = Pick<LRP["spec"], "droplet" | "env" | "processType" | "memoryMB" | "diskMB" | "healthCheck">;
 
 /** Why a pod that was not started has no running container; undefined while it is on its way. */
 export function findStartProblem(

@@ -72,6 +72,15 @@ test.each<[string, Job, PodObject | undefined, object]>([
       details: expect.stringMatching(/^Image example.com\/shop@sha256:0 cannot be pulled: not found;/),
     },
   ],
+  [
+    "its Secret is missing",
+    job(),
+    pod({ waiting: { reason: "CreateContainerConfigError", message: 'secret "shop-env" not found' } }),
+    {
+      state: "Pending",
+      details: expect.stringMatching(/^Variable PASSWORD needs Secret shop-env, which does not exist;/),
+    },
+  ],
   ["it runs", job(), pod({ running: { startedAt: NOON } }), { state: "Running", startedAt: NOON }],
   ["its container has ended, the Job not yet", job(), ended(0), { state: "Running", startedAt: NOON }],
   [

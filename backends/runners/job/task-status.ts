@@ -6,7 +6,8 @@ import type { TaskRun } from "../../../crds/task-run/task-run.ts";
 import type { Job } from "../../../kube/api/builtin.ts";
 import { omitUndefined } from "../../../kube/api/omit-undefined.ts";
 import type { ReadyDraft } from "../../../kube/controller/controller.ts";
-import { findAppContainer, findSchedulingFailure } from "../../pods/pod-progress.ts";
+import { findStartProblem } from "../../pods/pod-problems.ts";
+import { findAppContainer } from "../../pods/pod-progress.ts";
 import type { PodObject } from "../../pods/slim-pod.ts";
 
 type Status = NonNullable<TaskRun["status"]>;
@@ -77,14 +78,8 @@ function describeFailure(
 
 /** Why the pod does not start yet. */
 function findObstacle(pod: PodObject, { spec }: TaskRun): string | undefined {
-  const unschedulable = findSchedulingFailure(pod);
-  if (unschedulable !== undefined) return describeProblem({ kind: "unschedulable", why: unschedulable });
-  const { reason = "", message } = findAppContainer(pod)?.state?.waiting ?? {};
-  if (["", "ContainerCreating", "PodInitializing"].includes(reason)) return undefined;
-  const why = message ?? reason;
-  return /Image|Registry/.test(reason)
-    ? describeProblem({ kind: "imageUnavailable", image: spec.droplet.image ?? "", why })
-    : describeProblem({ kind: "cannotStart", why });
+  const found = findStartProblem(pod, { ...spec, processType: "", healthCheck: { type: "process" } }, []);
+  return found && describeProblem(found.problem);
 }
 
 /** Whole seconds, as Kubernetes writes times. */
