@@ -1,4 +1,5 @@
 // A complete Kubernetes on this machine for tests: control plane, kubelets, containerd, pod networks, DNS and a registry, in namespaces of its own.
+// What it needs, how it differs from a production cluster, and measurements: docs/test-node.md.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";

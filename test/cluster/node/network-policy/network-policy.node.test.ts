@@ -42,9 +42,9 @@ describe.skipIf(reason)("NetworkPolicies on two nodes", () => {
     return (await kubectl(["exec", name, "-n", namespace, "--", "sh", "-c", get])).trim() === "yes";
   };
   const whoReaches = async () => {
-    const found = [];
-    for (const name of ["near", "far", "stranger"]) if (await reaches(name)) found.push(name);
-    return found;
+    const names = ["near", "far", "stranger"];
+    const answers = await Promise.all(names.map((name) => reaches(name)));
+    return names.filter((_, index) => answers[index]);
   };
   /** Puts the one policy of namespace a in place, and waits until exactly these pods reach the server. */
   const expectReachableBy = async (spec: object | undefined, names: string[]) => {
