@@ -11,7 +11,8 @@ import { writeCupolaImage } from "../../../scripts/image/cupola-image.ts";
 
 const CHART = join(import.meta.dirname, "..", "..", "..", "deploy", "helm", "cupola");
 const NAMESPACE = "cupola-system";
-const INSTALL_DEADLINE_MS = 5 * 60_000;
+/** More than helm's own time-out below. */
+const INSTALL_DEADLINE_MS = 10 * 60_000;
 
 /** A registry over plain http with one user. */
 export interface OperatorRegistry {
@@ -87,7 +88,7 @@ export function createOperator({ helm, kubectl, kubeconfig, registry }: Operator
     async install(values, chart = CHART) {
       const file = join(folder, "values.yaml");
       writeFileSync(file, stringify(values), { mode: 0o600 });
-      const flags = ["--namespace", NAMESPACE, "--create-namespace", "--values", file, "--wait", "--timeout", "100s"];
+      const flags = ["--namespace", NAMESPACE, "--create-namespace", "--values", file, "--wait", "--timeout", "8m"];
       await run(helm, "upgrade", "--install", "cupola", chart, ...flags).catch(async (cause: unknown) => {
         throw new Error(`${String(cause)}\n${await describePods(run, kubectl)}`, { cause });
       });
