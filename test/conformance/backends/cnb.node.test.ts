@@ -37,7 +37,9 @@ if (reason) console.log(`builder cnb: skipped, ${reason}`);
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
 const SERVER = `require("http").createServer((q, s) => s.end("hello from " + process.env.PLACE)).listen(process.env.PORT);\n`;
-const BUILD_MS = 90_000;
+/** Deadlines for a slow machine: a build takes some 10 s on two idle cores. */
+const BUILD_MS = 240_000;
+const TEST_MS = 600_000;
 
 /** What an app can look at from inside a phase: variables, mounts, files and other processes' variables. */
 const SPY = `
@@ -51,7 +53,7 @@ if echo changed > /cupola/analysis/analyzed.toml; then echo analysis-""written; 
 echo spy-""ends
 `;
 
-describe.skipIf(reason)("builder cnb on a node", () => {
+describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
   let node: TestNode;
   let admin: KubeClient;
   let platform: RunningPlatform;
@@ -279,7 +281,7 @@ describe.skipIf(reason)("builder cnb on a node", () => {
     await eventually(async () => {
       const secrets = (await admin.list(Secret, { namespace })).items.map(({ metadata }) => metadata.name);
       expect(secrets.filter((name) => name.startsWith("spy-build"))).toEqual([]);
-    });
+    }, BUILD_MS);
   });
 
   test("a build goes on while no builder runs, and the next one reports it", async () => {
@@ -302,7 +304,7 @@ describe.skipIf(reason)("builder cnb on a node", () => {
         reason: "BuilderImageUnusable",
         message: expect.stringContaining("team/none:1 cannot be read: there is no image") as string,
       });
-    });
+    }, BUILD_MS);
     const { status } = await push("none", { "server.js": SERVER });
     expect(status?.error).toMatchObject({
       code: "StagingError",
@@ -343,11 +345,14 @@ async function createSpace(admin: KubeClient): Promise<string> {
     return value;
   };
   await admin.create(Org, { metadata: { name: "acme" }, spec: {} });
-  const org = await eventually(async () =>
-    until((await admin.get(Org, { name: "acme" })).status?.namespace, "namespace of the org"),
+  const org = await eventually(
+    async () => until((await admin.get(Org, { name: "acme" })).status?.namespace, "namespace of the org"),
+    BUILD_MS,
   );
-  await eventually(() => admin.create(Space, { metadata: { namespace: org, name: "dev" }, spec: {} }));
-  return await eventually(async () =>
-    until((await admin.get(Space, { namespace: org, name: "dev" })).status?.namespace, "namespace of the space"),
+  await eventually(() => admin.create(Space, { metadata: { namespace: org, name: "dev" }, spec: {} }), BUILD_MS);
+  return await eventually(
+    async () =>
+      until((await admin.get(Space, { namespace: org, name: "dev" })).status?.namespace, "namespace of the space"),
+    BUILD_MS,
   );
 }
