@@ -31,6 +31,7 @@ import { startPlatform, type RunningPlatform } from "../../../platform/platform.
 import { serviceAccountName, listOperationManifests } from "../../../platform/operations/permissions.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { applyGatewayAPI } from "../../cluster/gateway-api.ts";
+import { applyKpackAPI } from "../../cluster/kpack-api.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { apiAt, type Api, type Named } from "../../e2e/support/api.ts";
 import { eventually } from "../../eventually.ts";
@@ -54,7 +55,7 @@ describe.skipIf(reason)("rights per operation", () => {
   beforeAll(async () => {
     plane = await startControlPlane();
     admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
-    await Promise.all([installManifests(admin), applyGatewayAPI(admin)]);
+    await Promise.all([installManifests(admin), applyGatewayAPI(admin), applyKpackAPI(admin)]);
     for (const object of listOperationManifests())
       await admin.apply(REFS[object.kind] as ResourceRef, object, { fieldManager: "person", force: true });
     await applyObjects(admin, [
