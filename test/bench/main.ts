@@ -3,6 +3,7 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { closingLine } from "../../scripts/test-counts.ts";
 import { measureCluster } from "./cluster/cluster.ts";
+import { measureGates } from "./cluster/gates.ts";
 import { type Figure, figure, formatTable } from "./figure.ts";
 import { measureIdle } from "./idle.ts";
 import { measureLaptop } from "./laptop.ts";
@@ -17,6 +18,7 @@ const BENCHMARKS: Record<string, () => Promise<Figure[]>> = {
   cf: measureStockCf,
   apps: measureThousandApps,
   cluster: measureCluster,
+  gates: measureGates,
 };
 /** What is measured when no part is named; `--cluster` is the part that needs a real control plane. */
 const DEFAULT_BENCHMARKS = ["cup", "laptop", "cf", "apps"];

@@ -33,11 +33,12 @@ export interface Replica {
 }
 
 /** Starts it. There is a runner class by name, so that apps lead to LRPs, and nobody behind it: what follows an LRP is the class's own cost. */
-export async function startBenchCluster(): Promise<BenchCluster> {
+export async function startBenchCluster(options: { controllerManagerFlags?: string[] } = {}): Promise<BenchCluster> {
   const token = (): string => randomBytes(24).toString("base64url");
   const tokens = { platform: token(), developer: token() };
   const data = mkdtempSync(join(tmpdir(), "cupola-bench-"));
   const plane = await startControlPlane({
+    ...options,
     users: [
       { token: tokens.platform, user: "cupola", groups: [PLATFORM_GROUP] },
       { token: tokens.developer, user: DEVELOPER },

@@ -1,0 +1,100 @@
+// `npm run bench -- gates`: how long new pods wait for their instance index, one by one and a thousand at once. Needs a real control plane.
+import { LABELS } from "../../../crds/labels.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { Namespace, Pod } from "../../../kube/api/builtin.ts";
+import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { type Figure, figure } from "../figure.ts";
+import { until } from "../until.ts";
+import { startBenchCluster } from "./bench-cluster.ts";
+
+const NAMESPACE = "gates";
+const ONE_BY_ONE = 100;
+const CROWD = { lrps: 100, instances: 10 };
+/** kube-controller-manager's own limit would make a thousand pods in 50 s. */
+const CONTROLLER_MANAGER_FLAGS = ["--kube-api-qps=1000", "--kube-api-burst=1000"];
+
+export async function measureGates(): Promise<Figure[]> {
+  const { admin, start, stop } = await startBenchCluster({ controllerManagerFlags: CONTROLLER_MANAGER_FLAGS });
+  try {
+    await start(["deployment-runner", "instance-index"]);
+    await admin.create(Namespace, { metadata: { name: NAMESPACE } });
+    await measureDelays(admin, 1, () => makeLRP(admin, "first", 1));
+    const single = await measureDelays(admin, ONE_BY_ONE, async (opened) => {
+      for (let made = 0; made < ONE_BY_ONE; made++) {
+        await makeLRP(admin, `single-${made}`, 1);
+        await until(() => Promise.resolve(opened() > made), "the gate does not open", 5);
+      }
+    });
+    const crowd = await measureDelays(admin, CROWD.lrps * CROWD.instances, async () => {
+      const names = Array.from({ length: CROWD.lrps }, (_, at) => `crowd-${at}`);
+      await Promise.all(names.map((name) => makeLRP(admin, name, CROWD.instances)));
+    });
+    return [
+      figure("99 of 100 gates open after a pod's creation", percentile(single, 0.99), "ms", { max: 200 }),
+      figure("the same, of a thousand pods at once", percentile(crowd, 0.99), "ms", { max: 200 }),
+    ];
+  } finally {
+    await stop();
+  }
+}
+
+/** Milliseconds from a pod's creation to its open gate, as another client sees both, sorted; of this many pods that `make` leads to. */
+async function measureDelays(
+  admin: KubeClient,
+  count: number,
+  make: (opened: () => number) => Promise<unknown>,
+): Promise<number[]> {
+  const { metadata } = await admin.list(Pod, { namespace: NAMESPACE, metadata: true });
+  const created = new Map<string, number>();
+  const delays: number[] = [];
+  const abort = new AbortController();
+  const observe = (type: string, pod: ObjectOf<typeof Pod>): void => {
+    const { uid = "" } = pod.metadata;
+    const since = created.get(uid);
+    if (type === "ADDED") created.set(uid, performance.now());
+    if (since === undefined || pod.spec?.schedulingGates?.length) return;
+    created.delete(uid);
+    delays.push(performance.now() - since);
+  };
+  const watching = (async () => {
+    const { resourceVersion } = metadata;
+    const options = { namespace: NAMESPACE, resourceVersion, signal: abort.signal };
+    for await (const event of admin.watch<ObjectOf<typeof Pod>>(Pod, options))
+      if (event.type === "ADDED" || event.type === "MODIFIED") observe(event.type, event.object);
+  })().catch(() => undefined);
+  await make(() => delays.length);
+  await until(() => Promise.resolve(delays.length >= count), `${count} gates do not open`);
+  abort.abort();
+  await watching;
+  return delays.sort((a, b) => a - b);
+}
+
+async function makeLRP(admin: KubeClient, name: string, instances: number): Promise<void> {
+  const guid = "00000000-0000-4000-8000-000000000000";
+  const identity = { guid, name: "x" };
+  const spec = {
+    class: "deployment",
+    rendering: "1",
+    app: identity,
+    space: identity,
+    org: identity,
+    processGUID: guid,
+    processType: "web",
+    revision: "1",
+    version: guid,
+    droplet: { guid, kind: "docker", image: "example.com/x:1" },
+    ports: [8080],
+    instances,
+    memoryMB: 64,
+    diskMB: 64,
+    healthCheck: { type: "process" },
+    readinessHealthCheck: { type: "process" },
+  };
+  const labels = { [LABELS.guid]: guid, [LABELS.app]: guid, [LABELS.processType]: "web" };
+  await admin.create(LRP, { metadata: { name, namespace: NAMESPACE, labels }, spec });
+}
+
+function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.ceil(sorted.length * share) - 1] ?? NaN;
+}
