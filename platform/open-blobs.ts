@@ -30,11 +30,15 @@ const PING_INTERVAL_MS = 10_000;
 
 /** @throws Error when the credentials cannot be read. A registry that is away is no error: requests that need it fail until it is back */
 export async function openBlobs(
-  { data, registry: settings, log }: Pick<PlatformOptions, "data" | "registry" | "log">,
+  { data, operations, registry: settings, log }: Pick<PlatformOptions, "data" | "operations" | "registry" | "log">,
   readiness: Readiness,
   disposables: AsyncDisposableStack,
 ): Promise<OpenedBlobs> {
-  if (!settings) return { blobs: await createDirectoryStore(join(data, "blobs")) };
+  if (!settings) {
+    if (operations.includes("api") !== operations.includes("controllers"))
+      log.warn("without --registry uploads stay in this process's folder, where other processes do not find them");
+    return { blobs: await createDirectoryStore(join(data, "blobs")) };
+  }
   const { prefix, credentialsFile, insecureHosts } = settings;
   const client = createRegistryClient({
     credentials:

@@ -27,6 +27,8 @@ export interface KnownFile {
 
 /** So many of a space's newest packages are looked through. */
 const maxPackages = 20;
+/** A store in a registry answers each read in milliseconds, and a push waits for all of them. */
+const READS_AT_ONCE = 5;
 /** Smaller files are cheaper sent than looked up. */
 export const minResourceBytes = 1;
 
@@ -55,15 +57,25 @@ export async function findFiles(
   wanted: ReadonlySet<string>,
 ): Promise<Map<string, KnownFile>> {
   const found = new Map<string, KnownFile>();
-  for (const source of sources) {
-    if (found.size === wanted.size) break;
-    const index = await readIndex(store, source);
-    for (const sha1 of wanted) {
-      const row = Object.hasOwn(index, sha1) ? index[sha1] : undefined;
-      if (row && !found.has(sha1)) found.set(sha1, { source, path: row[0], size: row[1] });
-    }
+  // The newest package has most of the files, so not all are read at once.
+  for (let at = 0; at < sources.length && found.size < wanted.size; at += READS_AT_ONCE) {
+    const batch = sources.slice(at, at + READS_AT_ONCE);
+    const indexes = await Promise.all(batch.map((source) => readIndex(store, source)));
+    for (const [nth, source] of batch.entries()) addFiles(found, source, indexes[nth] ?? {}, wanted);
   }
   return found;
+}
+
+function addFiles(
+  found: Map<string, KnownFile>,
+  source: PackageSource,
+  index: Index,
+  wanted: ReadonlySet<string>,
+): void {
+  for (const sha1 of wanted) {
+    const row = Object.hasOwn(index, sha1) ? index[sha1] : undefined;
+    if (row && !found.has(sha1)) found.set(sha1, { source, path: row[0], size: row[1] });
+  }
 }
 
 /** The resources, of those given, that need not be uploaded: the same SHA-1 and size is in one of the packages. */
@@ -75,8 +87,8 @@ export async function matchResources(
   const wanted = new Set(resources.filter(({ size }) => size >= minResourceBytes).map(({ sha1 }) => sha1));
   const known = await findFiles(store, sources, wanted);
   // The upload that relies on this answer comes next: its packages must not be removed in between.
-  for (const { space, digest } of new Set([...known.values()].map(({ source }) => source)))
-    await store.touch(space, digest);
+  const sourcesUsed = new Set([...known.values()].map(({ source }) => source));
+  await Promise.all([...sourcesUsed].map(({ space, digest }) => store.touch(space, digest)));
   return resources.filter((resource) => known.get(resource.sha1)?.size === resource.size);
 }
 

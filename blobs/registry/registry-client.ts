@@ -1,6 +1,7 @@
 // A client of OCI registries: images, their configurations, blobs and tags. It knows nothing of spaces.
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { parseJson } from "../../kube/api/parse-json.ts";
 import { openBlob, type WantedBlob } from "./blob-download.ts";
 import { hasBlob, mountBlob, uploadBlob, type BlobSource, type UploadOptions } from "./blob-upload.ts";
@@ -18,6 +19,7 @@ import { deleteScope, pullScope, pushScope, type Place } from "./place.ts";
 import { readBody } from "./read-body.ts";
 import { ImageNotFound, RegistryError, WrongDigest } from "./registry-error.ts";
 import { createRegistryHTTP, type RegistryCall, type RegistryHTTP, type RegistryHTTPOptions } from "./registry-http.ts";
+import { retryDelay } from "./retry-delay.ts";
 
 /** A manifest as the registry has it. */
 export interface RawManifest {
@@ -166,7 +168,7 @@ async function pushManifest(
   { mediaType, bytes }: { mediaType: string; bytes: Buffer },
 ): Promise<string> {
   const digest = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
-  await http.call({
+  const call: RegistryCall = {
     method: "PUT",
     registry: image.host,
     target: `/v2/${image.repository}/manifests/${image.tag ?? digest}`,
@@ -174,8 +176,23 @@ async function pushManifest(
     headers: { "content-type": mediaType },
     body: () => bytes,
     expected: [201, 202],
-  });
-  return digest;
+  };
+  for (let failures = 1; ; failures++) {
+    try {
+      await http.call(call);
+      return digest;
+    } catch (error) {
+      await pauseAfterRace(error, failures);
+    }
+  }
+}
+
+/** docker-registry on a disk answers so while another client pushes what the manifest names: for a moment the file with a digest is empty. @throws `error` if it is another one */
+async function pauseAfterRace(error: unknown, failures: number): Promise<void> {
+  const isRace = error instanceof RegistryError && error.status === 400 && error.code === "DIGEST_INVALID";
+  const pause = isRace ? retryDelay({ failures, status: 0 }, Date.now(), Math.random()) : undefined;
+  if (pause === undefined) throw error;
+  await delay(pause);
 }
 
 async function deleteManifest(http: RegistryHTTP, place: Place, digest: string): Promise<void> {

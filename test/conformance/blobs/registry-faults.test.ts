@@ -142,6 +142,13 @@ describe.skipIf(reason)("a registry that fails", () => {
     await expect(put(randomBytes(2 * MEBIBYTE))).rejects.toThrow(/lost the upload of sha256:\w+ 3 times/);
   });
 
+  test("a manifest that docker-registry refuses because another client pushes at the same moment is sent again", async () => {
+    const decide = failing("PUT", /manifests/, { status: 400, body: '{"errors":[{"code":"DIGEST_INVALID"}]}' });
+    proxy.decide = decide;
+    await put(Buffer.from("raced"));
+    expect(decide.hits()).toBe(1);
+  });
+
   test("an end of an upload whose answer is lost counts", async () => {
     const decide = failing("PUT", /\/package\/blobs\/uploads/, { cutAnswerAfter: 0, change: (chunk) => chunk });
     proxy.decide = decide;
