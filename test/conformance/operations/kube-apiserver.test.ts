@@ -9,10 +9,13 @@ import {
   ClusterRoleBinding,
   Deployment,
   Ingress,
+  Job,
   Lease,
+  Pod,
   Role,
   RoleBinding,
   ServiceAccount,
+  StatefulSet,
   SubjectAccessReview,
 } from "../../../kube/api/builtin.ts";
 import type { RequestRecord } from "../../../kube/client/client.ts";
@@ -22,8 +25,10 @@ import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Replica } from "../../../crds/replica/replica.ts";
+import { TaskRun } from "../../../crds/task-run/task-run.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { OPERATIONS, type Operation } from "../../../platform/operations/operations.ts";
@@ -35,6 +40,7 @@ import { applyKpackAPI } from "../../cluster/kpack-api.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { apiAt, type Api, type Named } from "../../e2e/support/api.ts";
 import { eventually } from "../../eventually.ts";
+import { createWorkloads } from "./workloads.ts";
 
 const reason = whyNoControlPlane();
 if (reason) console.log(`rights per operation: skipped, ${reason}`);
@@ -62,6 +68,8 @@ describe.skipIf(reason)("rights per operation", () => {
       systemObject(BackendClass, "deployment", { role: "runner", default: true }),
       systemObject(BackendClass, "ingress", { role: "router", default: true }),
       systemObject(BackendClass, "process", { role: "runner" }),
+      systemObject(BackendClass, "statefulset", { role: "runner" }),
+      systemObject(BackendClass, "job", { role: "task-runner" }),
       systemObject(BackendClass, "host", { role: "builder", default: true }),
       systemObject(BackendClass, "local", { role: "router" }),
       systemObject(Domain, "apps.example.org", { name: "apps.example.org" }),
@@ -193,6 +201,34 @@ describe.skipIf(reason)("rights per operation", () => {
     await eventually(async () => expect((await api.send("GET", `/v3/organizations/${org.guid}`)).status).toBe(404));
     expect(refused).toEqual([]);
   }, 150_000);
+
+  test("a task and the instances of a StatefulSet come and go, and nothing is refused", async () => {
+    const namespace = "workloads";
+    await createWorkloads(admin, namespace, IMAGE);
+    await eventually(async () => {
+      const pods = (await admin.list(Pod, { namespace })).items.map(({ metadata: { labels } }) => labels);
+      // The runner has copied the index of the StatefulSet's pods.
+      expect(pods.map((labels) => labels?.[LABELS.instanceIndex]).sort()).toEqual(["0", "1", undefined]);
+      expect((await admin.get(TaskRun, { namespace, name: "task" })).status?.state).toBe("Pending");
+    });
+    await admin.patch(
+      LRP,
+      { namespace, name: "lrp" },
+      { type: "merge", body: { spec: { restartInstances: { "1": "again" } } } },
+    );
+    await eventually(async () => {
+      const { status } = await admin.get(LRP, { namespace, name: "lrp" });
+      expect(status?.instances?.[1]?.restart).toBe("again");
+    });
+    const made: readonly ResourceRef[] = [TaskRun, LRP];
+    for (const ref of made)
+      for (const { metadata } of (await admin.list(ref, { namespace })).items) await admin.delete(ref, metadata);
+    await eventually(async () => {
+      for (const ref of [...made, Job, StatefulSet, Pod])
+        expect((await admin.list(ref, { namespace })).items.map(({ metadata }) => metadata.name)).toEqual([]);
+    }, 60_000);
+    expect(refused).toEqual([]);
+  }, 120_000);
 
   test("a role gives nothing that it does not name", () => {
     const rules = listOperationManifests().flatMap(
