@@ -37,7 +37,7 @@ describe.skipIf(reason)("installed by the chart on a node", () => {
     await cf("api", stage.url);
     await cf("auth", "admin");
     await cf("target", "-o", "local", "-s", "dev");
-  }, 400_000);
+  }, 900_000);
   afterAll(() => stage?.stop(), 60_000);
 
   test("cf push of source: built by Cloud Native Buildpacks, run as pods, reached through Traefik", async () => {
@@ -45,7 +45,7 @@ describe.skipIf(reason)("installed by the chart on a node", () => {
     await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
     await eventually(async () => expect(await cf("app", "hello")).toMatch(/#0\s+running[\s\S]*#1\s+running/));
     await eventually(async () => expect(await cf("logs", "hello", "--recent")).toContain("[APP/PROC/WEB/"));
-  }, 300_000);
+  }, 600_000);
 
   test("cf push --docker-image", async () => {
     const { registry } = installed.node;
@@ -76,7 +76,7 @@ describe.skipIf(reason)("installed by the chart on a node", () => {
     expect(asked).toBeGreaterThan(10);
     expect(failures).toBe(0);
     expect(await podUids()).toBe(before);
-  }, 300_000);
+  }, 600_000);
 
   test("helm uninstall keeps the data, and apps serve on", async () => {
     const before = await podUids();

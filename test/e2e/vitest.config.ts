@@ -1,6 +1,9 @@
 // The journeys as vitest sees them: their own settings, since each takes minutes.
 import { defineConfig } from "vitest/config";
 
+/** A node starts, gets its images and an installation: minutes on a busy machine. */
+const isOnNode = process.env["CUPOLA_E2E_ON"] === "node";
+
 // Journeys start whole platforms: one file at a time, so that each has the machine.
 export default defineConfig({
   test: {
@@ -9,7 +12,7 @@ export default defineConfig({
     root: import.meta.dirname,
     pool: "forks",
     fileParallelism: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: isOnNode ? 300_000 : 120_000,
+    hookTimeout: isOnNode ? 900_000 : 120_000,
   },
 });

@@ -27,7 +27,7 @@ const RUN_IMAGE = `builders/test-run:${TAG}`;
 const API_NODE_PORT = 30443;
 
 /** Values of the chart; those that a journey changes have types. */
-interface InstalledValues extends Record<string, object> {
+interface InstalledValues extends Record<string, unknown> {
   image: { repository: string; tag: string; pullSecrets: { name: string }[] };
 }
 
@@ -104,6 +104,8 @@ function toValues({ registry }: TestNode, port: number): InstalledValues {
     image: { repository: `${host}/${CUPOLA_IMAGE}`, tag: TAG, pullSecrets: [{ name: PULL_SECRET }] },
     api: { publicUrl: `http://localhost:${port}`, service: { type: "NodePort", nodePort: API_NODE_PORT } },
     apps: { domain: LOCAL_DOMAIN },
+    // Ten processes that start at once keep two cores busy for minutes.
+    replicas: 1,
     admins: { users: ["admin"] },
     builders: { cnb: { builderImage: `${host}/${BUILDER_IMAGE}` } },
     registry: { prefix: `${host}/apps`, username, password, insecure: true, pull: { username, password } },
