@@ -1,13 +1,6 @@
 // Names of images, prefixes and repositories: what is read, and what is refused.
 import { expect, test } from "vitest";
-import {
-  formatImageName,
-  imageTag,
-  imageTagTime,
-  parseImageName,
-  parseRegistryPrefix,
-  repositoryOf,
-} from "./image-name.ts";
+import { formatImageName, parseImageName, parseRegistryPrefix, repositoryOf } from "./image-name.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 
@@ -51,9 +44,4 @@ test("a space has its own path, and no GUID leads out of it", () => {
   expect(repositoryOf({ ...prefix, path: "" }, "0190-aa", "cache")).toBe("0190-aa/cache");
   for (const space of ["..", "a/b", "", "A", "-a", "a-"])
     expect(() => repositoryOf(prefix, space, "droplet")).toThrow();
-});
-
-test("a tag carries the time of an image", () => {
-  expect(imageTagTime(imageTag(1_790_000_000_123, "build-1"))).toBe(1_790_000_000_123);
-  for (const tag of ["latest", "at-", "at-1", "at-zzzzzzzzzzzz-1"]) expect(imageTagTime(tag)).toBeUndefined();
 });

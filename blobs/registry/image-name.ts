@@ -101,20 +101,6 @@ export function spaceIndexRepository(prefix: RegistryPrefix): string {
   return join(prefix, "spaces");
 }
 
-/**
- * A tag that carries a time in ms since the epoch, for an image that says nothing true about its age. `id` tells images of one millisecond apart:
- * letters, digits and dashes.
- */
-export function imageTag(ms: number, id: string): string {
-  return `at-${ms.toString(36)}-${id}`;
-}
-
-/** The time of an `imageTag`; undefined for any other tag. */
-export function imageTagTime(tag: string): number | undefined {
-  const [, digits] = /^at-([0-9a-z]{1,9})-/.exec(tag) ?? [];
-  return digits === undefined ? undefined : Number.parseInt(digits, 36);
-}
-
 /** Where the registry of this host is served: Docker Hub's has another name than its images carry. */
 export function apiHostOf(host: string): string {
   return isDockerHub(host) ? "registry-1.docker.io" : host;
