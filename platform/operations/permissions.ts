@@ -12,6 +12,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import { Replica } from "../../crds/replica/replica.ts";
+import { INSTANCE_PROBLEM_PERMISSIONS } from "../../telemetry/pods/instance-problems.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
 import { BLOB_REFERRERS } from "./blob-removal.ts";
@@ -111,7 +112,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
       ? [...listControllerPermissions().cluster, ...[...BLOB_REFERRERS, ...IMAGE_REFERRERS].map(toWatchPermission)]
       : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
-    ...(operation === "logs" ? POD_LOG_PERMISSIONS : []),
+    ...(operation === "logs" ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS] : []),
     ...[
       ...listTranslatorControllers([operation]),
       ...listBuilderControllers([operation]),

@@ -8,6 +8,7 @@ import type { Member } from "../../kube/lease/member.ts";
 import type { CheckResult } from "../../kube/server/readiness.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { pickOwner } from "../../telemetry/source-owner.ts";
+import { startInstanceProblems } from "../../telemetry/pods/instance-problems.ts";
 import { startPodLogs } from "../../telemetry/pods/pod-logs.ts";
 import type { LogStream } from "../../telemetry/pods/stream-log.ts";
 import type { LogRing } from "../../telemetry/log-ring.ts";
@@ -75,14 +76,7 @@ export interface ReplicaLogs {
 const POLL_MS = 200;
 
 /** Follows the pods of the apps that this replica owns. Others ask it only after it has read the existing logs. */
-export function startReplicaLogs({
-  client,
-  informers,
-  membership,
-  ring,
-  log,
-  streams,
-}: ReplicaLogsOptions): ReplicaLogs {
+export function startReplicaLogs({ membership, log, ...shared }: ReplicaLogsOptions): ReplicaLogs {
   let logReplicas: string[] = [membership.identity];
   const refreshReplicas = (): void => {
     const members = findLiveMembers(membership) ?? [];
@@ -91,14 +85,9 @@ export function startReplicaLogs({
       logReplicas = [...new Set([membership.identity, ...listLogReplicas(members)])];
   };
   refreshReplicas();
-  const logs = startPodLogs({
-    client,
-    informers,
-    ring,
-    log,
-    streams,
-    owns: (source) => pickOwner(source, logReplicas) === membership.identity,
-  });
+  const owns = (source: string): boolean => pickOwner(source, logReplicas) === membership.identity;
+  const logs = startPodLogs({ ...shared, log, owns });
+  const stopProblems = startInstanceProblems({ ...shared, owns });
   const stopListening = membership.onChange(() => {
     refreshReplicas();
     logs.reassign();
@@ -112,6 +101,7 @@ export function startReplicaLogs({
     stop() {
       abort.abort();
       stopListening();
+      stopProblems();
       logs.stop();
     },
   };

@@ -21,6 +21,8 @@ export interface ContainerLogOptions {
   onFault: (error: unknown) => void;
 }
 
+const MAX_RUNS_AHEAD = 8;
+
 /** Reads one container's log. Each line of a stream is emitted once and in order; the end of a run after its last line. */
 export class ContainerLog {
   readonly #streams: StreamLog[];
@@ -98,9 +100,10 @@ export class ContainerLog {
     if (known.streams >= this.#streams.length) return;
     known.streams++;
     if (last > known.last) known.last = last;
-    // Older runs cannot come again.
-    this.#exits.clear();
     this.#exits.set(exit.run, known);
+    // One stream may be a few runs ahead of the other.
+    const [oldest] = this.#exits.keys();
+    if (this.#exits.size > MAX_RUNS_AHEAD && oldest !== undefined) this.#exits.delete(oldest);
     if (this.#isSaid(exit)) this.#sayExit(exit, known.last);
   }
 
