@@ -159,7 +159,7 @@ export function roleTests(get: GetTestEnv): void {
       const refused = async (answer: Promise<Answer>): Promise<void> =>
         expect([(await answer).status, (await answer).body.message]).toEqual([
           403,
-          expect.stringContaining("RBAC honours it until it is gone"),
+          expect.stringContaining("RBAC honours the binding until it is gone"),
         ]);
       await refused(kube.post(path, held));
       expect((await kube.post(path, role)).status).toBe(201);

@@ -79,7 +79,7 @@ export function tenancyTests(get: GetTestEnv): void {
       );
       expect([answer.status, answer.body.message]).toEqual([
         403,
-        expect.stringContaining("labels of cupola.dev say whose a namespace is"),
+        expect.stringContaining("labels of cupola.dev mark the owner of a namespace"),
       ]);
     });
 
@@ -91,7 +91,7 @@ export function tenancyTests(get: GetTestEnv): void {
           .at("partial")
           .put(`${path}/${subresource}?dryRun=All`, { ...body, metadata: { ...body.metadata, labels } });
       expect((await write({ ...body.metadata.labels, "cupola.dev/owner-uid": "mine" })).body.message).toContain(
-        "labels of cupola.dev say whose a namespace is",
+        "labels of cupola.dev mark the owner of a namespace",
       );
       expect((await write({ ...body.metadata.labels, team: "other" })).status).toBe(200);
     });
@@ -187,7 +187,7 @@ export function tenancyTests(get: GetTestEnv): void {
             `${RBAC}/namespaces/${home.spaceNamespace}/rolebindings?dryRun=All`,
             binding(name, CF_ROLES.space_auditor.clusterRole, ["guest"]),
           );
-      expect((await bind("cupola-space-org-auditor-12345")).body.message).toContain("are the platform's here");
+      expect((await bind("cupola-space-org-auditor-12345")).body.message).toContain("are reserved for the platform here");
       expect((await bind("auditors")).status).toBe(201);
     });
 
