@@ -187,7 +187,9 @@ export function tenancyTests(get: GetTestEnv): void {
             `${RBAC}/namespaces/${home.spaceNamespace}/rolebindings?dryRun=All`,
             binding(name, CF_ROLES.space_auditor.clusterRole, ["guest"]),
           );
-      expect((await bind("cupola-space-org-auditor-12345")).body.message).toContain("are reserved for the platform here");
+      expect((await bind("cupola-space-org-auditor-12345")).body.message).toContain(
+        "are reserved for the platform here",
+      );
       expect((await bind("auditors")).status).toBe(201);
     });
 
