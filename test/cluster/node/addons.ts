@@ -4,6 +4,7 @@ import { eventually } from "../../eventually.ts";
 import { provideBinary } from "../binaries.ts";
 import { applyGatewayAPI } from "../gateway-api.ts";
 import { clusterDns } from "./cluster-dns.ts";
+import type { Kubectl } from "./test-kubectl.ts";
 import { traefik, type TraefikOptions } from "./traefik.ts";
 
 /** A DaemonSet to wait for. */
@@ -14,36 +15,24 @@ export interface Addon {
 
 const READY_DEADLINE_MS = 120_000;
 
-export async function createClusterDns(client: KubeClient, program: string): Promise<Addon> {
-  await create(client, clusterDns(program));
+export async function applyClusterDns(kubectl: Kubectl, program: string): Promise<Addon> {
+  await apply(kubectl, clusterDns(program));
   return { name: "coredns", namespace: "kube-system" };
 }
 
 /** With the kinds of the Gateway API. */
-export async function createTraefik(
+export async function applyTraefik(
+  kubectl: Kubectl,
   client: KubeClient,
   { log, ...options }: Omit<TraefikOptions, "program"> & { log?: ((line: string) => void) | undefined },
 ): Promise<Addon> {
   await applyGatewayAPI(client);
-  await create(client, traefik({ ...options, program: await provideBinary("traefik", log) }));
+  await apply(kubectl, traefik({ ...options, program: await provideBinary("traefik", log) }));
   return { name: "traefik", namespace: "traefik" };
 }
 
-/** One after another. Not by kubectl, which spends seconds on discovery. */
-async function create(client: KubeClient, objects: readonly object[]): Promise<void> {
-  for (const object of objects as readonly NewObject[]) await client.raw("POST", pathOf(object), object);
-}
-
-interface NewObject {
-  apiVersion: string;
-  kind: string;
-  metadata: { namespace?: string };
-}
-
-function pathOf({ apiVersion, kind, metadata }: NewObject): string {
-  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  const plural = `${kind.toLowerCase()}${kind.endsWith("s") ? "es" : "s"}`;
-  return metadata.namespace ? `${root}/namespaces/${metadata.namespace}/${plural}` : `${root}/${plural}`;
+async function apply(kubectl: Kubectl, items: readonly object[]): Promise<void> {
+  await kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
 }
 
 /** Resolves when the nodes and the add-ons' pods are ready. Throws with what is not after two minutes. */

@@ -1,0 +1,301 @@
+// The router classes with Traefik on a real node, and the network of spaces with an agent that enforces it.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { gatewayRouter } from "../../../backends/routers/gateway/gateway.ts";
+import { ingressRouter } from "../../../backends/routers/ingress/ingress.ts";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { Domain } from "../../../crds/domain/domain.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { LABELS } from "../../../crds/labels.ts";
+import type { LRP } from "../../../crds/lrp/lrp.ts";
+import { Route } from "../../../crds/route/route.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
+import { App } from "../../../crds/app/app.ts";
+import { ConfigMap } from "../../../kube/api/builtin.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
+import { startNode, type TestNode } from "../../cluster/node/node.ts";
+import { whyNoNode } from "../../cluster/node/requirements.ts";
+import { kubectlOf, type Kubectl } from "../../cluster/node/test-kubectl.ts";
+import { eventually } from "../../eventually.ts";
+import {
+  applyApp,
+  currentLRP,
+  makeSpace,
+  setRunning,
+  startTestEnv,
+  untilReady,
+  type TestEnv,
+} from "../controllers/test-env.ts";
+import { applyObjects } from "../../../platform/install.ts";
+import { APP_PORT, idlePod, probeDeployment, stableLabels } from "./probe-pods.ts";
+import { echoThroughWebSocket, get, startLoad, whoAnswers } from "./requests.ts";
+
+const reason = whyNoNode();
+const apply = { fieldManager: "kubectl" };
+/** Ingress paths by whole segments, as Kubernetes says; Traefik matches by characters unless told so. */
+const TRAEFIK_FLAGS = ["--providers.kubernetesIngress.strictPrefixMatching=true"];
+const APPS = ["shop", "cart", "blue", "two"] as const;
+
+describe.skipIf(reason)("routers and networks on a node", () => {
+  let node: TestNode;
+  let kubectl: Kubectl;
+  let world: TestEnv;
+  let client: KubeClient;
+  let namespace: string;
+  let otherNamespace: string;
+  const lrps = new Map<string, LRP>();
+  const key = (name: string): { namespace: string; name: string } => ({ namespace, name });
+  const applyAll = (items: object[]): Promise<string> =>
+    kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+  const lrpOf = (name: string): LRP => lrps.get(name) ?? expect.fail(`no LRP of ${name}`);
+  const ask = (host: string, path?: string): Promise<string> => whoAnswers(node.ingressAddress, host, path);
+  const answers = (host: string, expected: string, path?: string): Promise<void> =>
+    eventually(async () => expect(await ask(host, path)).toBe(expected), 60_000);
+  const mapRoute = async (
+    name: string,
+    spec: { host: string; domain?: string; path?: string },
+    destinations: object[],
+  ): Promise<void> => {
+    const { host, domain = "apps.example", path = "" } = spec;
+    await client.apply(
+      Route,
+      { metadata: key(name), spec: { host, path, domainRef: { name: domain }, destinations } },
+      { ...apply, force: true },
+    );
+    await untilReady(client, Route, key(name));
+  };
+
+  beforeAll(async () => {
+    node = await startNode({ traefik: TRAEFIK_FLAGS, networkPolicy: true });
+    kubectl = kubectlOf(node);
+    world = await startTestEnv(node, {
+      builder: "builder",
+      runner: "runner",
+      router: "ingress",
+      controllers: [...new Set([...ingressRouter(), ...gatewayRouter()])],
+    });
+    client = world.client;
+    await applyObjects(client, [
+      systemObject(BackendClass, "gateway", {
+        role: "router",
+        parameters: { gatewayName: "public", gatewayNamespace: "traefik" },
+      }),
+      systemObject(BackendClass, "none", { role: "router" }),
+      systemObject(Domain, "gw.example", { name: "gw.example", router: "gateway" }),
+      systemObject(Domain, "any.example", { name: "any.example" }),
+      systemObject(Domain, "own.example", { name: "own.example", router: "none" }),
+    ]);
+    ({ namespace } = await makeSpace(client, "acme", "dev"));
+    ({ namespace: otherNamespace } = await makeSpace(client, "other", "dev"));
+    for (const name of APPS) {
+      await applyApp(client, key(name));
+      lrps.set(name, await eventually(() => currentLRP(client, key(name))));
+      await setRunning(client, lrpOf(name));
+    }
+    await applyAll([
+      ...APPS.map((name) => probeDeployment({ name, lrp: lrpOf(name), isHTTP2: name === "two" })),
+      idlePod("app", namespace, { [LABELS.sourceType]: "APP" }),
+      idlePod("build", namespace, { [LABELS.sourceType]: "STG" }),
+      idlePod("stranger", otherNamespace, { [LABELS.sourceType]: "APP" }),
+    ]);
+    const pods = ["pod/app", "pod/build", ...APPS.map((name) => `deployment/${name}`)];
+    await Promise.all([
+      ...pods.map((one) =>
+        kubectl([
+          "wait",
+          one,
+          "-n",
+          namespace,
+          `--for=condition=${one.startsWith("pod") ? "Ready" : "Available"}`,
+          "--timeout=60s",
+        ]),
+      ),
+      kubectl(["wait", "pod/stranger", "-n", otherNamespace, "--for=condition=Ready", "--timeout=60s"]),
+    ]);
+  }, 1_800_000);
+  afterAll(async () => {
+    await world?.stop();
+    await node?.stop();
+  }, 60_000);
+
+  test.each([
+    ["ingress", "apps.example"],
+    ["gateway", "gw.example"],
+  ])("class %s: host, longest path by segments, 404 for an unknown host, WebSocket", async (_name, domain) => {
+    const prefix = domain.split(".")[0];
+    await mapRoute(`${prefix}-shop`, { host: "shop", domain }, [{ app: "shop" }]);
+    await mapRoute(`${prefix}-cart`, { host: "shop", domain, path: "/cart" }, [{ app: "cart" }]);
+    await answers(`shop.${domain}`, "shop");
+    await answers(`shop.${domain}`, "cart", "/cart");
+    await answers(`shop.${domain}`, "cart", "/cart/1?x=y");
+    expect(await ask(`shop.${domain}`, "/cartoon")).toBe("shop");
+    expect(JSON.parse((await get(node.ingressAddress, `shop.${domain}`, "/cart/1")).body)).toMatchObject({
+      path: "/cart/1",
+    });
+    expect(await ask(`nobody.${domain}`)).toBe("404");
+    expect(await echoThroughWebSocket(node.ingressAddress, `shop.${domain}`, "hello")).toBe("hello");
+  });
+
+  test("class gateway: weights, a wildcard over several labels, HTTP/2 to the app", async () => {
+    await mapRoute("weighted", { host: "weighted", domain: "gw.example" }, [
+      { app: "shop", weight: 80 },
+      { app: "blue", weight: 20 },
+    ]);
+    await answers("weighted.gw.example", "blue");
+    const names = await Promise.all(Array.from({ length: 100 }, () => ask("weighted.gw.example")));
+    const share = names.filter((name) => name === "blue").length;
+    expect(names.filter((name) => name !== "blue" && name !== "shop")).toEqual([]);
+    expect(share).toBeGreaterThanOrEqual(10);
+    expect(share).toBeLessThanOrEqual(30);
+    await mapRoute("wild", { host: "*", domain: "gw.example" }, [{ app: "cart" }]);
+    await answers("a.b.gw.example", "cart");
+    expect(await ask("shop.gw.example")).toBe("shop");
+    await mapRoute("two", { host: "two", domain: "gw.example" }, [{ app: "two", protocol: "http2" }]);
+    await answers("two.gw.example", "two");
+  });
+
+  test("class gateway: TLS with the domain's certificate, which a listener of the Gateway holds", async () => {
+    const authority = await makeAuthority("domains");
+    const domain = await issueCertificate(authority, { commonName: "gw.example", dnsNames: ["*.gw.example"] });
+    const name = "gw-example";
+    await applyAll([
+      {
+        apiVersion: "v1",
+        kind: "Secret",
+        type: "kubernetes.io/tls",
+        metadata: { name, namespace: "traefik" },
+        stringData: { "tls.crt": domain.cert, "tls.key": domain.key },
+      },
+    ]);
+    const listener = {
+      name: "gw-example",
+      protocol: "HTTPS",
+      port: 443,
+      hostname: "*.gw.example",
+      tls: { certificateRefs: [{ name }] },
+      allowedRoutes: { namespaces: { from: "All" } },
+    };
+    const patch = JSON.stringify([{ op: "add", path: "/spec/listeners/-", value: listener }]);
+    await kubectl(["patch", "gateway", "public", "-n", "traefik", "--type=json", `--patch=${patch}`]);
+    await eventually(
+      async () =>
+        expect(await whoAnswers(node.ingressAddress, "shop.gw.example", "/", { ca: authority.cert })).toBe("shop"),
+      20_000,
+    );
+    await expect(whoAnswers(node.ingressAddress, "shop.apps.example", "/", { ca: authority.cert })).rejects.toThrow();
+  });
+
+  test("class ingress: a wildcard for one label, TLS with the controller's certificate", async () => {
+    // Of a domain without other routes: Traefik's Ingresses prefer a wildcard to an exact host, its HTTPRoutes do not.
+    await mapRoute("any", { host: "*", domain: "any.example" }, [{ app: "blue" }]);
+    await answers("other.any.example", "blue");
+    expect(await ask("a.b.any.example")).toBe("404");
+    await eventually(async () =>
+      expect(await whoAnswers(node.ingressAddress, "shop.apps.example", "/", "any")).toBe("shop"),
+    );
+  });
+
+  test("10 changes of other routes and a rolling change of the app fail no request", async () => {
+    const load = startLoad(() => ask("shop.apps.example"), "shop");
+    for (let at = 0; at < 10; at++) {
+      await mapRoute("moving", { host: "moving" }, [{ app: at % 2 === 0 ? "cart" : "blue" }]);
+      await answers("moving.apps.example", at % 2 === 0 ? "cart" : "blue");
+    }
+    await kubectl(["rollout", "restart", "deployment/shop", "-n", namespace]);
+    await kubectl(["rollout", "status", "deployment/shop", "-n", namespace, "--timeout=60s"]);
+    const { count, failures } = await load.stop();
+    expect(failures).toEqual([]);
+    expect(count).toBeGreaterThan(50);
+  });
+
+  test("class none: an Ingress of one's own on the stable labels serves over restage, rename and scale", async () => {
+    const { [LABELS.app]: app, [LABELS.processType]: type } = stableLabels(lrpOf("blue"));
+    const backend = { service: { name: "mine", port: { number: 80 } } };
+    await applyAll([
+      {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name: "mine", namespace },
+        spec: {
+          selector: { [LABELS.app]: app, [LABELS.processType]: type },
+          ports: [{ port: 80, targetPort: APP_PORT }],
+        },
+      },
+      {
+        apiVersion: "networking.k8s.io/v1",
+        kind: "Ingress",
+        metadata: { name: "mine", namespace },
+        spec: { rules: [{ host: "mine.own.example", http: { paths: [{ path: "/", pathType: "Prefix", backend }] } }] },
+      },
+    ]);
+    await mapRoute("own", { host: "mine", domain: "own.example" }, [{ app: "blue" }]);
+    await answers("mine.own.example", "blue");
+    await client.patch(App, key("blue"), { type: "merge", body: { spec: { name: "Navy", restart: "again" } } });
+    const restaged = await eventually(async () => {
+      const lrp = await currentLRP(client, key("blue"));
+      expect(lrp.metadata.name).not.toBe(lrpOf("blue").metadata.name);
+      return lrp;
+    }, 60_000);
+    await applyAll([probeDeployment({ name: "navy", lrp: restaged, replicas: 2, revision: restaged.spec.revision })]);
+    await kubectl(["rollout", "status", "deployment/navy", "-n", namespace, "--timeout=60s"]);
+    await kubectl(["delete", "deployment/blue", "-n", namespace]);
+    await answers("mine.own.example", "navy");
+  });
+
+  describe("the network of a space", () => {
+    /** Whether a shell command ends well in a pod. */
+    const run = async (pod: string, command: string): Promise<string> =>
+      (
+        await kubectl([
+          "exec",
+          pod,
+          "-n",
+          pod === "stranger" ? otherNamespace : namespace,
+          "--",
+          "sh",
+          "-c",
+          `${command} >/dev/null 2>&1 && echo yes || echo no`,
+        ])
+      ).trim();
+    const reaches = (pod: string, host: string, port: number): Promise<string> =>
+      run(pod, `nc -w 2 ${host} ${port} </dev/null`);
+    const addressOf = (selector: string[]): Promise<string> =>
+      kubectl(["get", "pods", "-n", namespace, ...selector, "-o", "jsonpath={.items[0].status.podIP}"]);
+    const verdicts = async (pod: string, shop: string): Promise<Record<string, string>> => ({
+      "another app": await reaches(pod, shop, APP_PORT),
+      DNS: await run(pod, "nslookup kubernetes.default.svc.cluster.local"),
+      "the API server": await reaches(pod, "10.96.0.1", 443),
+    });
+
+    test("apps and builds reach routers and DNS; not apps of their own or another space, nor the API server", async () => {
+      const shop = await addressOf(["-l", "probe=shop"]);
+      const closed = { "another app": "no", DNS: "yes", "the API server": "no" };
+      for (const pod of ["app", "stranger", "build"])
+        await eventually(async () => expect([pod, await verdicts(pod, shop)]).toEqual([pod, closed]), 60_000);
+      // The router is another namespace's pod; its host address is in a private range.
+      const traefik = await kubectl(["get", "pods", "-n", "traefik", "-o", "jsonpath={.items[0].status.podIP}"]);
+      for (const pod of ["app", "build"])
+        await eventually(async () => expect([pod, await reaches(pod, traefik, 80)]).toEqual([pod, "yes"]), 60_000);
+      await answers("shop.apps.example", "shop");
+    }, 300_000);
+
+    test("the operator opens a space's own network, and an address for builds alone", async () => {
+      const shop = await addressOf(["-l", "probe=shop"]);
+      const [registryHost = "", registryPort = ""] = node.registry.host.split(":");
+      expect(await reaches("build", registryHost, Number(registryPort))).toBe("no");
+      const data = { "same-space": "allow", "build-egress-cidrs": `${registryHost}/32` };
+      await client.apply(ConfigMap, { metadata: { name: "cupola-network", namespace: SYSTEM_NAMESPACE }, data }, apply);
+      await eventually(async () => expect(await reaches("app", shop, APP_PORT)).toBe("yes"), 60_000);
+      await eventually(
+        async () => expect(await reaches("build", registryHost, Number(registryPort))).toBe("yes"),
+        20_000,
+      );
+      expect([
+        await reaches("stranger", shop, APP_PORT),
+        await reaches("app", registryHost, Number(registryPort)),
+      ]).toEqual(["no", "no"]);
+    });
+  });
+});
+
+if (reason) test.skip(`routers on a node: skipped, ${reason}`, () => undefined);
