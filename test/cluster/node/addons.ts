@@ -4,7 +4,6 @@ import { eventually } from "../../eventually.ts";
 import { provideBinary } from "../binaries.ts";
 import { applyGatewayAPI } from "../gateway-api.ts";
 import { clusterDns } from "./cluster-dns.ts";
-import type { Kubectl } from "./test-kubectl.ts";
 import { traefik, type TraefikOptions } from "./traefik.ts";
 
 /** A DaemonSet to wait for. */
@@ -15,24 +14,36 @@ export interface Addon {
 
 const READY_DEADLINE_MS = 120_000;
 
-export async function applyClusterDns(kubectl: Kubectl, program: string): Promise<Addon> {
-  await apply(kubectl, clusterDns(program));
+export async function createClusterDns(client: KubeClient, program: string): Promise<Addon> {
+  await create(client, clusterDns(program));
   return { name: "coredns", namespace: "kube-system" };
 }
 
 /** With the kinds of the Gateway API. */
-export async function applyTraefik(
-  kubectl: Kubectl,
+export async function createTraefik(
   client: KubeClient,
   { log, ...options }: Omit<TraefikOptions, "program"> & { log?: ((line: string) => void) | undefined },
 ): Promise<Addon> {
   await applyGatewayAPI(client);
-  await apply(kubectl, traefik({ ...options, program: await provideBinary("traefik", log) }));
+  await create(client, traefik({ ...options, program: await provideBinary("traefik", log) }));
   return { name: "traefik", namespace: "traefik" };
 }
 
-async function apply(kubectl: Kubectl, items: readonly object[]): Promise<void> {
-  await kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+/** One after another. Not by kubectl, which spends seconds on discovery. */
+async function create(client: KubeClient, objects: readonly object[]): Promise<void> {
+  for (const object of objects as readonly NewObject[]) await client.raw("POST", pathOf(object), object);
+}
+
+interface NewObject {
+  apiVersion: string;
+  kind: string;
+  metadata: { namespace?: string };
+}
+
+function pathOf({ apiVersion, kind, metadata }: NewObject): string {
+  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const plural = `${kind.toLowerCase()}${kind.endsWith("s") ? "es" : "s"}`;
+  return metadata.namespace ? `${root}/namespaces/${metadata.namespace}/${plural}` : `${root}/${plural}`;
 }
 
 /** Resolves when the nodes and the add-ons' pods are ready. Throws with what is not after two minutes. */

@@ -11,7 +11,7 @@ const rules = [
   { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["list", "watch"] },
 ];
 
-/** Manifests for `kubectl apply`. `program` is the path of coredns on the machine. */
+/** Objects to create, in this order. `program` is the path of coredns on the machine. */
 export function clusterDns(program: string): object[] {
   const daemon = {
     name,

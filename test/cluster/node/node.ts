@@ -17,7 +17,7 @@ import {
 } from "../control-plane-commands.ts";
 import { untilReady as untilServerReady } from "../control-plane.ts";
 import { REGISTRY_USER } from "../registry.ts";
-import { applyClusterDns, applyTraefik, untilReady, type Addon } from "./addons.ts";
+import { createClusterDns, createTraefik, untilReady, type Addon } from "./addons.ts";
 import { writeBaseImage } from "./base-image.ts";
 import { Member, type ClusterPlace, type NodeName } from "./member.ts";
 import { cleanUpCommand, runProgram, type NodeProcess } from "./namespaces.ts";
@@ -34,7 +34,6 @@ import {
 } from "./parts.ts";
 import { provideNodePrograms, type NodePrograms } from "./requirements.ts";
 import { CONTAINERD_SOCKET, type NodeSettings } from "./settings.ts";
-import { kubectlOf } from "./test-kubectl.ts";
 
 export interface NodeOptions {
   /** "node1" has the control plane and the registry, and runs pods as "node2" does. One unless said. */
@@ -270,7 +269,7 @@ class NodeCluster implements TestNode {
   async #untilComplete(): Promise<void> {
     const client = createClient({ server: this.url, ca: this.ca, auth: { kind: "token", token: adminToken } });
     try {
-      const addons = await this.#applyAddons(client);
+      const addons = await this.#createAddons(client);
       const names = this.#members.map(({ name }) => name);
       await untilReady(client, names, addons);
     } catch (cause) {
@@ -282,12 +281,11 @@ class NodeCluster implements TestNode {
     }
   }
 
-  async #applyAddons(client: KubeClient): Promise<Addon[]> {
+  async #createAddons(client: KubeClient): Promise<Addon[]> {
     const { traefik: flags, log } = this.#options;
-    const kubectl = kubectlOf(this);
-    const dns = await applyClusterDns(kubectl, this.#place.programs.binaries.coredns);
-    if (!flags) return [dns];
+    const dns = createClusterDns(client, this.#place.programs.binaries.coredns);
+    if (!flags) return [await dns];
     const options = { address: this.ingressAddress, flags: flags === true ? [] : flags, log };
-    return [dns, await applyTraefik(kubectl, client, options)];
+    return await Promise.all([dns, createTraefik(client, options)]);
   }
 }

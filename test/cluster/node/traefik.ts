@@ -27,7 +27,7 @@ export interface TraefikOptions {
 }
 
 /**
- * Manifests for `kubectl apply`, once the Gateway API's kinds are there: Traefik with its defaults, an IngressClass `traefik` that is the default,
+ * Objects to create, in this order, once the Gateway API's kinds are there: Traefik with its defaults, an IngressClass `traefik` that is the default,
  * a GatewayClass `traefik`, and the Gateway `public` in the namespace `traefik`, which takes HTTPRoutes of all namespaces at port 80.
  */
 export function traefik({ program, address, flags }: TraefikOptions): object[] {
