@@ -150,6 +150,7 @@ const stages: Stage[] = [
     needs: "test/e2e/main.ts",
     run: () => journeys("--on", "cluster", ...CLUSTER_JOURNEYS),
   },
+  { name: "journeys on a node", needs: "test/e2e/main.ts", run: onNode(() => journeys("--on", "node")) },
   { name: "chaos", needs: "test/chaos/main.ts", run: chaos },
 ];
 

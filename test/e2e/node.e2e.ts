@@ -44,8 +44,10 @@ describe.skipIf(reason)("installed by the chart on a node", () => {
     await cf("push", "hello", "-p", HELLO, "-m", "128M", "-i", "2", "-u", "http", "--endpoint", "/");
     await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
     await eventually(async () => expect(await cf("app", "hello")).toMatch(/#0\s+running[\s\S]*#1\s+running/));
-    // The lines of containers are not asked for yet: on a platform so installed only those of API and cells were seen.
-    await eventually(async () => expect(await cf("logs", "hello", "--recent")).toContain("[CELL/"));
+    await eventually(async () => {
+      const recent = await cf("logs", "hello", "--recent");
+      for (const source of ["[API/0]", "[STG/0]", "[APP/PROC/WEB/0]", "[CELL/0]"]) expect(recent).toContain(source);
+    });
   }, 600_000);
 
   test("cf push --docker-image", async () => {

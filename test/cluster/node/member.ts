@@ -54,8 +54,8 @@ export class Member {
     this.#running.set(part, { command, process: this.namespaces.start(part, command) });
   }
 
-  runWorker(part: WorkerPart, settings: NodeSettings, flags: readonly string[] = []): void {
-    this.run(part, [...workerCommand(part, settings, this.#place.programs.binaries), ...flags]);
+  runWorker(part: WorkerPart, settings: NodeSettings): void {
+    this.run(part, workerCommand(part, settings, this.#place.programs.binaries));
   }
 
   /** Throws when it never ran here. */

@@ -46,8 +46,6 @@ export interface NodeOptions {
   users?: TokenUser[];
   /** More flags for kube-apiserver. */
   apiserverFlags?: string[];
-  /** More flags for the kubelets. */
-  kubeletFlags?: string[];
   /** More flags for kube-controller-manager. */
   controllerManagerFlags?: string[];
   /** Told about builds, which take minutes; stderr unless said. */
@@ -239,7 +237,7 @@ class NodeCluster implements TestNode {
   }
 
   #startWorkers(member: Member, settings: NodeSettings): void {
-    member.runWorker("kubelet", settings, this.#options.kubeletFlags);
+    member.runWorker("kubelet", settings);
     member.runWorker("kube-proxy", settings);
     if (this.#options.networkPolicy) member.run("network-policy", policyAgentCommand(this.kubeconfig));
   }

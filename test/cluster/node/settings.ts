@@ -70,6 +70,8 @@ export function kubeletConfig({ dir, cgroup }: NodeSettings): string {
     apiVersion: "kubelet.config.k8s.io/v1beta1",
     kind: "KubeletConfiguration",
     failCgroupV1: false,
+    // As the API server has it: a kubelet without it answers 400 to a read of one stream.
+    featureGates: { PodLogsQuerySplitStreams: true },
     cgroupDriver: "cgroupfs",
     cgroupRoot: `/${cgroup}`,
     cgroupsPerQOS: true,

@@ -17,7 +17,6 @@ import { eventually } from "../../eventually.ts";
 const reason = whyNoNode();
 if (reason) console.log(`logs of pods: skipped, ${reason}`);
 const log = pino({ level: "silent" });
-const GATE = "--feature-gates=PodLogsQuerySplitStreams=true";
 const NAMESPACE = "space";
 
 describe.skipIf(reason)("logs of pods on a node", () => {
@@ -27,7 +26,7 @@ describe.skipIf(reason)("logs of pods on a node", () => {
   const followers: PodLogs[] = [];
 
   beforeAll(async () => {
-    node = await startNode({ apiserverFlags: [GATE], kubeletFlags: [GATE] });
+    node = await startNode();
     client = createClient({ server: node.url, ca: node.ca, auth: { kind: "token", token: node.adminToken } });
     informers = createInformers({ client, log });
     await client.create(Namespace, { metadata: { name: NAMESPACE } });
