@@ -112,10 +112,14 @@ async function readSecretValues(app: App, guid: string, client: KubeClient): Pro
     secrets.set(ref.name, secret);
     const value = Object.hasOwn(secret.data ?? {}, ref.key) ? secret.data?.[ref.key] : undefined;
     if (value === undefined)
-      throw new NotReady("SecretMissing", `Secret ${ref.name} has no key ${ref.key}, which variable ${name} names; add the key, or change the app's variables`, {
-        isFailure: true,
-        requeueAfterMs: RECHECK_MS,
-      });
+      throw new NotReady(
+        "SecretMissing",
+        `Secret ${ref.name} has no key ${ref.key}, which variable ${name} names; add the key, or change the app's variables`,
+        {
+          isFailure: true,
+          requeueAfterMs: RECHECK_MS,
+        },
+      );
     values.set(name, value);
   }
   return values;

@@ -40,6 +40,27 @@ const VALUES = {
 const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
 if (reason) console.log(`the chart: skipped, ${reason}`);
 
+function expectRestrictedReplicas({ metadata, spec }: Rendered): void {
+  const pod = spec?.template?.spec;
+  expect([metadata.name, spec?.replicas]).toEqual([metadata.name, 2]);
+  expect(pod?.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+  expect(pod?.containers[0]?.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+  });
+}
+
+function operationsOf({ spec }: Rendered): string[] {
+  const args = spec?.template?.spec.containers[0]?.args.join(" ") ?? "";
+  return /--operation=(\S+)/.exec(args)?.[1]?.split(",") ?? [];
+}
+
+/** The rules of an operation's role among some objects. */
+function rulesOf(objects: readonly Rendered[], kind: string, operation: string): unknown {
+  return objects.find((each) => each.kind === kind && each.metadata.name === `cupola-${operation}`)?.rules;
+}
+
 describe.skipIf(reason)("the chart", () => {
   const folder = mkdtempSync(join(tmpdir(), "cupola-chart-"));
   let binary: string;
@@ -110,26 +131,17 @@ describe.skipIf(reason)("the chart", () => {
       ["api", "controllers", "instance-index", "logs", "webhook"].map((name) => `cupola-${name}`),
     );
     const generated = readDocuments(join(CHECKOUT, "deploy", "rbac", "operations.yaml"));
-    for (const { metadata, spec } of deployments) {
-      const pod = spec?.template?.spec;
-      expect([metadata.name, spec?.replicas]).toEqual([metadata.name, 2]);
-      expect(pod?.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
-      expect(pod?.containers[0]?.securityContext).toEqual({
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ["ALL"] },
-      });
-      expect(
-        objects.filter((each) => each.kind === "PodDisruptionBudget" && each.metadata.name === metadata.name),
-      ).toHaveLength(1);
-      const operations = /--operation=(\S+)/.exec(pod?.containers[0]?.args.join(" ") ?? "")?.[1]?.split(",") ?? [];
-      for (const kind of ["ClusterRole", "Role"])
-        for (const operation of operations) {
-          const name = `cupola-${operation}`;
-          const find = (list: Rendered[]) =>
-            list.find((each) => each.kind === kind && each.metadata.name === name)?.rules;
-          expect([kind, name, find(objects)]).toEqual([kind, name, find(generated) ?? "generated"]);
-        }
+    for (const deployment of deployments) {
+      expectRestrictedReplicas(deployment);
+      const { name } = deployment.metadata;
+      expect(objects.filter((each) => each.kind === "PodDisruptionBudget" && each.metadata.name === name)).toHaveLength(
+        1,
+      );
+      for (const operation of operationsOf(deployment))
+        for (const kind of ["ClusterRole", "Role"])
+          expect(rulesOf(objects, kind, operation), `${kind} ${operation}`).toEqual(
+            rulesOf(generated, kind, operation) ?? "generated",
+          );
     }
   });
 
