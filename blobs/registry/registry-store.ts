@@ -124,8 +124,16 @@ class RegistryStore implements BlobStore {
         const manifest = await this.#digestOf(place, writing.tag);
         if (manifest !== undefined) await this.#client.deleteManifest(place, manifest);
       }
+      const newest = Math.max(...writings.map(({ modified }) => modified));
+      if (writings.length > 0) await this.#removeUnlisted(place, digest, newest);
     });
     await Promise.all(perKind);
+  }
+
+  /** Two writings of one millisecond share a tag, so the content's own tag may be the only one of its manifest. A later writing stays. */
+  async #removeUnlisted(place: Place, digest: Digest, newest: number): Promise<void> {
+    const left = await this.#locateIn(place, digest);
+    if (left && modifiedOf(left.manifest) <= newest) await this.#client.deleteManifest(place, left.digest);
   }
 
   async touch(space: string, digest: Digest): Promise<void> {

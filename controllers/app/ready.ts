@@ -104,7 +104,7 @@ function findProgress({ processes, revision }: AppParts): ReadyDraft | undefined
     (process) => wantsInstances(process) && (!isUpToDate(process, revision) || readyOf(process)?.status !== "True"),
   );
   if (waiting.length === 0) return undefined;
-  const explained = waiting.find((process) => isUpToDate(process, revision) && readyOf(process)?.reason === "Starting");
+  const explained = waiting.find((process) => isUpToDate(process, revision) && isExplained(process));
   return {
     status: "False",
     reason: "Starting",
@@ -112,6 +112,12 @@ function findProgress({ processes, revision }: AppParts): ReadyDraft | undefined
       ? `process ${explained.spec.type}: ${readyOf(explained)?.message}`
       : `${listTypes(waiting)} starting: ${countInstances(processes)}`,
   };
+}
+
+/** Whether a starting process says more than its count. The count alone must not change the message: that would be a write more for each start. */
+function isExplained(process: Process): boolean {
+  const ready = readyOf(process);
+  return ready?.reason === "Starting" && ready.message !== countInstances([process]);
 }
 
 function toRunningReady(processes: readonly Process[]): ReadyDraft {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { findCredentials, parseDockerConfig } from "../../../blobs/registry/docker-config.ts";
 import { createRegistryClient, type RegistryClient } from "../../../blobs/registry/registry-client.ts";
@@ -66,6 +66,16 @@ describe.skipIf(reason)("registry store", () => {
     await put(store, "content");
     const place = { host: registry.host, repository: `test-${prefixes}/${space}/package` };
     expect(await client.listTags(place)).toHaveLength(2);
+  });
+
+  test("removal also finds a manifest whose tag another writing of the same millisecond took", async () => {
+    const { store } = await openStore("");
+    const { digest } = await put(store, "content");
+    const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now());
+    await Promise.all(Array.from({ length: 8 }, () => store.touch(space, digest)));
+    clock.mockRestore();
+    await store.remove(space, digest);
+    expect(await store.list()).toEqual([]);
   });
 
   test("a content is whole on every replica while others put, touch and annotate it", async () => {
