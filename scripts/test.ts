@@ -100,6 +100,15 @@ async function journeys(...args: string[]): Promise<Count> {
   return { ...count, failed: count.failed + (code !== 0 && count.failed === 0 ? 1 : 0) };
 }
 
+/** The others, of the runners, take four minutes each: `npm run test:node` runs all. */
+const NODE_TESTS = [
+  "test/cluster/node",
+  "test/conformance/telemetry",
+  "test/conformance/routers",
+  "cnb.node",
+  "broken-apps",
+];
+
 /** What is cheap of them; all of them are for `npm run e2e -- --on cluster`. */
 const CLUSTER_JOURNEYS = ["cup.e2e", "races.e2e"];
 
@@ -143,7 +152,7 @@ const stages: Stage[] = [
   { name: "a node", run: tryNode },
   { name: "unit tests", run: () => vitest("--project=unit") },
   { name: "contract tests", run: () => vitest("--project=contract") },
-  { name: "tests on a node", run: onNode(() => vitest("--project=node")) },
+  { name: "tests on a node", run: onNode(() => vitest("--project=node", ...NODE_TESTS)) },
   { name: "end-to-end journeys", needs: "test/e2e/main.ts", run: () => journeys() },
   {
     name: "journeys on a real control plane",
