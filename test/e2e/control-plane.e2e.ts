@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LRP } from "../../crds/lrp/lrp.ts";
 import { stringify } from "yaml";
 import { runCommand } from "../../scripts/run-command.ts";
 import { Deployment, Ingress, Namespace, PodDisruptionBudget, Service } from "../../kube/api/builtin.ts";
@@ -114,6 +115,14 @@ describe.skipIf(reason)("the platform on a real control plane", () => {
   });
 
   test("nothing is written while idle", async () => {
+    // Nothing opens the pods' gates here, which the status says after some seconds.
+    await eventually(async () => {
+      const [lrp] = (await platform.admin.list(LRP, { namespace })).items;
+      expect(lrp?.status?.instances?.map(({ details }) => details)).toEqual([
+        expect.stringContaining("instance-index"),
+        expect.stringContaining("instance-index"),
+      ]);
+    });
     const before = await settledVersion(platform);
     // A minute is too long for a journey; five seconds of silence after five seconds of silence are enough to see a loop.
     await new Promise((resolve) => setTimeout(resolve, 5000));
