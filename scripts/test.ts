@@ -151,7 +151,8 @@ const stages: Stage[] = [
   { name: "control plane binaries", run: provideControlPlane },
   { name: "a node", run: tryNode },
   { name: "unit tests", run: () => vitest("--project=unit") },
-  { name: "contract tests", run: () => vitest("--project=contract") },
+  // Servers are waited for more than two cores can fill.
+  { name: "contract tests", run: () => vitest("--project=contract", "--maxWorkers=3") },
   { name: "tests on a node", run: onNode(() => vitest("--project=node", ...NODE_TESTS)) },
   { name: "end-to-end journeys", needs: "test/e2e/main.ts", run: () => journeys() },
   {
