@@ -1,5 +1,6 @@
 // Whether a server-side apply would change anything, from the live object and its managedFields. Pure.
 // managedFields distinguishes lists merged by key from atomic lists, so no schema is needed.
+import { parseQuantity } from "./quantity.ts";
 
 type Fields = Record<string, unknown>;
 type Json = Record<string, unknown>;
@@ -126,32 +127,9 @@ function isEmptyValue(value: unknown): boolean {
 }
 
 const QUANTITY_MAPS = new Set(["limits", "requests", "hard", "capacity", "overhead", "sizeLimit"]);
-const SUFFIXES: Record<string, number> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  "": 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
 
 // The server normalizes quantities: 1000m becomes 1, 1024Mi becomes 1Gi.
 function sameQuantity(a: unknown, b: unknown): boolean {
-  const left = toNumber(a);
-  return left !== undefined && left === toNumber(b);
-}
-
-function toNumber(value: unknown): number | undefined {
-  const match = /^([+-]?(?:\d+\.?\d*|\.\d+))(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$/.exec(String(value));
-  return match ? Number(match[1]) * (SUFFIXES[match[2] ?? ""] ?? 1) : undefined;
+  const left = parseQuantity(String(a));
+  return left !== undefined && left === parseQuantity(String(b));
 }

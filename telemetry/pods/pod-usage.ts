@@ -1,6 +1,7 @@
 // CPU and memory of instances that run in pods, from metrics.k8s.io (metrics-server): one list for a space, remembered for some seconds.
 import { LRUCache } from "lru-cache";
 import type { KubeObject } from "../../kube/api/object.ts";
+import { parseQuantity } from "../../kube/api/quantity.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
@@ -101,8 +102,8 @@ function groupByLRP(items: readonly PodMetrics[]): SpaceUsage {
     usage.set(lrp, instances);
     instances.set(Number(index), {
       time: timestamp,
-      cpu: sum(containers.map((container) => parseQuantity(container.usage.cpu))),
-      mem: Math.round(sum(containers.map((container) => parseQuantity(container.usage.memory)))),
+      cpu: sum(containers.map((container) => parseQuantity(container.usage.cpu) ?? 0)),
+      mem: Math.round(sum(containers.map((container) => parseQuantity(container.usage.memory) ?? 0))),
     });
   }
   return usage;
@@ -110,25 +111,4 @@ function groupByLRP(items: readonly PodMetrics[]): SpaceUsage {
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
-}
-
-const FACTORS: Readonly<Record<string, number>> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  "": 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-};
-
-/** A Kubernetes quantity as a number; 0 for text that is none. */
-export function parseQuantity(text: string): number {
-  const [, number = "0", unit = ""] = /^(\d+(?:\.\d+)?)(n|u|m|k|M|G|T|Ki|Mi|Gi|Ti)?$/.exec(text) ?? [];
-  return Number(number) * (FACTORS[unit] ?? 1);
 }

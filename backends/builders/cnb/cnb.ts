@@ -1,7 +1,5 @@
 // Builder `cnb`: builds each Staging in a Pod that runs the lifecycle of a builder image. Level-based: the status follows from the Pod.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
-import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import { REGISTRY_SECRET } from "../../../crds/registry-secret.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { Pod, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -12,7 +10,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../../kube/controller/controller.ts";
-import { readerLagMs } from "../../../telemetry/envelope.ts";
+import { DEADLINE_MARGIN_MS, deadlineOf, timeExpired, untilLogIsRead } from "../build-deadline.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { toBuildImages } from "../build-images.ts";
 import { ignoreGone } from "../build-objects.ts";
@@ -20,21 +18,17 @@ import { toEnvSecretName, toPodName, toRegistrySecretName } from "./build-paths.
 import { isOwnedBy, toStagingKeys } from "../staging-owner.ts";
 import { BUILD_POD_SELECTOR, isOver } from "./build-pods.ts";
 import { CNB_CLASS, cnbClassController } from "./cnb-class.ts";
-import { toDroplet } from "../exported-image.ts";
+import { readDroplet } from "../read-droplet.ts";
 import { toProgress, type PodObject, type PodProgress } from "./pod-progress.ts";
-import { noRegistry, presentImageError, type BuildRegistry } from "../registry-images.ts";
+import { noRegistry, type BuildRegistry } from "../registry-images.ts";
 import { readParameters, startBuild, type BuildDeps } from "./start-build.ts";
 import { hasEnded, planEnded, planFailed, planPending, planRunning, planSucceeded } from "../staging-status.ts";
 import { findReasonToWait } from "./turns.ts";
 
 /** How long the Pod of a finished build stays, so that its log can be read. */
 const POD_RETENTION_MS = 300_000;
-/** The kubelet ends a build in time. This is for one that no kubelet has, or that a lost node has. */
-const DEADLINE_MARGIN_MS = 20_000;
 /** A Pod that waits is looked at again, since its patience ends without an event. */
 const WAITING_RECHECK_MS = 10_000;
-/** The failure is written when readers of the log have had its last lines, which come through the API server. */
-const LOG_LAG_MS = readerLagMs + 500;
 
 const OPEN_INDEX = "cnb/open";
 
@@ -159,11 +153,7 @@ async function finish(
   { client }: ReconcileContext,
 ): Promise<ReconcileResult> {
   const image = `${toBuildImages(registry.prefix, staging.spec).repository}@${digest}`;
-  const { config } = await registry.inspect(image).catch((error: unknown) => {
-    throw presentImageError(error, `the exported image ${image} cannot be read`);
-  });
-  const pullSecret = await client.find(Secret, { namespace: SYSTEM_NAMESPACE, name: REGISTRY_SECRET });
-  const droplet = toDroplet(image, config, pullSecret && REGISTRY_SECRET);
+  const droplet = await readDroplet(image, registry, client);
   await deleteSecrets(staging, client);
   return planSucceeded(staging.status?.startedAt, droplet);
 }
@@ -174,7 +164,7 @@ async function fail(
   { code, message, at }: Extract<PodProgress, { kind: "failed" }>,
   { client, now }: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const waitMs = at === undefined ? 0 : Date.parse(at) + LOG_LAG_MS - now().getTime();
+  const waitMs = untilLogIsRead(at, now());
   if (waitMs > 0) return { ...planRunning(startedAt), requeueAfterMs: waitMs };
   await deleteSecrets(staging, client);
   return planFailed(startedAt, { code, message });
@@ -200,16 +190,8 @@ function lastChangeOf({ status }: Staging, pod: PodObject): string {
   return ready?.lastTransitionTime ?? pod.metadata.creationTimestamp ?? "";
 }
 
-function deadlineOf({ spec }: Staging, startedAt: string): number {
-  return Date.parse(startedAt) + spec.timeoutSeconds * 1000;
-}
-
 function isLate(staging: Staging, startedAt: string, now: Date): boolean {
   return now.getTime() > deadlineOf(staging, startedAt) + DEADLINE_MARGIN_MS;
-}
-
-function timeExpired({ spec }: Staging): StagingFailure {
-  return new StagingFailure("StagingTimeExpired", `the build took longer than ${spec.timeoutSeconds} seconds`);
 }
 
 async function deletePod({ metadata }: PodObject, client: KubeClient): Promise<void> {

@@ -1,7 +1,5 @@
 // Builder `kpack`: hands each Staging to kpack as a Build, and takes over its result. The class is for clusters that have kpack.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
-import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import { REGISTRY_SECRET } from "../../../crds/registry-secret.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { Secret, ServiceAccount } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -12,10 +10,10 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../../kube/controller/controller.ts";
-import { readerLagMs } from "../../../telemetry/envelope.ts";
+import { DEADLINE_MARGIN_MS, deadlineOf, timeExpired, untilLogIsRead } from "../build-deadline.ts";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { createOnce, ignoreGone } from "../build-objects.ts";
-import { toDroplet } from "../exported-image.ts";
+import { readDroplet } from "../read-droplet.ts";
 import { provideContent } from "../package-content.ts";
 import { noRegistry, presentImageError, type BuildRegistry } from "../registry-images.ts";
 import { StagingFailure } from "../staging-failure.ts";
@@ -36,10 +34,6 @@ const CAPABILITIES: Readonly<Record<string, string>> = {
   // kpack takes variables in plain text only.
   secretVariables: "false",
 };
-
-/** kpack ends a build in time. This is for one that it does not take up. */
-const DEADLINE_MARGIN_MS = 20_000;
-const LOG_LAG_MS = readerLagMs + 500;
 
 export interface KpackDeps {
   registry: BuildRegistry;
@@ -166,11 +160,7 @@ async function finish(
   image: string,
   { client }: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const { config } = await registry.inspect(image).catch((error: unknown) => {
-    throw presentImageError(error, `the exported image ${image} cannot be read`);
-  });
-  const pullSecret = await client.find(Secret, { namespace: SYSTEM_NAMESPACE, name: REGISTRY_SECRET });
-  const droplet = toDroplet(image, config, pullSecret && REGISTRY_SECRET);
+  const droplet = await readDroplet(image, registry, client);
   await deleteCredentials(staging, client);
   return planSucceeded(staging.status?.startedAt, droplet);
 }
@@ -181,19 +171,10 @@ async function fail(
   { code, message, at }: Extract<KpackProgress, { kind: "failed" }>,
   { client, now }: ReconcileContext,
 ): Promise<ReconcileResult> {
-  // Clients stop reading the log once they see the failure.
-  const waitMs = at === undefined ? 0 : Date.parse(at) + LOG_LAG_MS - now().getTime();
+  const waitMs = untilLogIsRead(at, now());
   if (waitMs > 0) return { ...planRunning(startedAt), requeueAfterMs: waitMs };
   await deleteCredentials(staging, client);
   return planFailed(startedAt, { code, message });
-}
-
-function deadlineOf({ spec }: Staging, startedAt: string): number {
-  return Date.parse(startedAt) + spec.timeoutSeconds * 1000;
-}
-
-function timeExpired({ spec }: Staging): StagingFailure {
-  return new StagingFailure("StagingTimeExpired", `the build took longer than ${spec.timeoutSeconds} seconds`);
 }
 
 async function deleteCredentials(staging: Staging, client: KubeClient): Promise<void> {
