@@ -69,3 +69,27 @@ export const anLRP = (draft: object, status: object = {}): LRP => ({
   ...(draft as LRP),
   status: status as LRP["status"],
 });
+
+const LRP_GUID = "00000000-0000-4000-8000-000000000000";
+const LRP_IDENTITY = { guid: LRP_GUID, name: "x" };
+
+/** The spec of an LRP of class deployment, before its defaults: one instance of a web process that is not checked. */
+export const lrpSpec = (change: object = {}): object => ({
+  class: "deployment",
+  rendering: "1",
+  app: LRP_IDENTITY,
+  space: LRP_IDENTITY,
+  org: LRP_IDENTITY,
+  processGUID: LRP_GUID,
+  processType: "web",
+  revision: "1",
+  version: LRP_GUID,
+  droplet: { guid: LRP_GUID, kind: "docker", image: "example.com/x:1" },
+  ports: [8080],
+  instances: 1,
+  memoryMB: 64,
+  diskMB: 64,
+  healthCheck: { type: "process" },
+  readinessHealthCheck: { type: "process" },
+  ...change,
+});

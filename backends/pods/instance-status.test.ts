@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import { LRP, type LrpInstance } from "../../crds/lrp/lrp.ts";
+import { lrpSpec } from "../../crds/test-objects.ts";
 import { presentInstances, type PodFacts } from "./instance-status.ts";
 import { listObsoletePods, listPodsToRestart } from "./pod-removal.ts";
 import type { ProbeFailure } from "./probe-failures.ts";
@@ -10,29 +11,17 @@ import { slimPod, type PodObject } from "./slim-pod.ts";
 const START = "2026-01-01T00:00:10Z";
 const END = "2026-01-01T00:01:10Z";
 const guid = "00000000-0000-4000-8000-000000000000";
-const identity = { guid, name: "x" };
 
 function lrp(spec: object = {}, status?: object): LRP {
-  const parsed = LRP.spec.parse({
-    class: "deployment",
-    rendering: "1",
-    app: identity,
-    space: identity,
-    org: identity,
-    processGUID: guid,
-    processType: "web",
-    revision: "1",
-    version: guid,
-    droplet: { guid, kind: "docker", image: "registry.example/shop:1" },
-    env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "shop-env", key: "PASSWORD" } } }],
-    ports: [8080],
-    instances: 1,
-    memoryMB: 64,
-    diskMB: 128,
-    healthCheck: { type: "port" },
-    readinessHealthCheck: { type: "process" },
-    ...spec,
-  });
+  const parsed = LRP.spec.parse(
+    lrpSpec({
+      droplet: { guid, kind: "docker", image: "registry.example/shop:1" },
+      env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "shop-env", key: "PASSWORD" } } }],
+      diskMB: 128,
+      healthCheck: { type: "port" },
+      ...spec,
+    }),
+  );
   return {
     apiVersion: "workloads.cupola.dev/v1alpha1",
     kind: "LRP",

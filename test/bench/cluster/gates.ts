@@ -1,6 +1,7 @@
 // `npm run bench -- gates`: how long new pods wait for their instance index, one by one and a thousand at once. Needs a real control plane.
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
+import { lrpSpec } from "../../../crds/test-objects.ts";
 import { Namespace, Pod } from "../../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -72,25 +73,7 @@ async function measureDelays(
 
 async function makeLRP(admin: KubeClient, name: string, instances: number): Promise<void> {
   const guid = "00000000-0000-4000-8000-000000000000";
-  const identity = { guid, name: "x" };
-  const spec = {
-    class: "deployment",
-    rendering: "1",
-    app: identity,
-    space: identity,
-    org: identity,
-    processGUID: guid,
-    processType: "web",
-    revision: "1",
-    version: guid,
-    droplet: { guid, kind: "docker", image: "example.com/x:1" },
-    ports: [8080],
-    instances,
-    memoryMB: 64,
-    diskMB: 64,
-    healthCheck: { type: "process" },
-    readinessHealthCheck: { type: "process" },
-  };
+  const spec = lrpSpec({ instances });
   const labels = { [LABELS.guid]: guid, [LABELS.app]: guid, [LABELS.processType]: "web" };
   await admin.create(LRP, { metadata: { name, namespace: NAMESPACE, labels }, spec });
 }

@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP, type LrpInstance } from "../../../crds/lrp/lrp.ts";
+import { lrpSpec } from "../../../crds/test-objects.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { Namespace, Pod } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -66,28 +67,15 @@ describe.skipIf(reason)("class deployment on nodes", () => {
 
   async function makeLRP(name: string, change: object = {}): Promise<void> {
     const labels = { [LABELS.guid]: guid, [LABELS.app]: guid, [LABELS.processType]: "web", [LABELS.sourceType]: "APP" };
-    const identity = { guid, name: "x" };
-    const spec = {
-      class: "deployment",
-      rendering: "1",
-      app: identity,
-      space: identity,
-      org: identity,
-      processGUID: guid,
-      processType: "web",
-      revision: "1",
-      version: guid,
+    const spec = lrpSpec({
       droplet: { guid, kind: "docker", image: BASE_IMAGE },
       command: SERVE,
-      ports: [8080],
-      instances: 1,
       memoryMB: 32,
       diskMB: 32,
       user: "1000",
       healthCheck: { type: "port", timeoutSeconds: 60 },
-      readinessHealthCheck: { type: "process" },
       ...change,
-    };
+    });
     await admin.create(LRP, { metadata: { name, namespace, labels }, spec });
   }
   const instancesOf = async (name: string): Promise<LrpInstance[]> =>

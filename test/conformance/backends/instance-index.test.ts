@@ -9,6 +9,7 @@ import { deploymentRunner } from "../../../backends/runners/deployment/deploymen
 import { LABELS } from "../../../crds/labels.ts";
 import { DELETION_COST } from "../../../crds/lrp/index-gate.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
+import { lrpSpec } from "../../../crds/test-objects.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { Event, Namespace, Pod } from "../../../kube/api/builtin.ts";
 import type { ObjectOf, ResourceRef } from "../../../kube/api/resource-ref.ts";
@@ -123,25 +124,7 @@ describe.skipIf(reason)("instance indexes", () => {
 
   async function makeLRP(name: string, instances: number): Promise<void> {
     const labels = { [LABELS.guid]: guid, [LABELS.app]: guid, [LABELS.processType]: "web" };
-    const identity = { guid, name: "x" };
-    const spec = {
-      class: "deployment",
-      rendering: "1",
-      app: identity,
-      space: identity,
-      org: identity,
-      processGUID: guid,
-      processType: "web",
-      revision: "1",
-      version: guid,
-      droplet: { guid, kind: "docker", image: "example.com/x:1" },
-      ports: [8080],
-      instances,
-      memoryMB: 64,
-      diskMB: 64,
-      healthCheck: { type: "process" },
-      readinessHealthCheck: { type: "process" },
-    };
+    const spec = lrpSpec({ instances });
     await admin.create(LRP, { metadata: { name, namespace, labels }, spec });
   }
   const scale = (name: string, instances: number): Promise<unknown> =>
