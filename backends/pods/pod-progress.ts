@@ -31,7 +31,7 @@ export function findSchedulingFailure(pod: PodObject): string | undefined {
 const STARTING_REASONS: readonly (string | undefined)[] = [undefined, "ContainerCreating", "PodInitializing"];
 
 /** Ready, or known to have failed: it has been restarted, cannot be started, or finds no node. */
-export function isSettled(pod: PodObject): boolean {
+export function hasStartedOrFailed(pod: PodObject): boolean {
   if (isPodReady(pod) || findSchedulingFailure(pod) !== undefined) return true;
   const container = findAppContainer(pod);
   if (!container) return false;

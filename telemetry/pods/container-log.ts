@@ -62,14 +62,14 @@ export class ContainerLog {
     const lines = await Promise.all(
       this.#streams.map(async (log) => (await log.readBack()).map((line) => toContainerLine(line, log.stream))),
     );
-    this.#sayHealthy();
+    this.#emitHealthy();
     this.#emit = onLine;
     return [...lines.flat(), ...events];
   }
 
   /** Emits every further line until `stop`, across restarts of the container and broken connections. */
   follow(): void {
-    this.#sayHealthy();
+    this.#emitHealthy();
     for (const log of this.#streams) log.follow();
   }
 
@@ -77,7 +77,7 @@ export class ContainerLog {
   update(container: LoggingContainer): void {
     this.#container = container;
     for (const log of this.#streams) log.update(container);
-    if (this.#streams.some((log) => log.isFollowing)) this.#sayHealthy();
+    if (this.#streams.some((log) => log.isFollowing)) this.#emitHealthy();
   }
 
   stop(): void {
@@ -90,7 +90,7 @@ export class ContainerLog {
     for (const log of this.#streams) log.finish(withinMs);
     setTimeout(() => {
       const { exit } = this.#container;
-      if (exit && !this.#isSaid(exit)) this.#sayExit(exit, 0n);
+      if (exit && !this.#hasBeenRead(exit)) this.#emitExit(exit, 0n);
       this.stop();
     }, withinMs).unref();
   }
@@ -104,21 +104,21 @@ export class ContainerLog {
     // One stream may be a few runs ahead of the other.
     const [oldest] = this.#exits.keys();
     if (this.#exits.size > MAX_RUNS_AHEAD && oldest !== undefined) this.#exits.delete(oldest);
-    if (this.#isSaid(exit)) this.#sayExit(exit, known.last);
+    if (this.#hasBeenRead(exit)) this.#emitExit(exit, known.last);
   }
 
-  #isSaid({ run }: ContainerExit): boolean {
+  #hasBeenRead({ run }: ContainerExit): boolean {
     return (this.#exits.get(run)?.streams ?? 0) >= this.#streams.length;
   }
 
-  #sayExit({ time, lines }: ContainerExit, last: bigint): void {
+  #emitExit({ time, lines }: ContainerExit, last: bigint): void {
     // Kubernetes knows the time of the end in seconds only.
     let at = time > last ? time : last + 1n;
     for (const line of lines) this.#emit({ ...line, time: at++ });
     this.#ended.resolve();
   }
 
-  #sayHealthy(): void {
+  #emitHealthy(): void {
     const { healthySince, run } = this.#container;
     if (healthySince === undefined || run === this.#healthyRun) return;
     this.#healthyRun = run;

@@ -6,8 +6,8 @@ import { planIndexes, type IndexedPod } from "./index-plan.ts";
 const at = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
 
 function pod(name: string, change: Partial<IndexedPod> = {}): IndexedPod {
-  const opened = { gated: false, ready: true, settled: true };
-  const waiting = { gated: true, ready: false, settled: false };
+  const opened = { gated: false, ready: true, startedOrFailed: true };
+  const waiting = { gated: true, ready: false, startedOrFailed: false };
   return {
     uid: name,
     name,
@@ -32,7 +32,7 @@ describe("a gated pod gets the lowest free index", () => {
     ["more pods than instances, as in a rollout", [pod("a", { index: 0 }), pod("b", { index: 1 }), pod("c")], ["c=2"]],
     [
       "a pod keeps the index that was sent before, and no other gets it",
-      [pod("a"), pod("b", { index: 0, gated: true, ready: false, settled: false, createdAt: at(2) })],
+      [pod("a"), pod("b", { index: 0, gated: true, ready: false, startedOrFailed: false, createdAt: at(2) })],
       ["a=1", "b=0"],
     ],
   ])("%s", (_what, pods, expected) => expect(assigned(pods, 3)).toEqual(expected));
@@ -42,8 +42,8 @@ describe("a gated pod gets the lowest free index", () => {
 });
 
 describe("a pod whose index is not wanted is replaced", () => {
-  const failing = { ready: false, settled: true };
-  const starting = { ready: false, settled: false };
+  const failing = { ready: false, startedOrFailed: true };
+  const starting = { ready: false, startedOrFailed: false };
   test.each<[string, number, IndexedPod[], string | undefined]>([
     ["none when all are in range", 2, [pod("a", { index: 0 }), pod("b", { index: 1 })], undefined],
     ["after a scale-down that took instance 0", 2, [pod("a", { index: 1 }), pod("b", { index: 2 })], "b"],
@@ -85,8 +85,8 @@ function play(
   };
   const acts: ((which: number) => void)[] = [
     (which) => void (instances = which % 6),
-    (which) => change(pods[which % Math.max(1, pods.length)]?.uid ?? "", { ready: true, settled: true }),
-    (which) => change(pods[which % Math.max(1, pods.length)]?.uid ?? "", { ready: false, settled: true }),
+    (which) => change(pods[which % Math.max(1, pods.length)]?.uid ?? "", { ready: true, startedOrFailed: true }),
+    (which) => change(pods[which % Math.max(1, pods.length)]?.uid ?? "", { ready: false, startedOrFailed: true }),
     (which) => change(pods[which % Math.max(1, pods.length)]?.uid ?? "", { live: false }),
   ];
   for (const { what, which } of steps) {
@@ -95,7 +95,7 @@ function play(
   }
   // Nothing more happens: everything starts, and becomes ready.
   for (let round = 0; round < 50; round++) {
-    for (const { uid, gated } of live()) if (!gated) change(uid, { ready: true, settled: true });
+    for (const { uid, gated } of live()) if (!gated) change(uid, { ready: true, startedOrFailed: true });
     settle();
   }
   return { indexes: live().map(({ index }) => index), instances };
@@ -133,7 +133,7 @@ test("the plan depends on the pods, not on their order, and gives no index beyon
     gated: fc.boolean(),
     live: fc.boolean(),
     ready: fc.boolean(),
-    settled: fc.boolean(),
+    startedOrFailed: fc.boolean(),
   });
   const pods = fc.uniqueArray(anyPod, { selector: ({ uid }) => uid, maxLength: 8 });
   fc.assert(

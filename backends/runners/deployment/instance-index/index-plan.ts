@@ -14,7 +14,7 @@ export interface IndexedPod {
   live: boolean;
   ready: boolean;
   /** Ready, or known to have failed: nobody waits for its start. */
-  settled: boolean;
+  startedOrFailed: boolean;
 }
 
 export interface IndexPlan {
@@ -51,7 +51,8 @@ export function planIndexes(
  * ReplicaSet is about to change them.
  */
 function planReplacement(live: readonly IndexedPod[], instances: number): string | undefined {
-  if (live.length !== instances || live.some(({ settled, index }) => !settled || index === undefined)) return undefined;
+  if (live.length !== instances || live.some(({ startedOrFailed, index }) => !startedOrFailed || index === undefined))
+    return undefined;
   const seen = new Set<number | undefined>();
   const unwanted = live.toSorted(byAge).filter(({ index = 0 }) => {
     // An older pod has the same index.

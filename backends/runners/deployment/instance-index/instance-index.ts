@@ -16,7 +16,7 @@ import {
 import { createFaultLog } from "../../../../kube/controller/fault-log.ts";
 import { LABELS } from "../../../../crds/labels.ts";
 import { LRP } from "../../../../crds/lrp/lrp.ts";
-import { isLive, isPodReady, isSettled } from "../../../pods/pod-progress.ts";
+import { isLive, isPodReady, hasStartedOrFailed } from "../../../pods/pod-progress.ts";
 import { deletePod } from "../../../pods/pod-writes.ts";
 import { POD_SELECTOR, watchPods, type PodObject } from "../../../pods/slim-pod.ts";
 import { DEPLOYMENT_CLASS } from "../class-name.ts";
@@ -34,7 +34,7 @@ const TAKE_OVER_DEADLINE_MS = 20_000;
 /** When a request has failed, or its result may be lost. */
 const RETRY_MS = 1_000;
 /** Pods whose answers are remembered until the cache shows them. */
-const MAX_SETTLED = 10_000;
+const MAX_NEXT_ATTEMPTS = 10_000;
 
 /** The watches that a standby keeps warm. */
 export const INSTANCE_INDEX_WATCHES: readonly WatchRule[] = [watchPods()];
@@ -127,7 +127,7 @@ function toIndexedPod(pod: PodObject, sentIndex: number | undefined): IndexedPod
     gated,
     live: isLive(pod),
     ready: isPodReady(pod),
-    settled: !gated && isSettled(pod),
+    startedOrFailed: !gated && hasStartedOrFailed(pod),
   };
 }
 
@@ -148,16 +148,16 @@ function createGateOpener(sent: SentIndexes): GateOpener {
   const limit = pLimit(CONCURRENCY);
   const underWay = new Map<string, Promise<void>>();
   /** Uids of pods whose gate is open, or that had a failed request, and when to send another one: the cache shows the rest. */
-  const settled = new LRUCache<string, number>({ maxSize: MAX_SETTLED, sizeCalculation: () => 1 });
+  const nextAttempts = new LRUCache<string, number>({ maxSize: MAX_NEXT_ATTEMPTS, sizeCalculation: () => 1 });
   let logFault: ReturnType<typeof createFaultLog> | undefined;
   const send = async (pod: PodObject, index: number, { client, log }: ReconcileContext): Promise<void> => {
     const { namespace = "", name, uid = "" } = pod.metadata;
     try {
       await client.patch(Pod, { namespace, name }, planGatePatch(pod, index), { deadlineMs: REQUEST_DEADLINE_MS });
-      settled.set(uid, Infinity);
+      nextAttempts.set(uid, Infinity);
     } catch (error) {
       if (isNotFound(error)) return sent.forget(lrpKeyOf(pod), uid);
-      settled.set(uid, performance.now() + RETRY_MS);
+      nextAttempts.set(uid, performance.now() + RETRY_MS);
       logFault ??= createFaultLog(log);
       logFault(`${namespace}/${name}`, error);
     }
@@ -165,7 +165,7 @@ function createGateOpener(sent: SentIndexes): GateOpener {
   return {
     open(pod, index, context) {
       const { uid = "" } = pod.metadata;
-      if (underWay.has(uid) || performance.now() < (settled.get(uid) ?? 0)) return;
+      if (underWay.has(uid) || performance.now() < (nextAttempts.get(uid) ?? 0)) return;
       underWay.set(
         uid,
         limit(() => send(pod, index, context)).finally(() => underWay.delete(uid)),
