@@ -6,12 +6,12 @@ import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { endpoint, ok } from "../http/endpoint.ts";
-import { appKey } from "../cf/app-children.ts";
-import { readVariables, writeVariables } from "../cf/app-env.ts";
+import { appKey } from "../cf/app/app-children.ts";
+import { readVariables, writeVariables } from "../cf/app/app-env.ts";
 import { requireVisibleVariables } from "../cf/feature-flags.ts";
-import { toFeaturesPatch, presentFeature, presentFeatures } from "../cf/app-features.ts";
+import { toFeaturesPatch, presentFeature, presentFeatures } from "../cf/app/app-features.ts";
 import { link } from "../http/presentation.ts";
-import { routeURLOf } from "../cf/route-url.ts";
+import { routeURLOf } from "../cf/route/route-url.ts";
 import type { Session } from "../access/session.ts";
 import { featureBody, setVariablesBody } from "./payload.ts";
 

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
-import { anyVariablesSchema, variablesSchema } from "../cf/app-env.ts";
-import { lifecycleSchema, toLifecycle } from "../cf/lifecycle.ts";
-import { toMetadataPatch, metadataSchema } from "../cf/metadata.ts";
+import { anyVariablesSchema, variablesSchema } from "../cf/app/app-env.ts";
+import { lifecycleSchema, toLifecycle } from "../cf/app/lifecycle.ts";
+import { toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
 import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
 import { csv, include, listQuery } from "../http/query.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

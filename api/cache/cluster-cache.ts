@@ -31,7 +31,7 @@ import {
   rbacKinds,
   type RbacWatch,
 } from "../access/rbac-authorizer.ts";
-import { roleGUIDs } from "../cf/role-assignments.ts";
+import { roleGUIDs } from "../cf/role/role-assignments.ts";
 import { createTrackedStores, type TrackedStores } from "./tracked-stores.ts";
 import { recordLastWrite } from "./object-times.ts";
 

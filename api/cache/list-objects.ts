@@ -4,7 +4,7 @@ import { creationSortKey } from "../../crds/guid.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Session, ListScope } from "../access/session.ts";
-import { metadataOf } from "../cf/metadata.ts";
+import { metadataOf } from "../cf/metadata/metadata.ts";
 import { timeFilter, type ListParameters } from "../http/query.ts";
 import { createdAt, updatedAt } from "./object-times.ts";
 import { matchesTimeFilter } from "../http/timestamps.ts";

@@ -5,9 +5,9 @@ import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
-import { domainOf } from "../cf/domains.ts";
+import { domainOf } from "../cf/route/domains.ts";
 import { toManySchema } from "../http/shared-schemas.ts";
-import { resolveOrg } from "../cf/org-and-space-namespaces.ts";
+import { resolveOrg } from "../cf/org/org-and-space-namespaces.ts";
 import { toManyRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 

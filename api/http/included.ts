@@ -4,7 +4,7 @@ import { Org } from "../../crds/org/org.ts";
 import type { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { presentDomain } from "../domain/present.ts";
-import { domainOf } from "../cf/domains.ts";
+import { domainOf } from "../cf/route/domains.ts";
 import { presentOrg } from "../org/present.ts";
 import type { Session } from "../access/session.ts";
 import { presentSpace } from "../space/present.ts";

@@ -1,7 +1,7 @@
 // Parts that most bodies share.
 import { z } from "zod";
 import { cfNameProblem } from "../../crds/cf-name.ts";
-import { metadataSchema } from "../cf/metadata.ts";
+import { metadataSchema } from "../cf/metadata/metadata.ts";
 
 /** `{ data: { guid } }` of a body. */
 export const toOneSchema = z.strictObject({ data: z.strictObject({ guid: z.string().min(1).max(255) }) });

@@ -1,6 +1,6 @@
 // Plans an App and its processes from a manifest application. Pure.
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
-import type { LifecycleInput } from "../cf/lifecycle.ts";
+import type { LifecycleInput } from "../cf/app/lifecycle.ts";
 import type { Application, ProcessEntry } from "./schema.ts";
 
 /** Process keys that are allowed at an application's top level. */

@@ -1,11 +1,11 @@
 // The manifest schema. Keys may use dashes or underscores; as in CF, unknown keys are ignored.
 import { z } from "zod";
-import { anyVariablesSchema } from "../cf/app-env.ts";
-import { buildpacksSchema, stackSchema } from "../cf/lifecycle.ts";
-import { metadataSchema } from "../cf/metadata.ts";
+import { anyVariablesSchema } from "../cf/app/app-env.ts";
+import { buildpacksSchema, stackSchema } from "../cf/app/lifecycle.ts";
+import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
 import { describeProblem } from "../http/validation.ts";
-import { commandSchema, processUserSchema } from "../cf/process-schemas.ts";
+import { commandSchema, processUserSchema } from "../cf/process/process-schemas.ts";
 import { parseRoute } from "./route-address.ts";
 
 const UNIT_PROBLEM = "must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB";

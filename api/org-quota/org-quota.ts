@@ -9,7 +9,7 @@ import { presentPage } from "../http/page.ts";
 import { presentIdentity, link, toManyRelationship } from "../http/presentation.ts";
 import { toManySchema } from "../http/shared-schemas.ts";
 import { csv, listQuery } from "../http/query.ts";
-import { quotaGUIDOf } from "../cf/org-quota.ts";
+import { quotaGUIDOf } from "../cf/org/org-quota.ts";
 import type { Session } from "../access/session.ts";
 
 const quotaListQuery = listQuery(

@@ -1,8 +1,8 @@
 // Request bodies and queries of processes.
 import { z } from "zod";
 import { listQuery, csv, csvEnum } from "../http/query.ts";
-import { metadataSchema } from "../cf/metadata.ts";
-import { commandSchema, processUserSchema } from "../cf/process-schemas.ts";
+import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { commandSchema, processUserSchema } from "../cf/process/process-schemas.ts";
 import type { Process } from "../../crds/process/process.ts";
 
 const seconds = z.int().min(1, "must be greater than or equal to 1").max(3600).nullable().optional();

@@ -7,7 +7,7 @@ import { Process } from "../../crds/process/process.ts";
 import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Space } from "../../crds/space/space.ts";
-import { appOf, currentDroplet, processGUID } from "../cf/app-children.ts";
+import { appOf, currentDroplet, processGUID } from "../cf/app/app-children.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

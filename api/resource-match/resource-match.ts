@@ -3,7 +3,7 @@ import { z } from "zod";
 import { matchResources, type Resource } from "../../blobs/package/resources.ts";
 import { endpoint, type Endpoint } from "../http/endpoint.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
-import { listKnownPackages, MATCHED_PACKAGES } from "../cf/known-packages.ts";
+import { listKnownPackages, MATCHED_PACKAGES } from "../cf/package/known-packages.ts";
 import type { Services } from "../services.ts";
 
 const body = z.strictObject({

@@ -8,13 +8,13 @@ import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint
 import { notFound, unprocessable } from "../http/errors.ts";
 import { includedOrgs, includedSpaces, includedUsers } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { rolesOf, type RoleAssignment } from "../cf/role-assignments.ts";
-import { findRole, listVisibleRoles, scopeOf } from "../cf/roles.ts";
+import { rolesOf, type RoleAssignment } from "../cf/role/role-assignments.ts";
+import { findRole, listVisibleRoles, scopeOf } from "../cf/role/roles.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
-import { resolveOrg, resolveSpace } from "../cf/org-and-space-namespaces.ts";
+import { resolveOrg, resolveSpace } from "../cf/org/org-and-space-namespaces.ts";
 import { csv, csvEnum, include, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { presentRole } from "./present.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Route, Destination } from "../../crds/route/route.ts";
 import { unprocessable } from "../http/errors.ts";
-import { metadataSchema } from "../cf/metadata.ts";
+import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
 import { csv, csvIntegers, include, listQuery } from "../http/query.ts";
 

@@ -6,10 +6,10 @@ import { Process } from "../../crds/process/process.ts";
 import { effectivePorts, processName } from "../../crds/process/defaults.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import { currentDroplet } from "../cf/app-children.ts";
-import { domainOf } from "../cf/domains.ts";
+import { currentDroplet } from "../cf/app/app-children.ts";
+import { domainOf } from "../cf/route/domains.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
-import { routeURLOf } from "../cf/route-url.ts";
+import { routeURLOf } from "../cf/route/route-url.ts";
 import { createdAt, updatedAt } from "../cache/object-times.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 

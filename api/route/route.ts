@@ -13,13 +13,13 @@ import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../h
 import { unprocessable } from "../http/errors.ts";
 import { includedDomains, includedSpaces } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { appKey } from "../cf/app-children.ts";
-import { domainOf, isUsableBy } from "../cf/domains.ts";
+import { appKey } from "../cf/app/app-children.ts";
+import { domainOf, isUsableBy } from "../cf/route/domains.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
-import { toNewMetadata, toMetadataPatch } from "../cf/metadata.ts";
-import { createRoute } from "../cf/create-route.ts";
+import { toNewMetadata, toMetadataPatch } from "../cf/metadata/metadata.ts";
+import { createRoute } from "../cf/route/create-route.ts";
 import { presentPage } from "../http/page.ts";
-import { resolveSpace, spaceNamespaces } from "../cf/org-and-space-namespaces.ts";
+import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import type { Session } from "../access/session.ts";
 import { destinationEndpoints } from "./destinations.ts";
 import { appRouteListQuery, createRouteBody, routeGetQuery, routeListQuery, updateRouteBody } from "./payload.ts";

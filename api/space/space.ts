@@ -13,7 +13,7 @@ import { includedOrgs } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
-import { resolveOrg, orgNamespaces } from "../cf/org-and-space-namespaces.ts";
+import { resolveOrg, orgNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
 import type { Session } from "../access/session.ts";
 import {

@@ -4,7 +4,7 @@ import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { notFound } from "../http/errors.ts";
-import { listVisibleRoles } from "../cf/roles.ts";
+import { listVisibleRoles } from "../cf/role/roles.ts";
 import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import type { Session } from "../access/session.ts";

@@ -1,11 +1,11 @@
 // CF's lifecycle of an app or build: schemas, conversion to the spec, and presentation.
 import { z } from "zod";
-import type { App } from "../../crds/app/app.ts";
-import { Buildpack } from "../../crds/buildpack/buildpack.ts";
-import { Stack } from "../../crds/stack/stack.ts";
-import { hideUserinfo } from "../../crds/hide-userinfo.ts";
-import { unprocessable } from "../http/errors.ts";
-import type { ClusterCache } from "../cache/cluster-cache.ts";
+import type { App } from "../../../crds/app/app.ts";
+import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
+import { Stack } from "../../../crds/stack/stack.ts";
+import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
+import { unprocessable } from "../../http/errors.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
 
 const STACK_LENGTH = "must be between 1 and 4096 characters";
 const BUILDPACK_LENGTH = "entries must be between 1 and 4096 characters";

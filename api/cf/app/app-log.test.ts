@@ -1,11 +1,11 @@
 // The line that each write leaves in the app's log.
 import { expect, test } from "vitest";
-import { App } from "../../crds/app/app.ts";
-import { Build } from "../../crds/build/build.ts";
-import { Droplet } from "../../crds/droplet/droplet.ts";
-import { Package } from "../../crds/package/package.ts";
-import { Process } from "../../crds/process/process.ts";
-import { Route } from "../../crds/route/route.ts";
+import { App } from "../../../crds/app/app.ts";
+import { Build } from "../../../crds/build/build.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { Process } from "../../../crds/process/process.ts";
+import { Route } from "../../../crds/route/route.ts";
 import { toAppLogLine, type Write } from "./app-log.ts";
 
 const of = (spec: object) => ({ apiVersion: "v", kind: "K", metadata: { name: "x" }, spec });

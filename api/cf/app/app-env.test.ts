@@ -1,10 +1,10 @@
 // Names and sizes of an app's variables, and access to their values.
 import { expect, test } from "vitest";
-import type { App } from "../../crds/app/app.ts";
-import { Secret } from "../../kube/api/builtin.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { CFError } from "../http/errors.ts";
-import type { Session } from "../access/session.ts";
+import type { App } from "../../../crds/app/app.ts";
+import { Secret } from "../../../kube/api/builtin.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { CFError } from "../../http/errors.ts";
+import type { Session } from "../../access/session.ts";
 import { anyVariablesSchema, readVariables, variablesSchema, writeVariables } from "./app-env.ts";
 
 test.each<[string, string | undefined]>([

@@ -1,6 +1,6 @@
 // Features of an app: CF's names, which ones this platform supports, and the patch that switches one.
-import type { App } from "../../crds/app/app.ts";
-import { notFound, unprocessable } from "../http/errors.ts";
+import type { App } from "../../../crds/app/app.ts";
+import { notFound, unprocessable } from "../../http/errors.ts";
 
 /** In CF's order. `has`: supported and stored in the App; the others are always off. */
 const FEATURES = [

@@ -1,8 +1,8 @@
 // Maps CF's GUIDs of orgs and spaces to namespaces, for list filters and relationships.
-import { Org } from "../../crds/org/org.ts";
-import { Space } from "../../crds/space/space.ts";
-import { unprocessable } from "../http/errors.ts";
-import type { Session } from "../access/session.ts";
+import { Org } from "../../../crds/org/org.ts";
+import { Space } from "../../../crds/space/space.ts";
+import { unprocessable } from "../../http/errors.ts";
+import type { Session } from "../../access/session.ts";
 
 /** Namespaces of those of these orgs that the caller sees; undefined without a filter. */
 export function orgNamespaces(session: Session, guids: readonly string[] | undefined): string[] | undefined {

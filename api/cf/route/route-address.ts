@@ -1,12 +1,12 @@
 // Checks whether the domain and other spaces' hosts allow a route's address. The route's claim decides whether the exact address is taken.
-import { Claim } from "../../crds/claim/claim.ts";
-import { Domain } from "../../crds/domain/domain.ts";
-import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { findOldestClaim, toHostKey, listEquivalentHosts, isHostTaken } from "../../crds/route/route-host.ts";
-import { routeHostname } from "../../crds/route/route-url.ts";
-import { notAuthorized, unprocessable } from "../http/errors.ts";
-import type { Session } from "../access/session.ts";
+import { Claim } from "../../../crds/claim/claim.ts";
+import { Domain } from "../../../crds/domain/domain.ts";
+import { isSharedDomain } from "../../../crds/domain/resolve-domain.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { findOldestClaim, toHostKey, listEquivalentHosts, isHostTaken } from "../../../crds/route/route-host.ts";
+import { routeHostname } from "../../../crds/route/route-url.ts";
+import { notAuthorized, unprocessable } from "../../http/errors.ts";
+import type { Session } from "../../access/session.ts";
 
 export interface RouteAddress {
   host: string;

@@ -1,10 +1,10 @@
 // CF roles that a caller sees, each with its org or space. role-assignments.ts reads the roles of a binding.
-import { Org } from "../../crds/org/org.ts";
-import { CF_ROLES } from "../../crds/roles.ts";
-import { Space } from "../../crds/space/space.ts";
-import { RoleBinding } from "../../kube/api/builtin.ts";
-import type { Session } from "../access/session.ts";
-import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { Org } from "../../../crds/org/org.ts";
+import { CF_ROLES } from "../../../crds/roles.ts";
+import { Space } from "../../../crds/space/space.ts";
+import { RoleBinding } from "../../../kube/api/builtin.ts";
+import type { Session } from "../../access/session.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { rolesOf, type RoleAssignment } from "./role-assignments.ts";
 
 /** The org or space of a role. */

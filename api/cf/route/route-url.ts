@@ -1,7 +1,7 @@
 // The address of a route as CF shows it.
-import type { Route } from "../../crds/route/route.ts";
-import { routeURL } from "../../crds/route/route-url.ts";
-import type { ClusterCache } from "../cache/cluster-cache.ts";
+import type { Route } from "../../../crds/route/route.ts";
+import { routeURL } from "../../../crds/route/route-url.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { domainOf } from "./domains.ts";
 
 /** `host.domain/path`; if the Domain is missing, its object name replaces the domain. */

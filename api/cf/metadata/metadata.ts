@@ -1,8 +1,8 @@
 // CF's metadata (labels and annotations): its schema, and its mapping to Kubernetes labels and annotations.
 import { z } from "zod";
-import { isReservedKey } from "../../crds/labels.ts";
-import type { KubeObject } from "../../kube/api/object.ts";
-import { CFError, unprocessable } from "../http/errors.ts";
+import { isReservedKey } from "../../../crds/labels.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import { CFError, unprocessable } from "../../http/errors.ts";
 
 const name = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 const prefix = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i;

@@ -1,5 +1,5 @@
 // The CF state of a package.
-import type { Package } from "../../crds/package/package.ts";
+import type { Package } from "../../../crds/package/package.ts";
 
 export const PACKAGE_STATES = [
   "AWAITING_UPLOAD",

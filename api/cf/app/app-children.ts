@@ -1,16 +1,16 @@
 // Objects that belong to an app: its processes and current droplet, and helpers to create and present such objects.
-import { App } from "../../crds/app/app.ts";
-import { Droplet } from "../../crds/droplet/droplet.ts";
-import { creationSortKey } from "../../crds/guid.ts";
-import { Process } from "../../crds/process/process.ts";
-import { processName } from "../../crds/process/defaults.ts";
-import type { Draft } from "../../kube/client/client.ts";
-import type { KubeObject, OwnerReference } from "../../kube/api/object.ts";
-import { apiVersionOf } from "../../kube/api/resource-ref.ts";
-import { CFError, notFound } from "../http/errors.ts";
-import { withoutNulls } from "./without-nulls.ts";
-import type { Session } from "../access/session.ts";
-import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { App } from "../../../crds/app/app.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { creationSortKey } from "../../../crds/guid.ts";
+import { Process } from "../../../crds/process/process.ts";
+import { processName } from "../../../crds/process/defaults.ts";
+import type { Draft } from "../../../kube/client/client.ts";
+import type { KubeObject, OwnerReference } from "../../../kube/api/object.ts";
+import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
+import { CFError, notFound } from "../../http/errors.ts";
+import { withoutNulls } from "../without-nulls.ts";
+import type { Session } from "../../access/session.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
 
 type AppChild = KubeObject & { spec: { appRef: { name: string } } };
 

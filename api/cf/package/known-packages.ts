@@ -1,9 +1,9 @@
 // Finds packages whose files a push may reuse instead of uploading them again.
-import { creationSortKey } from "../../crds/guid.ts";
-import { Package } from "../../crds/package/package.ts";
-import { Space } from "../../crds/space/space.ts";
-import type { PackageSource } from "../../blobs/package/resources.ts";
-import type { Session } from "../access/session.ts";
+import { creationSortKey } from "../../../crds/guid.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { Space } from "../../../crds/space/space.ts";
+import type { PackageSource } from "../../../blobs/package/resources.ts";
+import type { Session } from "../../access/session.ts";
 
 /** Packages searched per request. The upload that follows a match must find the same files again. */
 export const MATCHED_PACKAGES = 60;

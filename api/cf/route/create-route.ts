@@ -1,12 +1,12 @@
 // Creates the Route of a create body or a manifest, unless its address is taken.
-import type { Domain } from "../../crds/domain/domain.ts";
-import { newGUID } from "../../crds/guid.ts";
-import { LABELS } from "../../crds/labels.ts";
-import { objectNameFor } from "../../crds/object-names.ts";
-import { Route, type Destination } from "../../crds/route/route.ts";
-import { routeURL } from "../../crds/route/route-url.ts";
-import { type CFError, unprocessable } from "../http/errors.ts";
-import type { Session } from "../access/session.ts";
+import type { Domain } from "../../../crds/domain/domain.ts";
+import { newGUID } from "../../../crds/guid.ts";
+import { LABELS } from "../../../crds/labels.ts";
+import { objectNameFor } from "../../../crds/object-names.ts";
+import { Route, type Destination } from "../../../crds/route/route.ts";
+import { routeURL } from "../../../crds/route/route-url.ts";
+import { type CFError, unprocessable } from "../../http/errors.ts";
+import type { Session } from "../../access/session.ts";
 import { domainOf } from "./domains.ts";
 import { checkAddress, checkHost } from "./route-address.ts";
 

@@ -1,19 +1,19 @@
 // An app's variables: names in App.spec.env, values in a Secret that only the platform's identity reads, after RBAC allowed apps/env.
 import { createHash } from "node:crypto";
-import { App } from "../../crds/app/app.ts";
-import { appSecretName, isAppSecret } from "../../crds/app/env-secret.ts";
-import { isPlatformVariable } from "../../crds/app/vcap.ts";
-import type { EnvVar } from "../../crds/schema-fields.ts";
-import { LABELS } from "../../crds/labels.ts";
-import { Secret } from "../../kube/api/builtin.ts";
-import { isAlreadyExists, isConflict } from "../../kube/client/errors.ts";
-import type { ObjectOf } from "../../kube/api/resource-ref.ts";
+import { App } from "../../../crds/app/app.ts";
+import { appSecretName, isAppSecret } from "../../../crds/app/env-secret.ts";
+import { isPlatformVariable } from "../../../crds/app/vcap.ts";
+import type { EnvVar } from "../../../crds/schema-fields.ts";
+import { LABELS } from "../../../crds/labels.ts";
+import { Secret } from "../../../kube/api/builtin.ts";
+import { isAlreadyExists, isConflict } from "../../../kube/client/errors.ts";
+import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import { z } from "zod";
-import { CFError } from "../http/errors.ts";
-import { accessSecret } from "../access/rbac-lag.ts";
-import type { Session } from "../access/session.ts";
+import { CFError } from "../../http/errors.ts";
+import { accessSecret } from "../../access/rbac-lag.ts";
+import type { Session } from "../../access/session.ts";
 import { appOwnerReferences } from "./app-children.ts";
-import { requireNotSuspended } from "../access/suspension.ts";
+import { requireNotSuspended } from "../../access/suspension.ts";
 
 /** Limit on an app's whole environment, bytes. */
 const MAX_BYTES = 512 * 1024;

@@ -1,11 +1,11 @@
 // Lines that the API writes into an app's log, worded as in CF: `cf logs` shows them as [API/0].
-import { App } from "../../crds/app/app.ts";
-import { Build } from "../../crds/build/build.ts";
-import { Droplet } from "../../crds/droplet/droplet.ts";
-import { Package } from "../../crds/package/package.ts";
-import { Process } from "../../crds/process/process.ts";
-import type { KubeObject } from "../../kube/api/object.ts";
-import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { App } from "../../../crds/app/app.ts";
+import { Build } from "../../../crds/build/build.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { Process } from "../../../crds/process/process.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 
 /** A write that the API server accepted. `object` is the created object, or its state before a patch or deletion. */
 export interface Write {

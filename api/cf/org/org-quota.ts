@@ -1,8 +1,8 @@
 // Finds the quota of an org.
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import type { Org } from "../../crds/org/org.ts";
-import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
-import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import type { Org } from "../../../crds/org/org.ts";
+import { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
 
 /** GUID of an org's quota: the one it names, else the default quota; undefined when there is neither. */
 export function quotaGUIDOf(cache: ClusterCache, org: Org): string | undefined {

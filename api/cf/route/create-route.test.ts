@@ -1,14 +1,14 @@
 // A route whose host another space claims concurrently.
 import { expect, test } from "vitest";
-import { Claim } from "../../crds/claim/claim.ts";
-import { newClaim, routeName } from "../../crds/claim/rules.ts";
-import type { Domain } from "../../crds/domain/domain.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { Route } from "../../crds/route/route.ts";
-import type { KubeObject } from "../../kube/api/object.ts";
-import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { unprocessable } from "../http/errors.ts";
-import type { Session } from "../access/session.ts";
+import { Claim } from "../../../crds/claim/claim.ts";
+import { newClaim, routeName } from "../../../crds/claim/rules.ts";
+import type { Domain } from "../../../crds/domain/domain.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { Route } from "../../../crds/route/route.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import { unprocessable } from "../../http/errors.ts";
+import type { Session } from "../../access/session.ts";
 import { createRoute } from "./create-route.ts";
 
 const domain: Domain = {

@@ -1,12 +1,12 @@
 // Builds the App for a create body or a manifest entry.
-import { App } from "../../crds/app/app.ts";
-import { newGUID } from "../../crds/guid.ts";
-import { LABELS } from "../../crds/labels.ts";
-import { objectNameFor } from "../../crds/object-names.ts";
-import type { Draft } from "../../kube/client/client.ts";
-import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { App } from "../../../crds/app/app.ts";
+import { newGUID } from "../../../crds/guid.ts";
+import { LABELS } from "../../../crds/labels.ts";
+import { objectNameFor } from "../../../crds/object-names.ts";
+import type { Draft } from "../../../kube/client/client.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { toLifecycle, type LifecycleInput } from "./lifecycle.ts";
-import { toNewMetadata, type MetadataInput } from "./metadata.ts";
+import { toNewMetadata, type MetadataInput } from "../metadata/metadata.ts";
 
 /** A stopped App with a GUID and an object name that is free in the namespace. @throws CFError 422 for an unknown stack or buildpack */
 export function toApp(

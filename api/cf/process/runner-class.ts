@@ -1,8 +1,8 @@
 // Rejects a start that no runner class can run, before `cf` waits for it. Pure.
-import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
-import { findClass, isClassProblem } from "../../crds/backend-class/find-class.ts";
-import type { Droplet } from "../../crds/droplet/droplet.ts";
-import type { Process } from "../../crds/process/process.ts";
+import type { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { findClass, isClassProblem } from "../../../crds/backend-class/find-class.ts";
+import type { Droplet } from "../../../crds/droplet/droplet.ts";
+import type { Process } from "../../../crds/process/process.ts";
 
 /** Why a process has no runner for this droplet. Undefined while no runner class exists: the App's Ready condition reports that case. */
 export function findRunnerProblem(

@@ -1,8 +1,8 @@
 // Starts that are rejected because no runner fits.
 import { expect, test } from "vitest";
-import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
-import type { Droplet } from "../../crds/droplet/droplet.ts";
-import type { Process } from "../../crds/process/process.ts";
+import type { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import type { Droplet } from "../../../crds/droplet/droplet.ts";
+import type { Process } from "../../../crds/process/process.ts";
 import { findRunnerProblem } from "./runner-class.ts";
 
 const aClass = (name: string, role: string, dropletKinds?: string): BackendClass =>

@@ -1,7 +1,7 @@
 // Unmaps an app from a route.
-import type { App } from "../../crds/app/app.ts";
-import { Route } from "../../crds/route/route.ts";
-import type { Session } from "../access/session.ts";
+import type { App } from "../../../crds/app/app.ts";
+import { Route } from "../../../crds/route/route.ts";
+import type { Session } from "../../access/session.ts";
 
 /** Removes only this app's destinations from a route, even under concurrent changes. */
 export async function unmapApp(session: Session, route: Route, app: App): Promise<void> {

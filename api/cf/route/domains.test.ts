@@ -1,9 +1,9 @@
 // The Domain that a route resolves to when two share a name.
 import { expect, test } from "vitest";
-import { domainName, newClaim } from "../../crds/claim/rules.ts";
-import type { Domain } from "../../crds/domain/domain.ts";
-import type { Route } from "../../crds/route/route.ts";
-import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { domainName, newClaim } from "../../../crds/claim/rules.ts";
+import type { Domain } from "../../../crds/domain/domain.ts";
+import type { Route } from "../../../crds/route/route.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { domainOf } from "./domains.ts";
 
 const mine: Domain = {
