@@ -1,7 +1,7 @@
 // Logs a session's writes to the logs of the apps they concern.
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
-import { appOf } from "../cf/app/app-children.ts";
+import { appOf } from "../cf/app/owner-app.ts";
 import { appOfWrite, toAppLogLine, type Write } from "../cf/app/app-log.ts";
 import { App } from "../../crds/app/app.ts";
 import type { AppLog, SessionWriter } from "./session.ts";

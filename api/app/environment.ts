@@ -6,7 +6,7 @@ import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { endpoint, ok } from "../http/endpoint.ts";
-import { appKey } from "../cf/app/app-children.ts";
+import { appKey } from "../cf/app/owner-app.ts";
 import { readVariables, writeVariables } from "../cf/app/app-env.ts";
 import { requireVisibleVariables } from "../cf/feature-flags.ts";
 import { toFeaturesPatch, presentFeature, presentFeatures } from "../cf/app/app-features.ts";

@@ -3,7 +3,7 @@ import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Space } from "../../crds/space/space.ts";
-import { currentDroplet } from "../cf/app/app-children.ts";
+import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { presentLifecycle, stackOf } from "../cf/app/lifecycle.ts";
 import type { CacheKey } from "../http/cached-json.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";

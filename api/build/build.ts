@@ -9,7 +9,7 @@ import { Package } from "../../crds/package/package.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
-import { appGUIDOf, appKey, appOf, nameFromGUID, appOwnerReferences } from "../cf/app/app-children.ts";
+import { appGUIDOf, appKey, appOf, nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
 import { lifecycleSchema, toLifecycle } from "../cf/app/lifecycle.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";

@@ -2,7 +2,7 @@
 import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
-import { appGUIDOf, appOf } from "../cf/app/app-children.ts";
+import { appGUIDOf, appOf } from "../cf/app/owner-app.ts";
 import { presentLifecycle } from "../cf/app/lifecycle.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

@@ -3,7 +3,7 @@ import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
 import { hideUserinfo } from "../../crds/hide-userinfo.ts";
-import { appGUIDOf } from "../cf/app/app-children.ts";
+import { appGUIDOf } from "../cf/app/owner-app.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

@@ -6,7 +6,7 @@ import { Org } from "../../crds/org/org.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { foldHost, foldPath, routeURL } from "../../crds/route/route-url.ts";
 import { unprocessable } from "../http/errors.ts";
-import { appKey } from "../cf/app/app-children.ts";
+import { appKey } from "../cf/app/owner-app.ts";
 import { domainOf, isUsableBy } from "../cf/route/domains.ts";
 import { createRoute } from "../cf/route/create-route.ts";
 import { unmapApp } from "../cf/route/unmap-app.ts";

@@ -5,7 +5,7 @@ import { Space } from "../../crds/space/space.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
-import { appOf, resolveApp } from "../cf/app/app-children.ts";
+import { appOf, resolveApp } from "../cf/app/owner-app.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { toPackage } from "./payload.ts";
 

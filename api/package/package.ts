@@ -9,7 +9,7 @@ import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../h
 import { CFError, unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
-import { appGUIDOf, resolveApp, appKey, nameFromGUID, appOwnerReferences } from "../cf/app/app-children.ts";
+import { appGUIDOf, resolveApp, appKey, nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { listKnownPackages, UPLOADED_PACKAGES } from "../cf/package/known-packages.ts";

@@ -5,7 +5,7 @@ import type { Package } from "../../crds/package/package.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { nameFromGUID, appOwnerReferences } from "../cf/app/app-children.ts";
+import { nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
 import { type MetadataInput, toNewMetadata, metadataSchema } from "../cf/metadata/metadata.ts";
 import { PACKAGE_STATES } from "../cf/package/package-state.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";

@@ -1,6 +1,6 @@
 // Presents a Package as CF's JSON.
 import { Package } from "../../crds/package/package.ts";
-import { appGUIDOf } from "../cf/app/app-children.ts";
+import { appGUIDOf } from "../cf/app/owner-app.ts";
 import { toPackageState } from "../cf/package/package-state.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

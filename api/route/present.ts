@@ -6,7 +6,7 @@ import { Process } from "../../crds/process/process.ts";
 import { effectivePorts, processName } from "../../crds/process/defaults.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import { currentDroplet } from "../cf/app/app-children.ts";
+import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { domainOf } from "../cf/route/domains.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";

@@ -13,7 +13,7 @@ import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../h
 import { unprocessable } from "../http/errors.ts";
 import { includedDomains, includedSpaces } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { appKey } from "../cf/app/app-children.ts";
+import { appKey } from "../cf/app/owner-app.ts";
 import { domainOf, isUsableBy } from "../cf/route/domains.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toNewMetadata, toMetadataPatch } from "../cf/metadata/metadata.ts";

@@ -12,7 +12,7 @@ import { z } from "zod";
 import { CFError } from "../../http/errors.ts";
 import { accessSecret } from "../../access/rbac-lag.ts";
 import type { Session } from "../../access/session.ts";
-import { appOwnerReferences } from "./app-children.ts";
+import { appOwnerReferences } from "./owner-app.ts";
 import { requireNotSuspended } from "../../access/suspension.ts";
 
 /** Limit on an app's whole environment, bytes. */

@@ -1,0 +1,42 @@
+// The app that an object belongs to: its reference, index key, owner references and name.
+import { App } from "../../../crds/app/app.ts";
+import type { KubeObject, OwnerReference } from "../../../kube/api/object.ts";
+import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import { CFError } from "../../http/errors.ts";
+import type { Session } from "../../access/session.ts";
+
+type AppChild = KubeObject & { spec: { appRef: { name: string } } };
+
+/** The app of an object that belongs to one; undefined when the reference dangles. */
+export function appOf(cache: ClusterCache, child: AppChild): App | undefined {
+  return cache.store(App).find({ namespace: child.metadata.namespace ?? "", name: child.spec.appRef.name });
+}
+
+/** GUID of the app that an object belongs to; "" when the reference dangles. */
+export function appGUIDOf(cache: ClusterCache, child: AppChild): string {
+  const app = appOf(cache, child);
+  return app ? cache.guid(App, app) : "";
+}
+
+/** Key of the `app` index, which lists the objects of an app. */
+export function appKey(app: App): string {
+  return `${app.metadata.namespace}/${app.metadata.name}`;
+}
+
+/** Owner reference to an app: Kubernetes garbage-collects the object with the app. */
+export function appOwnerReferences(app: App): OwnerReference[] {
+  return [{ apiVersion: apiVersionOf(App), kind: App.kind, name: app.metadata.name, uid: app.metadata.uid ?? "" }];
+}
+
+/** The app that a request body names. @throws CFError 422 when the caller does not see it */
+export function resolveApp(session: Session, guid: string): App {
+  const app = session.find(App, guid);
+  if (!app) throw new CFError("UnprocessableEntity", "App is invalid. Ensure it exists and you have access to it.");
+  return app;
+}
+
+/** A short, unique object name, derived from the GUID, for objects that users do not name. */
+export function nameFromGUID(app: App, guid: string): string {
+  return `${app.metadata.name.slice(0, 28).replace(/-+$/, "")}-${guid.replaceAll("-", "").slice(-20)}`;
+}
