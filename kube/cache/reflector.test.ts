@@ -13,7 +13,7 @@ import { createInformers, type Informers } from "./informers.ts";
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const log = pino({ level: "silent" });
 const TIMING = {
-  backoff: { minMs: 40, maxMs: 300, jitter: 0 },
+  backoff: { minMs: 20, maxMs: 150, jitter: 0 },
   parked: { minMs: 40, maxMs: 100, jitter: 0 },
   watchSeconds: [300, 600] as const,
   shortWatchMs: 30,
@@ -160,8 +160,8 @@ describe("reflector", () => {
     });
     await b.until(() => b.fake.requests.length >= 4);
     const begin = performance.now();
-    await b.until(() => performance.now() - begin > 400);
-    // 40, 80, 160, 300 ms: a hot loop would send hundreds. The first 410 has no delay, and each watch may need a list.
+    await b.until(() => performance.now() - begin > 200);
+    // 20, 40, 80, 150 ms: a hot loop would send hundreds. The first 410 has no delay, and each watch may need a list.
     expect(b.fake.requests.length).toBeLessThan(24);
     b.fake.fault("watch", undefined);
     b.fake.fault("list", undefined);

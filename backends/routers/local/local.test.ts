@@ -94,19 +94,23 @@ async function unusedPort(): Promise<number> {
 }
 
 let router: LocalRouter;
+let fake: ReturnType<typeof fakeWatches>;
 let put: ReturnType<typeof fakeWatches>["put"];
 let telemetry: ReturnType<typeof createTelemetry>;
 let edge: number;
 beforeEach(async () => {
-  const fake = fakeWatches();
+  fake = fakeWatches();
   telemetry = createTelemetry();
   put = fake.put;
-  router = createLocalRouter({ informers: fake.informers, telemetry, requestTimeoutMs: 2000 });
+  await startRouter({ requestTimeoutMs: 2000 });
+});
+async function startRouter({ requestTimeoutMs }: { requestTimeoutMs: number }): Promise<void> {
+  router = createLocalRouter({ informers: fake.informers, telemetry, requestTimeoutMs });
   const server = createListener({ share: 0.1, acceptsWebSocket: () => true }, router.handleRequest);
   server.on("upgrade", router.handleUpgrade);
   edge = await listen(server);
   router.start();
-});
+}
 afterEach(async () => {
   await router.stop();
   await Promise.all(
@@ -331,6 +335,8 @@ describe("pages and log lines", () => {
   });
 
   it("tell an instance that breaks off or is too slow", async () => {
+    await router.stop();
+    await startRouter({ requestTimeoutMs: 300 });
     put(binding("shop.test"));
     put(lrp([await app((req, res) => (req.url === "/slow" ? undefined : res.socket?.destroy()))]));
     expect(await call({ method: "POST", body: "x" })).toMatchObject({
