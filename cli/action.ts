@@ -1,6 +1,6 @@
 // Runs the action of a command: the one place where its result or failure is printed. Loads next to nothing, as every call of `cup` passes here.
 import type { Command } from "commander";
-import pc from "picocolors";
+import { stderrColours } from "./colours.ts";
 import type { Context } from "./context.ts";
 import { EXIT_CODES, Failure } from "./failure.ts";
 import { stderrProgress, type Progress, type Result } from "./output.ts";
@@ -43,5 +43,8 @@ function report(error: unknown, json: boolean): void {
     process.stdout.write(
       `${JSON.stringify({ error: { kind: failure.kind, message: failure.message, next: failure.next } }, null, 2)}\n`,
     );
-  else process.stderr.write(`${pc.red("✗")} ${failure.message}\n${failure.next ? `  Next: ${failure.next}\n` : ""}`);
+  else
+    process.stderr.write(
+      `${stderrColours.red("✗")} ${failure.message}\n${failure.next ? `  Next: ${failure.next}\n` : ""}`,
+    );
 }

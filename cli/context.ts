@@ -4,14 +4,19 @@ import { Failure } from "./failure.ts";
 import type { Progress } from "./output.ts";
 import { authorizationOf, resolveTarget, type Target } from "./target/resolve-target.ts";
 
+interface Named {
+  guid: string;
+  name: string;
+}
+
 export interface Context {
   target: Target;
   api: ApiClient;
   progress: Progress;
   /** The targeted org. @throws Failure (target) */
-  org(): Promise<{ guid: string; name: string }>;
+  org(): Promise<Named>;
   /** The targeted space. @throws Failure (target) */
-  space(): Promise<{ guid: string; name: string }>;
+  space(): Promise<Named>;
   /** An app of the targeted space by name. @throws Failure */
   app(name: string): Promise<Resource>;
 }
@@ -24,10 +29,14 @@ export async function makeContext(progress: Progress): Promise<Context> {
 
 /** The context of a target. Without a targeted org or space the only one there is counts. */
 export function contextFor(target: Target, api: ApiClient, progress: Progress): Context {
-  const org = (): Promise<{ guid: string; name: string }> =>
-    target.org ? Promise.resolve(target.org) : getOnly(api, "/v3/organizations", "org");
-  const space = async (): Promise<{ guid: string; name: string }> =>
-    target.space ?? getOnly(api, "/v3/spaces", "space", { organization_guids: (await org()).guid });
+  const org = once<Named>(async () => target.org ?? getOnly(api, "/v3/organizations", "org"));
+  const space = once<Named>(async () => {
+    if (target.space) return target.space;
+    const { guid, name } = await org();
+    const only = await getOnly(api, "/v3/spaces", "space", { organization_guids: guid });
+    progress.step(`Using space ${only.name} of org ${name}, the only one; cup target chooses`);
+    return only;
+  });
   return {
     target,
     api,
@@ -36,6 +45,16 @@ export function contextFor(target: Target, api: ApiClient, progress: Progress): 
     space,
     app: async (name) => getNamed(api, "/v3/apps", name, { space_guids: (await space()).guid }),
   };
+}
+
+/** Asks once, and again only after a failure. */
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined;
+  return () =>
+    (asked ??= ask().catch((error: unknown) => {
+      asked = undefined;
+      throw error;
+    }));
 }
 
 async function getOnly(

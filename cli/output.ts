@@ -1,5 +1,5 @@
 // How `cup` prints: results on stdout, progress on stderr, tables as borderless columns.
-import pc from "picocolors";
+import { stderrColours, stdoutColours } from "./colours.ts";
 
 /** What a command answers: `json` for --json, `text` for people. */
 export interface Result {
@@ -19,7 +19,7 @@ export interface Progress {
 export function stderrProgress(quiet: boolean): Progress {
   if (quiet) return { step: () => undefined, line: () => undefined };
   return {
-    step: (text) => process.stderr.write(`${pc.dim("→")} ${text}\n`),
+    step: (text) => process.stderr.write(`${stderrColours.dim("→")} ${text}\n`),
     line: (text) => process.stderr.write(`   ${text}\n`),
   };
 }
@@ -34,7 +34,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join("   ")
       .trimEnd();
-  return [pc.bold(toLine(header)), ...rows.map(toLine)];
+  return [stdoutColours.bold(toLine(header)), ...rows.map(toLine)];
 }
 
 /** `name:   value` lines, values aligned. */

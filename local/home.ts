@@ -68,6 +68,8 @@ export function clearRunning(home: Home): void {
 }
 
 const state = z.object({
+  /** Of the newest Cupola that has run here. */
+  version: z.string().optional(),
   /** Of the users of the Kubernetes API, by name. Made again when missing. */
   tokens: z.record(z.string(), z.string()).optional(),
 });

@@ -19,6 +19,7 @@ import type { PlatformOptions } from "../platform/platform-options.ts";
 import { startPlatform } from "../platform/platform.ts";
 import { startApiServer, type ApiServer } from "./apiserver/server.ts";
 import { createDoOnce, type DoOnce } from "./do-once.ts";
+import { cupolaVersion, refuseNewerHome } from "./version.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
 import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } from "./seed.ts";
 
@@ -139,13 +140,15 @@ function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-/** The tokens of the three users; made at the first start. */
+/** The tokens of the three users; made at the first start. @throws Error when a newer Cupola has run here */
 function readOrCreateTokens(home: Home): Tokens {
   const state = readState(home);
+  const version = cupolaVersion();
+  refuseNewerHome(home.dir, { version, newestVersion: state.version });
   const known = state.tokens ?? {};
   const token = (name: string): string => known[name] ?? randomBytes(24).toString("base64url");
   const tokens = { platform: token("platform"), admin: token("admin"), developer: token("developer") };
-  writeState(home, { ...state, tokens });
+  writeState(home, { ...state, tokens, version });
   return tokens;
 }
 

@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { flushCompileCache } from "node:module";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import pc from "picocolors";
+import { stdoutColours } from "../colours.ts";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { findRunning, homeAt, makeHome, type Home, type Running } from "../../local/home.ts";
@@ -20,6 +20,7 @@ export interface StartOptions {
 
 const DETACH_DEADLINE_MS = 90_000;
 const READY = "ready";
+const FAILED = "failed: ";
 
 export async function localStart(progress: Progress, options: StartOptions): Promise<Result> {
   const home = homeAt(options.home);
@@ -28,7 +29,17 @@ export async function localStart(progress: Progress, options: StartOptions): Pro
     throw new Failure(`Cupola runs already: ${running.url} (process ${running.pid})`, {
       next: "cup local stop, or another --home and --port",
     });
-  return options.detach ? startDetached(home, progress, options) : startHere(home, progress, options);
+  return options.detach ? startDetached(home, progress, options) : tellParent(startHere(home, progress, options));
+}
+
+/** The `cup local start --detach` that started this process says why it failed. */
+async function tellParent(result: Promise<Result>): Promise<Result> {
+  try {
+    return await result;
+  } catch (error) {
+    process.send?.(`${FAILED}${error instanceof Error ? error.message : String(error)}`);
+    throw error;
+  }
 }
 
 async function startHere(home: Home, progress: Progress, options: StartOptions): Promise<Result> {
@@ -70,8 +81,8 @@ function untilSignal(): Promise<void> {
 function welcome(home: Home, url: string, hello: string | undefined): string[] {
   return [
     "",
-    `${pc.green("✓")} Cupola is ready: ${url}`,
-    ...(hello ? [`${pc.green("✓")} An app runs: ${pc.bold(hello)}`] : []),
+    `${stdoutColours.green("✓")} Cupola is ready: ${url}`,
+    ...(hello ? [`${stdoutColours.green("✓")} An app runs: ${stdoutColours.bold(hello)}`] : []),
     "",
     "Next, in another terminal:",
     `  export KUBECONFIG=${home.kubeconfig}${home.dir === homeAt(undefined).dir ? "" : ` CUPOLA_HOME=${home.dir}`}`,
@@ -88,7 +99,7 @@ async function startDetached(home: Home, progress: Progress, options: StartOptio
   progress.step(`Starting in the background; its log is ${home.log}`);
   const log = openSync(home.log, "a", 0o600);
   const args = [
-    join(import.meta.dirname, "..", "cup.ts"),
+    join(import.meta.dirname, "..", `cup${extname(import.meta.filename)}`),
     "local",
     "start",
     "--home",
@@ -107,6 +118,7 @@ async function startDetached(home: Home, progress: Progress, options: StartOptio
   ]);
   if (ready !== READY) {
     child.kill();
+    if (ready.startsWith(FAILED)) throw new Failure(ready.slice(FAILED.length));
     throw new Failure(
       ready === "exit" ? "the process ended before it was ready" : `it was not ready in ${DETACH_DEADLINE_MS / 1000} s`,
       { next: `read ${home.log}` },

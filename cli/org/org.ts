@@ -1,5 +1,6 @@
 // The org commands.
 import type { Resource } from "../api/client.ts";
+import { confirm } from "../confirm.ts";
 import { getNamed, type Context } from "../context.ts";
 import { table, type Result } from "../output.ts";
 
@@ -22,8 +23,13 @@ export async function createOrg({ api }: Context, name: string): Promise<Result>
   return { json: org, text: [`Org ${name} is there. Next: cup target --org ${name}`] };
 }
 
-export async function deleteOrg({ api, progress }: Context, name: string): Promise<Result> {
+export async function deleteOrg(
+  { api, progress }: Context,
+  name: string,
+  options: { force?: boolean },
+): Promise<Result> {
   const org = await getNamed(api, "/v3/organizations", name);
+  await confirm(`Delete org ${name} with all its spaces and apps?`, options.force);
   progress.step(`Deleting org ${name} and all in it`);
   await api.waitForJob((await api.start("DELETE", `/v3/organizations/${org.guid}`)).job);
   return { json: { deleted: org.guid }, text: [`Org ${name} is gone.`] };

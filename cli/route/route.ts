@@ -1,6 +1,7 @@
 // The route and domain commands.
 import type { ApiClient, Resource } from "../api/client.ts";
 import { getNamed, type Context } from "../context.ts";
+import { confirm } from "../confirm.ts";
 import { Failure } from "../failure.ts";
 import { table, type Result } from "../output.ts";
 import { browsable } from "../app/process-state.ts";
@@ -8,6 +9,10 @@ import { browsable } from "../app/process-state.ts";
 export interface RouteOptions {
   hostname?: string;
   path?: string;
+}
+
+export interface DeleteRouteOptions extends RouteOptions {
+  force?: boolean;
 }
 
 interface Destination {
@@ -64,8 +69,9 @@ export async function makeRoute(context: Context, domainName: string, options: R
   });
 }
 
-export async function deleteRoute(context: Context, domainName: string, options: RouteOptions): Promise<Result> {
+export async function deleteRoute(context: Context, domainName: string, options: DeleteRouteOptions): Promise<Result> {
   const route = await getRoute(context, domainName, options);
+  await confirm(`Delete route ${String(route["url"])}?`, options.force);
   await context.api.waitForJob((await context.api.start("DELETE", `/v3/routes/${route.guid}`)).job);
   return { json: { deleted: route.guid }, text: [`Route ${String(route["url"])} is gone.`] };
 }

@@ -1,5 +1,6 @@
 // The space commands.
 import type { Resource } from "../api/client.ts";
+import { confirm } from "../confirm.ts";
 import { getNamed, type Context } from "../context.ts";
 import { table, type Result } from "../output.ts";
 
@@ -42,9 +43,10 @@ async function createRole(api: Context["api"], type: string, username: string, r
   }
 }
 
-export async function deleteSpace(context: Context, name: string): Promise<Result> {
+export async function deleteSpace(context: Context, name: string, options: { force?: boolean }): Promise<Result> {
   const org = await context.org();
   const space = await getNamed(context.api, "/v3/spaces", name, { organization_guids: org.guid });
+  await confirm(`Delete space ${name} of org ${org.name} with all its apps?`, options.force);
   context.progress.step(`Deleting space ${name} and all in it`);
   await context.api.waitForJob((await context.api.start("DELETE", `/v3/spaces/${space.guid}`)).job);
   return { json: { deleted: space.guid }, text: [`Space ${name} is gone.`] };

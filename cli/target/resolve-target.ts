@@ -20,7 +20,7 @@ export function resolveTarget(): Target {
   if (local) return { user: "admin", ...config, api: local.url, kubeconfig: local.kubeconfig };
   throw new Failure("no API is targeted, and no Cupola runs on this machine", {
     kind: "target",
-    next: "npm start, or: cup login --api URL",
+    next: "cup local start, or: cup login --api URL",
   });
 }
 

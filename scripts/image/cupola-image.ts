@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { IMAGE_USER, listBaseEntries } from "./base-layer.ts";
+import { isOnlyForTests } from "../shipped-sources.ts";
 import { listFolder, type ImageEntry } from "./image-entries.ts";
 import { writeImage, type WrittenImage } from "./oci-image.ts";
 import { provideProductionModules } from "./production-modules.ts";
@@ -9,7 +10,6 @@ import { provideProductionModules } from "./production-modules.ts";
 const CHECKOUT = join(import.meta.dirname, "..", "..");
 /** The rungs of docs/ARCHITECTURE.md that `platform/cupola.ts` imports from. */
 const SOURCE_FOLDERS = ["kube", "crds", "blobs", "telemetry", "api", "controllers", "backends", "platform"];
-const TESTS = /\.(test|golden|case)\.|(^|\/)testing(\/|$)/;
 /** Declarations, source maps and documents of dependencies; licences stay. */
 const UNUSED_OF_MODULES = /(\.d\.[cm]?ts|\.map|\.md|\.markdown)$|^\.package-lock\.json$/i;
 /** Where the platform keeps what it may lose. The chart mounts an empty folder there. */
@@ -59,7 +59,7 @@ function nodeEntry(): ImageEntry {
 
 function listSources(): ImageEntry[] {
   const folders = SOURCE_FOLDERS.flatMap((name) =>
-    listFolder(join(CHECKOUT, name), `/cupola/${name}`, { exclude: (path) => TESTS.test(path) }),
+    listFolder(join(CHECKOUT, name), `/cupola/${name}`, { exclude: isOnlyForTests }),
   );
   const files = ["package.json", "LICENSE"].map((name): ImageEntry => ({
     type: "file",

@@ -102,7 +102,7 @@ describe("cup", () => {
     expect(await cup("routes")).toContain(`http://second.apps.localhost:${stage.port}/deep`);
     await eventually(async () => expect((await stage.get("second.apps.localhost", "/deep")).status).toBe(200));
     await cup("unmap-route", "hello", ...address);
-    await cup("delete-route", ...address);
+    await cup("delete-route", ...address, "--force");
     expect(await cup("routes")).not.toContain("second");
   });
 
@@ -144,10 +144,10 @@ describe("cup", () => {
   });
 
   test("delete app, space and org", async () => {
-    await cup("delete", "hello", "--routes");
+    await cup("delete", "hello", "--routes", "--force");
     await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(404));
-    await cup("delete-space", "test");
-    await cup("delete-org", "acme");
+    await cup("delete-space", "test", "--force");
+    await cup("delete-org", "acme", "--force");
     expect(await cup("orgs")).not.toContain("acme");
   });
 });

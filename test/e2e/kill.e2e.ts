@@ -158,7 +158,7 @@ describe("kill -9 of the platform", () => {
   });
 
   test("with its apps deleted nothing of them is left", async () => {
-    for (const { name } of await apps()) expect(await cup("delete", name, "-r"), name).toMatchObject({ code: 0 });
+    for (const { name } of await apps()) expect(await cup("delete", name, "-r", "-f"), name).toMatchObject({ code: 0 });
     await eventually(async () => {
       const objects = await readObjects(stage);
       // A route that was not deleted with its app stays, as in CF.

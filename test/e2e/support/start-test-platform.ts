@@ -41,7 +41,7 @@ export function addClients(base: TestPlatformBase, kubectl: string): TestPlatfor
       return JSON.parse(output) as T;
     },
     kubectl: (...args: string[]) => run([kubectl, ...args]),
-    get: (host: string, path = "/") => getFrom(port, host, path),
+    get: (host: string, path?: string) => getFrom(port, host, path),
   });
 }
 
@@ -51,7 +51,7 @@ function testPlatformEnv(home: string, kubeconfig: string): Record<string, strin
 }
 
 /** Browsers and curl resolve `*.localhost` by themselves; the C library does not everywhere. */
-async function getFrom(port: number, host: string, path: string): Promise<HttpResponse> {
+export async function getFrom(port: number, host: string, path = "/"): Promise<HttpResponse> {
   const answer = await request(`http://127.0.0.1:${port}${path}`, {
     headers: { host: `${host}:${port}` },
     headersTimeout: 10_000,

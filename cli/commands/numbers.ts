@@ -1,0 +1,17 @@
+// Numbers on the command line.
+import { InvalidArgumentError } from "commander";
+
+/** @throws InvalidArgumentError */
+export function toPort(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw new InvalidArgumentError("a port is a number from 0 to 65535.");
+  return port;
+}
+
+/** @throws InvalidArgumentError */
+export function toCount(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 0) throw new InvalidArgumentError("a whole number, 0 or more.");
+  return count;
+}

@@ -1,0 +1,70 @@
+// What the words of a command line may go on with: commands, options, and names that the platform knows.
+import type { Command } from "commander";
+import type { Result } from "../output.ts";
+
+/** Where the names of an argument come from. */
+export type NameSource = "app" | "domain" | "org" | "space";
+
+/** Candidates from the command tree alone, and what to ask the platform for. Pure. */
+export interface Candidates {
+  words: string[];
+  names?: NameSource;
+}
+
+/** @param words all but `cup`; the last is the one under the cursor, perhaps empty */
+export function findCandidates(program: Command, words: readonly string[]): Candidates {
+  const [last = "", ...before] = words.toReversed();
+  let command = program;
+  let argument = 0;
+  for (const word of before.toReversed().filter((one) => !one.startsWith("-"))) {
+    const child = command.commands.find((one) => one.name() === word);
+    if (child && argument === 0) command = child;
+    else argument++;
+  }
+  const startsAsLast = (word: string): boolean => word.startsWith(last);
+  if (last.startsWith("-")) return { words: optionsOf(program, command).filter(startsAsLast) };
+  if (command.commands.length > 0) return { words: visibleNames(command).filter(startsAsLast) };
+  const names = sourceOf(command, argument);
+  return { words: [], ...(names && { names }) };
+}
+
+function visibleNames(command: Command): string[] {
+  const shown = command.createHelp().visibleCommands(command);
+  return shown.map((one) => one.name()).sort();
+}
+
+function optionsOf(program: Command, command: Command): string[] {
+  const own = [...command.options, ...program.options].map(({ long }) => long);
+  return [...new Set([...own.filter((one) => one !== undefined && one !== null), "--help"])].sort();
+}
+
+function sourceOf(command: Command, at: number): NameSource | undefined {
+  const name = command.registeredArguments[at]?.name();
+  if (name === "app" || name === "domain") return name;
+  if (name === "name" && command.name() === "delete-org") return "org";
+  return name === "name" && command.name() === "delete-space" ? "space" : undefined;
+}
+
+const PATHS = { app: "/v3/apps", domain: "/v3/domains", org: "/v3/organizations", space: "/v3/spaces" } as const;
+const DEADLINE_MS = 2_000;
+
+/** The candidates, one a line. A platform that does not answer is no error here. */
+export async function complete(program: Command, words: readonly string[]): Promise<Result> {
+  const { words: found, names } = findCandidates(program, words);
+  const known = names ? await readNames(names).catch(() => []) : [];
+  const all = [...found, ...known.filter((name) => name.startsWith(words.at(-1) ?? ""))];
+  return { json: all, text: all };
+}
+
+async function readNames(source: NameSource): Promise<string[]> {
+  const { makeContext } = await import("../context.ts");
+  const context = await makeContext({ step: () => undefined, line: () => undefined });
+  const query: Record<string, string> = { per_page: "200", order_by: "name" };
+  if (source === "app") query["space_guids"] = (await context.space()).guid;
+  if (source === "space") query["organization_guids"] = (await context.org()).guid;
+  const { resources } = await context.api.request<{ resources: { name: string }[] }>("GET", PATHS[source], {
+    query,
+    deadlineMs: DEADLINE_MS,
+  });
+  return resources.map(({ name }) => name);
+}

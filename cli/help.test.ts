@@ -1,0 +1,67 @@
+// What `cup` says about itself.
+import type { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import { findCandidates } from "./completion/complete.ts";
+import { topHelp, toUsageError } from "./help.ts";
+import { buildProgram } from "./program.ts";
+
+const program = buildProgram();
+
+/** The commands that do something, with their path below `cup`. */
+function leaves(command: Command, path: string[] = []): { name: string; command: Command }[] {
+  const shown = command.createHelp().visibleCommands(command);
+  return shown.flatMap((child) =>
+    child.commands.length > 0
+      ? leaves(child, [...path, child.name()])
+      : [{ name: [...path, child.name()].join(" "), command: child }],
+  );
+}
+const commands = leaves(program).filter(({ name }) => !/ help$/.test(name));
+
+describe("the top help", () => {
+  test("fits one screen", () => {
+    const lines = topHelp().trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(23);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  test("names every command, and no other", () => {
+    const groups = topHelp().split("\n\n")[2] ?? "";
+    const named = groups.split("\n").flatMap((line) => line.slice(14).trim().split(", "));
+    expect([...new Set(named)].sort()).toEqual(commands.map(({ name }) => name).sort());
+  });
+});
+
+test.each(commands.filter(({ name }) => name !== "help"))("cup $name has an example of itself", ({ name, command }) => {
+  let text = "";
+  command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp();
+  expect(text).toMatch(/^Examples?:$/m);
+  expect(text.split(/^Examples?:$/m)[1]).toContain(`cup ${name}`);
+});
+
+test.each([
+  ["error: unknown command 'pussh'\n(Did you mean push?)", "cup", "unknown command 'pussh'", "did you mean push?"],
+  [
+    "error: unknown command 'st'\n(Did you mean one of start, stop?)",
+    "cup local",
+    "unknown command 'st'",
+    "did you mean start, stop?",
+  ],
+  ["error: unknown command 'frobnicate'", "cup", "unknown command 'frobnicate'", "cup --help"],
+  ["error: missing required argument 'app'", "cup logs", "missing required argument 'app'", "cup help logs"],
+])("%j ends in the next step", (text, command, message, next) => {
+  expect(toUsageError(text, command)).toEqual({ message, next });
+});
+
+test.each([
+  ["the start of a command", ["pu"], { words: ["push"] }],
+  ["a command of a command", ["local", "st"], { words: ["start", "status", "stop"] }],
+  ["an option", ["push", "--pa"], { words: ["--path"] }],
+  ["an app's name", ["logs", "sh"], { words: [], names: "app" }],
+  ["an app's name after an option", ["logs", "--recent", ""], { words: [], names: "app" }],
+  ["the second argument", ["map-route", "shop", ""], { words: [], names: "domain" }],
+  ["a new name", ["create-org", ""], { words: [] }],
+  ["a space's name", ["delete-space", ""], { words: [], names: "space" }],
+])("completion goes on with %s", (_what, words, expected) => {
+  expect(findCandidates(program, words)).toEqual(expected);
+});

@@ -1,0 +1,64 @@
+// What `cup` says about itself: one screen for all commands, an example for each, and one line for a mistyped one.
+import type { Command } from "commander";
+import { stderrColours } from "./colours.ts";
+import { EXIT_CODES } from "./failure.ts";
+
+/** All commands, as a person looks for them. A test holds that none is missing and that it fits a screen. */
+const GROUPS: readonly (readonly [title: string, commands: string])[] = [
+  ["Start", "local start, push, logs, open"],
+  ["Apps", "apps, app, start, stop, restart, restage, scale, delete, render"],
+  ["Environment", "env, set-env, unset-env"],
+  ["Routes", "routes, create-route, delete-route, map-route, unmap-route"],
+  ["Orgs, spaces", "orgs, create-org, delete-org, spaces, create-space, delete-space"],
+  ["Platform", "domains, buildpacks, stacks, curl"],
+  ["This machine", "local start, local stop, local status, doctor"],
+  ["You", "login, target, completion, help"],
+];
+const TITLE_WIDTH = 14;
+
+/** The help of `cup` without a command. */
+export function topHelp(): string {
+  return `cup: Cloud Foundry on Kubernetes, from your laptop to many clusters
+
+  cup local start     start a Cloud Foundry on this machine
+  cup push shop       build and start the app of this folder
+  cup logs shop       follow its log
+
+${GROUPS.map(([title, commands]) => `${title.padEnd(TITLE_WIDTH)}${commands}`).join("\n")}
+
+  --json       print the result, or the error, as JSON
+  --version    print the version of cup
+  --help       show this; cup help COMMAND explains one, with an example
+`;
+}
+
+/** The end of a command's help. */
+export function example(...lines: string[]): string {
+  return `\nExample${lines.length > 1 ? "s" : ""}:\n${lines.map((line) => `  $ ${line}`).join("\n")}`;
+}
+
+/** Makes this command, and those below it, tell a wrong command line in two lines, the next step last; as JSON with --json. */
+export function tellUsageErrors(command: Command, name = command.name()): void {
+  command.configureOutput({ outputError: (text) => reportUsageError(text, name) });
+  for (const child of command.commands) tellUsageErrors(child, `${name} ${child.name()}`);
+}
+
+function reportUsageError(text: string, command: string): void {
+  const { message, next } = toUsageError(text, command);
+  if (process.argv.includes("--json"))
+    process.stdout.write(`${JSON.stringify({ error: { kind: "usage", message, next } }, null, 2)}\n`);
+  else process.stderr.write(`${stderrColours.red("✗")} ${message}\n  Next: ${next}\n`);
+  process.exitCode = EXIT_CODES.usage;
+}
+
+/** Commander's text in our form. Pure. */
+export function toUsageError(text: string, command: string): { message: string; next: string } {
+  const [first = "", ...rest] = text.trim().split("\n");
+  const suggestion = /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(rest.at(-1) ?? "")?.[1];
+  const words = command.split(" ");
+  const help = words.length === 1 ? "cup --help" : `${words[0]} help ${words.slice(1).join(" ")}`;
+  return {
+    message: first.replace(/^error: /, ""),
+    next: suggestion ? `did you mean ${suggestion}?` : help,
+  };
+}

@@ -1,0 +1,8 @@
+// What `cup doctor` found out about one thing.
+
+/** `problem`: Cupola cannot start. `note`: some apps or builds may not work. */
+export interface Finding {
+  about: string;
+  verdict: "fine" | "note" | "problem";
+  text: string;
+}
