@@ -19,7 +19,7 @@ export function presentDomain(session: Session, domain: Domain, base: string): o
     supported_protocols: ["http"],
     relationships: {
       organization: toOneRelationship(ownerGUID),
-      shared_organizations: toManyRelationship(sharedWith(session, domain)),
+      shared_organizations: toManyRelationship(listSharedOrgGUIDs(session, domain)),
     },
     ...presentMetadata(domain),
     links: {
@@ -33,8 +33,8 @@ export function presentDomain(session: Session, domain: Domain, base: string): o
   };
 }
 
-/** Only the orgs that the caller sees. */
-function sharedWith(session: Session, domain: Domain): string[] {
+/** The orgs that a private domain is shared with and that the caller sees. */
+export function listSharedOrgGUIDs(session: Session, domain: Domain): string[] {
   const orgs = domain.spec.sharedOrgs.flatMap((name) => session.cache.store(Org).find({ name }) ?? []);
   return orgs.filter((org) => session.canSee(Org, org)).map((org) => session.cache.guid(Org, org));
 }

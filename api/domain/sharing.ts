@@ -10,6 +10,7 @@ import { toManySchema } from "../http/shared-schemas.ts";
 import { resolveOrg } from "../cf/org/org-and-space-namespaces.ts";
 import { toManyRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
+import { listSharedOrgGUIDs } from "./present.ts";
 
 const path = "/v3/domains/:guid/relationships/shared_organizations";
 const write = { verb: "patch", on: Domain } as const;
@@ -21,13 +22,6 @@ function privateDomain(session: Session, guid: string): Domain {
       "Domains can not be shared with other organizations unless they are scoped to an organization.",
     );
   return domain;
-}
-
-function sharedGUIDs(session: Session, domain: Domain): string[] {
-  return domain.spec.sharedOrgs
-    .flatMap((name) => session.cache.store(Org).find({ name }) ?? [])
-    .filter((org) => session.canSee(Org, org))
-    .map((org) => session.cache.guid(Org, org));
 }
 
 /** Unsharing would take an org's routes in the domain away. @throws CFError 422 when it has any */
@@ -54,7 +48,7 @@ export const sharingEndpoints: readonly Endpoint[] = [
           ? undefined
           : { spec: { sharedOrgs: [...new Set([...spec.sharedOrgs, ...names])] } },
       );
-      return ok(toManyRelationship(sharedGUIDs(session, after)));
+      return ok(toManyRelationship(listSharedOrgGUIDs(session, after)));
     },
   }),
   endpoint({
