@@ -59,10 +59,16 @@ async function measureDelays(
     delays.push(performance.now() - since);
   };
   const watching = (async () => {
-    const { resourceVersion } = metadata;
-    const options = { namespace: NAMESPACE, resourceVersion, signal: abort.signal };
-    for await (const event of admin.watch<ObjectOf<typeof Pod>>(Pod, options))
-      if (event.type === "ADDED" || event.type === "MODIFIED") observe(event.type, event.object);
+    let { resourceVersion } = metadata;
+    // kube-apiserver closes the watch of a client that it finds slow, so the next one goes on from where it ended.
+    while (!abort.signal.aborted) {
+      const options = { namespace: NAMESPACE, resourceVersion, signal: abort.signal };
+      for await (const event of admin.watch<ObjectOf<typeof Pod>>(Pod, options)) {
+        if (event.type !== "ADDED" && event.type !== "MODIFIED") continue;
+        observe(event.type, event.object);
+        resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
+      }
+    }
   })().catch(() => undefined);
   await make(() => delays.length);
   await until(() => Promise.resolve(delays.length >= count), `${count} gates do not open`);
