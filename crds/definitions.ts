@@ -14,6 +14,7 @@ import { OrgQuota } from "./org-quota/org-quota.ts";
 import { Package } from "./package/package.ts";
 import { Process } from "./process/process.ts";
 import { Revision } from "./revision/revision.ts";
+import { Rollout } from "./rollout/rollout.ts";
 import { Route } from "./route/route.ts";
 import { Replica } from "./replica/replica.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
@@ -31,6 +32,7 @@ export const DEFINITIONS: readonly ResourceDefinition[] = [
   Build,
   Droplet,
   Revision,
+  Rollout,
   Domain,
   Route,
   Buildpack,

@@ -51,7 +51,7 @@ function canUpdateSubresource(on: ResourceDefinition, subresource: string): stri
 }
 
 function allOf(conditions: readonly string[]): string {
-  return `(${conditions.join(" && ")})`;
+  return conditions.length === 0 ? "true" : `(${conditions.join(" && ")})`;
 }
 
 function isSpecFieldUnchanged(field: string): string {

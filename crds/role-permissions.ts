@@ -28,6 +28,7 @@ import {
   ORG_MANAGER_IN_SPACE,
   SYSTEM_READER,
 } from "./roles.ts";
+import { Rollout } from "./rollout/rollout.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { Route } from "./route/route.ts";
 import { Space } from "./space/space.ts";
@@ -64,17 +65,18 @@ export interface RolePermission {
  * cupola-admin may do everything and cupola-admin-read-only may read everything, so neither has a line here.
  */
 export const ROLE_PERMISSIONS: readonly RolePermission[] = [
-  { on: [App, Process, Package, Build, Droplet, Revision], verbs: READ, roles: readers },
+  { on: [App, Process, Package, Build, Droplet, Revision, Rollout], verbs: READ, roles: readers },
   { on: [Route], verbs: READ, roles: [...readers, ORG_AUDITOR_IN_SPACE] },
   { on: [LRP, TaskRun, RouteBinding, Staging], verbs: READ, roles: readers },
   // kubectl describe shows an object's Events.
   { on: [Event], verbs: READ, roles: [...readers, orgManager, orgAuditor] },
-  { on: [App, Process, Package, Build, Droplet], verbs: WRITE, roles: [developer] },
+  { on: [App, Process, Package, Build, Droplet, Rollout], verbs: WRITE, roles: [developer] },
   { on: [Route], verbs: WRITE, roles: appOperators },
   // Setting a droplet creates Processes for its process types.
   { on: [Process], verbs: ["create", "update", "patch"], roles: [supporter] },
   { on: [App], verbs: ["update", "patch"], roles: [supporter] },
   { on: [Build], verbs: ["create"], roles: [supporter] },
+  { on: [Rollout], verbs: ["create", "update", "patch"], roles: [supporter] },
   { on: [App], subresource: "env", verbs: ["get", "update"], roles: appOperators },
   { on: [App], subresource: "state", verbs: ["update"], roles: appOperators },
   { on: [App], subresource: "droplet", verbs: ["update"], roles: appOperators },
@@ -83,7 +85,8 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Revision], subresource: "secrets", verbs: ["get"], roles: [developer] },
   { on: [App], subresource: "logs", verbs: ["get"], roles: readers },
   { on: [Process], subresource: "scale", verbs: ["get", "update", "patch"], roles: appOperators },
-  { on: [Process], subresource: "settings", verbs: ["update"], roles: [developer] },
+  { on: [Process, Rollout], subresource: "settings", verbs: ["update"], roles: [developer] },
+  { on: [Revision], verbs: ["patch"], roles: [developer] },
   { on: [Package, Droplet], subresource: "content", verbs: ["get", "update"], roles: [developer] },
   {
     on: [Droplet],
@@ -126,6 +129,8 @@ export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
     fields: ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"],
   },
   { on: Process, subresource: "settings", fields: ["runner", "ports"] },
+  // Metadata of an existing one; a supporter may give a new one its labels, as in CF.
+  { on: Rollout, subresource: "settings", fields: [], metadata: true },
   { on: Package, subresource: "content", fields: ["content", "files"] },
   { on: Space, subresource: "limits", fields: ["suspended"] },
   // An org manager may rename the org, but neither lift its suspension nor choose its quota.

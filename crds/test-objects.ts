@@ -9,6 +9,7 @@ import { Org } from "./org/org.ts";
 import { Package } from "./package/package.ts";
 import { Process } from "./process/process.ts";
 import { Revision } from "./revision/revision.ts";
+import { Rollout } from "./rollout/rollout.ts";
 import { Route } from "./route/route.ts";
 import { Space } from "./space/space.ts";
 import type { ObjectMeta } from "../kube/api/object.ts";
@@ -55,6 +56,8 @@ export const aRunner = (name = "runner", spec: object = {}, capabilities?: Recor
   });
 export const aRevision = (version: number, spec: object, more: Omit<ObjectInput, "spec"> = {}): Revision =>
   makeObject(Revision, `shop-${version}`, { spec: { appRef: { name: "shop" }, version, ...spec }, ...more });
+export const aRollout = (spec: object = {}, more: Omit<ObjectInput, "spec"> & { name?: string } = {}): Rollout =>
+  makeObject(Rollout, more.name ?? "r1", { spec: { appRef: { name: "shop" }, ...spec }, ...more });
 export const aRoute = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): Route =>
   makeObject(Route, "shop", { spec: { host: "shop", domainRef: { name: "apps" }, ...spec }, ...more });
 export const aDomain = (spec: object = {}): Domain =>

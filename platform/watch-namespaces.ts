@@ -13,6 +13,7 @@ import { LRP } from "../crds/lrp/lrp.ts";
 import { Package } from "../crds/package/package.ts";
 import { Process } from "../crds/process/process.ts";
 import { Revision } from "../crds/revision/revision.ts";
+import { Rollout } from "../crds/rollout/rollout.ts";
 import { RouteBinding } from "../crds/route-binding/route-binding.ts";
 import { Route } from "../crds/route/route.ts";
 import { Space } from "../crds/space/space.ts";
@@ -39,6 +40,7 @@ const SPACE_SCOPED = [
   Build,
   Droplet,
   Revision,
+  Rollout,
   Route,
   LRP,
   TaskRun,

@@ -34,6 +34,15 @@ const spec = withRules(
     version: z.int().min(1).max(2_147_483_647).describe("Version number, counted per app."),
     description: z.string().max(1024).describe("Why this revision was made."),
     restart: z.string().max(63).optional().describe("The value of the app's spec.restart when this revision was made."),
+    release: z
+      .int()
+      .min(1)
+      .max(2_147_483_647)
+      .optional()
+      .describe(
+        "Version number that cf shows. Revisions with the same droplet, environment and commands share it. None while the app's feature revisions is off.",
+      ),
+    rollout: z.string().max(253).optional().describe("The Rollout that this revision was made for."),
     dropletRef: refTo("Droplet"),
     env: envVars
       .default([])
