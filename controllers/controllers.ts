@@ -12,6 +12,7 @@ import { orgQuotaController } from "./org-quota/org-quota.ts";
 import { packageController } from "./package/package.ts";
 import { processController } from "./process/process.ts";
 import { revisionController } from "./revision/revision.ts";
+import { rolloutController } from "./rollout/rollout.ts";
 import { routeController } from "./route/route.ts";
 import { registrySecretController } from "./space/registry-secret.ts";
 import { spaceController } from "./space/space.ts";
@@ -38,6 +39,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     appController,
     processController(options),
     revisionController,
+    rolloutController,
     packageController(options.hasContent),
     buildController(options),
     dropletController(options.hasContent),

@@ -7,8 +7,11 @@ import { appName, claimObjectName } from "../../crds/claim/rules.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
+import { Rollout } from "../../crds/rollout/rollout.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Secret } from "../../kube/api/builtin.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
 import { isForbidden, isNotFound } from "../../kube/client/errors.ts";
 import {
   defineController,
@@ -16,12 +19,13 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
-import { OWNING_APP_INDEX, appKey, isAppObserved } from "../shared/app-owned.ts";
+import { OWNING_APP_INDEX, appKey, isAppObserved, withoutDeleting } from "../shared/app-owned.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, hasGUIDLabel, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
-import { planMissingProcesses, planOldRevisions, planAppStatus } from "./plan.ts";
+import { findDropletName, findRolloutWithoutRevision, type AppHistory } from "../shared/rollouts.ts";
+import { planDroplet, planMissingProcesses, planOldRevisions, planAppStatus, type AppPlan } from "./plan.ts";
 import { planAppReady } from "./ready.ts";
 import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
 
@@ -40,6 +44,7 @@ export const appController = defineController({
     watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
     watch(Process, (process) => [mapToApp(process)]),
     watch(Revision, (revision) => [mapToApp(revision)]),
+    watch(Rollout, (rollout) => [mapToApp(rollout)]),
     watch(Build, (build) => [mapToApp(build)]),
     watch(Droplet, (droplet) => ({ [DROPLET_INDEX]: appKey(droplet.metadata.namespace, droplet.metadata.name) })),
     watch(Route, (route) =>
@@ -64,36 +69,54 @@ export const appController = defineController({
     const revisions = withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, key, app.metadata.namespace));
     const droplet =
       app.spec.droplet && read.find(Droplet, { namespace: app.metadata.namespace, name: app.spec.droplet.name });
-    const missing = planMissingProcesses(app, guid, { processes, droplet, now: context.now() });
+    const rollouts = withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, app.metadata.namespace));
+    const history = { rollouts, revisions };
+    const due = findDueRollout(app, history, read) ?? { rollout: undefined, droplet };
+    const missing = planMissingProcesses(app, guid, { processes, droplet: due.droplet, now: context.now() });
     const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
 
     const isDue = isComplete && isSnapshotDue(app, revisions);
-    const snapshot =
-      isDue && droplet ? await takeSnapshot({ app, guid, droplet, processes, revisions }, context) : undefined;
+    const isSnapshot = isDue || (isComplete && due.rollout !== undefined);
+    const snapshot = isSnapshot ? await takeSnapshot({ app, guid, ...due, processes, revisions }, context) : undefined;
     const outcome = planAppStatus(app, guid, {
-      revisions,
+      ...history,
       snapshot,
+      isStartDue: isDue,
       routes: read.list(Route, { namespace: app.metadata.namespace }),
     });
     await deleteOldRevisions(app, revisions, client);
+    const ready = planAppReady(app, {
+      processes,
+      builds: withoutDeleting(read.byIndex(Build, OWNING_APP_INDEX, key, app.metadata.namespace)),
+      droplet,
+      revision: outcome.status.revision,
+      isStartDue: isDue,
+    });
     return {
       ...(isGUIDLabelDue(app) && { labels }),
-      createOnce: [...missing.drafts, ...(outcome.revision ? [outcome.revision] : [])],
+      createOnce: [...missing.drafts, ...listRevision(outcome)],
       status: outcome.status,
-      ...(isComplete
-        ? {
-            ready: planAppReady(app, {
-              processes,
-              builds: withoutDeleting(read.byIndex(Build, OWNING_APP_INDEX, key, app.metadata.namespace)),
-              droplet,
-              revision: outcome.status.revision,
-              isStartDue: isDue,
-            }),
-          }
-        : planRequeue(missing)),
+      spec: planDroplet(app, history),
+      ...(isComplete ? { ready } : planRequeue(missing)),
     };
   },
 });
+
+function listRevision({ revision }: AppPlan): Draft[] {
+  return revision ? [revision] : [];
+}
+
+/** The Rollout of a started app that needs a Revision, and its droplet. Undefined while what it names does not exist: the Rollout says so. */
+function findDueRollout(
+  app: App,
+  history: AppHistory,
+  read: Reader,
+): { rollout: Rollout; droplet: Droplet } | undefined {
+  const rollout = app.spec.state === "Started" ? findRolloutWithoutRevision(history) : undefined;
+  const name = rollout && findDropletName(rollout, app, history);
+  const droplet = name === undefined ? undefined : read.find(Droplet, { namespace: app.metadata.namespace, name });
+  return rollout && droplet && { rollout, droplet };
+}
 
 /** Reconciles an app with missing processes again when they appear or their grace ends. */
 function planRequeue({ drafts, waitMs }: ReturnType<typeof planMissingProcesses>): ReconcileResult {
@@ -106,7 +129,7 @@ function isGUIDLabelDue(app: App): boolean {
   return hasGUIDLabel(app) || isAppObserved(app);
 }
 
-function mapToApp(part: Process | Revision | Build): { namespace?: string; name: string } {
+function mapToApp(part: Process | Revision | Build | Rollout): { namespace?: string; name: string } {
   return { namespace: part.metadata.namespace, name: part.spec.appRef.name };
 }
 
@@ -115,25 +138,32 @@ function isWaitingForRevision(app: App): boolean {
   return app.spec.state === "Started" && app.status?.revision === undefined;
 }
 
-function withoutDeleting<T extends { metadata: { deletionTimestamp?: string } }>(objects: readonly T[]): T[] {
-  return objects.filter((object) => !object.metadata.deletionTimestamp);
-}
-
 interface SnapshotSources {
   app: App;
   guid: string;
-  droplet: Droplet;
+  droplet: Droplet | undefined;
   processes: readonly Process[];
   revisions: readonly Revision[];
+  rollout: Rollout | undefined;
 }
 
-/** Reads the processes live: a Revision is permanent, and the cache may miss a size change just before the start. */
+/**
+ * Reads the processes live: a Revision is permanent, and the cache may miss a size change just before the start. A Rollout does not change the App, so
+ * that is read live, too.
+ */
 async function takeSnapshot(
-  { guid, ...cached }: SnapshotSources,
+  { guid, droplet, ...cached }: SnapshotSources,
   { read, client }: ReconcileContext,
-): Promise<Snapshot> {
+): Promise<Snapshot | undefined> {
+  if (!droplet) return undefined;
   const live = await Promise.all(cached.processes.map(({ metadata }) => client.find(Process, metadata)));
-  const sources = { ...cached, processes: withoutDeleting(live.filter((process) => process !== undefined)) };
+  const app = cached.rollout ? ((await client.find(App, cached.app.metadata)) ?? cached.app) : cached.app;
+  const sources = {
+    ...cached,
+    app,
+    droplet,
+    processes: withoutDeleting(live.filter((process) => process !== undefined)),
+  };
   const { env } = await snapshotEnv(sources.app, guid, client);
   return planSnapshot({ ...sources, env, classes: read.list(BackendClass) });
 }

@@ -1,7 +1,7 @@
 // The planned processes, Revisions and status of an App.
 import { describe, expect, test } from "vitest";
-import { aDroplet, anApp, aProcess, aRevision, aRoute } from "../../crds/test-objects.ts";
-import { planMissingProcesses, planOldRevisions, planAppStatus } from "./plan.ts";
+import { aDroplet, anApp, aProcess, aRevision, aRollout, aRoute } from "../../crds/test-objects.ts";
+import { planDroplet, planMissingProcesses, planOldRevisions, planAppStatus } from "./plan.ts";
 
 const later = new Date("2026-01-01T00:01:00Z");
 const spec = { dropletRef: { name: "d1" }, description: "", processes: [] };
@@ -39,11 +39,14 @@ describe("missing processes", () => {
 
 describe("outcome", () => {
   const revision = aRevision(2, spec);
+  const history = { revisions: [revision], rollouts: [] };
   const started = { state: "Started", droplet: { name: "d1" } };
 
   test("a new revision is made and put in force", () => {
     const outcome = planAppStatus(anApp({ ...started, restart: "r" }), "guid", {
       revisions: [],
+      rollouts: [],
+      isStartDue: true,
       snapshot: { next: { ...revision.spec, version: 1 } },
       routes: [],
     });
@@ -61,13 +64,21 @@ describe("outcome", () => {
   });
   test("a reused one is put in force", () => {
     expect(
-      planAppStatus(anApp(started), "guid", { revisions: [revision], snapshot: { reuse: revision }, routes: [] }),
+      planAppStatus(anApp(started), "guid", {
+        ...history,
+        isStartDue: true,
+        snapshot: { reuse: revision },
+        routes: [],
+      }),
     ).toEqual({ status: { name: "shop", revision: "shop-2", url: undefined } });
   });
   test("a stopped app has none", () => {
     expect(
-      planAppStatus(anApp({}, { status: { revision: "shop-2" } }), "guid", { revisions: [revision], routes: [] }).status
-        .revision,
+      planAppStatus(anApp({}, { status: { revision: "shop-2" } }), "guid", {
+        ...history,
+        isStartDue: false,
+        routes: [],
+      }).status.revision,
     ).toBeUndefined();
   });
   test("without a snapshot nothing changes, and the URL is the oldest route's", () => {
@@ -83,15 +94,68 @@ describe("outcome", () => {
       ),
     ];
     expect(
-      planAppStatus(anApp(started, { status: { revision: "shop-2" } }), "guid", { revisions: [revision], routes }),
+      planAppStatus(anApp(started, { status: { revision: "shop-2" } }), "guid", {
+        ...history,
+        isStartDue: false,
+        routes,
+      }),
     ).toEqual({ status: { name: "shop", revision: "shop-2", url: "a.example" } });
   });
 });
 
-test("a hundred revisions are kept, the one in force always, and Secrets that any kept one names", () => {
+describe("with a rollout", () => {
+  const running = aRevision(2, spec);
+  const made = aRevision(3, { ...spec, rollout: "r1" });
+  const app = anApp({ state: "Started", droplet: { name: "d2" } }, { status: { revision: "shop-2" } });
+
+  test("its revision is made beside the running one", () => {
+    const outcome = planAppStatus(app, "guid", {
+      revisions: [running],
+      rollouts: [aRollout()],
+      isStartDue: false,
+      snapshot: { next: made.spec },
+      routes: [],
+    });
+    expect(outcome.revision?.metadata.name).toMatch(/^shop-3-/);
+    expect(outcome.status.revision).toBe("shop-2");
+  });
+  test.each<[string, object, string]>([
+    ["under way: the running one stays", { state: "Deploying", revision: "shop-3" }, "shop-2"],
+    ["its last instance runs: the app runs the new one", { state: "Finishing", finalRevision: "shop-3" }, "shop-3"],
+    ["canceled: the running one stays", { state: "Canceled", finalRevision: "shop-2" }, "shop-2"],
+    ["over, and the app has started anew since", { state: "Deployed", finalRevision: "shop-1" }, "shop-2"],
+  ])("%s", (_what, status, revision) => {
+    const state = { revisions: [running, made], rollouts: [aRollout({}, { status })], isStartDue: false, routes: [] };
+    expect(planAppStatus(app, "guid", state).status.revision).toBe(revision);
+  });
+  test.each<[string, object, object, string | undefined]>([
+    ["it gives the app its droplet", { droplet: { name: "d3" } }, {}, "d3"],
+    ["canceled, the app gets its former droplet", { droplet: { name: "d3" }, cancelled: true }, {}, "d1"],
+    [
+      "canceled, the app gets the droplet that the rollout names",
+      { previousDroplet: { name: "d0" }, cancelled: true },
+      {},
+      "d0",
+    ],
+    [
+      "canceled too late: its droplet stays",
+      { droplet: { name: "d3" }, cancelled: true },
+      { state: "Finishing", revision: "shop-3", finalRevision: "shop-3" },
+      "d3",
+    ],
+    ["over: the app's own choice", { droplet: { name: "d3" } }, { state: "Deployed" }, undefined],
+    ["that returns to a revision: its droplet", { revision: { name: "shop-2" } }, {}, "d1"],
+  ])("%s", (_what, rolloutSpec, status, droplet) =>
+    expect(
+      planDroplet(app, { revisions: [running, made], rollouts: [aRollout(rolloutSpec, { status })] })?.droplet.name,
+    ).toBe(droplet),
+  );
+});
+
+test("a hundred revisions that cf shows are kept, the one in force always, and Secrets that any kept one names", () => {
   const env = (name: string): object => ({ env: [{ name: "A", valueFrom: { secretKeyRef: { name, key: "A" } } }] });
   const revisions = Array.from({ length: 104 }, (_, at) =>
-    aRevision(at + 1, { ...spec, ...env(at < 3 ? "old" : at === 3 ? "shared" : "shared") }),
+    aRevision(at + 1, { ...spec, release: at + 1, ...env(at < 3 ? "old" : "shared") }),
   );
   const { revisions: old, secrets } = planOldRevisions(
     anApp({ state: "Started" }, { status: { revision: "shop-2" } }),
@@ -100,4 +164,10 @@ test("a hundred revisions are kept, the one in force always, and Secrets that an
   expect(old.map((revision) => revision.spec.version)).toEqual([4, 3, 1]);
   expect(secrets).toEqual([]);
   expect(planOldRevisions(anApp(), revisions).secrets).toEqual(["old"]);
+});
+
+test("of restarts with nothing new the last five revisions are kept, and the one that cf shows", () => {
+  const revisions = Array.from({ length: 9 }, (_, at) => aRevision(at + 1, { ...spec, release: 1 }));
+  const { revisions: old } = planOldRevisions(anApp({}, { status: { revision: "shop-9" } }), revisions);
+  expect(old.map((revision) => revision.spec.version)).toEqual([4, 3, 2]);
 });

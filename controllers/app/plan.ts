@@ -6,12 +6,16 @@ import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf, generatedName } from "../../crds/object-names.ts";
 import { processName } from "../../crds/process/defaults.ts";
 import { Process } from "../../crds/process/process.ts";
+import { listReleases } from "../../crds/revision/releases.ts";
 import { Revision } from "../../crds/revision/revision.ts";
+import type { Rollout } from "../../crds/rollout/rollout.ts";
 import type { Route } from "../../crds/route/route.ts";
 import { creationSortKey } from "../../crds/guid.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import { toOwnerReference } from "../shared/app-owned.ts";
+import { findDropletName, findOpenRollout, findRunningRevision, type AppHistory } from "../shared/rollouts.ts";
+import { ownState } from "../../crds/rollout/rules.ts";
 import { HISTORY_LIMITS } from "../shared/history-limits.ts";
 import { findCurrentRevision, type Snapshot } from "./snapshot.ts";
 
@@ -84,13 +88,19 @@ export interface AppPlan {
 export function planAppStatus(
   app: App,
   guid: string,
-  state: { revisions: readonly Revision[]; snapshot?: Snapshot; routes: readonly Route[] },
+  state: AppHistory & { snapshot?: Snapshot; isStartDue: boolean; routes: readonly Route[] },
 ): AppPlan {
   const base = { name: displayNameOf(app), url: findFirstURL(app, state.routes) };
   if (app.spec.state === "Stopped") return { status: { ...base, revision: undefined } };
   const restart = app.spec.restart === undefined ? {} : { observedRestart: app.spec.restart };
-  if (!state.snapshot)
-    return { status: { ...base, revision: findCurrentRevision(app, state.revisions)?.metadata.name } };
+  const current = findCurrentRevision(app, state.revisions) && findRunningRevision(app, state);
+  if (!state.snapshot) return { status: { ...base, revision: current?.metadata.name } };
+  // A snapshot for a Rollout waits beside the running Revision until the Rollout has replaced the instances.
+  if (!state.isStartDue)
+    return {
+      ...("next" in state.snapshot && { revision: planRevision(app, guid, state.snapshot.next) }),
+      status: { ...base, revision: current?.metadata.name },
+    };
   if ("reuse" in state.snapshot)
     return { status: { ...base, revision: state.snapshot.reuse.metadata.name, ...restart } };
   const revision = planRevision(app, guid, state.snapshot.next);
@@ -106,15 +116,36 @@ function findFirstURL(app: App, routes: readonly Route[]): string | undefined {
     .find((route) => route.status?.url)?.status?.url;
 }
 
-/** Revisions beyond the newest hundred, and the env Secrets that no other Revision names. */
+/** The droplet that the open Rollout gives to the app, a published field; after a cancellation the former one. Undefined when it stays. */
+export function planDroplet(app: App, history: AppHistory): { droplet: { name: string } } | undefined {
+  const rollout = findOpenRollout(history.rollouts);
+  if (!rollout) return undefined;
+  const isBack = ownState(rollout) === "Canceling";
+  const name = isBack ? findFormerDroplet(rollout, app, history) : findDropletName(rollout, app, history);
+  return name === undefined ? undefined : { droplet: { name } };
+}
+
+function findFormerDroplet({ spec }: Rollout, app: App, history: AppHistory): string | undefined {
+  return (spec.previousDroplet ?? findRunningRevision(app, history)?.spec.dropletRef)?.name;
+}
+
+/** Number of former Revisions kept that cf does not show, since they repeat one that it shows. */
+const KEPT_REPEATS = 5;
+
+/** Revisions beyond the newest hundred that cf shows, repeats that ran before, and the env Secrets that no other Revision names. */
 export function planOldRevisions(
   app: App,
   revisions: readonly Revision[],
 ): { revisions: Revision[]; secrets: string[] } {
   const newestFirst = revisions.toSorted((a, b) => b.spec.version - a.spec.version);
-  const old = newestFirst
-    .slice(HISTORY_LIMITS.revisions)
-    .filter((revision) => revision.metadata.name !== app.status?.revision && !revision.metadata.deletionTimestamp);
+  const shown = new Set(listReleases(revisions));
+  const beyond = [
+    ...newestFirst.filter((revision) => shown.has(revision)).slice(HISTORY_LIMITS.revisions),
+    ...newestFirst.filter((revision) => !shown.has(revision)).slice(KEPT_REPEATS),
+  ];
+  const old = beyond.filter(
+    (revision) => revision.metadata.name !== app.status?.revision && !revision.metadata.deletionTimestamp,
+  );
   const kept = new Set(newestFirst.filter((revision) => !old.includes(revision)).flatMap(listSecretNames));
   return { revisions: old, secrets: [...new Set(old.flatMap(listSecretNames))].filter((name) => !kept.has(name)) };
 }

@@ -1,6 +1,6 @@
 // When a snapshot is due, its content, and its description.
 import { describe, expect, test } from "vitest";
-import { aDroplet, anApp, aProcess, aRevision, aRunner } from "../../crds/test-objects.ts";
+import { aDroplet, anApp, aProcess, aRevision, aRollout, aRunner } from "../../crds/test-objects.ts";
 import { describeChange, isSnapshotDue, planSnapshot, type RevisionSpec, type SnapshotInput } from "./snapshot.ts";
 
 const started = { state: "Started", droplet: { name: "d1" } };
@@ -45,6 +45,7 @@ describe("a snapshot", () => {
     expect(nextOf(base)).toEqual({
       appRef: { name: "shop" },
       version: 1,
+      release: 1,
       description: "Initial revision.",
       dropletRef: { name: "d1" },
       env: [],
@@ -93,6 +94,67 @@ describe("a snapshot", () => {
     const app = anApp({ ...started, restart: "x" }, { status: { revision: "shop-3" } });
     const answer = aRevision(4, nextOf({ ...base, app, revisions: [latest] }));
     expect(planSnapshot({ ...base, app, revisions: [latest, answer] })).toEqual({ reuse: answer });
+  });
+});
+
+describe("the version that cf shows", () => {
+  const first = aRevision(1, nextOf(base));
+  const app = anApp({ ...started, restart: "x" }, { status: { revision: "shop-1" } });
+  const restarted = { ...base, app, revisions: [first] };
+  const off = { features: { revisions: false } };
+
+  test.each<[string, SnapshotInput, number | undefined, string]>([
+    ["the first", base, 1, "Initial revision."],
+    ["a restart with nothing new repeats it", restarted, 1, "Restarted."],
+    [
+      "another size is nothing new for CF",
+      { ...restarted, processes: [aProcess({ memoryMB: 64 })] },
+      1,
+      "Process 'web' updated.",
+    ],
+    ["another droplet", { ...restarted, droplet: aDroplet({}, "d2") }, 2, "New droplet deployed."],
+    [
+      "another command and environment",
+      { ...restarted, env: [{ name: "A", value: "1" }], processes: [aProcess({ command: "run" })] },
+      2,
+      "Custom start command added for 'web' process. New environment variables deployed.",
+    ],
+    ["none while the feature is off", { ...base, app: anApp({ ...started, ...off }) }, undefined, "Initial revision."],
+    [
+      "the first after the feature was off",
+      { ...restarted, revisions: [aRevision(1, { ...first.spec, release: undefined })] },
+      1,
+      "Initial revision.",
+    ],
+  ])("%s", (_what, input, release, description) => {
+    const next = nextOf(input);
+    expect({ release: next.release, description: next.description }).toEqual({ release, description });
+  });
+});
+
+describe("a snapshot for a rollout", () => {
+  const first = aRevision(1, nextOf({ ...base, processes: [aProcess({ command: "old" })] }));
+  const second = aRevision(2, nextOf({ ...base, droplet: aDroplet({}, "d2"), revisions: [first] }));
+  const app = anApp(started, { status: { revision: "shop-2" } });
+  const input = { ...base, app, droplet: aDroplet({}, "d2"), revisions: [first, second] };
+
+  test("is one of its own, although nothing differs", () =>
+    expect(nextOf({ ...input, rollout: aRollout() })).toMatchObject({ version: 3, release: 2, rollout: "r1" }));
+  test("has the sizes that the rollout brings, for web only", () => {
+    const rollout = aRollout({ memoryMB: 64, diskMB: 65, logRateLimitBytesPerSecond: 66, instances: 9 });
+    const worker = aProcess({ type: "worker" });
+    const [web, other] = nextOf({ ...input, processes: [aProcess(), worker], rollout }).processes;
+    expect(web).toMatchObject({ memoryMB: 64, diskMB: 65, logRateLimitBytesPerSecond: 66 });
+    expect(other).toMatchObject({ type: "worker", memoryMB: 1024 });
+  });
+  test("that returns to a revision has its droplet, environment and commands", () => {
+    const next = nextOf({ ...input, rollout: aRollout({ revision: { name: "shop-1" } }) });
+    expect(next).toMatchObject({
+      dropletRef: { name: "d1" },
+      release: 3,
+      description: "Custom start command added for 'web' process. New droplet deployed. Rolled back to revision 1.",
+    });
+    expect(next.processes[0]?.command).toBe("old");
   });
 });
 

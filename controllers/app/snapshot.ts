@@ -8,6 +8,8 @@ import type { EnvVar } from "../../crds/schema-fields.ts";
 import { effectiveHealthCheck, effectivePorts, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
+import type { Rollout } from "../../crds/rollout/rollout.ts";
+import { findRevision } from "../shared/rollouts.ts";
 import { chooseClass } from "../shared/choose-class.ts";
 
 export type RevisionSpec = Revision["spec"];
@@ -38,28 +40,76 @@ export interface SnapshotInput {
   env: readonly EnvVar[];
   classes: readonly BackendClass[];
   revisions: readonly Revision[];
+  /** The Rollout that this snapshot is for. */
+  rollout?: Rollout | undefined;
 }
 
 /** The result of a due snapshot: an existing Revision with the same content, or the spec of the next one. */
 export type Snapshot = { reuse: Revision } | { next: RevisionSpec };
 
 export function planSnapshot(input: SnapshotInput): Snapshot {
-  const { app, revisions } = input;
-  const content = toContent(input);
-  const latest = revisions.toSorted((a, b) => b.spec.version - a.spec.version)[0];
-  // A restart of a running app always gets a new version. A start reuses an equal one, and so does the retry of an interrupted reconcile.
-  const isStart = app.status?.revision === undefined;
-  if (latest && hasSameContent(latest.spec, content) && (isStart || latest.spec.restart === app.spec.restart))
-    return { reuse: latest };
+  const { app, revisions, rollout } = input;
+  const newestFirst = revisions.toSorted((a, b) => b.spec.version - a.spec.version);
+  const content = toRolloutContent(toContent(input), input);
+  const latest = newestFirst[0];
+  if (latest && !rollout && isReusable(latest, app, content)) return { reuse: latest };
   return {
     next: {
       appRef: { name: app.metadata.name },
       version: (latest?.spec.version ?? 0) + 1,
-      description: describeChange(latest?.spec, content),
+      ...planRelease(input, newestFirst, content),
       ...(app.spec.restart !== undefined && { restart: app.spec.restart }),
+      ...(rollout && { rollout: rollout.metadata.name }),
       ...content,
     },
   };
+}
+
+/** A restart of a running app always gets a new version. A start reuses an equal one, and so does the retry of an interrupted reconcile. */
+function isReusable(latest: Revision, app: App, content: RevisionContent): boolean {
+  const isStart = app.status?.revision === undefined;
+  return hasSameContent(latest.spec, content) && (isStart || latest.spec.restart === app.spec.restart);
+}
+
+/** The version that cf shows, and why it was made: as in CF, a start with nothing new makes none. */
+function planRelease(
+  input: SnapshotInput,
+  newestFirst: readonly Revision[],
+  content: RevisionContent,
+): Pick<RevisionSpec, "release" | "description"> {
+  const description = describeChange(newestFirst[0]?.spec, content);
+  if (input.app.spec.features?.revisions === false) return { description };
+  const before = newestFirst.find(({ spec }) => spec.release !== undefined)?.spec;
+  const reasons = [...(before ? listChanges(before, content) : ["Initial revision."]), ...listRollback(input)];
+  const release = before?.release ?? 0;
+  if (reasons.length === 0) return { release, description };
+  return { release: release + 1, description: reasons.join(" ").slice(0, 1024) };
+}
+
+function listRollback({ rollout, revisions }: SnapshotInput): string[] {
+  const restored = findRevision(rollout?.spec.revision?.name, revisions)?.spec;
+  return restored ? [`Rolled back to revision ${restored.release ?? restored.version}.`] : [];
+}
+
+/** A Rollout may bring sizes of its own, or the commands and the environment of a former Revision. */
+function toRolloutContent(content: RevisionContent, { rollout, revisions }: SnapshotInput): RevisionContent {
+  if (!rollout) return content;
+  const restored = findRevision(rollout.spec.revision?.name, revisions)?.spec;
+  return {
+    dropletRef: restored?.dropletRef ?? content.dropletRef,
+    env: restored ? restored.env.map((variable) => ({ ...variable })) : content.env,
+    processes: content.processes.map((process) => withRollout(process, rollout, restored)),
+  };
+}
+
+function withRollout(process: RevisionProcess, rollout: Rollout, restored: RevisionSpec | undefined): RevisionProcess {
+  const { memoryMB, diskMB, logRateLimitBytesPerSecond } = rollout.spec;
+  const former = restored?.processes.find(({ type }) => type === process.type);
+  return omitUndefined({
+    ...process,
+    ...(former && { command: former.command }),
+    ...(process.type === "web" && omitUndefined({ memoryMB, diskMB, logRateLimitBytesPerSecond })),
+  });
 }
 
 function toContent({ droplet, processes, env, classes }: SnapshotInput): RevisionContent {
@@ -109,14 +159,25 @@ function toPlainJSON(value: unknown): unknown {
 /** The reasons in Cloud Foundry's words, sorted; in our own where CF has none. */
 export function describeChange(before: RevisionContent | undefined, after: RevisionContent): string {
   if (!before) return "Initial revision.";
-  const reasons = [
+  const reasons = listChanges(before, after);
+  const updated = after.processes.flatMap((process) => {
+    const old = before.processes.find((candidate) => candidate.type === process.type);
+    const isSame = !old || old.command !== process.command || isDeepStrictEqual(toPlainJSON(old), toPlainJSON(process));
+    return isSame ? [] : [`Process '${process.type}' updated.`];
+  });
+  const all = [...reasons, ...updated].toSorted();
+  return (all.length > 0 ? all.join(" ") : "Restarted.").slice(0, 1024);
+}
+
+/** The changes for which CF makes a new revision, in its words, sorted. */
+function listChanges(before: RevisionContent, after: RevisionContent): string[] {
+  return [
     ...(before.dropletRef.name === after.dropletRef.name ? [] : ["New droplet deployed."]),
     ...(isDeepStrictEqual(toPlainJSON(before.env), toPlainJSON(after.env))
       ? []
       : ["New environment variables deployed."]),
     ...describeProcesses(before.processes, after.processes),
-  ];
-  return (reasons.length > 0 ? reasons.toSorted().join(" ") : "Restarted.").slice(0, 1024);
+  ].toSorted();
 }
 
 function describeProcesses(before: readonly RevisionProcess[], after: readonly RevisionProcess[]): string[] {
@@ -131,8 +192,7 @@ function describeProcesses(before: readonly RevisionProcess[], after: readonly R
 }
 
 function describeProcess(old: RevisionProcess, process: RevisionProcess): string[] {
-  if (isDeepStrictEqual(toPlainJSON(old), toPlainJSON(process))) return [];
-  if (old.command === process.command) return [`Process '${process.type}' updated.`];
+  if (old.command === process.command) return [];
   const change = old.command === undefined ? "added" : process.command === undefined ? "removed" : "updated";
   return [`Custom start command ${change} for '${process.type}' process.`];
 }

@@ -1,4 +1,4 @@
-// Maintains a Process's one LRP, at the app's current Revision. The LRP of an earlier start is deleted first.
+// Maintains a Process's one LRP, at the app's current Revision. The LRP of an earlier start is deleted first; only a Rollout keeps it.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -7,6 +7,8 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
+import { rolloutProcessGUID } from "../../crds/rollout/rules.ts";
+import { Rollout } from "../../crds/rollout/rollout.ts";
 import { Route } from "../../crds/route/route.ts";
 import { LABELS } from "../../crds/labels.ts";
 import {
@@ -21,17 +23,29 @@ import type { Draft } from "../../kube/client/client.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import {
   OWNING_APP_INDEX,
+  appKey,
   toAppOwnership,
   indexByApp,
   getApp,
   isAppObserved,
   mapAppToOwned,
+  withoutDeleting,
 } from "../shared/app-owned.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import {
+  findOpenRollout,
+  findRolloutVersions,
+  findRunningRevision,
+  planAdoptedSpec,
+  planRolloutStep,
+  type AppHistory,
+  type RolloutVersions,
+} from "../shared/rollouts.ts";
 import { listRouteURLs } from "../shared/route-urls.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { lrpName, planLRP } from "./lrp.ts";
 import { planNoInstances, planLRPs, desiredInstances } from "./plan.ts";
+import { planRolloutLRPs } from "./rollout.ts";
 
 export interface ProcessOptions {
   /** The address of the CF API, for VCAP_APPLICATION. */
@@ -48,6 +62,7 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     watches: [
       watch(App, mapAppToOwned),
       watch(Revision, (revision) => ({ [OWNING_APP_INDEX]: indexByApp(revision)[0] ?? "" })),
+      watch(Rollout, (rollout) => ({ [OWNING_APP_INDEX]: indexByApp(rollout)[0] ?? "" })),
     ],
 
     async reconcile(process, context) {
@@ -55,9 +70,12 @@ export function processController({ apiURL }: ProcessOptions): Controller {
       const app = getApp(read, process);
       const appGUID = resolveGUID(App, app, context).guid;
       const { guid, labels } = resolveProcessGUID(process, appGUID, context);
+      const history = readHistory(app, read);
+      const adopted = findAdoptedSpec(process, history);
       return {
-        ...reconcileLRPs(process, app, { guid, appGUID, apiURL, read }),
+        ...reconcileLRPs(process, app, { guid, appGUID, apiURL, read, history }),
         ...toAppOwnership(app, appGUID, labels),
+        ...(adopted && { spec: adopted }),
       };
     },
   });
@@ -77,22 +95,74 @@ interface LRPContext {
   appGUID: string;
   apiURL: string;
   read: Reader;
+  history: AppHistory;
 }
 
 function reconcileLRPs(process: Process, app: App, context: LRPContext): ReconcileResult {
   if (app.spec.state === "Stopped") return planNoInstances("Stopped");
-  const revisionName = app.status?.revision;
-  if (revisionName === undefined) return planWithoutRevision(app);
+  const { read, history } = context;
+  if (app.status?.revision === undefined) return planWithoutRevision(app);
+  const existing = listOwnedLRPs(process, read);
+  const versions = process.spec.type === "web" ? findRolloutVersions(app, history, existing) : undefined;
+  if (versions) return reconcileRollout(process, app, { ...context, versions, existing });
   if (desiredInstances(process) === 0) return planNoInstances("NoInstances");
-  const revision = context.read.find(Revision, { namespace: app.metadata.namespace, name: revisionName });
+  const revision = findRunningRevision(app, history);
   // Usually the cache only lags behind; the app controller creates a missing Revision again.
   if (!revision) return { keepStatus: true };
+  readRolloutsOf(existing, revision, context);
   return planLRPs(process, {
     name: lrpName(process, revision),
-    revision: revisionName,
-    existing: listOwnedLRPs(process, context.read),
+    revision: revision.metadata.name,
+    existing,
     makeLRP: (instances) => makeLRP(process, app, { ...context, revision, instances }),
   });
+}
+
+function reconcileRollout(
+  process: Process,
+  app: App,
+  { versions, existing, ...context }: LRPContext & { versions: RolloutVersions; existing: readonly LRP[] },
+): ReconcileResult {
+  const { rollout, running } = versions;
+  const step = planRolloutStep(versions, context.history, { lrps: existing, wanted: desiredInstances(process) });
+  const isFormer = (revision: Revision): boolean => revision.metadata.name === running.metadata.name;
+  return planRolloutLRPs(process, {
+    versions,
+    step,
+    existing,
+    makeLRP: (revision, instances) =>
+      makeLRP(process, app, {
+        ...context,
+        ...(!isFormer(revision) && { guid: rolloutProcessGUID(rollout) }),
+        revision,
+        instances,
+      }),
+  });
+}
+
+function readHistory(app: App, read: Reader): AppHistory {
+  const key = appKey(app.metadata.namespace, app.metadata.name);
+  return {
+    rollouts: withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, app.metadata.namespace)),
+    revisions: read.byIndex(Revision, OWNING_APP_INDEX, key, app.metadata.namespace),
+  };
+}
+
+/** Published fields of the spec: what the Rollout that is about to end sets. */
+function findAdoptedSpec(process: Process, { rollouts, revisions }: AppHistory): ReconcileResult["spec"] {
+  const open = findOpenRollout(rollouts);
+  return open?.status?.state === "Finishing" ? planAdoptedSpec(process, open, revisions) : undefined;
+}
+
+/**
+ * An LRP newer than the app's Revision belongs to a Rollout that is over, or that this cache has not seen yet. Reading the Rollout by key makes the runtime
+ * look at it live before it deletes that LRP.
+ */
+function readRolloutsOf(existing: readonly LRP[], running: Revision, { read, history }: LRPContext): void {
+  const newer = new Set(existing.map(({ spec }) => Number(spec.revision)).filter((at) => at > running.spec.version));
+  for (const { spec, metadata } of history.revisions)
+    if (spec.rollout !== undefined && newer.has(spec.version))
+      read.find(Rollout, { namespace: metadata.namespace, name: spec.rollout });
 }
 
 /** Leaves the LRPs alone. Until the app's status is about its current spec, the process's status does not change. */

@@ -45,6 +45,11 @@ export function toAppOwnership(
   return { labels: { ...labels, [LABELS.app]: appGUID }, ownerReferences: [toOwnerReference(app)] };
 }
 
+/** Objects that are not being deleted. */
+export function withoutDeleting<T extends KubeObject>(objects: readonly T[]): T[] {
+  return objects.filter(({ metadata }) => !metadata.deletionTimestamp);
+}
+
 /** Whether the app's status is about its current spec. */
 export function isAppObserved({ metadata, status }: App): boolean {
   return status?.observedGeneration === metadata.generation;

@@ -6,6 +6,7 @@ import { LRP } from "../../crds/lrp/lrp.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
+import { Rollout } from "../../crds/rollout/rollout.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Staging } from "../../crds/staging/staging.ts";
@@ -18,6 +19,7 @@ import { deleteAll } from "../shared/history-limits.ts";
 /** In order of deletion: kinds that create others come first, so that nothing is created again. */
 export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [
   Route,
+  Rollout,
   App,
   Process,
   Build,

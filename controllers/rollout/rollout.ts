@@ -1,0 +1,91 @@
+// Keeps a Rollout's status; the instances follow from it in controllers/process, the Revision and the app's droplet in controllers/app.
+import { App } from "../../crds/app/app.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { LRP } from "../../crds/lrp/lrp.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
+import { Process } from "../../crds/process/process.ts";
+import { Revision } from "../../crds/revision/revision.ts";
+import { Rollout } from "../../crds/rollout/rollout.ts";
+import { isEnded } from "../../crds/rollout/rules.ts";
+import { defineController, watch } from "../../kube/controller/controller.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import {
+  appKey,
+  getApp,
+  indexByApp,
+  mapAppToOwned,
+  OWNING_APP_INDEX,
+  toAppOwnership,
+  withoutDeleting,
+} from "../shared/app-owned.ts";
+import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
+import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.ts";
+import { planRolloutReady, planRolloutStatus, type RolloutInput } from "./plan.ts";
+
+const sameApp = (owned: Rollout | Process | Revision): Record<string, string> => ({
+  [OWNING_APP_INDEX]: indexByApp(owned)[0] ?? "",
+});
+
+export const rolloutController = defineController({
+  name: "rollout",
+  for: Rollout,
+  reads: [Droplet],
+  indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
+  watches: [
+    watch(App, mapAppToOwned),
+    watch(Process, sameApp),
+    watch(Revision, sameApp),
+    watch(Rollout, sameApp),
+    watch(LRP, (lrp) => ({ [OWNING_APP_INDEX]: appKey(lrp.metadata.namespace, findAppName(lrp)) })),
+  ],
+
+  async reconcile(rollout, context) {
+    const app = getApp(context.read, rollout);
+    const { labels } = resolveGUID(Rollout, rollout, context);
+    const input = readInput(rollout, app, context.read);
+    const old = planExcess(input.history.rollouts, HISTORY_LIMITS.rollouts, (one) => !isEnded(one));
+    await deleteAll(context.client, Rollout, old);
+    const status = planRolloutStatus(input, context.now());
+    return {
+      ...toAppOwnership(app, resolveGUID(App, app, context).guid, labels),
+      status: { ...status },
+      ready: planRolloutReady(input, status, findMissing(input, context.read)),
+    };
+  },
+});
+
+/** The App of an LRP: its owner is a Process, whose name starts with the App's and a dot. */
+function findAppName({ metadata }: LRP): string {
+  const [, process = ""] = (metadata.annotations?.[ANNOTATIONS.owner] ?? "").split("/");
+  return process.split(".")[0] ?? "";
+}
+
+function readInput(rollout: Rollout, app: App, read: Reader): RolloutInput {
+  const { namespace } = app.metadata;
+  const key = appKey(namespace, app.metadata.name);
+  const processes = withoutDeleting(read.byIndex(Process, OWNING_APP_INDEX, key, namespace));
+  const web = processes.find(({ spec }) => spec.type === "web");
+  return {
+    rollout,
+    app,
+    processes,
+    lrps: web ? read.list(LRP, { namespace, labels: { [LABELS.ownerUid]: web.metadata.uid ?? "" } }) : [],
+    history: {
+      rollouts: withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, namespace)),
+      revisions: withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, key, namespace)),
+    },
+  };
+}
+
+/** What the Rollout names and does not exist. */
+function findMissing({ rollout, app, history }: RolloutInput, read: Reader): string | undefined {
+  const { droplet, revision } = rollout.spec;
+  if (revision && !history.revisions.some(({ metadata }) => metadata.name === revision.name))
+    return `revision ${revision.name} of app ${app.metadata.name} does not exist`;
+  const name = (droplet ?? app.spec.droplet)?.name;
+  if (revision || (name !== undefined && read.find(Droplet, { namespace: app.metadata.namespace, name })))
+    return undefined;
+  return name === undefined
+    ? "the app has no droplet: push it, or set spec.droplet"
+    : `droplet ${name} does not exist: push the app, or name another`;
+}
