@@ -6,7 +6,9 @@ import { buildpackController } from "./buildpack/buildpack.ts";
 import { claimController } from "./claim/claim.ts";
 import { domainController } from "./domain/domain.ts";
 import { dropletController } from "./droplet/droplet.ts";
+import { environmentGroupController } from "./environment-group/environment-group.ts";
 import { featureFlagController } from "./feature-flag/feature-flag.ts";
+import { isolationSegmentController } from "./isolation-segment/isolation-segment.ts";
 import { orgController } from "./org/org.ts";
 import { orgQuotaController } from "./org-quota/org-quota.ts";
 import { packageController } from "./package/package.ts";
@@ -14,8 +16,10 @@ import { processController } from "./process/process.ts";
 import { revisionController } from "./revision/revision.ts";
 import { rolloutController } from "./rollout/rollout.ts";
 import { routeController } from "./route/route.ts";
+import { securityGroupController } from "./security-group/security-group.ts";
 import { registrySecretController } from "./space/registry-secret.ts";
 import { spaceController } from "./space/space.ts";
+import { spaceQuotaController } from "./space-quota/space-quota.ts";
 import type { HasContent } from "./shared/has-content.ts";
 import { stackController } from "./stack/stack.ts";
 
@@ -35,6 +39,10 @@ export function createControllers(options: ControllersOptions): Controller[] {
     buildpackController,
     stackController,
     orgQuotaController,
+    spaceQuotaController,
+    securityGroupController,
+    isolationSegmentController,
+    environmentGroupController,
     featureFlagController,
     appController,
     processController(options),

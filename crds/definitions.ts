@@ -7,7 +7,9 @@ import { Buildpack } from "./buildpack/buildpack.ts";
 import { Claim } from "./claim/claim.ts";
 import { Domain } from "./domain/domain.ts";
 import { Droplet } from "./droplet/droplet.ts";
+import { EnvironmentGroup } from "./environment-group/environment-group.ts";
 import { FeatureFlag } from "./feature-flag/feature-flag.ts";
+import { IsolationSegment } from "./isolation-segment/isolation-segment.ts";
 import { LRP } from "./lrp/lrp.ts";
 import { Org } from "./org/org.ts";
 import { OrgQuota } from "./org-quota/org-quota.ts";
@@ -18,7 +20,9 @@ import { Rollout } from "./rollout/rollout.ts";
 import { Route } from "./route/route.ts";
 import { Replica } from "./replica/replica.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
+import { SecurityGroup } from "./security-group/security-group.ts";
 import { Space } from "./space/space.ts";
+import { SpaceQuota } from "./space-quota/space-quota.ts";
 import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
 import { TaskRun } from "./task-run/task-run.ts";
@@ -38,6 +42,10 @@ export const DEFINITIONS: readonly ResourceDefinition[] = [
   Buildpack,
   Stack,
   OrgQuota,
+  SpaceQuota,
+  SecurityGroup,
+  IsolationSegment,
+  EnvironmentGroup,
   FeatureFlag,
   Claim,
   Replica,

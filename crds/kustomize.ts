@@ -27,6 +27,16 @@ export const NAME_REFERENCES: Readonly<Record<string, readonly Reference[]>> = {
   Droplet: [{ kind: "App", path: "spec/droplet/name" }],
   Domain: [{ kind: "Route", path: "spec/domainRef/name" }],
   OrgQuota: [{ kind: "Org", path: "spec/quotaRef/name" }],
+  SpaceQuota: [{ kind: "Space", path: "spec/quotaRef/name" }],
+  IsolationSegment: [
+    { kind: "Org", path: "spec/isolationSegments" },
+    { kind: "Org", path: "spec/defaultIsolationSegment" },
+    { kind: "Space", path: "spec/isolationSegment" },
+  ],
+  SecurityGroup: [
+    { kind: "Space", path: "spec/securityGroups/running" },
+    { kind: "Space", path: "spec/securityGroups/staging" },
+  ],
   BackendClass: [
     { kind: "App", path: "spec/builder" },
     { kind: "Build", path: "spec/builder" },

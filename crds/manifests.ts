@@ -3,7 +3,9 @@ import { toCustomResourceDefinition } from "../kube/api/crd.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import { backendClassObjects } from "./backend-class/default-objects.ts";
 import { DEFINITIONS } from "./definitions.ts";
+import { environmentGroupObjects } from "./environment-group/default-objects.ts";
 import { featureFlagObjects } from "./feature-flag/default-objects.ts";
+import { sharedSegmentObject } from "./isolation-segment/shared-segment.ts";
 import { listClusterRoles } from "./role-permissions.ts";
 import { authenticatedUserBindings, platformRole } from "./platform-role.ts";
 import { listAdmissionPolicies } from "./admission-policies.ts";
@@ -26,6 +28,8 @@ export function listManifests(): Manifest[] {
     { file: "rbac/roles.yaml", objects: [...listClusterRoles(), platformRole()] },
     { file: "rbac/bindings.yaml", objects: authenticatedUserBindings() },
     { file: "settings/feature-flags.yaml", objects: featureFlagObjects() },
+    { file: "settings/environment-groups.yaml", objects: environmentGroupObjects() },
+    { file: "settings/isolation-segments.yaml", objects: [sharedSegmentObject()] },
     { file: "settings/backend-classes.yaml", objects: backendClassObjects(), clusterOnly: true },
     { file: "policies/policies.yaml", objects: listAdmissionPolicies() },
   ];

@@ -8,8 +8,10 @@ import { Build } from "./build/build.ts";
 import { Buildpack } from "./buildpack/buildpack.ts";
 import { Domain } from "./domain/domain.ts";
 import { Droplet } from "./droplet/droplet.ts";
+import { EnvironmentGroup } from "./environment-group/environment-group.ts";
 import { FeatureFlag } from "./feature-flag/feature-flag.ts";
 import { GROUP, WORKLOADS_GROUP } from "./groups.ts";
+import { IsolationSegment } from "./isolation-segment/isolation-segment.ts";
 import { LRP } from "./lrp/lrp.ts";
 import { Org } from "./org/org.ts";
 import { OrgQuota } from "./org-quota/org-quota.ts";
@@ -31,7 +33,9 @@ import {
 import { Rollout } from "./rollout/rollout.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { Route } from "./route/route.ts";
+import { SecurityGroup } from "./security-group/security-group.ts";
 import { Space } from "./space/space.ts";
+import { SpaceQuota } from "./space-quota/space-quota.ts";
 import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
 import { TaskRun } from "./task-run/task-run.ts";
@@ -95,14 +99,20 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
     roles: [manager, auditor, ORG_MANAGER_IN_SPACE, globalAuditor],
   },
   { on: [Space], verbs: [...READ, ...WRITE], roles: [orgManager] },
-  // In the org's namespace: suspend a space. In the space's: work in it while it is suspended.
+  // In the org's namespace: suspend a space, choose its quota and its segment. In the space's: work in it while it is suspended.
   { on: [Space], subresource: "limits", verbs: ["update"], roles: [orgManager, ORG_MANAGER_IN_SPACE] },
-  { on: [Domain], verbs: [...READ, ...WRITE], roles: [orgManager] },
+  { on: [Domain, SpaceQuota], verbs: [...READ, ...WRITE], roles: [orgManager] },
   { on: [Domain], verbs: READ, roles: [orgAuditor] },
   // The feature flag user_org_creation binds this role to all users.
   { on: [Org], verbs: ["create"], roles: [ORG_CREATOR] },
   { on: [Org, Space, Domain], verbs: READ, roles: [globalAuditor] },
-  { on: [Domain, Buildpack, Stack, OrgQuota, FeatureFlag], verbs: READ, roles: [SYSTEM_READER, globalAuditor] },
+  {
+    on: [Domain, Buildpack, Stack, OrgQuota, FeatureFlag, EnvironmentGroup, IsolationSegment],
+    verbs: READ,
+    roles: [SYSTEM_READER, globalAuditor],
+  },
+  // Members of orgs and spaces get single ones by name: controllers/space, controllers/security-group.
+  { on: [SpaceQuota, SecurityGroup], verbs: READ, roles: [globalAuditor] },
   { on: [BackendClass], verbs: READ, roles: [CLUSTER_READER, globalAuditor] },
 ];
 
@@ -132,9 +142,9 @@ export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
   // Metadata of an existing one; a supporter may give a new one its labels, as in CF.
   { on: Rollout, subresource: "settings", fields: [], metadata: true },
   { on: Package, subresource: "content", fields: ["content", "files"] },
-  { on: Space, subresource: "limits", fields: ["suspended"] },
-  // An org manager may rename the org, but neither lift its suspension nor choose its quota.
-  { on: Org, subresource: "limits", fields: ["suspended", "quotaRef"] },
+  { on: Space, subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegment"] },
+  // An org manager may rename the org, but neither lift its suspension nor choose its quota or the segments that it may use.
+  { on: Org, subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegments"] },
 ];
 
 /** The roles that each role may grant and revoke, through RBAC's `bind` and with the caller's own identity. */

@@ -8,6 +8,7 @@ import { Space } from "../../crds/space/space.ts";
 import { endpoint, ok } from "../http/endpoint.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { readVariables, writeVariables } from "../cf/app/app-env.ts";
+import { variablesOfGroup } from "../cf/app/environment-groups.ts";
 import { requireVisibleVariables } from "../cf/feature-flags.ts";
 import { toFeaturesPatch, presentFeature, presentFeatures } from "../cf/app/app-features.ts";
 import { link } from "../http/presentation.ts";
@@ -36,8 +37,8 @@ const env = endpoint({
     const variables = await readVariables(session, app);
     const { VCAP_SERVICES } = systemEnv([]);
     return ok({
-      staging_env_json: {},
-      running_env_json: {},
+      staging_env_json: variablesOfGroup(session.cache, "staging"),
+      running_env_json: variablesOfGroup(session.cache, "running"),
       environment_variables: variables,
       system_env_json: { VCAP_SERVICES: JSON.parse(VCAP_SERVICES) as object },
       application_env_json: { VCAP_APPLICATION: application(session, app, base) },

@@ -6,8 +6,10 @@ import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
 import { guidOf, pickGUIDHolder } from "../../crds/guid.ts";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
+import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
@@ -16,6 +18,8 @@ import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { indexClaimByHost } from "../../crds/route/route-host.ts";
 import { Route } from "../../crds/route/route.ts";
+import { SecurityGroup } from "../../crds/security-group/security-group.ts";
+import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
@@ -69,6 +73,10 @@ const cachedKinds: readonly CachedKind[] = [
   cachedKind(Buildpack),
   cachedKind(Stack),
   cachedKind(OrgQuota),
+  cachedKind(SpaceQuota),
+  cachedKind(SecurityGroup),
+  cachedKind(IsolationSegment),
+  cachedKind(EnvironmentGroup),
   cachedKind(FeatureFlag),
   cachedKind(Claim, { host: indexClaimByHost }),
   cachedKind(LRP),

@@ -5,6 +5,10 @@ const titles: Record<string, string> = {
   Org: "Organization",
   OrgQuota: "Organization quota",
   FeatureFlag: "Feature flag",
+  SpaceQuota: "Space quota",
+  SecurityGroup: "Security group",
+  IsolationSegment: "Isolation segment",
+  EnvironmentGroup: "Environment variable group",
 };
 
 /** CF's name for a kind, e.g. `Organization`, as used in `… not found`. */

@@ -17,6 +17,8 @@ export const operations = {
   "space.apply_manifest": undefined,
   "space.delete_unmapped_routes": undefined,
   "organization_quota.delete": "OrgQuota",
+  "space_quota.delete": "SpaceQuota",
+  "security_group.delete": "SecurityGroup",
 } as const;
 export type Operation = keyof typeof operations;
 

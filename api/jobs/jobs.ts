@@ -7,6 +7,8 @@ import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Route } from "../../crds/route/route.ts";
+import { SecurityGroup } from "../../crds/security-group/security-group.ts";
+import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
@@ -17,7 +19,19 @@ import type { Session } from "../access/session.ts";
 import { getJobKey } from "./job-key.ts";
 import { type Job, toJobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
 
-const kinds: Record<string, ResourceRef> = { App, Org, Space, Route, Domain, Package, Droplet, Buildpack, OrgQuota };
+const kinds: Record<string, ResourceRef> = {
+  App,
+  Org,
+  Space,
+  Route,
+  Domain,
+  Package,
+  Droplet,
+  Buildpack,
+  OrgQuota,
+  SpaceQuota,
+  SecurityGroup,
+};
 
 /** The GUID of a job that starts now. `errors` are given when the operation has already failed. */
 export async function newJob(

@@ -4,6 +4,8 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
+import { groupVariables } from "../../crds/environment-group/group-variables.ts";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { toFlagObjectName, isFlagEnabled } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -50,7 +52,7 @@ export function buildController({ apiURL }: BuildOptions): Controller {
     name: "build",
     for: Build,
     owns: [Staging],
-    reads: [...TENANCY_KINDS, Buildpack, Stack, Droplet, Route, FeatureFlag],
+    reads: [...TENANCY_KINDS, Buildpack, Stack, Droplet, Route, FeatureFlag, EnvironmentGroup],
     indexes: {
       [GUID_INDEX]: indexByGUID,
       [OWNING_APP_INDEX]: indexByApp,
@@ -163,6 +165,7 @@ async function startStaging(
     ...buildpackPlan,
     tenancy,
     class: builder.metadata.name,
+    groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "staging" })),
     env,
     defaultStack,
     apiURL,

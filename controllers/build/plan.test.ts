@@ -90,6 +90,11 @@ test("the Staging is whole, secrets by reference, the platform's variables last"
   const pkg = aPackage({ content: { digest: `sha256:${"a".repeat(64)}`, size: 3 } });
   const secret = { name: "TOKEN", valueFrom: { secretKeyRef: { name: "s", key: "k" } } };
   const staging = planStaging({
+    groupEnv: [
+      { name: "TOKEN", value: "of the group" },
+      { name: "REGION", value: "eu" },
+      { name: "LANG", value: "of the group" },
+    ],
     build: aBuild({ memoryMB: 512 }),
     buildGUID: "build-guid",
     app: anApp({ name: "My Shop" }),
@@ -122,13 +127,14 @@ test("the Staging is whole, secrets by reference, the platform's variables last"
   expect(staging.spec.env[0]).toEqual(secret);
   expect(staging.spec.env.map((variable) => variable.name)).toEqual([
     "TOKEN",
+    "REGION",
     "CF_STACK",
     "LANG",
     "VCAP_APPLICATION",
     "MEMORY_LIMIT",
     "VCAP_SERVICES",
   ]);
-  expect(staging.spec.env[1]?.value).toBe("host");
+  expect(staging.spec.env.slice(1, 4).map(({ value }) => value)).toEqual(["eu", "host", "en_US.UTF-8"]);
 });
 
 describe("the end", () => {

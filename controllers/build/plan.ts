@@ -116,6 +116,8 @@ export interface StagingInput {
   detect: boolean;
   tenancy: Tenancy;
   class: string;
+  /** Variables of all builds; the app's own win. */
+  groupEnv: readonly EnvVar[];
   /** The user's environment, secrets by reference. */
   env: readonly EnvVar[];
   defaultStack: string | undefined;
@@ -171,7 +173,7 @@ function toStagingPackage(pkg: Package): Record<string, unknown> {
   };
 }
 
-/** The environment by Cloud Foundry's precedence while staging: the user's variables, CF_STACK, then the platform's. */
+/** The environment by Cloud Foundry's precedence while staging: the staging group, the user's variables, CF_STACK, then the platform's. */
 function stagingEnv(input: StagingInput, app: { guid: string; name: string }, stack: string | undefined): EnvVar[] {
   const { memoryMB, diskMB } = input.build.spec;
   const application = vcapApplication({
@@ -190,11 +192,12 @@ function stagingEnv(input: StagingInput, app: { guid: string; name: string }, st
     { name: "MEMORY_LIMIT", value: `${memoryMB}m` },
     ...Object.entries(systemEnv([])).map(([name, value]) => ({ name, value })),
   ];
-  const taken = new Set(platform.map((variable) => variable.name));
-  return [
-    ...input.env.filter((variable) => !isPlatformVariable(variable.name) && !taken.has(variable.name)),
-    ...platform,
-  ];
+  const merged = new Map<string, EnvVar>();
+  for (const variable of input.groupEnv) merged.set(variable.name, variable);
+  for (const variable of input.env) if (!isPlatformVariable(variable.name)) merged.set(variable.name, variable);
+  // What the platform sets comes last, as before.
+  for (const variable of platform) merged.delete(variable.name);
+  return [...merged.values(), ...platform];
 }
 
 type Artifact = NonNullable<NonNullable<Staging["status"]>["droplet"]>;

@@ -3,9 +3,13 @@ import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { CLAIM_GRACE_MS } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
+import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { Org } from "../../crds/org/org.ts";
+import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { indexClaimByHost } from "../../crds/route/route-host.ts";
 import { Route } from "../../crds/route/route.ts";
+import { SecurityGroup } from "../../crds/security-group/security-group.ts";
+import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { defineController, watch, type Controller, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../kube/api/object.ts";
@@ -16,7 +20,17 @@ import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { releaseClaim } from "../shared/release-claim.ts";
 
 const CLAIMANT_INDEX = "controllers/claimant";
-const CLAIMANT_KINDS: readonly ResourceRef[] = [Org, Space, App, Domain, Route];
+const CLAIMANT_KINDS: readonly ResourceRef[] = [
+  Org,
+  Space,
+  App,
+  Domain,
+  Route,
+  OrgQuota,
+  SpaceQuota,
+  SecurityGroup,
+  IsolationSegment,
+];
 
 function claimantKey(kind: string, at: ObjectKey): string {
   return `${kind} ${keyOf(at)}`;

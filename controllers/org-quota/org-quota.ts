@@ -1,5 +1,6 @@
-// Sets the GUID of an OrgQuota; the API reads the rest from its spec.
+// Sets the GUID of an OrgQuota and holds its name; the API and controllers/quota read its limits.
+import { orgQuotaName } from "../../crds/claim/rules.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
-import { defineGUIDController } from "../shared/guid-controller.ts";
+import { defineNamedController } from "../shared/guid-controller.ts";
 
-export const orgQuotaController = defineGUIDController("org-quota", OrgQuota);
+export const orgQuotaController = defineNamedController("org-quota", OrgQuota, orgQuotaName);

@@ -26,6 +26,8 @@ export interface LRPInput {
   apiURL: string;
   /** URLs that reach this process, without scheme. */
   uris: readonly string[];
+  /** Variables of all apps; the app's own win. */
+  groupEnv: readonly EnvVar[];
   /** Version of the runner's renderer. */
   rendering: string;
 }
@@ -124,7 +126,7 @@ function toArtifact(droplet: Droplet): Record<string, unknown> {
 }
 
 /**
- * The environment by Cloud Foundry's precedence: container defaults, the user's variables, then the platform's, which a user cannot
+ * The environment by Cloud Foundry's precedence: container defaults, the running group, the user's variables, then the platform's, which a user cannot
  * override. The runner adds the variables that differ by instance or machine (PORT, CF_INSTANCE_*, HOME, ...).
  */
 export function planProcessEnv(input: LRPInput, version: string): EnvVar[] {
@@ -142,6 +144,7 @@ export function planProcessEnv(input: LRPInput, version: string): EnvVar[] {
   const merged = new Map<string, EnvVar>();
   const set = (variable: EnvVar): unknown => merged.set(variable.name, variable);
   if (droplet.spec.kind !== "docker") set({ name: "LANG", value: "en_US.UTF-8" });
+  for (const variable of input.groupEnv) set(variable);
   for (const variable of input.revision.spec.env) if (!isPlatformVariable(variable.name)) set(variable);
   set({ name: "VCAP_APPLICATION", value: JSON.stringify(application) });
   set({ name: "MEMORY_LIMIT", value: `${snapshot.memoryMB}m` });

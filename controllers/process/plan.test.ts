@@ -37,6 +37,11 @@ function inputAt(version: number): LRPInput {
     droplet,
     apiURL: "http://api",
     uris: ["shop.example"],
+    groupEnv: [
+      { name: "COLOR", value: "of the group" },
+      { name: "REGION", value: "eu" },
+      { name: "MEMORY_LIMIT", value: "of the group" },
+    ],
     rendering: "1",
   };
 }
@@ -77,6 +82,7 @@ describe("the LRP", () => {
     const values = new Map(lrp.spec.env.map((variable) => [variable.name, variable.value]));
     expect(values.get("COLOR")).toBe("blue");
     expect(values.get("LANG")).toBe("C");
+    expect(values.get("REGION")).toBe("eu");
     expect(values.get("MEMORY_LIMIT")).toBe("128m");
     expect(values.get("VCAP_SERVICES")).toBe("{}");
     expect(JSON.parse(values.get("VCAP_APPLICATION") ?? "")).toMatchObject({

@@ -3,6 +3,9 @@ import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
+import { groupVariables } from "../../crds/environment-group/group-variables.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Process } from "../../crds/process/process.ts";
@@ -57,7 +60,7 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     name: "process",
     for: Process,
     owns: [LRP],
-    reads: [...TENANCY_KINDS, BackendClass, Domain, Droplet, Route],
+    reads: [...TENANCY_KINDS, BackendClass, Domain, Droplet, EnvironmentGroup, Route],
     indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
     watches: [
       watch(App, mapAppToOwned),
@@ -217,6 +220,7 @@ function makeLRP(
       droplet,
       apiURL,
       uris: listRouteURLs(read, { namespace, name: app.metadata.name, processType: process.spec.type }, tenancy),
+      groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "running" })),
       rendering,
     },
     instances,

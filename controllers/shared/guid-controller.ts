@@ -1,7 +1,10 @@
-// A controller for kinds without further effects: it sets the GUID label and Ready.
-import { defineController, type Controller } from "../../kube/controller/controller.ts";
+// Controllers for kinds without further effects: they set the GUID label and Ready, and hold the name of a kind that claims one.
+import { Claim } from "../../crds/claim/claim.ts";
+import { claimObjectName, type ClaimedName } from "../../crds/claim/rules.ts";
+import { defineController, watch, type Controller } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { CLAIMED_NAME_INDEX, ensureClaim } from "./claims.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "./guid.ts";
 
 export function defineGUIDController<T extends KubeObject>(name: string, ref: ResourceRef<T>): Controller {
@@ -10,5 +13,27 @@ export function defineGUIDController<T extends KubeObject>(name: string, ref: Re
     for: ref,
     indexes: { [GUID_INDEX]: indexByGUID },
     reconcile: (object, context) => ({ labels: resolveGUID(ref, object, context).labels }),
+  });
+}
+
+/** Also holds the claim on the object's name. */
+export function defineNamedController<T extends KubeObject>(
+  name: string,
+  ref: ResourceRef<T>,
+  nameOf: (object: T) => ClaimedName,
+): Controller {
+  return defineController({
+    name,
+    for: ref,
+    indexes: {
+      [GUID_INDEX]: indexByGUID,
+      [CLAIMED_NAME_INDEX]: (object: T) => [claimObjectName(nameOf(object))],
+    },
+    watches: [watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name }))],
+    async reconcile(object, context) {
+      const { labels } = resolveGUID(ref, object, context);
+      await ensureClaim(ref.kind, object, nameOf(object), context);
+      return { labels };
+    },
   });
 }

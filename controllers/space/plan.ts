@@ -60,13 +60,20 @@ export interface SpaceBindings {
 /** Members read the Space by its name and its managers update it; the org's managers read the space's contents, and the org's auditors its routes. */
 export function planSpacePermissions(space: Space, namespace: string, bindings: SpaceBindings): Draft[] {
   const { name, uid = "", namespace: orgNamespace } = space.metadata;
+  const quota = space.spec.quotaRef?.name;
   const spaces = { apiGroups: [GROUP], resources: ["spaces"], resourceNames: [name] };
   return [
     ...planRoleGrant({
       name: `cupola-space-${name}-read`,
       unique: `read/${uid}`,
       namespace: orgNamespace,
-      rules: [{ ...spaces, verbs: ["get", "list", "watch"] }],
+      rules: [
+        { ...spaces, verbs: ["get", "list", "watch"] },
+        // Members see the limits that hold for them.
+        ...(quota === undefined
+          ? []
+          : [{ apiGroups: [GROUP], resources: ["spacequotas"], resourceNames: [quota], verbs: ["get", "list", "watch"] }]),
+      ],
       subjects: listSubjects(bindings.space),
     }),
     ...planRoleGrant({

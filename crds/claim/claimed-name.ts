@@ -4,9 +4,24 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { App } from "../app/app.ts";
 import { Domain } from "../domain/domain.ts";
 import { Org } from "../org/org.ts";
+import { IsolationSegment } from "../isolation-segment/isolation-segment.ts";
+import { OrgQuota } from "../org-quota/org-quota.ts";
+import { SecurityGroup } from "../security-group/security-group.ts";
+import { SpaceQuota } from "../space-quota/space-quota.ts";
 import { Route } from "../route/route.ts";
 import { Space } from "../space/space.ts";
-import { appName, type ClaimedName, domainName, orgName, routeName, spaceName } from "./rules.ts";
+import {
+  appName,
+  type ClaimedName,
+  domainName,
+  isolationSegmentName,
+  orgName,
+  orgQuotaName,
+  routeName,
+  securityGroupName,
+  spaceName,
+  spaceQuotaName,
+} from "./rules.ts";
 
 /** The domain of a route, as far as the caller knows it. */
 export type FindDomain = (route: Route) => Domain | undefined;
@@ -23,6 +38,10 @@ const CLAIMING_KINDS: ReadonlyMap<string, ClaimingKind> = new Map(
     { ref: App, nameOf: (app: KubeObject) => appName(app as App) },
     { ref: Domain, nameOf: (domain: KubeObject) => domainName(domain as Domain) },
     { ref: Route, nameOf: nameOfRoute },
+    { ref: OrgQuota, nameOf: (quota: KubeObject) => orgQuotaName(quota as OrgQuota) },
+    { ref: SpaceQuota, nameOf: (quota: KubeObject) => spaceQuotaName(quota as SpaceQuota) },
+    { ref: SecurityGroup, nameOf: (group: KubeObject) => securityGroupName(group as SecurityGroup) },
+    { ref: IsolationSegment, nameOf: (segment: KubeObject) => isolationSegmentName(segment as IsolationSegment) },
   ].map((row) => [row.ref.kind, row]),
 );
 

@@ -5,6 +5,10 @@ import type { App } from "../app/app.ts";
 import type { Domain } from "../domain/domain.ts";
 import { SYSTEM_NAMESPACE, GROUP } from "../groups.ts";
 import { displayNameOf, foldName } from "../object-names.ts";
+import type { IsolationSegment } from "../isolation-segment/isolation-segment.ts";
+import type { OrgQuota } from "../org-quota/org-quota.ts";
+import type { SecurityGroup } from "../security-group/security-group.ts";
+import type { SpaceQuota } from "../space-quota/space-quota.ts";
 import type { Org } from "../org/org.ts";
 import type { Route } from "../route/route.ts";
 import { foldHost, foldPath } from "../route/route-url.ts";
@@ -44,6 +48,26 @@ export function appName(app: Pick<App, "metadata" | "spec">): ClaimedName {
 /** Domain names are unique on the platform, across shared and private domains. */
 export function domainName(domain: Pick<Domain, "spec">): ClaimedName {
   return { scope: "domain", claimed: foldName(domain.spec.name) };
+}
+
+/** Names of org quotas are unique on the platform. */
+export function orgQuotaName(quota: Pick<OrgQuota, "spec">): ClaimedName {
+  return { scope: "org-quota", claimed: foldName(quota.spec.name) };
+}
+
+/** Names of space quotas are unique in their org. The SpaceQuota is in the org's namespace. */
+export function spaceQuotaName(quota: Pick<SpaceQuota, "metadata" | "spec">): ClaimedName {
+  return { scope: `space-quota/${quota.metadata.namespace ?? ""}`, claimed: foldName(quota.spec.name) };
+}
+
+/** Names of security groups are unique on the platform; here, too, as in CF, their case counts. */
+export function securityGroupName(group: Pick<SecurityGroup, "spec">): ClaimedName {
+  return { scope: "security-group", claimed: group.spec.name.normalize("NFC") };
+}
+
+/** Names of isolation segments are unique on the platform. */
+export function isolationSegmentName(segment: Pick<IsolationSegment, "metadata" | "spec">): ClaimedName {
+  return { scope: "isolation-segment", claimed: foldName(displayNameOf(segment)) };
 }
 
 /** Routes are unique on the platform by domain, host, port and path. `domain` is the DNS name, since the object name differs between orgs. */

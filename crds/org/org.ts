@@ -1,7 +1,7 @@
 // The Org kind: a tenant. Its namespace holds its Spaces and private Domains.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
-import { displayName, noDotInName, refTo } from "../schema-fields.ts";
+import { defineResource, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { displayName, noDotInName, objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Org = defineResource({
@@ -22,6 +22,12 @@ export const Org = defineResource({
     name: displayName,
     suspended: z.boolean().default(false).describe("While true, only admins may change anything in the org."),
     quotaRef: refTo("OrgQuota").optional().describe("The quota of this org. Defaults to the default quota."),
+    isolationSegments: listSet(z.array(objectName).max(1000))
+      .default([])
+      .describe("Object names of the IsolationSegments that this org may use."),
+    defaultIsolationSegment: objectName
+      .optional()
+      .describe("Object name of the IsolationSegment of spaces that name none. It must be one of isolationSegments."),
   }),
   status: readyStatus({
     name: z.string().max(255).optional().describe("The CF name that this object holds."),

@@ -1,8 +1,10 @@
 // The Space kind: a place for apps. It owns or adopts one namespace.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
-import { displayName, noDotInName } from "../schema-fields.ts";
+import { defineResource, immutable, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { displayName, noDotInName, objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+
+const groupNames = listSet(z.array(objectName).max(100)).default([]);
 
 export const Space = defineResource({
   group: GROUP,
@@ -35,6 +37,17 @@ export const Space = defineResource({
         .default(false)
         .describe("While true, only admins and managers of the org may change anything in the space."),
       allowSSH: z.boolean().default(true).describe("Whether cf ssh may open a shell in app instances of this space."),
+      quotaRef: refTo("SpaceQuota").optional().describe("The quota of this space, beside that of the org."),
+      isolationSegment: objectName
+        .optional()
+        .describe("Object name of an IsolationSegment that the org may use. Defaults to the org's default."),
+      securityGroups: z
+        .object({
+          running: groupNames.describe("Object names of SecurityGroups for running apps."),
+          staging: groupNames.describe("Object names of SecurityGroups for builds."),
+        })
+        .optional()
+        .describe("SecurityGroups of this space, beside those that apply to all."),
     }),
     "namespace",
   ),
