@@ -1,10 +1,15 @@
 // The endpoint table: every row of every resource.
 import { buildpackEndpoints } from "./buildpack/buildpack.ts";
 import { domainEndpoints } from "./domain/domain.ts";
+import { environmentGroupEndpoints } from "./environment-group/environment-group.ts";
 import { featureFlagEndpoints } from "./feature-flag/feature-flag.ts";
+import { isolationSegmentEndpoints } from "./isolation-segment/isolation-segment.ts";
 import { orgQuotaEndpoints } from "./org-quota/org-quota.ts";
 import { roleEndpoints } from "./role/role.ts";
 import { routeEndpoints } from "./route/route.ts";
+import { securityGroupEndpoints } from "./security-group/security-group.ts";
+import { spaceQuotaEndpoints } from "./space-quota/space-quota.ts";
+import { usageSummaryEndpoints } from "./usage-summary/usage-summary.ts";
 import { stackEndpoints } from "./stack/stack.ts";
 import { emptyListEndpoints } from "./empty-lists/empty-lists.ts";
 import { userEndpoints } from "./user/user.ts";
@@ -40,6 +45,11 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...buildpackEndpoints,
     ...stackEndpoints,
     ...orgQuotaEndpoints,
+    ...spaceQuotaEndpoints,
+    ...securityGroupEndpoints,
+    ...isolationSegmentEndpoints,
+    ...environmentGroupEndpoints,
+    ...usageSummaryEndpoints,
     ...featureFlagEndpoints,
     ...appEndpoints,
     ...processEndpoints(services),

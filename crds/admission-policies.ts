@@ -16,6 +16,7 @@ import {
 } from "./admission-policy.ts";
 import { imagePolicies } from "./image-policies.ts";
 import { podPolicies } from "./pod-policies.ts";
+import { securityGroupPolicy } from "./security-group/policies.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
 
@@ -31,6 +32,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     ...podPolicies(),
     ...suspensionPolicies(),
     ...featureFlagPolicies(),
+    securityGroupPolicy(),
   ].flatMap(toPolicyObjects);
 }
 

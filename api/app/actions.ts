@@ -10,6 +10,7 @@ import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { processesOf } from "../cf/process/processes.ts";
 import { findRunnerProblem } from "../cf/process/runner-class.ts";
+import { requireProcessQuota } from "../cf/quota/check.ts";
 import { toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import { currentDropletBody } from "./payload.ts";
@@ -28,6 +29,7 @@ function startable(session: Session, guid: string): App {
   if (!droplet) throw unprocessable("Assign a droplet before starting this app.");
   const problem = findRunnerProblem(processesOf(session, app), droplet, session.cache.store(BackendClass).list());
   if (problem !== undefined) throw unprocessable(problem);
+  requireProcessQuota(session, processesOf(session, app));
   return app;
 }
 

@@ -5,6 +5,7 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Route } from "../../crds/route/route.ts";
+import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { unprocessable } from "../http/errors.ts";
@@ -46,7 +47,7 @@ const list = endpoint({
         isOneOf(query.stacks, stackOf(session.cache, app)) &&
         isOneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
       sortKeys: { name: sortKeyOfName, state: (app) => app.spec.state },
-      dependsOn: [Space, Droplet, Stack, ...(query.include ? [Org, OrgQuota] : [])],
+      dependsOn: [Space, Droplet, Stack, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
     });
     return ok(
       presentPage(

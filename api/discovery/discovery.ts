@@ -13,6 +13,7 @@ const resources = [
   "deployments",
   "domains",
   "droplets",
+  "environment_variable_groups",
   "feature_flags",
   "info",
   "isolation_segments",

@@ -14,6 +14,7 @@ import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../h
 import { type CFError, notFound, unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { domainOf, owningOrg, isUsableBy } from "../cf/route/domains.ts";
+import { requireDomainQuota } from "../cf/quota/check.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
 import { presentPage } from "../http/page.ts";
@@ -104,6 +105,8 @@ function toDomain(session: Session, body: CreateDomain): Draft {
   const { organization, shared_organizations: shared } = body.relationships ?? {};
   const namespace = organization ? resolveOrg(session, organization.data.guid).namespace : SYSTEM_NAMESPACE;
   checkOverlap(session, body.name, namespace);
+  const owner = session.cache.orgOf(namespace);
+  if (owner) requireDomainQuota(session, owner);
   const sharedOrgs = (shared?.data ?? []).map(({ guid }) => resolveOrg(session, guid).org.metadata.name);
   const { labels, annotations } = toNewMetadata(body.metadata);
   const metadata = {

@@ -1,8 +1,6 @@
 // Lists and relationships of kinds that the platform does not have yet, which clients request anyway: always empty. README names them.
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
-import { Org } from "../../crds/org/org.ts";
-import { Space } from "../../crds/space/space.ts";
 import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { presentPage } from "../http/page.ts";
 import { pagingParameters } from "../http/query.ts";
@@ -12,9 +10,6 @@ const emptyQuery = z.object(pagingParameters);
 
 /** Kinds that do not exist here. */
 const EMPTY_LISTS = [
-  "isolation_segments",
-  "security_groups",
-  "space_quotas",
   "service_instances",
   "service_brokers",
   "service_offerings",
@@ -46,8 +41,6 @@ const lists = EMPTY_LISTS.map((name) =>
 
 /** Lists below an object: 404 when the caller does not see the object. */
 const nestedLists = [
-  { path: "/v3/spaces/:guid/running_security_groups", on: Space },
-  { path: "/v3/spaces/:guid/staging_security_groups", on: Space },
   { path: "/v3/apps/:guid/tasks", on: App },
   { path: "/v3/apps/:guid/sidecars", on: App },
 ] as const;
@@ -60,42 +53,10 @@ const nested = nestedLists.map(({ path, on }) =>
     isAlwaysEmpty: true,
     summary: "Always empty for now",
     handler: (request) => {
-      if (on === Space) request.session.get(Space, request.params.guid);
-      else request.session.get(App, request.params.guid);
+      request.session.get(on, request.params.guid);
       return emptyPage(request);
     },
   }),
 );
 
-const segments = [
-  endpoint({
-    method: "GET",
-    path: "/v3/organizations/:guid/relationships/default_isolation_segment",
-    permission: { verb: "get", on: Org },
-    isAlwaysEmpty: true,
-    summary: "Always empty: there are no isolation segments",
-    handler: ({ session, params, base }) => {
-      session.get(Org, params.guid);
-      return ok({
-        data: null,
-        links: { self: { href: `${base}/v3/organizations/${params.guid}/relationships/default_isolation_segment` } },
-      });
-    },
-  }),
-  endpoint({
-    method: "GET",
-    path: "/v3/spaces/:guid/relationships/isolation_segment",
-    permission: { verb: "get", on: Space },
-    isAlwaysEmpty: true,
-    summary: "Always empty: there are no isolation segments",
-    handler: ({ session, params, base }) => {
-      session.get(Space, params.guid);
-      return ok({
-        data: null,
-        links: { self: { href: `${base}/v3/spaces/${params.guid}/relationships/isolation_segment` } },
-      });
-    },
-  }),
-];
-
-export const emptyListEndpoints: readonly Endpoint[] = [...lists, ...nested, ...segments];
+export const emptyListEndpoints: readonly Endpoint[] = [...lists, ...nested];

@@ -1,61 +1,123 @@
-// Endpoints of OrgQuota: `/v3/organization_quotas`, read-only except for applying a quota to orgs.
-import { sortKeyOfName } from "../../crds/object-names.ts";
+// Endpoints of OrgQuota: `/v3/organization_quotas`.
+import { newGUID } from "../../crds/guid.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { foldName, objectNameFor, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
+import { newJob } from "../jobs/jobs.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
+import { toLimits, toNewLimits } from "../cf/quota/quota-body.ts";
+import { findUnlimitedLogs, listOrgsUnder } from "../cf/quota/under-quota.ts";
 import { presentPage } from "../http/page.ts";
-import { presentIdentity, link, toManyRelationship } from "../http/presentation.ts";
+import { toManyRelationship, link } from "../http/presentation.ts";
 import { toManySchema } from "../http/shared-schemas.ts";
-import { csv, listQuery } from "../http/query.ts";
-import { quotaGUIDOf } from "../cf/org/org-quota.ts";
 import type { Session } from "../access/session.ts";
+import { createQuotaBody, quotaListQuery, updateQuotaBody } from "./payload.ts";
+import { listOrgsWithQuota, presentQuota } from "./present.ts";
 
-const quotaListQuery = listQuery(
-  { names: csv.optional(), organization_guids: csv.optional() },
-  { orders: ["name"], labels: false },
-);
+const path = "/v3/organization_quotas/:guid";
 
-/** GUIDs of the orgs under a quota that the caller sees. */
-function listOrgsWithQuota(session: Session, quota: OrgQuota): string[] {
-  const guid = session.cache.guid(OrgQuota, quota);
-  return session
-    .list(Org)
-    .filter((org) => quotaGUIDOf(session.cache, org) === guid)
-    .map((org) => session.cache.guid(Org, org));
+/** Names compare as in CF. */
+const taken = (name: string | undefined) => () => unprocessable(`Organization Quota '${name ?? ""}' already exists.`);
+
+/** The orgs of these GUIDs. @throws CFError 422 that names the missing ones, 403 */
+function resolveOrgs(session: Session, guids: readonly string[], missingText: (list: string) => string): Org[] {
+  const orgs = guids.map((guid) => session.find(Org, guid));
+  // Authorized first, so that a caller without the permission learns nothing about orgs.
+  for (const org of orgs)
+    session.authorize({ verb: "update", on: Org, subresource: "limits", ...(org && { name: org.metadata.name }) });
+  const missing = guids.filter((_guid, at) => !orgs[at]).map((guid) => `"${guid}"`);
+  if (missing.length > 0) throw unprocessable(missingText(`[${missing.join(", ")}]`));
+  return orgs.flatMap((org) => org ?? []);
 }
 
-function presentQuota(session: Session, quota: OrgQuota, base: string): object {
-  const at = presentIdentity(session.cache, OrgQuota, quota);
-  const { spec } = quota;
-  const limit = (value: number | undefined): number | null => value ?? null;
-  return {
-    ...at,
-    name: spec.name,
-    apps: {
-      total_memory_in_mb: limit(spec.totalMemoryMB),
-      per_process_memory_in_mb: limit(spec.instanceMemoryMB),
-      total_instances: limit(spec.totalInstances),
-      per_app_tasks: limit(spec.totalAppTasks),
-      log_rate_limit_in_bytes_per_second: limit(spec.logRateLimitBytesPerSecond),
-    },
-    services: {
-      paid_services_allowed: spec.paidServices,
-      total_service_instances: limit(spec.totalServiceInstances),
-      total_service_keys: limit(spec.totalServiceKeys),
-    },
-    routes: { total_routes: limit(spec.totalRoutes), total_reserved_ports: limit(spec.totalReservedPorts) },
-    domains: { total_domains: limit(spec.totalDomains) },
-    relationships: { organizations: toManyRelationship(listOrgsWithQuota(session, quota)) },
-    links: { self: link(`${base}/v3/organization_quotas/${at.guid}`) },
-  };
+async function applyTo(session: Session, quota: OrgQuota, orgs: readonly Org[]): Promise<void> {
+  for (const org of orgs)
+    await session.patch(Org, org, { type: "merge", body: { spec: { quotaRef: { name: quota.metadata.name } } } });
 }
+
+const noSuchOrgs = (list: string): string =>
+  `Organizations with guids ${list} do not exist, or you do not have access to them.`;
+
+const create = endpoint({
+  method: "POST",
+  path: "/v3/organization_quotas",
+  permission: { verb: "create", on: OrgQuota },
+  body: createQuotaBody,
+  summary: "Create an organization quota",
+  handler: async ({ session, body, base }) => {
+    session.authorize({ verb: "create", on: OrgQuota, namespace: SYSTEM_NAMESPACE });
+    const guids = body.relationships?.organizations?.data.map(({ guid }) => guid) ?? [];
+    const orgs = resolveOrgs(session, guids, noSuchOrgs);
+    const quotas = session.cache.store(OrgQuota);
+    const name = objectNameFor(
+      body.name,
+      "quota",
+      (candidate) => quotas.find({ namespace: SYSTEM_NAMESPACE, name: candidate }) !== undefined,
+    );
+    const metadata = { name, namespace: SYSTEM_NAMESPACE, labels: { [LABELS.guid]: newGUID() } };
+    const quota = await session.create(
+      OrgQuota,
+      { metadata, spec: { name: body.name, ...toNewLimits(body) } },
+      taken(body.name),
+    );
+    await applyTo(session, quota, orgs);
+    return created(presentQuota(session, quota, base));
+  },
+});
+
+const update = endpoint({
+  method: "PATCH",
+  path,
+  permission: { verb: "patch", on: OrgQuota },
+  body: updateQuotaBody,
+  summary: "Update an organization quota",
+  handler: async ({ session, params, body, base }) => {
+    const quota = session.get(OrgQuota, params.guid);
+    const { log_rate_limit_in_bytes_per_second: logRate } = body.apps ?? {};
+    if (typeof logRate === "number") requireNoUnlimitedLogs(session, quota);
+    const spec = { ...(body.name !== undefined && { name: body.name }), ...toLimits(body) };
+    const renamed = body.name !== undefined &&
+      foldName(body.name) !== foldName(quota.spec.name) && {
+        to: { ...quota, spec: { ...quota.spec, name: body.name } },
+        taken: taken(body.name),
+      };
+    const after = await session.patch(OrgQuota, quota, { type: "merge", body: { spec } }, renamed || undefined);
+    return ok(presentQuota(session, after, base));
+  },
+});
+
+/** @throws CFError 422 while an app under the quota logs without a limit */
+function requireNoUnlimitedLogs(session: Session, quota: OrgQuota): void {
+  const text = findUnlimitedLogs(session.cache, listOrgsUnder(session.cache, quota), "org");
+  if (text !== undefined)
+    throw unprocessable(`Current usage exceeds new quota values. This quota is applied to ${text}`);
+}
+
+const remove = endpoint({
+  method: "DELETE",
+  path,
+  permission: { verb: "delete", on: OrgQuota },
+  summary: "Delete an organization quota",
+  handler: async ({ session, params }) => {
+    const quota = session.get(OrgQuota, params.guid);
+    session.authorize({ verb: "delete", on: OrgQuota, namespace: SYSTEM_NAMESPACE, name: quota.metadata.name });
+    if (listOrgsUnder(session.cache, quota).length > 0)
+      throw unprocessable(
+        "This quota is applied to one or more organizations. Apply different quotas to those organizations before deleting.",
+      );
+    await session.delete(OrgQuota, quota);
+    return accepted(await newJob(session, "organization_quota.delete", params.guid));
+  },
+});
 
 /** Applies a quota to orgs by setting it in each Org. */
 const apply = endpoint({
   method: "POST",
-  path: "/v3/organization_quotas/:guid/relationships/organizations",
+  path: `${path}/relationships/organizations`,
   permission: [
     { verb: "patch", on: Org },
     { verb: "update", on: Org, subresource: "limits" },
@@ -64,18 +126,17 @@ const apply = endpoint({
   summary: "Apply a quota to organizations",
   handler: async ({ session, params, body, base }) => {
     const quota = session.get(OrgQuota, params.guid);
-    const orgs = body.data.map(({ guid }) => session.find(Org, guid));
-    // Authorized first, so that a caller without the permission learns nothing about orgs.
-    for (const org of orgs)
-      session.authorize({ verb: "update", on: Org, subresource: "limits", ...(org && { name: org.metadata.name }) });
-    const missing = body.data.filter((_one, at) => !orgs[at]).map(({ guid }) => `"${guid}"`);
-    if (missing.length > 0)
+    const orgs = resolveOrgs(
+      session,
+      body.data.map(({ guid }) => guid),
+      noSuchOrgs,
+    );
+    const isLimited = quota.spec.logRateLimitBytesPerSecond !== undefined;
+    if (isLimited && findUnlimitedLogs(session.cache, orgs, "org") !== undefined)
       throw unprocessable(
-        `Organizations with guids [${missing.join(", ")}] do not exist, or you do not have access to them.`,
+        "Current usage exceeds new quota values. The org(s) being assigned this quota contain apps running with an unlimited log rate limit.",
       );
-    for (const org of orgs)
-      if (org)
-        await session.patch(Org, org, { type: "merge", body: { spec: { quotaRef: { name: quota.metadata.name } } } });
+    await applyTo(session, quota, orgs);
     return ok({
       ...toManyRelationship(listOrgsWithQuota(session, quota)),
       links: { self: link(`${base}/v3/organization_quotas/${params.guid}/relationships/organizations`) },
@@ -92,10 +153,11 @@ export const orgQuotaEndpoints: readonly Endpoint[] = [
     query: quotaListQuery,
     summary: "List organization quotas",
     handler: ({ session, query, base, url }) => {
+      const names = query.names?.map(foldName);
       const found = listObjects(session, OrgQuota, query, {
         url,
         filter: (quota) =>
-          isOneOf(query.names, quota.spec.name) &&
+          isOneOf(names, foldName(quota.spec.name)) &&
           (!query.organization_guids ||
             listOrgsWithQuota(session, quota).some((guid) => query.organization_guids?.includes(guid))),
         sortKeys: { name: sortKeyOfName },
@@ -106,10 +168,13 @@ export const orgQuotaEndpoints: readonly Endpoint[] = [
   }),
   endpoint({
     method: "GET",
-    path: "/v3/organization_quotas/:guid",
+    path,
     permission: { verb: "get", on: OrgQuota },
     summary: "Get an organization quota",
     handler: ({ session, params, base }) => ok(presentQuota(session, session.get(OrgQuota, params.guid), base)),
   }),
+  create,
+  update,
+  remove,
   apply,
 ];

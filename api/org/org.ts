@@ -1,15 +1,19 @@
 // Endpoints of Org: `/v3/organizations`.
+import type { z } from "zod";
+import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { foldName, displayNameOf, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { rbacKinds } from "../access/rbac-authorizer.ts";
-import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import type { Session } from "../access/session.ts";
+import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { isAdmin } from "../access/is-admin.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
+import { getVisibleSegment, isEntitled } from "../cf/org/isolation-segments.ts";
 import { presentPage } from "../http/page.ts";
 import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
 import { createOrgBody, orgListQuery, toOrg, toOrgPatch, updateOrgBody } from "./payload.ts";
@@ -20,6 +24,31 @@ const renamedToTaken = (name: string) => () => unprocessable(`Organization name 
 /** As in CF, org names are case-insensitive. */
 export const orgNameTaken = (name: string) => () => unprocessable(`Organization '${name}' already exists.`);
 
+interface ListRequest {
+  session: Session;
+  query: z.output<typeof orgListQuery>;
+  base: string;
+  url: string;
+}
+
+/** All orgs, or those that may use a segment. */
+function listReply({ session, query, base, url }: ListRequest, segment?: IsolationSegment): Reply {
+  const names = query.names?.map(foldName);
+  const orgs = listObjects(session, Org, query, {
+    url,
+    filter: (org) => isOneOf(names, foldName(displayNameOf(org))) && (!segment || isEntitled(org, segment)),
+    sortKeys: { name: sortKeyOfName },
+    dependsOn: [OrgQuota],
+  });
+  return ok(
+    presentPage(
+      orgs,
+      { base, url, query, isCacheable: true, textKey: (org) => orgTextKey(session.cache, org, base) },
+      (org) => presentOrg(session.cache, org, base),
+    ),
+  );
+}
+
 export const orgEndpoints: readonly Endpoint[] = [
   endpoint({
     method: "GET",
@@ -28,22 +57,17 @@ export const orgEndpoints: readonly Endpoint[] = [
     lists: [Org],
     query: orgListQuery,
     summary: "List organizations",
-    handler: ({ session, query, base, url }) => {
-      const names = query.names?.map(foldName);
-      const orgs = listObjects(session, Org, query, {
-        url,
-        filter: (org) => isOneOf(names, foldName(displayNameOf(org))),
-        sortKeys: { name: sortKeyOfName },
-        dependsOn: [OrgQuota],
-      });
-      return ok(
-        presentPage(
-          orgs,
-          { base, url, query, isCacheable: true, textKey: (org) => orgTextKey(session.cache, org, base) },
-          (org) => presentOrg(session.cache, org, base),
-        ),
-      );
-    },
+    handler: (request) => listReply(request),
+  }),
+
+  endpoint({
+    method: "GET",
+    path: "/v3/isolation_segments/:guid/organizations",
+    permission: { verb: "get", on: IsolationSegment },
+    lists: [Org],
+    query: orgListQuery,
+    summary: "List the organizations that may use an isolation segment",
+    handler: (request) => listReply(request, getVisibleSegment(request.session, request.params.guid)),
   }),
 
   endpoint({

@@ -12,6 +12,7 @@ import { CFError } from "../http/errors.ts";
 import { appGUIDOf, appOf, appKey } from "../cf/app/owner-app.ts";
 import { getProcess, getProcessOfType, processGUID } from "../cf/process/processes.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
+import { requireChangeQuota } from "../cf/quota/check.ts";
 import { toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { presentPage } from "../http/page.ts";
 import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
@@ -90,7 +91,10 @@ async function update(session: Session, process: Process, body: z.output<typeof 
 }
 
 async function scale(session: Session, process: Process, body: z.output<typeof scaleBody>): Promise<Process> {
-  return session.patch(Process, process, { type: "merge", body: { spec: toScaleSpec(body) } });
+  const spec = toScaleSpec(body);
+  const app = appOf(session.cache, process);
+  requireChangeQuota(session, { app, before: process, after: { ...process, spec: { ...process.spec, ...spec } } });
+  return session.patch(Process, process, { type: "merge", body: { spec } });
 }
 
 async function restartInstance(session: Session, process: Process, index: string): Promise<Reply> {

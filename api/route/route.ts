@@ -8,6 +8,7 @@ import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Route } from "../../crds/route/route.ts";
 import { foldHost } from "../../crds/route/route-url.ts";
+import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
@@ -42,7 +43,7 @@ function listReply(request: ListRequest, app?: App): Reply {
     url,
     ...(within && { scope: within }),
     filter: filterOf(request),
-    dependsOn: [Domain, App, Space, Process, Droplet, ...(query.include ? [Org, OrgQuota] : [])],
+    dependsOn: [Domain, App, Space, Process, Droplet, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
   });
   return ok(
     presentPage(

@@ -4,6 +4,7 @@ import { displayNameOf, foldName, sortKeyOfName } from "../../crds/object-names.
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Route } from "../../crds/route/route.ts";
+import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
 import { rbacKinds } from "../access/rbac-authorizer.ts";
@@ -55,7 +56,7 @@ const list = endpoint({
       filter: (space) =>
         isOneOf(names, foldName(displayNameOf(space))) && isOneOf(namespaces, space.metadata.namespace ?? ""),
       sortKeys: { name: sortKeyOfName },
-      dependsOn: [Org, ...(query.include ? [OrgQuota] : [])],
+      dependsOn: [Org, SpaceQuota, ...(query.include ? [OrgQuota] : [])],
     });
     const included = query.include
       ? (page: readonly Space[]) => ({

@@ -4,6 +4,7 @@ import { NetworkPolicy } from "../../kube/api/builtin.ts";
 import { apiVersionOf, type ObjectOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
+import { toEgress, type SpaceGroups } from "./security-groups.ts";
 import { parseNetworkSettings, type LabelRequirement, type NetworkSettings } from "./network-settings.ts";
 
 type NetworkPolicyObject = ObjectOf<typeof NetworkPolicy>;
@@ -19,17 +20,20 @@ export interface SpaceNetworkInput {
   isAdopted: boolean;
   /** `data` of the operator's ConfigMap. */
   settings: Readonly<Record<string, string>> | undefined;
+  /** The security groups that apply to the space. */
+  groups: SpaceGroups;
   /** The policies that the space has: they stay while the settings are wrong. */
   existing: readonly NetworkPolicyObject[];
 }
 
 /** The policies, and what is wrong with the settings. Wrong settings change no policy; a space without any gets those of the defaults. */
-export function planSpaceNetwork({ namespace, isAdopted, settings, existing }: SpaceNetworkInput): {
+export function planSpaceNetwork({ settings, existing, ...space }: SpaceNetworkInput): {
   children: Draft[];
   problem?: ReadyDraft;
 } {
+  const { namespace } = space;
   try {
-    return { children: planNetworkPolicies(namespace, isAdopted, parseNetworkSettings(settings)) };
+    return { children: planNetworkPolicies(space, parseNetworkSettings(settings)) };
   } catch (error) {
     const problem: ReadyDraft = {
       status: "False",
@@ -39,14 +43,17 @@ export function planSpaceNetwork({ namespace, isAdopted, settings, existing }: S
     };
     const kept = existing.map(({ metadata: { name }, spec }) => toDraft(namespace, name, { ...spec }));
     return {
-      children: kept.length > 0 ? kept : planNetworkPolicies(namespace, isAdopted, parseNetworkSettings()),
+      children: kept.length > 0 ? kept : planNetworkPolicies(space, parseNetworkSettings()),
       problem,
     };
   }
 }
 
 /** Empty where the operator turned isolation off. */
-export function planNetworkPolicies(namespace: string, isAdopted: boolean, settings: NetworkSettings): Draft[] {
+export function planNetworkPolicies(
+  { namespace, isAdopted, groups }: Pick<SpaceNetworkInput, "namespace" | "isAdopted" | "groups">,
+  settings: NetworkSettings,
+): Draft[] {
   if (!settings.isolation) return [];
   const { routerNamespaces, routerBlocks, sameSpace, egress, buildEgress } = settings;
   const source = LABELS.sourceType;
@@ -63,12 +70,16 @@ export function planNetworkPolicies(namespace: string, isAdopted: boolean, setti
       policyTypes: ["Ingress", "Egress"],
       // Kubernetes always lets the kubelet of a pod's node through, so probes need no rule.
       ingress: [{ from: [...routers, ...neighbours] }],
-      egress: [DNS, { to: [...routers, ...neighbours, ...outside] }],
+      egress: [DNS, { to: [...routers, ...neighbours, ...outside] }, ...toEgress(groups.running)],
     }),
     toDraft(namespace, BUILDS_POLICY, {
       podSelector: { matchExpressions: [{ key: source, operator: "In", values: [BUILD] }] },
       policyTypes: ["Ingress", "Egress"],
-      egress: [DNS, { to: [...routers, ...outside, ...buildEgress.map((ipBlock) => ({ ipBlock }))] }],
+      egress: [
+        DNS,
+        { to: [...routers, ...outside, ...buildEgress.map((ipBlock) => ({ ipBlock }))] },
+        ...toEgress(groups.staging),
+      ],
     }),
   ];
 }

@@ -8,7 +8,14 @@ const plan = (
   settings?: Record<string, string>,
   more: Partial<Parameters<typeof planSpaceNetwork>[0]> = {},
 ): ReturnType<typeof planSpaceNetwork> =>
-  planSpaceNetwork({ namespace: "acme-dev", isAdopted: false, settings, existing: [], ...more });
+  planSpaceNetwork({
+    namespace: "acme-dev",
+    isAdopted: false,
+    groups: { running: [], staging: [] },
+    settings,
+    existing: [],
+    ...more,
+  });
 
 test("without settings, routers reach apps, and apps and builds reach routers, DNS and public addresses", async () => {
   const text = plan().children.map((draft) => stringify(draft, { lineWidth: 0, aliasDuplicateObjects: false }));

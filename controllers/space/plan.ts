@@ -72,7 +72,14 @@ export function planSpacePermissions(space: Space, namespace: string, bindings: 
         // Members see the limits that hold for them.
         ...(quota === undefined
           ? []
-          : [{ apiGroups: [GROUP], resources: ["spacequotas"], resourceNames: [quota], verbs: ["get", "list", "watch"] }]),
+          : [
+              {
+                apiGroups: [GROUP],
+                resources: ["spacequotas"],
+                resourceNames: [quota],
+                verbs: ["get", "list", "watch"],
+              },
+            ]),
       ],
       subjects: listSubjects(bindings.space),
     }),

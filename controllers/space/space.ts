@@ -3,6 +3,7 @@ import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, spaceName } from "../../crds/claim/rules.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { Org } from "../../crds/org/org.ts";
+import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { Space } from "../../crds/space/space.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ConfigMap, Namespace, NetworkPolicy, Role, RoleBinding } from "../../kube/api/builtin.ts";
@@ -33,10 +34,12 @@ import { findOrgOfNamespace } from "../shared/tenancy.ts";
 import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
 import { planSpaceNetwork } from "./network-policies.ts";
 import { NETWORK_CONFIG } from "./network-settings.ts";
+import { selectGroups } from "./security-groups.ts";
 import { checkAdoptionConsent, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
 
 const ORG_NAMESPACE_INDEX = "controllers/org-namespace";
 const ALL_SPACES_INDEX = "controllers/all-spaces";
+const SECURITY_GROUP_INDEX = "controllers/security-group";
 
 export const spaceController = defineController({
   name: "space",
@@ -48,6 +51,9 @@ export const spaceController = defineController({
     [CLAIMED_NAME_INDEX]: (space: Space) => [claimObjectName(spaceName(space))],
     [ORG_NAMESPACE_INDEX]: (space: Space) => [space.metadata.namespace ?? ""],
     [ALL_SPACES_INDEX]: () => ["all"],
+    [SECURITY_GROUP_INDEX]: ({ spec: { securityGroups } }: Space) => [
+      ...new Set([...(securityGroups?.running ?? []), ...(securityGroups?.staging ?? [])]),
+    ],
   },
   watches: [
     watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
@@ -63,6 +69,7 @@ export const spaceController = defineController({
     watch(ConfigMap, ({ metadata }) => (metadata.name === NETWORK_CONFIG ? { [ALL_SPACES_INDEX]: "all" } : []), {
       namespace: SYSTEM_NAMESPACE,
     }),
+    watch(SecurityGroup, (group) => mapGroupToSpaces(group)),
     ...SPACE_CONTENT_KINDS.map((ref) =>
       watch(ref, (object, read) =>
         object.metadata.deletionTimestamp ? mapContentToDeletingSpace(object.metadata.namespace ?? "", read) : [],
@@ -91,6 +98,7 @@ export const spaceController = defineController({
     const network = planSpaceNetwork({
       namespace,
       isAdopted: space.spec.namespace !== undefined,
+      groups: selectGroups(space, read.list(SecurityGroup)),
       settings: read.find(ConfigMap, { namespace: SYSTEM_NAMESPACE, name: NETWORK_CONFIG })?.data,
       existing: listOwnPolicies(space, namespace, read),
     });
@@ -113,6 +121,13 @@ export const spaceController = defineController({
     await finalizeNamespaces(space, (namespace) => finalizeSpaceNamespace(space, namespace, context), context);
   },
 });
+
+/** A group that applies to all spaces, now or before, concerns each of them. */
+function mapGroupToSpaces({ metadata: { name }, spec: { globallyEnabled } }: SecurityGroup): Record<string, string> {
+  return globallyEnabled.running || globallyEnabled.staging
+    ? { [ALL_SPACES_INDEX]: "all" }
+    : { [SECURITY_GROUP_INDEX]: name };
+}
 
 function listOwnPolicies(
   { metadata }: Space,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
-import { limit, QUOTA_COLUMNS, quotaLimits } from "../quota/limits.ts";
+import { limit, QUOTA_COLUMNS, quotaLimits } from "./limits.ts";
 
 export const OrgQuota = defineResource({
   group: GROUP,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
-import { QUOTA_COLUMNS, quotaLimits } from "../quota/limits.ts";
+import { QUOTA_COLUMNS, quotaLimits } from "../org-quota/limits.ts";
 
 export const SpaceQuota = defineResource({
   group: GROUP,

@@ -6,6 +6,7 @@ import type { Draft } from "../../../kube/client/client.ts";
 import type { Session } from "../../access/session.ts";
 import { CFError } from "../../http/errors.ts";
 import { appOwnerReferences } from "../app/owner-app.ts";
+import { requireChangeQuota } from "../quota/check.ts";
 import { withoutNulls } from "../without-nulls.ts";
 import { processesOf } from "./processes.ts";
 
@@ -17,6 +18,12 @@ export async function createOrPatchProcess(
   spec: Record<string, unknown>,
 ): Promise<Process> {
   const known = processesOf(session, app).find((process) => process.spec.type === type);
+  if (known)
+    requireChangeQuota(session, {
+      app,
+      before: known,
+      after: { ...known, spec: { ...known.spec, ...withoutNulls(spec) } },
+    });
   if (known)
     return Object.keys(spec).length === 0 ? known : session.patch(Process, known, { type: "merge", body: { spec } });
   const draft = toProcess(app, type, withoutNulls(spec));

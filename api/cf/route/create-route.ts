@@ -7,6 +7,7 @@ import { Route, type Destination } from "../../../crds/route/route.ts";
 import { routeURL } from "../../../crds/route/route-url.ts";
 import { type CFError, unprocessable } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
+import { requireRouteQuota } from "../quota/check.ts";
 import { domainOf } from "./domains.ts";
 import { checkAddress, checkHost } from "./route-address.ts";
 
@@ -45,6 +46,7 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
     destinations: [...(wanted.destinations ?? [])],
   };
   checkResolvedDomain(session, domain, domainOf(session.cache, { metadata, spec }), namespace);
+  requireRouteQuota(session, namespace, port);
   const made = await session.create(Route, { metadata, spec }, taken);
   try {
     // Another space may have claimed the host concurrently. The later route is removed.

@@ -1,5 +1,5 @@
 // What a process asks of the quotas of its org and space, and which of their limits it would exceed. Pure; the API and controllers/quota share it.
-import type { OrgQuota } from "../org-quota/org-quota.ts";
+import type { OrgQuota } from "./org-quota.ts";
 import type { SpaceQuota } from "../space-quota/space-quota.ts";
 
 /** The limits that hold for processes; those of orgs and spaces are alike. */

@@ -1,0 +1,147 @@
+// Refuses what would exceed a quota, before anything is written, in CF's words. controllers/quota decides for all doors; this is the early answer.
+import type { App } from "../../../crds/app/app.ts";
+import { displayNameOf } from "../../../crds/object-names.ts";
+import type { Org } from "../../../crds/org/org.ts";
+import type { Process } from "../../../crds/process/process.ts";
+import { addDemand, findExcess, limitsProcesses, type AppLimits, type Excess } from "../../../crds/org-quota/rules.ts";
+import { Domain } from "../../../crds/domain/domain.ts";
+import type { Route } from "../../../crds/route/route.ts";
+import type { Space } from "../../../crds/space/space.ts";
+import { unprocessable } from "../../http/errors.ts";
+import type { Session } from "../../access/session.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import { quotaOf, spaceQuotaOf } from "../org/org-quota.ts";
+import { countProcesses, demandOf, listRoutes, listSpaceNamespaces } from "./usage.ts";
+
+type Place = "organization" | "space";
+
+/** One of the two quotas that hold in a space. */
+interface PlaceQuota<Limits> {
+  place: Place;
+  name: string;
+  limits: Limits | undefined;
+  /** The namespaces whose contents count. */
+  namespaces: () => string[];
+}
+
+type Limits = NonNullable<ReturnType<typeof quotaOf> | ReturnType<typeof spaceQuotaOf>>["spec"];
+
+/** The space's quota first, as CF reports them. None for a namespace that is no space's. */
+function quotasIn(cache: ClusterCache, namespace: string): PlaceQuota<Limits>[] {
+  const space = cache.spaceOf(namespace);
+  const org = space && cache.orgOf(space.metadata.namespace);
+  if (!space || !org) return [];
+  return [spacePlace(cache, space, namespace), orgPlace(cache, org)];
+}
+
+function spacePlace(cache: ClusterCache, space: Space, namespace: string): PlaceQuota<Limits> {
+  return {
+    place: "space",
+    name: displayNameOf(space),
+    limits: spaceQuotaOf(cache, space)?.spec,
+    namespaces: () => [namespace],
+  };
+}
+
+function orgPlace(cache: ClusterCache, org: Org): PlaceQuota<Limits> {
+  return {
+    place: "organization",
+    name: displayNameOf(org),
+    limits: quotaOf(cache, org)?.spec,
+    namespaces: () => listSpaceNamespaces(cache, org.status?.namespace ?? ""),
+  };
+}
+
+const PROCESS_TEXTS: Record<Place, Record<Excess, (name: string) => string>> = {
+  space: {
+    memory: () => "memory space_quota_exceeded",
+    instanceMemory: () => "memory space_instance_memory_limit_exceeded",
+    instances: () => "app_instance_limit space_app_instance_limit_exceeded",
+    logRate: () => "log_rate_limit exceeds space log rate quota",
+    unlimitedLogRate: (name) => `log_rate_limit cannot be unlimited in space '${name}'.`,
+  },
+  organization: {
+    memory: () => "memory quota_exceeded",
+    instanceMemory: () => "memory instance_memory_limit_exceeded",
+    instances: () => "app_instance_limit app_instance_limit_exceeded",
+    logRate: () => "log_rate_limit exceeds organization log rate quota",
+    unlimitedLogRate: (name) => `log_rate_limit cannot be unlimited in organization '${name}'.`,
+  },
+};
+
+/** CF's order over both quotas: memory, memory of one instance, instances, log rate. */
+const ORDER: readonly Excess[] = ["memory", "instanceMemory", "instances", "unlimitedLogRate", "logRate"];
+
+/**
+ * The processes as they will be, of an app that is or becomes started; other processes of the app count as they are.
+ * @throws CFError 422 in CF's words, as `memory quota_exceeded`
+ */
+export function requireProcessQuota({ cache }: Pick<Session, "cache">, wanted: readonly Process[]): void {
+  const namespace = wanted[0]?.metadata.namespace ?? "";
+  const quotas = quotasIn(cache, namespace);
+  if (!limitsProcesses(...quotas.map(({ limits }) => limits))) return;
+  const own = new Set(wanted.map(({ metadata }) => metadata.name));
+  const isOwn = (process: Process): boolean =>
+    process.metadata.namespace === namespace && own.has(process.metadata.name);
+  const found = quotas.flatMap(({ place, name, limits, namespaces }) =>
+    limits && limitsProcesses(limits)
+      ? listExcess(limits, countProcesses(cache, namespaces(), isOwn), wanted).map((excess) => ({
+          place,
+          name,
+          excess,
+        }))
+      : [],
+  );
+  const sorted = found.toSorted((one, other) => ORDER.indexOf(one.excess) - ORDER.indexOf(other.excess));
+  const texts = sorted.map(({ place, name, excess }) => PROCESS_TEXTS[place][excess](name));
+  if (texts.length > 0) throw unprocessable([...new Set(texts)].join(", "));
+}
+
+function listExcess(limits: AppLimits, used: ReturnType<typeof countProcesses>, wanted: readonly Process[]): Excess[] {
+  const found = new Set<Excess>();
+  let sum = used;
+  for (const process of wanted) {
+    for (const excess of findExcess(limits, sum, demandOf(process))) found.add(excess);
+    sum = addDemand(sum, demandOf(process));
+  }
+  return [...found];
+}
+
+/** A process of a started app as a write would leave it. Less of everything is always allowed. @throws CFError 422 */
+export function requireChangeQuota(
+  session: Pick<Session, "cache">,
+  { app, before, after }: { app: App | undefined; before: Process; after: Process },
+): void {
+  if (app?.spec.state !== "Started") return;
+  const [from, to] = [demandOf(before), demandOf(after)];
+  const grows =
+    to.instances > from.instances ||
+    to.memoryMB > from.memoryMB ||
+    (to.logRateLimitBytesPerSecond !== from.logRateLimitBytesPerSecond &&
+      (to.logRateLimitBytesPerSecond < 0 || to.logRateLimitBytesPerSecond > from.logRateLimitBytesPerSecond));
+  if (grows) requireProcessQuota(session, [after]);
+}
+
+/** One more route. @throws CFError 422 */
+export function requireRouteQuota({ cache }: Pick<Session, "cache">, namespace: string, port: number): void {
+  for (const { place, name, limits, namespaces } of quotasIn(cache, namespace)) {
+    if (limits?.totalRoutes === undefined && limits?.totalReservedPorts === undefined) continue;
+    const routes = listRoutes(cache, namespaces());
+    if (limits.totalRoutes !== undefined && routes.length >= limits.totalRoutes)
+      throw unprocessable(`Routes quota exceeded for ${place} '${name}'.`);
+    if (port !== 0 && isPortQuotaUsed(routes, limits.totalReservedPorts))
+      throw unprocessable(`Reserved route ports quota exceeded for ${place} '${name}'.`);
+  }
+}
+
+function isPortQuotaUsed(routes: readonly Route[], limit: number | undefined): boolean {
+  return limit !== undefined && routes.filter((route) => route.spec.port !== 0).length >= limit;
+}
+
+/** One more private domain. @throws CFError 422 */
+export function requireDomainQuota({ cache }: Pick<Session, "cache">, org: Org): void {
+  const limit = quotaOf(cache, org)?.spec.totalDomains;
+  if (limit === undefined || cache.store(Domain).list({ namespace: org.status?.namespace ?? "" }).length < limit)
+    return;
+  throw unprocessable(`The number of private domains exceeds the quota for organization "${displayNameOf(org)}"`);
+}

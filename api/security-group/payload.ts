@@ -1,0 +1,64 @@
+// Bodies and queries of security groups.
+import { z } from "zod";
+import { findRuleProblems } from "../../crds/security-group/rules.ts";
+import type { SecurityRule } from "../../crds/security-group/security-group.ts";
+import { toManySchema } from "../http/shared-schemas.ts";
+import { booleanText, csv, listQuery } from "../http/query.ts";
+
+const name = z.string().min(1).max(250);
+
+const globallyEnabled = z.unknown().transform((value, context): { running?: boolean; staging?: boolean } => {
+  const problem = findSwitchProblem(value);
+  if (problem === undefined) return (value ?? {}) as { running?: boolean; staging?: boolean };
+  context.addIssue({ code: "custom", message: problem });
+  return z.NEVER;
+});
+
+function findSwitchProblem(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "object" || Array.isArray(value)) return "must be an object";
+  if (Object.keys(value).some((key) => key !== "running" && key !== "staging"))
+    return "only allows keys 'running' or 'staging'";
+  return Object.values(value).every((one) => typeof one === "boolean") ? undefined : "values must be booleans";
+}
+
+const rules = z.unknown().transform((value, context): SecurityRule[] => {
+  if (!Array.isArray(value)) {
+    context.addIssue({ code: "custom", message: "must be an array" });
+    return z.NEVER;
+  }
+  const problems = value.flatMap((rule, at) => findRuleProblems(rule).map((text) => `Rules[${at}]: ${text}`));
+  for (const message of problems) context.addIssue({ code: "custom", message, params: { whole: true } });
+  return problems.length > 0 ? z.NEVER : (value as SecurityRule[]).map(withoutAbsent);
+});
+
+/** A null says the same as nothing. */
+function withoutAbsent(rule: SecurityRule): SecurityRule {
+  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== null)) as SecurityRule;
+}
+
+export const createGroupBody = z.strictObject({
+  name,
+  rules: rules.optional(),
+  globally_enabled: globallyEnabled.optional(),
+  relationships: z
+    .strictObject({ running_spaces: toManySchema.optional(), staging_spaces: toManySchema.optional() })
+    .optional(),
+});
+export const updateGroupBody = z.strictObject({
+  name: name.optional(),
+  rules: rules.optional(),
+  globally_enabled: globallyEnabled.optional(),
+});
+
+export const groupListQuery = listQuery(
+  {
+    names: csv.optional(),
+    running_space_guids: csv.optional(),
+    staging_space_guids: csv.optional(),
+    globally_enabled_running: booleanText.optional(),
+    globally_enabled_staging: booleanText.optional(),
+  },
+  { labels: false },
+);
+export const spaceGroupListQuery = listQuery({ names: csv.optional() }, { labels: false });

@@ -1,0 +1,232 @@
+// Endpoints of SpaceQuota: `/v3/space_quotas`.
+import { newGUID } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { foldName, objectNameFor, sortKeyOfName } from "../../crds/object-names.ts";
+import { Org } from "../../crds/org/org.ts";
+import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
+import { Space } from "../../crds/space/space.ts";
+import type { Session } from "../access/session.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
+import { listObjects, isOneOf } from "../cache/list-objects.ts";
+import { orgNamespaces } from "../cf/org/org-and-space-namespaces.ts";
+import { toLimits, toNewLimits } from "../cf/quota/quota-body.ts";
+import { findUnlimitedLogs, listSpacesUnder } from "../cf/quota/under-quota.ts";
+import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { unprocessable } from "../http/errors.ts";
+import { presentPage } from "../http/page.ts";
+import { link, toManyRelationship } from "../http/presentation.ts";
+import { toManySchema } from "../http/shared-schemas.ts";
+import { newJob } from "../jobs/jobs.ts";
+import { createSpaceQuotaBody, spaceQuotaListQuery, updateSpaceQuotaBody } from "./payload.ts";
+import { listSpacesWithQuota, presentSpaceQuota } from "./present.ts";
+
+const path = "/v3/space_quotas/:guid";
+const spaces = `${path}/relationships/spaces` as const;
+const choose = { verb: "update", on: Space, subresource: "limits" } as const;
+
+const taken = (name: string | undefined) => () => unprocessable(`Space Quota '${name ?? ""}' already exists.`);
+
+/** @throws CFError 422 */
+function namespaceOfOrg(session: Session, guid: string): string {
+  const namespace = session.find(Org, guid)?.status?.namespace;
+  if (namespace === undefined)
+    throw unprocessable(`Organization with guid '${guid}' does not exist, or you do not have access to it.`);
+  return namespace;
+}
+
+const create = endpoint({
+  method: "POST",
+  path: "/v3/space_quotas",
+  permission: { verb: "create", on: SpaceQuota },
+  body: createSpaceQuotaBody,
+  summary: "Create a space quota",
+  handler: async ({ session, body, base }) => {
+    const namespace = namespaceOfOrg(session, body.relationships.organization.data.guid);
+    session.authorize({ verb: "create", on: SpaceQuota, namespace });
+    requireNotSuspended(session, namespace);
+    const members = spacesOfOrg(session, namespace, body.relationships.spaces?.data.map(({ guid }) => guid) ?? []);
+    const quotas = session.cache.store(SpaceQuota);
+    const name = objectNameFor(
+      body.name,
+      "quota",
+      (candidate) => quotas.find({ namespace, name: candidate }) !== undefined,
+    );
+    const quota = await session.create(
+      SpaceQuota,
+      {
+        metadata: { name, namespace, labels: { [LABELS.guid]: newGUID() } },
+        spec: { name: body.name, ...toNewLimits(body) },
+      },
+      taken(body.name),
+    );
+    await applyTo(session, quota, members);
+    return created(presentSpaceQuota(session, quota, base));
+  },
+});
+
+/** @throws CFError 422 that names the GUIDs of no spaces of this org */
+function spacesOfOrg(session: Session, namespace: string, guids: readonly string[]): Space[] {
+  const found = guids.map((guid) => session.find(Space, guid));
+  const missing = guids.filter((_guid, at) => found[at]?.metadata.namespace !== namespace);
+  if (missing.length > 0)
+    throw unprocessable(
+      `Spaces with guids ${toList(missing)} do not exist within the organization specified, or you do not have access to them.`,
+    );
+  return found.flatMap((space) => space ?? []);
+}
+
+function toList(guids: readonly string[]): string {
+  return `[${guids.map((guid) => `"${guid}"`).join(", ")}]`;
+}
+
+async function applyTo(session: Session, quota: SpaceQuota, members: readonly Space[]): Promise<void> {
+  for (const space of members)
+    await session.patch(Space, space, { type: "merge", body: { spec: { quotaRef: { name: quota.metadata.name } } } });
+}
+
+const update = endpoint({
+  method: "PATCH",
+  path,
+  permission: { verb: "patch", on: SpaceQuota },
+  body: updateSpaceQuotaBody,
+  summary: "Update a space quota",
+  handler: async ({ session, params, body, base }) => {
+    const quota = session.get(SpaceQuota, params.guid);
+    requireNotSuspended(session, quota.metadata.namespace);
+    const { log_rate_limit_in_bytes_per_second: logRate } = body.apps ?? {};
+    if (typeof logRate === "number") requireNoUnlimitedLogs(session, quota);
+    const { domains: _domains, ...limits } = body;
+    const spec = { ...(body.name !== undefined && { name: body.name }), ...toLimits(limits) };
+    const renamed = body.name !== undefined &&
+      foldName(body.name) !== foldName(quota.spec.name) && {
+        to: { ...quota, spec: { ...quota.spec, name: body.name } },
+        taken: taken(body.name),
+      };
+    const after = await session.patch(SpaceQuota, quota, { type: "merge", body: { spec } }, renamed || undefined);
+    return ok(presentSpaceQuota(session, after, base));
+  },
+});
+
+/** @throws CFError 422 while an app under the quota logs without a limit */
+function requireNoUnlimitedLogs(session: Session, quota: SpaceQuota): void {
+  const text = findUnlimitedLogs(session.cache, listSpacesUnder(session.cache, quota), "space");
+  if (text !== undefined)
+    throw unprocessable(`Current usage exceeds new quota values. This quota is applied to ${text}`);
+}
+
+const remove = endpoint({
+  method: "DELETE",
+  path,
+  permission: { verb: "delete", on: SpaceQuota },
+  summary: "Delete a space quota",
+  handler: async ({ session, params }) => {
+    const quota = session.get(SpaceQuota, params.guid);
+    requireNotSuspended(session, quota.metadata.namespace);
+    if (listSpacesUnder(session.cache, quota).length > 0)
+      throw unprocessable(
+        "This quota is applied to one or more spaces. Remove this quota from all spaces before deleting.",
+      );
+    await session.delete(SpaceQuota, quota);
+    return accepted(await newJob(session, "space_quota.delete", params.guid));
+  },
+});
+
+const apply = endpoint({
+  method: "POST",
+  path: spaces,
+  permission: choose,
+  body: toManySchema,
+  summary: "Apply a quota to spaces",
+  handler: async ({ session, params, body, base }) => {
+    const quota = session.get(SpaceQuota, params.guid);
+    const { namespace = "" } = quota.metadata;
+    session.authorize({ ...choose, namespace });
+    requireNotSuspended(session, namespace);
+    const members = appliedSpaces(
+      session,
+      quota,
+      body.data.map(({ guid }) => guid),
+    );
+    await applyTo(session, quota, members);
+    return ok({
+      ...toManyRelationship(listSpacesWithQuota(session, quota)),
+      links: { self: link(`${base}/v3/space_quotas/${params.guid}/relationships/spaces`) },
+    });
+  },
+});
+
+/** @throws CFError 422 */
+function appliedSpaces(session: Session, quota: SpaceQuota, guids: readonly string[]): Space[] {
+  const found = guids.map((guid) => session.find(Space, guid));
+  const missing = guids.filter((_guid, at) => !found[at]);
+  if (missing.length > 0)
+    throw unprocessable(`Spaces with guids ${toList(missing)} do not exist, or you do not have access to them.`);
+  const members = found.flatMap((space) => space ?? []);
+  if (members.some((space) => space.metadata.namespace !== quota.metadata.namespace))
+    throw unprocessable("Space quotas cannot be applied outside of their owning organization.");
+  const isLimited = quota.spec.logRateLimitBytesPerSecond !== undefined;
+  if (isLimited && findUnlimitedLogs(session.cache, members, "space") !== undefined)
+    throw unprocessable(
+      "Current usage exceeds new quota values. The space(s) being assigned this quota contain apps running with an unlimited log rate limit.",
+    );
+  return members;
+}
+
+const unapply = endpoint({
+  method: "DELETE",
+  path: `${spaces}/:space_guid`,
+  permission: choose,
+  summary: "Remove a quota from a space",
+  handler: async ({ session, params }) => {
+    const quota = session.get(SpaceQuota, params.guid);
+    const { namespace = "", name } = quota.metadata;
+    session.authorize({ ...choose, namespace });
+    requireNotSuspended(session, namespace);
+    const space = session.find(Space, params.space_guid);
+    if (space?.metadata.namespace !== namespace || space.spec.quotaRef?.name !== name)
+      throw unprocessable(
+        `Unable to remove quota from space with guid '${params.space_guid}'. Ensure the space quota is applied to this space.`,
+      );
+    await session.patch(Space, space, { type: "merge", body: { spec: { quotaRef: null } } });
+    return noContent();
+  },
+});
+
+export const spaceQuotaEndpoints: readonly Endpoint[] = [
+  endpoint({
+    method: "GET",
+    path: "/v3/space_quotas",
+    permission: "authenticated",
+    lists: [SpaceQuota, Space],
+    query: spaceQuotaListQuery,
+    badQueryError: "UnprocessableEntity",
+    summary: "List space quotas",
+    handler: ({ session, query, base, url }) => {
+      const names = query.names?.map(foldName);
+      const namespaces = orgNamespaces(session, query.organization_guids);
+      const found = listObjects(session, SpaceQuota, query, {
+        url,
+        ...(namespaces && { scope: { namespaces } }),
+        filter: (quota) =>
+          isOneOf(names, foldName(quota.spec.name)) &&
+          isOneOf(namespaces, quota.metadata.namespace ?? "") &&
+          (!query.space_guids || listSpacesWithQuota(session, quota).some((guid) => query.space_guids?.includes(guid))),
+        sortKeys: { name: sortKeyOfName },
+        dependsOn: [Space, Org],
+      });
+      return ok(presentPage(found, { base, url, query }, (quota) => presentSpaceQuota(session, quota, base)));
+    },
+  }),
+  endpoint({
+    method: "GET",
+    path,
+    permission: { verb: "get", on: SpaceQuota },
+    summary: "Get a space quota",
+    handler: ({ session, params, base }) => ok(presentSpaceQuota(session, session.get(SpaceQuota, params.guid), base)),
+  }),
+  create,
+  update,
+  remove,
+  apply,
+  unapply,
+];
