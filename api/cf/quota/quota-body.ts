@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
 import type { SpaceQuota } from "../../../crds/space-quota/space-quota.ts";
 
-const count = z.int("must be an integer").min(0).max(2_147_483_647).nullish();
+const count = z.int().min(0).max(2_147_483_647).nullish();
 // CF takes up to 2^63 - 1, which is no exact number here.
 const bytes = z
   .number()

@@ -97,6 +97,8 @@ function bodyFor(row: Row): unknown {
     "PATCH /v3/routes/{guid}/destinations/{destination}": { protocol: "http2" },
     "PATCH /v3/apps/{guid}/environment_variables": { var: { A: "b" } },
     "PATCH /v3/apps/{guid}/relationships/current_droplet": to(apps),
+    "PATCH /v3/organizations/{guid}/relationships/default_isolation_segment": { data: null },
+    "PATCH /v3/spaces/{guid}/relationships/isolation_segment": { data: null },
     "PATCH /v3/apps/{guid}/features/{name}": { enabled: false },
     "PATCH /v3/spaces/{guid}/features/{name}": { enabled: false },
     "POST /v3/processes/{guid}/actions/scale": { instances: 2 },
