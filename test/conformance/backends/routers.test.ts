@@ -1,33 +1,21 @@
 // The router classes on a real control plane: IngressClasses, HTTPRoutes, the Services that both share, and the network of the space.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { gatewayRouter } from "../../../backends/routers/gateway/gateway.ts";
 import { HTTPRoute } from "../../../backends/routers/gateway/http-route.ts";
-import { ingressRouter } from "../../../backends/routers/ingress/ingress.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
-import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Route } from "../../../crds/route/route.ts";
-import { systemObject } from "../../../crds/settings-object.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { ConfigMap, Ingress, IngressClass, NetworkPolicy, Service } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
-import { applyObjects } from "../../../platform/install.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { applyGatewayAPI } from "../../cluster/gateway-api.ts";
 import { eventually } from "../../eventually.ts";
-import {
-  applyApp,
-  currentLRP,
-  makeSpace,
-  setRunning,
-  startTestEnv,
-  untilReady,
-  type TestEnv,
-} from "../controllers/test-env.ts";
+import { currentLRP, setRunning, untilReady, type TestEnv } from "../controllers/test-env.ts";
+import { startRouterEnv, type RouterEnv } from "../routers/router-env.ts";
 
 const reason = whyNoControlPlane();
 const apply = { fieldManager: "kubectl" };
@@ -35,10 +23,10 @@ const not = (why: string): { status: string; reason: string } => ({ status: "Fal
 
 describe.skipIf(reason)("routers on kube-apiserver", () => {
   let plane: ControlPlane;
-  let world: TestEnv;
+  let testEnv: TestEnv;
   let client: KubeClient;
   let namespace: string;
-  const key = (name: string): { namespace: string; name: string } => ({ namespace, name });
+  let key: RouterEnv["key"];
   const list = async (ref: ResourceRef): Promise<string[]> =>
     (await client.list(ref, { namespace })).items.map((object) => object.metadata.name);
   const mapRoute = (name: string, domain: string, destinations: object[]): Promise<unknown> =>
@@ -53,22 +41,10 @@ describe.skipIf(reason)("routers on kube-apiserver", () => {
     const admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
     await applyGatewayAPI(admin);
     await admin.close();
-    world = await startTestEnv(plane, {
-      builder: "none",
-      runner: "runner",
-      router: "ingress",
-      controllers: [...new Set([...ingressRouter(), ...gatewayRouter()])],
-    });
-    client = world.client;
-    await applyObjects(client, [
-      systemObject(BackendClass, "gateway", { role: "router" }),
-      systemObject(Domain, "gw.example", { name: "gw.example", router: "gateway" }),
-    ]);
-    ({ namespace } = await makeSpace(client, "acme", "dev"));
-    for (const name of ["shop", "blue"]) await applyApp(client, key(name));
+    ({ testEnv, client, namespace, key } = await startRouterEnv(plane, ["shop", "blue"]));
   });
   afterAll(async () => {
-    await world?.stop();
+    await testEnv?.stop();
     await plane?.stop();
   });
 
@@ -139,7 +115,7 @@ describe.skipIf(reason)("routers on kube-apiserver", () => {
     expect(await list(Service)).toHaveLength(2);
     await client.delete(Route, key("one"));
     await eventually(async () => expect(await list(Ingress)).toEqual([]), 60_000);
-    await world.idle();
+    await testEnv.idle();
     expect(await ofShop()).toHaveLength(1);
     await client.delete(Route, key("two"));
     await eventually(async () => expect(await list(Service)).toEqual([]), 60_000);

@@ -1,7 +1,5 @@
 // The router classes with Traefik on a real node, and the network of spaces with an agent that enforces it.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { gatewayRouter } from "../../../backends/routers/gateway/gateway.ts";
-import { ingressRouter } from "../../../backends/routers/ingress/ingress.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
@@ -17,17 +15,10 @@ import { startNode, type TestNode } from "../../cluster/node/node.ts";
 import { whyNoNode } from "../../cluster/node/requirements.ts";
 import { kubectlOf, type Kubectl } from "../../cluster/node/test-kubectl.ts";
 import { eventually } from "../../eventually.ts";
-import {
-  applyApp,
-  currentLRP,
-  makeSpace,
-  setRunning,
-  startTestEnv,
-  untilReady,
-  type TestEnv,
-} from "../controllers/test-env.ts";
+import { currentLRP, makeSpace, setRunning, untilReady, type TestEnv } from "../controllers/test-env.ts";
 import { applyObjects } from "../../../platform/install.ts";
 import { APP_PORT, idlePod, probeDeployment, stableLabels } from "./probe-pods.ts";
+import { startRouterEnv, type RouterEnv } from "./router-env.ts";
 import { echoThroughWebSocket, get, startLoad, whoAnswers } from "./requests.ts";
 
 const reason = whyNoNode();
@@ -39,12 +30,12 @@ const APPS = ["shop", "cart", "blue", "two"] as const;
 describe.skipIf(reason)("routers and networks on a node", () => {
   let node: TestNode;
   let kubectl: Kubectl;
-  let world: TestEnv;
+  let testEnv: TestEnv;
   let client: KubeClient;
   let namespace: string;
+  let key: RouterEnv["key"];
   let otherNamespace: string;
   const lrps = new Map<string, LRP>();
-  const key = (name: string): { namespace: string; name: string } => ({ namespace, name });
   const applyAll = (items: object[]): Promise<string> =>
     kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
   const lrpOf = (name: string): LRP => lrps.get(name) ?? expect.fail(`no LRP of ${name}`);
@@ -68,27 +59,17 @@ describe.skipIf(reason)("routers and networks on a node", () => {
   beforeAll(async () => {
     node = await startNode({ traefik: TRAEFIK_FLAGS, networkPolicy: true });
     kubectl = kubectlOf(node);
-    world = await startTestEnv(node, {
-      builder: "builder",
-      runner: "runner",
-      router: "ingress",
-      controllers: [...new Set([...ingressRouter(), ...gatewayRouter()])],
-    });
-    client = world.client;
+    ({ testEnv, client, namespace, key } = await startRouterEnv(node, APPS, {
+      gatewayName: "public",
+      gatewayNamespace: "traefik",
+    }));
     await applyObjects(client, [
-      systemObject(BackendClass, "gateway", {
-        role: "router",
-        parameters: { gatewayName: "public", gatewayNamespace: "traefik" },
-      }),
       systemObject(BackendClass, "none", { role: "router" }),
-      systemObject(Domain, "gw.example", { name: "gw.example", router: "gateway" }),
       systemObject(Domain, "any.example", { name: "any.example" }),
       systemObject(Domain, "own.example", { name: "own.example", router: "none" }),
     ]);
-    ({ namespace } = await makeSpace(client, "acme", "dev"));
     ({ namespace: otherNamespace } = await makeSpace(client, "other", "dev"));
     for (const name of APPS) {
-      await applyApp(client, key(name));
       lrps.set(name, await eventually(() => currentLRP(client, key(name))));
       await setRunning(client, lrpOf(name));
     }
@@ -114,7 +95,7 @@ describe.skipIf(reason)("routers and networks on a node", () => {
     ]);
   }, 1_800_000);
   afterAll(async () => {
-    await world?.stop();
+    await testEnv?.stop();
     await node?.stop();
   }, 60_000);
 
