@@ -1,4 +1,4 @@
-// The differences that are accepted, each with its reason. A difference that none of these explains is a fault of the embedded server.
+// The accepted differences, each with its reason. Any other difference is a fault of the embedded server.
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../kubernetes/api.ts";
 import type { Difference } from "./compare.ts";
@@ -20,7 +20,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "how Go prints types and values",
     reason:
-      "messages about values of a wrong type quote Go's own types and struct fields; status, reason and the path of the field are the same",
+      "a message about a value of a wrong type quotes Go's own types and struct fields; status, reason and the path of the field are the same",
     messagePatterns: [
       /(?<=, got ).*/,
       /failed to convert new .*/,
@@ -38,29 +38,29 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "server-side apply of a Scale that nobody manages",
-    reason: "kube-apiserver fails with 500 where the replicas of a custom resource have no owner; here they get one",
+    reason:
+      "kube-apiserver answers 500 when nobody owns the replicas of a custom resource; the embedded server makes the applier the owner",
     explains: ({ step, real }) => step.subresource === "scale" && step.patch === "apply" && real.status === 500,
   },
   {
-    name: "an unreadable Scale",
-    reason:
-      "kube-apiserver complains about its own scheme when the Scale of a custom resource has a wrong type; status and reason are the same",
+    name: "a Scale with a value of a wrong type",
+    reason: "for a custom resource kube-apiserver's message is about its own scheme; status and reason are the same",
     explains: ({ step, real, embedded }) =>
       step.subresource === "scale" && real.status === 400 && embedded.status === 400,
   },
   {
-    name: "directives of strategic merge patches where they have no meaning",
+    name: "misplaced directives of strategic merge patches",
     reason:
-      "an order or a deletion for a field that is no list, or a list that does not merge, an order of nothing or without keys, $patch with another word or in such a list: kube-apiserver answers 400, 422 or 500 or panics, here some of it is passed over",
+      "an order or a deletion list for a field that is no merging list, an order without keys, an unknown $patch: kube-apiserver answers 400, 422 or 500, or panics; the embedded server ignores some of them",
     explains: ({ step, real, embedded }) =>
       step.patch === "strategic" &&
       [real, embedded].some(({ status }) => status === 0 || status >= 400) &&
       hasMisusedDirective(viewOfKind(step.kind), step.body),
   },
   {
-    name: "a value given and deleted by one strategic merge patch",
+    name: "a strategic merge patch that sets and deletes the same value",
     reason:
-      "in kube-apiserver the order in which Go walks a map decides whether the value is there afterwards, and owned by who sent it; here it is not",
+      "kube-apiserver keeps or deletes the value depending on the order in which Go walks a map; the embedded server deletes it",
     explains: ({ step, deviations }) => {
       const fields = step.patch === "strategic" ? contradictions(step.body) : [];
       return (
@@ -74,9 +74,9 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     },
   },
   {
-    name: "the template of pods beyond volumes and what containers run",
+    name: "most rules of pod templates",
     reason:
-      "rules of resources, security contexts, scheduling, aliases of hosts and the like are not there: nothing here runs pods",
+      "the embedded server checks volumes and containers, but not resources, security contexts, scheduling or host aliases: nothing here runs pods",
     explains: ({ step, real, embedded }) =>
       step.kind === "Deployment" &&
       isOnlyMore({ real, embedded }, ({ field }) =>
@@ -84,18 +84,18 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       ),
   },
   {
-    name: "an empty list or map, and none, in messages",
+    name: "empty and absent values in messages",
     reason:
-      "kube-apiserver quotes the rules of an Ingress and the labels of a template as they came, empty or absent; here both are absent",
+      "kube-apiserver quotes the rules of an Ingress and the labels of a template as empty or absent, as the client sent them; the embedded server always says absent",
     messagePatterns: [
       /(?<=Invalid value: )(?:null|\[\])(?=: either `defaultBackend`)/,
       /(?<=Invalid value: )(?:null|\{\})(?=: `selector` does not match)/,
     ],
   },
   {
-    name: "the traffic policy of a Service that is another name, or was",
+    name: "the traffic policy of a Service of type ExternalName",
     reason:
-      "kube-apiserver stores it, shows it to none but who deletes, and takes it from its owner with the next change, unless that gives the Service addresses again; here it is not stored",
+      "kube-apiserver stores it, shows it only in the answer to a delete, and drops it at the next change; the embedded server does not store it",
     explains: ({ step, real, embedded }) =>
       step.kind === "Service" &&
       embedded.body.spec?.externalName !== undefined &&
@@ -103,25 +103,26 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "warnings about built-in kinds",
-    reason: "kube-apiserver warns of fields that are deprecated or without effect; nothing depends on it",
+    reason:
+      "kube-apiserver warns of fields that are deprecated or have no effect; the embedded server does not, and nothing depends on it",
     explains: ({ step, deviations }) =>
       kindOf(step.kind).builtin && deviations.every(({ path }) => path.startsWith("warnings")),
   },
   {
-    name: "one fault told several times",
+    name: "one fault reported several times",
     reason:
-      "kube-apiserver judges the metadata of a change for all objects, for changes and for the kind, and tells the same fault each time; here it is told once, and compared once",
+      "kube-apiserver validates the metadata of an update in three places and may report one fault three times; the embedded server reports it once",
   },
   {
     name: "selfLink",
     reason:
-      "a field that means nothing any more: kube-apiserver keeps or drops what a client sends, depending on the verb; here it goes",
+      "a field without meaning today: kube-apiserver keeps or drops it depending on the verb; the embedded server always drops it",
     explains: ({ deviations }) => deviations.every(({ path }) => path.includes("selfLink")),
   },
   {
-    name: "texts with a format, applied as something else",
+    name: "an applied value of a wrong type where the schema has a string with a format",
     reason:
-      "kube-apiserver's merging takes any scalar where a format is given and a conflict, its decoding or its validation refuses it with 409, 500 or 422; here merging refuses it with 500",
+      "kube-apiserver refuses it with 409, 422 or 500, depending on whether merging, decoding or validation finds it; the embedded server answers 500, from merging",
     explains: ({ step, embedded, real }) =>
       step.patch === "apply" &&
       embedded.status === 500 &&
@@ -129,8 +130,8 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       /expected (string|any)/.test(String(embedded.body.message)),
   },
   {
-    name: "a status that is no object",
-    reason: "both refuse it with 422; kube-apiserver tells its type twice, once without a field",
+    name: "a status that is not an object",
+    reason: "both answer 422; kube-apiserver reports the type twice, once without a field",
     explains: ({ step, real, embedded }) =>
       step.subresource === "status" &&
       real.status === 422 &&
@@ -138,9 +139,9 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       JSON.stringify(real.body.details?.causes).includes(" in body must be of type object"),
   },
   {
-    name: "an applied field that nobody declared",
+    name: "an applied field that the schema does not declare",
     reason:
-      "kube-apiserver stops at it, and what it has found by then depends on the order in which Go walks a map; both refuse with 500 and name it",
+      "both answer 500 and name the field; kube-apiserver stops there, so the other faults in its message depend on the order in which Go walks a map",
     explains: ({ step, real, embedded }) =>
       step.patch === "apply" &&
       [real, embedded].every(
@@ -148,16 +149,16 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       ),
   },
   {
-    name: "nothing given to what is immutable",
+    name: "an empty map for an immutable ConfigMap or Secret without data",
     reason:
-      "kube-apiserver refuses an empty map of data for an immutable ConfigMap or Secret that has none, since Go tells an empty map from none; here nothing changes",
+      "Go tells an empty map from none, so kube-apiserver refuses it as a change; in the embedded server nothing changes",
     explains: ({ step, real, embedded }) =>
       ["ConfigMap", "Secret"].includes(step.kind) && isOnlyMore({ real, embedded }, isOfImmutableData),
   },
   {
-    name: "an empty list of rules in the last change of a Role",
+    name: "an empty list of rules in the change that removes the last finalizer of a Role",
     reason:
-      "kube-apiserver answers with what was sent when the change lets the Role go, and with null when it stores it; here it is null",
+      "kube-apiserver answers with the list as it was sent, and with null when it stores the Role; the embedded server answers null",
     explains: ({ step, deviations }) =>
       step.kind === "Role" &&
       deviations.every(
@@ -166,16 +167,17 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "an empty list of hosts in the TLS of an Ingress",
-    reason: "to kube-apiserver it differs from none, so that who sends it owns the list; here it is none",
+    reason:
+      "kube-apiserver tells it from none, so whoever sends it owns the list; the embedded server treats it as none",
     explains: ({ step, deviations }) =>
       step.kind === "Ingress" &&
       JSON.stringify(step.body).includes('"hosts":[]') &&
       deviations.every(({ path }) => path.startsWith("body.metadata.managedFields")),
   },
   {
-    name: "a null among binary data, or in a Secret",
+    name: "a null in binary data or in a Secret",
     reason:
-      "kube-apiserver shows it as an empty text and stores it so with the next change, whatever that is: one version more",
+      "kube-apiserver shows it as an empty text and stores that with the next change, which makes one more version",
     explains: ({ step, real, deviations }) =>
       ["ConfigMap", "Secret"].includes(step.kind) &&
       Object.values((real.body.binaryData ?? real.body.data ?? {}) as object).includes("") &&
@@ -184,7 +186,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "a second that ends between two writes",
     reason:
-      "owners stand in the order of the seconds in which they wrote; a write that changes nothing but that order makes a version, and the seconds of two servers do not end together",
+      "managers are sorted by the second of their last write, and a change of that order alone makes a version; the two servers do not change second at the same moment",
     explains: ({ real, embedded, deviations }) =>
       [real, embedded].every(({ body }) => (body.metadata?.managedFields?.length ?? 0) > 1) &&
       deviations.every(
@@ -195,7 +197,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "a panic of kube-apiserver",
     reason:
-      "it hangs up on a JSON patch that removes something from a map that the patch has made null, and on a strategic merge patch in which the key of an item is a map or a list; here both are 422",
+      "it closes the connection on a JSON patch that removes something from a map which the same patch set to null, and on a strategic merge patch whose list item has a map or list as its key; the embedded server answers 422",
     explains: ({ step, real, embedded }) =>
       real.status === 0 &&
       embedded.status === 422 &&
@@ -204,16 +206,17 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "a quantity of more than a thousand characters, or whose exponent has more than three digits",
     reason:
-      "kube-apiserver takes it, and computes what it means, for minutes where it has nine digits; here it is 400 at once",
+      "kube-apiserver accepts it and computes its value, which takes minutes with nine digits; the embedded server answers 400 at once",
   },
   {
-    name: "a Service without a name, or with one that no path could have",
+    name: "a Service with no name, or with a name that no path can hold",
     reason:
-      "kube-apiserver tries all addresses that it has, one after the other, for minutes, also when the client has gone, and delays all Services meanwhile; sequences leave such names out; here it is 422 at once",
+      "kube-apiserver tries every free address, one after the other, for minutes, even when the client has left, and delays all other Services; the embedded server answers 422 at once. The random sequences leave such names out",
   },
   {
-    name: "a namespace made as one that is being deleted",
-    reason: "no controller runs beside the kube-apiserver of these tests that would finish it; here one does",
+    name: "a namespace created with a deletion timestamp",
+    reason:
+      "beside the kube-apiserver of these tests runs no controller that would finish its deletion; the embedded server finishes it",
     explains: ({ step, real, embedded }) =>
       step.kind === "Namespace" &&
       [200, 201, 404].includes(embedded.status) &&
@@ -221,8 +224,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "the order of the finalizers of a Namespace that is deleted",
-    reason:
-      "kube-apiserver walks a map of Go's to put them together, so that it differs from time to time; here they stay as they were",
+    reason: "kube-apiserver collects them in a map of Go, so their order varies; the embedded server keeps it",
     explains: ({ step, real, embedded, deviations }) =>
       step.kind === "Namespace" &&
       step.verb === "delete" &&
@@ -236,7 +238,8 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "an empty last page",
-    reason: "asked for pages of what a selector chooses, kube-apiserver may promise one more in which nothing is left",
+    reason:
+      "when a list has a selector and a limit, kube-apiserver may announce one more page that turns out to be empty",
     explains: ({ step, real, embedded }) =>
       step.verb === "list" &&
       "limit" in step.query &&
@@ -246,13 +249,12 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "a body without a kind",
-    reason: "kube-apiserver quotes the body as it came, cut at places that depend on the reader",
+    reason: "kube-apiserver quotes the body as it was sent, cut at places that depend on the reader",
     messagePatterns: [/[^"]*Object 'Kind' is missing in .*/],
   },
   {
-    name: "a bad object is quoted with its patch",
-    reason:
-      "the whole patched object, or the metadata of one inside it, stands in the message, its fields in Go's order",
+    name: "an invalid patched object in a message",
+    reason: "kube-apiserver quotes the whole object, or the metadata of one inside it, with its fields in Go's order",
     messagePatterns: [
       /(?<=patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: |…)/,
       /(?<=patch: Invalid value: |^Invalid value: )"map\[.*\]"(?=: )/,
@@ -262,7 +264,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
 ];
 
-/** Whether kube-apiserver refuses, tells all that the embedded server tells, and only such causes besides. */
+/** Whether kube-apiserver answers 422 with all causes that the embedded server names, and only known ones besides. */
 function isOnlyMore(
   { real, embedded }: Pick<Difference, "real" | "embedded">,
   isKnown: (cause: Json) => boolean,

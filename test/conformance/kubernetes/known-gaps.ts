@@ -1,4 +1,4 @@
-// What the embedded API server is known not to do as kube-apiserver does, each with the reason. docs/fidelity.md is made from it.
+// Known gaps of the embedded API server, each with its reason. docs/fidelity.md is generated from them.
 
 /** Rows of the contract, by table and name. */
 export const embeddedGaps: Record<string, string> = {};
@@ -6,31 +6,31 @@ export const embeddedGaps: Record<string, string> = {};
 /** Commands of kubectl whose requests are answered differently. */
 export const kubectlGaps: Record<string, string> = {
   "kubectl get all":
-    "replication controllers, cron jobs and autoscalers are not served, since nothing here runs them; kubectl learns that from discovery and does not ask",
+    "the embedded server has no replication controllers, cron jobs and autoscalers, since nothing here runs them; kubectl learns that from discovery and does not ask for them",
 };
 
 /** Left out of every comparison of answers to kubectl's requests. */
 export const uncompared: Record<string, string> = {
   "versions, uids, times, tokens, addresses of Services": "each server makes its own",
-  "answers of discovery, OpenAPI and watches": "compared by rows of their own; here only their status",
-  "lists of events": "a kube-apiserver's own loops report what they find, when they find it",
-  "descriptions of table columns": "prose, in parts shorter",
+  "answers of discovery, OpenAPI and watches": "rows of the contract compare them; here only the status counts",
+  "lists of events": "the controllers inside kube-apiserver emit events of their own at their own times",
+  "descriptions of table columns": "prose; the embedded server's is shorter in places",
 };
 
-/** What no row asks of the embedded server, since it is not there on purpose. */
+/** Features that the embedded server leaves out on purpose. */
 export const notServed: Record<string, string> = {
   "controllers of workloads (Deployment, ReplicaSet, Job, Pod, Endpoints), pod logs, exec, eviction":
-    "nothing here runs pods: the kinds are stored, shown and validated in outline",
+    "nothing here runs pods: the server stores and shows these kinds and checks their outline",
   "webhooks behind a Service":
-    "a Service leads nowhere here: the call fails as one to a Service that is not there; webhooks by URL are called",
+    "a Service has no endpoints here, so such a call fails as a call to a missing Service does; webhooks by URL are called",
   "webhooks for conversion and authentication, AdmissionReview v1beta1":
-    "a CRD's versions differ in nothing but their name here; clients have tokens and certificates; v1 is what servers of today send",
+    "the versions of a CRD may differ only in name here; clients use tokens and certificates; servers of today send v1",
   "admission of the server's own writes":
-    "garbage collection, namespaces and role aggregation run inside the server, as itself, and ask nobody",
+    "garbage collection, deletion of namespaces and role aggregation run inside the server and bypass admission",
   "MutatingAdmissionPolicy, ResourceQuota, LimitRange, Pod Security":
-    "stored where clients expect the kind, not enforced",
-  "protobuf in answers": "whoever asks for it also takes JSON; request bodies are read",
+    "the server stores the kinds that clients expect, and enforces none of them",
+  "protobuf in answers": "clients that ask for protobuf also accept JSON; request bodies may be protobuf",
   "Table and PartialObjectMetadata of v1beta1": "clients of today ask for v1",
   "create of a custom object under a name (POST to its path)":
-    "kube-apiserver takes it by accident of its routing; here it is 405",
+    "kube-apiserver accepts it by accident of its routing; the embedded server answers 405",
 };

@@ -66,7 +66,7 @@ async function somebody(scene: Scene, rules: Json[]): Promise<{ name: string; as
 const forbidden = (answer: Answer) => expect([answer.status, answer.body.reason]).toEqual([403, "Forbidden"]);
 
 export const accessRows = [
-  row("without a right: 403, saying who may not do what where", async ({ api: admin, ns }) => {
+  row("without a permission: 403 that names user, verb, resource and namespace", async ({ api: admin, ns }) => {
     const { status, body } = await admin.as({ impersonate: "nobody" }).get(`${widgets(ns)}/a`);
     expect(status).toBe(403);
     expect(body).toEqual({
@@ -81,7 +81,7 @@ export const accessRows = [
     });
     forbidden(await admin.as({ impersonate: "nobody" }).get(`/apis/${group}/v1/widgets`));
   }),
-  row("a role gives what it says, and nothing more", async (scene) => {
+  row("a role grants its rules and nothing more", async (scene) => {
     const { as } = await somebody(scene, [rule(["get", "list", "create"])]);
     expect((await as.post(widgets(scene.ns), widget("a"))).status).toBe(201);
     expect((await as.get(widgets(scene.ns))).status).toBe(200);
@@ -90,7 +90,7 @@ export const accessRows = [
     forbidden(await as.get(configMaps(scene.ns)));
     expect((await as.get(`${widgets(scene.ns)}?watch=true&timeoutSeconds=1`)).status).toBe(403);
   }),
-  row("apply of what is not there asks for create as well as patch", async (scene) => {
+  row("apply of a missing object needs create as well as patch", async (scene) => {
     const { as } = await somebody(scene, [rule(["patch"])]);
     forbidden(await as.patch("apply", `${widgets(scene.ns)}/new?fieldManager=x`, widget("new")));
     await scene.api.post(widgets(scene.ns), widget("there"));
@@ -99,7 +99,7 @@ export const accessRows = [
         .status,
     ).toBe(200);
   }),
-  row("rights by name: get one, list it by a field selector on metadata.name, nothing else", async (scene) => {
+  row("permissions by name: get, and list with a field selector on metadata.name", async (scene) => {
     const { as } = await somebody(scene, [rule(["get", "list", "watch"], ["widgets"], { resourceNames: ["mine"] })]);
     await scene.api.post(widgets(scene.ns), widget("mine"));
     await scene.api.post(widgets(scene.ns), widget("other"));
@@ -109,13 +109,13 @@ export const accessRows = [
     const { status, body } = await as.get(`${widgets(scene.ns)}?fieldSelector=metadata.name=mine`);
     expect([status, body.items.map((item: Json) => item.metadata.name)]).toEqual([200, ["mine"]]);
   }),
-  row("a subresource is a right of its own", async (scene) => {
+  row("a subresource needs a permission of its own", async (scene) => {
     const { as } = await somebody(scene, [rule(["patch"], ["widgets/status"])]);
     await scene.api.post(widgets(scene.ns), widget("a"));
     expect((await as.patch("merge", `${widgets(scene.ns)}/a/status`, { status: { replicas: 1 } })).status).toBe(200);
     forbidden(await as.patch("merge", `${widgets(scene.ns)}/a`, { spec: { size: 2 } }));
   }),
-  row("a virtual subresource, that no path serves, is still a right to ask about", async (scene) => {
+  row("a virtual subresource without a path is a permission, too", async (scene) => {
     const { name } = await somebody(scene, [rule(["get"], ["widgets/paint"])]);
     expect(await may(scene, name, { verb: "get", subresource: "paint" })).toBe(true);
     expect(await may(scene, name, { verb: "get", subresource: "" })).toBe(false);
@@ -132,7 +132,7 @@ export const accessRows = [
     expect((await admin.as({ impersonate: "someone", groups: [name] }).get(widgets(ns))).status).toBe(200);
     forbidden(await admin.as({ impersonate: "someone", groups: [name] }).get(widgets("default")));
   }),
-  row("an aggregated cluster role has the rules of those its selector finds", async (scene) => {
+  row("an aggregated cluster role has the rules of the selected roles", async (scene) => {
     const { api: admin, unique } = scene;
     const name = unique("sum");
     await admin.post(`${rbac}/clusterroles`, {
@@ -151,7 +151,7 @@ export const accessRows = [
       expect((await admin.get(`${rbac}/clusterroles/${name}`)).body.rules ?? []).toEqual([]),
     );
   }),
-  row("nobody grants more than they have", async (scene) => {
+  row("nobody grants permissions that they lack", async (scene) => {
     const writer = { apiGroups: [api], resources: ["roles", "rolebindings"], verbs: ["create", "update", "patch"] };
     const { as, name } = await somebody(scene, [rule(["get"]), writer]);
     await scene.eventually(async () =>
@@ -165,7 +165,7 @@ export const accessRows = [
     expect(body.message).toContain('{APIGroups:["conformance.example"], Resources:["widgets"], Verbs:["delete"]}');
     forbidden(await as.patch("merge", `${path}/roles/fine`, { rules: [rule(["*"])] }));
   }),
-  row("who binds a role must have its rights, or the verb bind on it", async (scene) => {
+  row("binding a role needs its permissions, or the verb bind on it", async (scene) => {
     const { api: admin, ns } = scene;
     const path = `${rbac}/namespaces/${ns}`;
     await admin.post(`${path}/roles`, role("strong", [rule(["*"])]));
@@ -192,7 +192,7 @@ export const accessRows = [
     expect([status, body.message]).toEqual([422, expect.stringContaining("cannot change roleRef")]);
     expect((await admin.patch("merge", `${path}/b`, { subjects: [ref("User", "v")] })).status).toBe(200);
   }),
-  row("a binding to a role that is not there grants nothing until it is", async (scene) => {
+  row("a binding to a missing role grants nothing until the role exists", async (scene) => {
     const { api: admin, ns, unique } = scene;
     const name = unique("later");
     await admin.post(`${rbac}/namespaces/${ns}/rolebindings`, binding(name, ref("Role", name), [ref("User", name)]));
@@ -202,7 +202,7 @@ export const accessRows = [
     await admin.delete(`${rbac}/namespaces/${ns}/roles/${name}`);
     await scene.eventually(async () => expect(await may(scene, name, { verb: "get" })).toBe(false));
   }),
-  row("impersonation needs the right to it, user and group apart", async (scene) => {
+  row("impersonation needs permissions, for user and group separately", async (scene) => {
     const { api: admin, unique, issueClient } = scene;
     const actor = unique("actor");
     const pair = await issueClient({ commonName: actor });
@@ -244,7 +244,7 @@ export const accessRows = [
       extra: { scopes: ["view"] },
     });
   }),
-  row("a client certificate is its subject: name and organizations", async ({ api: admin, issueClient }) => {
+  row("the subject of a client certificate is the user and their groups", async ({ api: admin, issueClient }) => {
     const as = admin.as(await issueClient({ commonName: "carol", organizations: ["devs", "ops"] }));
     const { body } = await as.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {
       apiVersion: "authentication.k8s.io/v1",
@@ -320,7 +320,7 @@ export const accessRows = [
       expect((await admin.as({ token: unused[at++] ?? token }).get(configMaps(ns))).status).toBe(401),
     );
   }),
-  row("TokenReview of rubbish: not authenticated, for an audience it lacks neither", async ({ api: admin }) => {
+  row("TokenReview: an invalid token and one for another audience are not authenticated", async ({ api: admin }) => {
     const reviewOf = async (spec: Json) =>
       (
         await admin.post("/apis/authentication.k8s.io/v1/tokenreviews", {
@@ -331,7 +331,7 @@ export const accessRows = [
       ).body.status;
     expect((await reviewOf({ token: "rubbish" })).authenticated ?? false).toBe(false);
   }),
-  row("SelfSubjectAccessReview and rules review speak of the caller", async (scene) => {
+  row("SelfSubjectAccessReview and SelfSubjectRulesReview are about the caller", async (scene) => {
     const { as } = await somebody(scene, [rule(["get"], ["widgets"], { resourceNames: ["mine"] })]);
     const ask = async (name: string) =>
       (
@@ -356,7 +356,7 @@ export const accessRows = [
       resourceNames: ["mine"],
     });
   }),
-  row("SubjectAccessReview gives RBAC's reason, and judges paths too", async (scene) => {
+  row("SubjectAccessReview has RBAC's reason and covers non-resource paths", async (scene) => {
     const { name } = await somebody(scene, [rule(["get"])]);
     const ask = async (spec: Json) =>
       (await scene.api.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", review(spec))).body.status;
@@ -375,7 +375,7 @@ export const accessRows = [
       ).allowed,
     ).toBe(true);
   }),
-  row("the default cluster roles are there: cluster-admin, admin, edit, view", async (scene) => {
+  row("the default cluster roles exist: cluster-admin, admin, edit, view", async (scene) => {
     for (const name of ["cluster-admin", "admin", "edit", "view"])
       expect((await scene.api.get(`${rbac}/clusterroles/${name}`)).status, name).toBe(200);
     const name = scene.unique("viewer");

@@ -89,7 +89,7 @@ async function grant({ api, ns, unique, eventually }: Scene, user: string, rule:
 }
 
 export const admissionRows = [
-  row("a policy denies in its own words", async (scene) => {
+  row("a policy denies with its message", async (scene) => {
     const { api, ns } = scene;
     const name = await policy(
       scene,
@@ -103,7 +103,7 @@ export const admissionRows = [
     );
     expect((await trial(api, ns, { size: 4 })).status).toBe(201);
   }),
-  row("a policy's reason is the answer's, its messageExpression the text", async (scene) => {
+  row("a policy's reason and messageExpression are the answer's", async (scene) => {
     const { api, ns } = scene;
     await policy(
       scene,
@@ -154,7 +154,7 @@ export const admissionRows = [
     expect((await api.patch("merge", `${widgets(ns)}/a`, { spec: { size: 4 } })).status).toBe(200);
     expect((await api.post(widgets(ns), widget("b", { size: 0 }))).status).toBe(201);
   }),
-  row("a delete has no object, but the old one", async (scene) => {
+  row("a delete has an old object and no new one", async (scene) => {
     const { api, ns } = scene;
     await api.post(widgets(ns), widget("keep", {}, { labels: { keep: "yes" } }));
     await api.post(widgets(ns), widget("drop"));
@@ -177,7 +177,7 @@ export const admissionRows = [
     expect((await api.delete(`${widgets(ns)}/drop`)).status).toBe(200);
     expect((await api.delete(`${widgets(ns)}/keep`)).status).toBe(422);
   }),
-  row("a subresource is judged only where it is named", async (scene) => {
+  row("a rule covers a subresource only when it names it", async (scene) => {
     const { api, ns } = scene;
     await api.post(widgets(ns), widget("a"));
     await policy(
@@ -199,7 +199,7 @@ export const admissionRows = [
     expect((await api.patch("merge", `${widgets(ns)}/a`, { spec: { size: 9 } })).status).toBe(200);
     expect((await api.patch("merge", `${widgets(ns)}/a/status`, { status: { replicas: 4 } })).status).toBe(200);
   }),
-  row("request says who, what and where", async (scene) => {
+  row("request names the user, operation, resource and namespace", async (scene) => {
     const { api, ns } = scene;
     const facts =
       "request.operation == 'CREATE' && request.namespace == '" +
@@ -276,7 +276,7 @@ export const admissionRows = [
     expect((await paula.post(`${widgets(ns)}?dryRun=All`, widget("other", { color: "red" }))).status).toBe(422);
     expect((await trial(api, ns, { color: "red" })).status).toBe(201);
   }),
-  row("Warn lets through with a warning; an error in an expression denies", async (scene) => {
+  row("Warn admits with a warning; an error in an expression denies", async (scene) => {
     const { api, ns } = scene;
     const name = await policy(
       scene,
@@ -296,7 +296,7 @@ export const admissionRows = [
     );
     expect((await trial(api, ns)).body.message).toContain("resulted in error: no such key: color");
   }),
-  row("built-in kinds are judged too", async (scene) => {
+  row("policies apply to built-in kinds, too", async (scene) => {
     const { api, ns } = scene;
     await policy(
       scene,

@@ -12,7 +12,7 @@ const owned = (body: Json, manager: string, subresource?: string): Json =>
 const names = (list: Json[]): string[] => list.map((item) => item.name);
 
 export const applyRows = [
-  row("apply creates, and records what its manager owns", async ({ api, ns }) => {
+  row("apply creates an object and records its manager's fields", async ({ api, ns }) => {
     const { status, body } = await apply(
       api,
       widgets(ns),
@@ -39,7 +39,7 @@ export const applyRows = [
     });
     expect(body.spec.ports).toEqual([{ name: "http", port: 80, protocol: "TCP" }]);
   }),
-  row("apply of the same again writes nothing", async ({ api, ns }) => {
+  row("repeating an apply writes nothing", async ({ api, ns }) => {
     const first = (await apply(api, widgets(ns), "one", widget("a", { size: 3, nested: { level: 1 } }))).body;
     const again = await apply(api, widgets(ns), "one", widget("a", { size: 3, nested: { level: 1 } }));
     expect([again.status, again.body.metadata.resourceVersion, again.body.metadata.managedFields]).toEqual([
@@ -65,13 +65,13 @@ export const applyRows = [
     expect(owned(body, "one")).toEqual({ "f:spec": { "f:color": {} } });
     expect(owned(body, "two")).toEqual({ "f:spec": { "f:size": {} } });
   }),
-  row("the same value from two managers is shared, and stays until both let go", async ({ api, ns }) => {
+  row("two managers that apply the same value share it; it stays until both omit it", async ({ api, ns }) => {
     await apply(api, widgets(ns), "one", widget("a", { color: "red" }));
     expect((await apply(api, widgets(ns), "two", widget("a", { color: "red" }))).status).toBe(200);
     expect((await apply(api, widgets(ns), "one", widget("a", {}))).body.spec.color).toBe("red");
     expect((await apply(api, widgets(ns), "two", widget("a", {}))).body.spec).not.toHaveProperty("color");
   }),
-  row("an omitted field goes, or returns to its default", async ({ api, ns }) => {
+  row("an omitted field is removed, or returns to its default", async ({ api, ns }) => {
     await apply(
       api,
       widgets(ns),
@@ -159,7 +159,7 @@ export const applyRows = [
     const main = await apply(api, widgets(ns), "one", { ...widget("a", { size: 4 }), status: { replicas: 7 } });
     expect([main.body.spec.size, main.body.status.replicas]).toEqual([4, 2]);
   }),
-  row("apply needs a manager, no managedFields, and JSON or YAML of the named object", async ({ api, ns }) => {
+  row("apply needs a manager, a body without managedFields, and the name of the path", async ({ api, ns }) => {
     expect((await api.patch("apply", `${widgets(ns)}/a`, widget("a"))).status).toBe(422);
     const withFields = await apply(api, widgets(ns), "one", widget("a", {}, { managedFields: [{ manager: "x" }] }));
     expect([withFields.status, withFields.body.message]).toEqual([
@@ -189,7 +189,7 @@ export const applyRows = [
     expect([status, body.reason]).toEqual([409, "Conflict"]);
     expect(body.message).toContain("the object has been modified");
   }),
-  row("apply of an invalid object changes nothing, dry run neither", async ({ api, ns }) => {
+  row("apply of an invalid object changes nothing, nor does its dry run", async ({ api, ns }) => {
     const first = (await apply(api, widgets(ns), "one", widget("a", { size: 3 }))).body;
     expect((await apply(api, widgets(ns), "one", widget("a", { size: -1 }))).status).toBe(422);
     expect((await apply(api, widgets(ns), "one&dryRun=All", widget("a", { size: 8 }))).body.spec.size).toBe(8);
@@ -232,7 +232,7 @@ export const applyRows = [
     expect([...body.metadata.finalizers].sort()).toEqual(["example.com/one", "example.com/two"]);
     await api.patch("merge", `${widgets(ns)}/a`, { metadata: { finalizers: null } });
   }),
-  row("twenty applies of disjoint fields at once all land", async ({ api, ns }) => {
+  row("twenty concurrent applies of disjoint fields all take effect", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a"));
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>

@@ -71,7 +71,7 @@ const schemaRows = [
     "spec.note",
     "Too long: may not be more than 10 bytes",
   ]),
-  refuses("a text off its pattern", { note: "ABC" }, [
+  refuses("a text that does not match its pattern", { note: "ABC" }, [
     "FieldValueInvalid",
     "spec.note",
     "Invalid value: \"ABC\": spec.note in body should match '^[a-z ]*$'",
@@ -81,12 +81,12 @@ const schemaRows = [
     "spec.ports[0].name",
     "Required value",
   ]),
-  refuses("a list map with one key twice", { ports: [{ name: "x" }, { name: "x" }] }, [
+  refuses("a duplicate key in a map list", { ports: [{ name: "x" }, { name: "x" }] }, [
     "FieldValueDuplicate",
     "spec.ports[1]",
     'Duplicate value: {"name":"x"}',
   ]),
-  refuses("a set with one value twice", { tags: ["x", "x"] }, [
+  refuses("a duplicate value in a set", { tags: ["x", "x"] }, [
     "FieldValueDuplicate",
     "spec.tags[1]",
     'Duplicate value: "x"',
@@ -96,7 +96,7 @@ const schemaRows = [
     "spec.steps",
     "Too many: 11: must have at most 10 items",
   ]),
-  refuses("what a CEL rule forbids, in its own words and with its reason", { color: "blue", size: 6 }, [
+  refuses("a value that a CEL rule forbids, with the rule's message and reason", { color: "blue", size: 6 }, [
     "FieldValueForbidden",
     "spec",
     "Forbidden: blue needs size 10, this is nearly",
@@ -128,12 +128,12 @@ export const crdRows = [
       expect(body).not.toHaveProperty("other");
     },
   ),
-  row("null of a field with a default is the default, of another one nothing", async ({ api, ns }) => {
+  row("null becomes the default of a field, or is dropped where there is none", async ({ api, ns }) => {
     const { body } = await api.post(widgets(ns), widget("a", { size: null, color: null }));
     expect(body.spec.size).toBe(1);
     expect(body.spec).not.toHaveProperty("color");
   }),
-  row("null that was applied where none may be is owned, and not shown", async (scene) => {
+  row("apply owns an untyped map, and a null in it leaves with the next apply", async (scene) => {
     const { path, make } = await install(scene, object({ any: { "x-kubernetes-preserve-unknown-fields": true } }));
     const apply = (any: Json) => scene.api.patch("apply", `${path}/a?fieldManager=one`, make("a", { any }));
     expect((await apply({ z: null })).body.spec).toEqual({ any: { z: null } });
@@ -143,7 +143,7 @@ export const crdRows = [
     expect(body.metadata.generation).toBe(2);
     expect(body.metadata.managedFields[0]).toMatchObject({ manager: "one", fieldsV1: { "f:spec": { "f:any": {} } } });
   }),
-  row("an optional field that may never change: set, changed, added, removed", async ({ api, ns }) => {
+  row("an immutable optional field: set, changed, added, removed", async ({ api, ns }) => {
     const with_ = (await api.post(widgets(ns), widget("with", { fixed: "x" }))).body;
     await api.post(widgets(ns), widget("without"));
     const tries: [string, Json][] = [
@@ -162,7 +162,7 @@ export const crdRows = [
       (await api.patch("merge", `${widgets(ns)}/with`, { spec: { size: 5, fixed: "x" } })).body.metadata.generation,
     ).toBe(with_.metadata.generation + 1);
   }),
-  row("several faults are one answer", async ({ api, ns }) => {
+  row("one answer reports several faults", async ({ api, ns }) => {
     const { body } = await api.post(widgets(ns), widget("a", { size: -1, color: "pink" }));
     // The third says that CEL rules did not run.
     expect(causes(body).sort()).toEqual([
@@ -175,7 +175,7 @@ export const crdRows = [
     );
     expect(body.message).toContain("is invalid: [");
   }),
-  row("a field that was invalid before may stay, another may change", async (scene) => {
+  row("an invalid old value may stay while another field changes", async (scene) => {
     const { path, plural, make } = await install(scene, object({ old: text, other: text }));
     await scene.api.post(path, make("a", { old: "too long by then" }));
     const tight = object({ old: { type: "string", maxLength: 3 }, other: text });
@@ -282,7 +282,7 @@ export const crdRows = [
     );
     expect([body.status.acceptedNames.plural, body.status.storedVersions]).toEqual([plural, ["v1"]]);
   }),
-  row("a definition that goes takes its objects with it", async (scene) => {
+  row("deleting a definition deletes its objects", async (scene) => {
     const { path, plural, make } = await install(scene, object({ a: text }));
     await scene.api.post(path, make("a", {}));
     await scene.api.delete(`${definitions}/${plural}.conformance.example`);

@@ -17,7 +17,7 @@ async function family({ api, ns }: Scene, more: Json = {}): Promise<void> {
 }
 
 export const deletionRows = [
-  row("delete answers with a Status that names the object, then it is gone", async ({ api, ns }) => {
+  row("delete answers with a Status that names the object and removes it", async ({ api, ns }) => {
     const made = (await api.post(widgets(ns), widget("a"))).body;
     const { status, body } = await api.delete(`${widgets(ns)}/a`);
     expect([status, body]).toEqual([
@@ -33,7 +33,7 @@ export const deletionRows = [
     await gone(api, `${widgets(ns)}/a`);
     expect((await api.delete(`${widgets(ns)}/a`)).status).toBe(404);
   }),
-  row("a finalizer holds the object; it goes with its last finalizer", async ({ api, ns }) => {
+  row("an object exists until its last finalizer is removed", async ({ api, ns }) => {
     const made = (await api.post(widgets(ns), widget("a", {}, { finalizers: ["example.com/x"] }))).body;
     const { status, body } = await api.delete(`${widgets(ns)}/a`);
     expect(status).toBe(200);
@@ -82,7 +82,7 @@ export const deletionRows = [
       ).status,
     ).toBe(200);
   }),
-  row("background: the child goes after its owner", async (scene) => {
+  row("background: the child is deleted after its owner", async (scene) => {
     await family(scene);
     expect(
       (await scene.api.delete(`${widgets(scene.ns)}/owner`, options({ propagationPolicy: "Background" }))).status,
@@ -110,7 +110,7 @@ export const deletionRows = [
     await scene.eventually(() => gone(api, `${widgets(ns)}/owner`));
     expect((await api.get(`${configMaps(ns)}/child`)).body.metadata.ownerReferences ?? []).toEqual([]);
   }),
-  row("a child whose owner was never there is collected", async (scene) => {
+  row("a child whose owner never existed is collected", async (scene) => {
     const owner = {
       apiVersion: "conformance.example/v1",
       kind: "Widget",
@@ -119,7 +119,7 @@ export const deletionRows = [
     await scene.api.post(configMaps(scene.ns), configMap("child", {}, ownedBy(owner)));
     await scene.eventually(() => gone(scene.api, `${configMaps(scene.ns)}/child`));
   }),
-  row("a child of two owners stays while one is there", async (scene) => {
+  row("a child of two owners stays while one of them exists", async (scene) => {
     const { api, ns } = scene;
     const one = (await api.post(widgets(ns), widget("one"))).body;
     const two = (await api.post(widgets(ns), widget("two"))).body;
@@ -134,7 +134,7 @@ export const deletionRows = [
     await api.delete(`${widgets(ns)}/two`);
     await scene.eventually(() => gone(api, `${configMaps(ns)}/child`));
   }),
-  row("grandchildren go too", async (scene) => {
+  row("grandchildren are deleted too", async (scene) => {
     const { api, ns } = scene;
     await family(scene);
     const child = (await api.get(`${configMaps(ns)}/child`)).body;
@@ -158,7 +158,7 @@ export const deletionRows = [
         .status,
     ).toBe(422);
   }),
-  row("deletecollection takes what its selector names", async ({ api, ns }) => {
+  row("deletecollection deletes the selected objects", async ({ api, ns }) => {
     for (const name of ["a", "b", "c"])
       await api.post(widgets(ns), widget(name, {}, { labels: { go: name === "c" ? "no" : "yes" } }));
     const { status } = await api.delete(`${widgets(ns)}?labelSelector=go=yes`);
@@ -206,29 +206,23 @@ export const deletionRows = [
       true,
     );
   }),
+  row("a second delete of an object with a finalizer changes at most its propagation policy", async ({ api, ns }) => {
+    await api.post(widgets(ns), widget("a", {}, { finalizers: ["example.com/x"] }));
+    const first = (
+      await api.delete(`${widgets(ns)}/a`, options({ propagationPolicy: "Foreground", gracePeriodSeconds: 30 }))
+    ).body.metadata;
+    expect([first.finalizers, first.deletionGracePeriodSeconds]).toEqual([["example.com/x", "foregroundDeletion"], 0]);
+    const second = (await api.delete(`${widgets(ns)}/a`, options({ propagationPolicy: "Background" }))).body.metadata;
+    expect([second.finalizers, second.generation, second.deletionTimestamp]).toEqual([
+      ["example.com/x"],
+      first.generation,
+      first.deletionTimestamp,
+    ]);
+    expect((await api.delete(`${widgets(ns)}/a`)).body.metadata.resourceVersion).toBe(second.resourceVersion);
+    await api.patch("merge", `${widgets(ns)}/a`, { metadata: { finalizers: null } });
+  }),
   row(
-    "a second deletion of what waits for a finalizer changes nothing, but may change the policy",
-    async ({ api, ns }) => {
-      await api.post(widgets(ns), widget("a", {}, { finalizers: ["example.com/x"] }));
-      const first = (
-        await api.delete(`${widgets(ns)}/a`, options({ propagationPolicy: "Foreground", gracePeriodSeconds: 30 }))
-      ).body.metadata;
-      expect([first.finalizers, first.deletionGracePeriodSeconds]).toEqual([
-        ["example.com/x", "foregroundDeletion"],
-        0,
-      ]);
-      const second = (await api.delete(`${widgets(ns)}/a`, options({ propagationPolicy: "Background" }))).body.metadata;
-      expect([second.finalizers, second.generation, second.deletionTimestamp]).toEqual([
-        ["example.com/x"],
-        first.generation,
-        first.deletionTimestamp,
-      ]);
-      expect((await api.delete(`${widgets(ns)}/a`)).body.metadata.resourceVersion).toBe(second.resourceVersion);
-      await api.patch("merge", `${widgets(ns)}/a`, { metadata: { finalizers: null } });
-    },
-  ),
-  row(
-    "a child whose owner is in another namespace is collected, one of a cluster-scoped owner lives as long as it",
+    "a child whose owner is in another namespace is collected; a cluster-scoped owner may have children anywhere",
     async ({ api, ns, unique, eventually }) => {
       const far = (await api.post(configMaps("default"), configMap(unique("far")))).body;
       await api.post(configMaps(ns), configMap("stray", {}, ownedBy(far)));

@@ -16,7 +16,7 @@ export const edgeCaseRows = [
       (await api.post(`/api/v1/namespaces/${ns}/configmaps`, { apiVersion: "v1", kind: "ConfigMap", metadata })).status,
     ).toBe(422);
   }),
-  row("an image that is none is not asked for anew each time", async ({ api, ns }) => {
+  row("an invalid image reference gets the pull policy IfNotPresent", async ({ api, ns }) => {
     const containers = ["nginx", "nginx:1.27", "registry.example:5000/x", "Not OK!"].map((image, at) => ({
       name: `c${at}`,
       image,
@@ -35,55 +35,52 @@ export const edgeCaseRows = [
       text,
     ).toEqual(["Always", "IfNotPresent", "Always", "IfNotPresent"]);
   }),
-  row(
-    "a custom object keeps its owners through an empty list of them, a ConfigMap forgets them",
-    async ({ api, ns }) => {
-      const reset = { metadata: { managedFields: [] } };
-      await api.post(`${widgets(ns)}?fieldManager=one`, widget("a", { size: 3 }));
-      expect((await api.patch("merge", `${widgets(ns)}/a`, reset)).body.metadata.managedFields).toHaveLength(1);
-      await api.post(`/api/v1/namespaces/${ns}/configmaps`, {
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { name: "a" },
-        data: { a: "b" },
-      });
-      expect(
-        (await api.patch("merge", `/api/v1/namespaces/${ns}/configmaps/a`, reset)).body.metadata.managedFields,
-      ).toBeUndefined();
-    },
-  ),
-  row(
-    "of an object that says it is another kind nothing is said but that, unknown fields or not",
-    async ({ api, ns }) => {
-      const { status, body } = await api.post(`${widgets(ns)}?fieldValidation=Strict`, {
-        ...widget("a", { nope: 1 }),
+  row("an empty list of managedFields resets a ConfigMap but not a custom object", async ({ api, ns }) => {
+    const reset = { metadata: { managedFields: [] } };
+    await api.post(`${widgets(ns)}?fieldManager=one`, widget("a", { size: 3 }));
+    expect((await api.patch("merge", `${widgets(ns)}/a`, reset)).body.metadata.managedFields).toHaveLength(1);
+    await api.post(`/api/v1/namespaces/${ns}/configmaps`, {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "a" },
+      data: { a: "b" },
+    });
+    expect(
+      (await api.patch("merge", `/api/v1/namespaces/${ns}/configmaps/a`, reset)).body.metadata.managedFields,
+    ).toBeUndefined();
+  }),
+  row("a body of another kind is refused for its kind alone, whatever else is wrong", async ({ api, ns }) => {
+    const { status, body } = await api.post(`${widgets(ns)}?fieldValidation=Strict`, {
+      ...widget("a", { nope: 1 }),
+      kind: "Other",
+    });
+    expect(status).toBe(422);
+    expect(body).toMatchObject({
+      details: {
+        group,
         kind: "Other",
-      });
-      expect(status).toBe(422);
-      expect(body).toMatchObject({
-        details: {
-          group,
-          kind: "Other",
-          causes: [{ field: "kind", message: 'Invalid value: "Other": must be Widget' }],
-        },
-      });
-    },
-  ),
-  row("a custom object without a kind is refused; who ignores faults gets the shorter message", async ({ api, ns }) => {
-    const { kind: _gone, ...body } = widget("a");
-    const text = JSON.stringify(body);
-    const messageOf = async (query: string) =>
-      (await api.send("POST", widgets(ns) + query, { body: text, headers: { "content-type": "application/json" } }))
-        .body.message;
-    expect(await messageOf("?fieldValidation=Ignore")).toBe(
-      `Widget in version "v1" cannot be handled as a Widget: Object 'Kind' is missing in '${text}'`,
-    );
-    expect(await messageOf("")).toMatch(
-      /^the object provided is unrecognized \(must be of type Widget\): Object 'Kind' is missing in /,
-    );
+        causes: [{ field: "kind", message: 'Invalid value: "Other": must be Widget' }],
+      },
+    });
   }),
   row(
-    "a variable from a field names the field; a list is no quantity; a body of another kind is of no kind here",
+    "a custom object without a kind is refused, with a shorter message for fieldValidation=Ignore",
+    async ({ api, ns }) => {
+      const { kind: _gone, ...body } = widget("a");
+      const text = JSON.stringify(body);
+      const messageOf = async (query: string) =>
+        (await api.send("POST", widgets(ns) + query, { body: text, headers: { "content-type": "application/json" } }))
+          .body.message;
+      expect(await messageOf("?fieldValidation=Ignore")).toBe(
+        `Widget in version "v1" cannot be handled as a Widget: Object 'Kind' is missing in '${text}'`,
+      );
+      expect(await messageOf("")).toMatch(
+        /^the object provided is unrecognized \(must be of type Widget\): Object 'Kind' is missing in /,
+      );
+    },
+  ),
+  row(
+    "a Deployment: a fieldRef needs a path, a list is no quantity, the kind cannot be patched",
     async ({ api, ns }) => {
       const deployments = `/apis/apps/v1/namespaces/${ns}/deployments`;
       const deployment = (container: object): object => ({
@@ -126,7 +123,7 @@ export const edgeCaseRows = [
     },
   ),
   row(
-    "what makes no Deployment, Service, Ingress, Lease or RoleBinding is refused field by field",
+    "an invalid Deployment, Service, Ingress, Lease or RoleBinding is refused field by field",
     async ({ api, ns }) => {
       const pods = {
         metadata: { labels: { a: "b" } },
@@ -183,7 +180,7 @@ export const edgeCaseRows = [
       ).toEqual([422, "roleRef.name", "subjects[0].apiGroup"]);
     },
   ),
-  row("who leaves out the mark of a deletion takes it from its owner, not from the object", async ({ api, ns }) => {
+  row("an update without deletionTimestamp removes its owner, not the timestamp", async ({ api, ns }) => {
     await api.patch("apply", `${leases(ns)}/a?fieldManager=one`, {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
@@ -201,7 +198,7 @@ export const edgeCaseRows = [
     expect(body.metadata.deletionTimestamp).toBe("2020-01-01T00:00:00Z");
     expect(body.metadata.managedFields[0].fieldsV1["f:metadata"]).not.toHaveProperty("f:deletionTimestamp");
   }),
-  row("a deletion of what was applied as being deleted gives it no grace", async ({ api, ns }) => {
+  row("deleting an object that was applied with a deletionTimestamp sets a grace period of 0", async ({ api, ns }) => {
     await api.patch(
       "apply",
       `${widgets(ns)}/a?fieldManager=one`,
@@ -211,7 +208,7 @@ export const edgeCaseRows = [
     await api.patch("merge", `${widgets(ns)}/a`, { metadata: { finalizers: null } });
     expect(body.metadata).toMatchObject({ deletionTimestamp: "2020-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 });
   }),
-  row("owners that were applied are refused as owners, what is no list of them as what it is", async ({ api, ns }) => {
+  row("applied managedFields are refused, and a value that is not a list of them for its type", async ({ api, ns }) => {
     for (const [path, object] of [
       [leases(ns), { apiVersion: "coordination.k8s.io/v1", kind: "Lease" }],
       [widgets(ns), { apiVersion: `${group}/v1`, kind: "Widget" }],
@@ -235,7 +232,7 @@ export const edgeCaseRows = [
       expect((await apply([null]))[0]).toBe(201);
     }
   }),
-  row("nothing can be applied to what has an item without its key", async ({ api, ns }) => {
+  row("apply fails on a live object with a list item that lacks its key", async ({ api, ns }) => {
     const accounts = `/api/v1/namespaces/${ns}/serviceaccounts`;
     const account = { apiVersion: "v1", kind: "ServiceAccount" };
     const apply = (name: string, more: object) =>
@@ -260,7 +257,7 @@ export const edgeCaseRows = [
     expect((await apply("owned", { unknown: 1 })).body.message).toMatch(/^failed to create typed patch object /);
   }),
   row(
-    "of a field that nobody knows it is not said that it came twice, but of a custom object's",
+    "a duplicate unknown field is reported as unknown, and for a custom object also as duplicate",
     async ({ api, ns }) => {
       const faultsOf = async (method: "POST" | "PUT", path: string, text: string) =>
         (
@@ -292,7 +289,7 @@ export const edgeCaseRows = [
       ).toBe('duplicate field "none", unknown field "none"');
     },
   ),
-  row("a patched object without a version is none of the fields that clients know", async ({ api, ns }) => {
+  row("a JSON or merge patch that removes apiVersion is refused", async ({ api, ns }) => {
     const secret = `/api/v1/namespaces/${ns}/secrets/a`;
     await api.post(`/api/v1/namespaces/${ns}/secrets`, { apiVersion: "v1", kind: "Secret", metadata: { name: "a" } });
     const patched = async (type: "json" | "merge" | "strategic", query: string, patch: unknown) => {

@@ -74,12 +74,12 @@ const unread = (kind: string, text: string) =>
 
 export const errorRows = [
   refusal(
-    "a replacement of a collection is no method of a built-in kind",
+    "PUT of a collection is no method of a built-in kind",
     (api, { maps }) => api.put(maps, configMap("x")),
     () => notAllowed,
   ),
   refusal(
-    "a replacement of a collection of custom objects lacks a name",
+    "PUT of a collection of custom objects lacks a name",
     (api, { gadgets }) => api.put(gadgets, widget("x")),
     () => body(400, "BadRequest", "name must be provided"),
   ),
@@ -89,67 +89,67 @@ export const errorRows = [
     () => body(400, "BadRequest", "name must be provided"),
   ),
   refusal(
-    "a create under a name is no method of a built-in kind",
+    "POST to a name is no method of a built-in kind",
     (api, { maps }) => api.post(`${maps}/a`, configMap("a")),
     () => notAllowed,
   ),
   refusal(
-    "a create in no namespace is no method of a built-in kind",
+    "POST without a namespace is no method of a built-in kind",
     (api) => api.post("/api/v1/configmaps", configMap("x")),
     () => notAllowed,
   ),
   refusal(
-    "a deletion of all namespaces' objects is no method",
+    "DELETE over all namespaces is no method",
     (api) => api.delete("/api/v1/configmaps"),
     () => notAllowed,
   ),
   refusal(
-    "a create of a custom object in no namespace is nowhere",
+    "POST of a custom object without a namespace is 404",
     (api, { all }) => api.post(all, widget("x")),
     () => nothing,
   ),
   refusal(
-    "a custom object without its namespace is nowhere",
+    "GET of a custom object without its namespace is 404",
     (api, { all }) => api.get(`${all}/a`),
     () => nothing,
   ),
   refusal(
-    "a built-in object without its namespace is not there",
+    "GET of a built-in object without its namespace is 404",
     (api) => api.get("/api/v1/configmaps/a"),
     () => noSuchResource,
   ),
   refusal(
-    "a resource that a built-in group has not",
+    "an unknown resource of a built-in group",
     (api, _, ns) => api.get(`/api/v1/namespaces/${ns}/nothings`),
     () => noSuchResource,
   ),
   refusal(
-    "a resource that a custom group has not",
+    "an unknown resource of a custom group",
     (api) => api.get(`/apis/${group}/v1/nothings`),
     () => nothing,
   ),
   refusal(
-    "a version that a group has not",
+    "an unknown version of a group",
     (api) => api.get(`/apis/${group}/v9/widgets`),
     () => nothing,
   ),
   refusal(
-    "a group that nobody serves",
+    "an unknown group",
     (api) => api.get("/apis/nothing.example/v1/things"),
     () => nothing,
   ),
   refusal(
-    "a subresource that a custom kind has not",
+    "an unknown subresource of a custom kind",
     (api, { gadgets }) => api.get(`${gadgets}/a/none`),
     () => body(404, "NotFound", 'widgets.conformance.example "a" not found', { name: "a", group, kind: "widgets" }),
   ),
   refusal(
-    "a subresource that a built-in kind has not",
+    "an unknown subresource of a built-in kind",
     (api, { maps }) => api.get(`${maps}/a/scale`),
     () => noSuchResource,
   ),
   refusal(
-    "a method that a custom subresource has not",
+    "an unknown method of a custom subresource",
     (api, { gadgets }) => api.delete(`${gadgets}/a/status`),
     () =>
       body(405, "MethodNotAllowed", 'delete is not supported on resources of kind "widgets.conformance.example"', {
@@ -173,7 +173,7 @@ export const errorRows = [
       ),
   ),
   refusal(
-    "options of a deletion of another media type",
+    "delete options of another media type",
     (api, { gadgets }) => api.send("DELETE", `${gadgets}/a`, { body: "x", headers: { "content-type": "text/plain" } }),
     () =>
       body(
@@ -193,12 +193,12 @@ export const errorRows = [
       ),
   ),
   refusal(
-    "a body that breaks off",
+    "a truncated body",
     (api, { maps }) => api.send("POST", maps, { body: '{"a":', headers: json }),
     () => unread("ConfigMap", '{"a":'),
   ),
   refusal(
-    "a body that breaks off, of a custom object",
+    "a truncated body of a custom object",
     (api, { gadgets }) => api.send("PUT", `${gadgets}/a`, { body: '{"a":', headers: json }),
     () => unread("Widget", '{"a":'),
   ),
@@ -208,23 +208,23 @@ export const errorRows = [
     () => unread("Widget", "<empty>"),
   ),
   refusal(
-    "a merge patch that breaks off",
+    "a truncated merge patch",
     (api, { maps }) =>
       api.send("PATCH", `${maps}/a`, { body: '{"a":', headers: { "content-type": "application/merge-patch+json" } }),
     () => body(400, "BadRequest", "error decoding patch: unexpected end of JSON input"),
   ),
   refusal(
-    "a limit that is no number",
+    "a limit that is not a number",
     (api, { maps }) => api.get(`${maps}?limit=x`),
     () => body(400, "BadRequest", 'strconv.ParseInt: parsing "x": invalid syntax'),
   ),
   refusal(
-    "a limit of a deletion that is no number",
+    "a limit of a deletion that is not a number",
     (api, { maps }) => api.delete(`${maps}?limit=x`),
     () => body(400, "BadRequest", 'strconv.ParseInt: parsing "x": invalid syntax'),
   ),
   refusal(
-    "a version to list that is no number",
+    "a resourceVersion of a list that is not a number",
     (api, { maps }) => api.get(`${maps}?resourceVersion=x`),
     () =>
       body(
@@ -234,12 +234,12 @@ export const errorRows = [
       ),
   ),
   refusal(
-    "a version to get that is no number",
+    "a resourceVersion of a get that is not a number",
     (api, { maps }) => api.get(`${maps}/a?resourceVersion=x`),
     () => body(500, "", 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'),
   ),
   refusal(
-    "a version match without a version",
+    "a resourceVersionMatch without a version",
     (api, { maps }) => api.get(`${maps}?${match}=Exact`),
     () =>
       options("ListOptions", [
@@ -247,18 +247,18 @@ export const errorRows = [
       ]),
   ),
   refusal(
-    "a version match that is none",
+    "an invalid resourceVersionMatch",
     (api, { maps }) => api.get(`${maps}?${match}=Some&resourceVersion=1`),
     () => options("ListOptions", [unsupported(match, "Some", '"Exact", "NotOlderThan", ""')]),
   ),
   refusal(
-    "exactly any version",
+    "resourceVersionMatch=Exact without an exact version",
     (api, { maps }) => api.get(`${maps}?${match}=Exact&resourceVersion=0`),
     () =>
       options("ListOptions", [forbidden(match, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')]),
   ),
   refusal(
-    "initial events of a list",
+    "sendInitialEvents of a list",
     (api, { maps }) => api.get(`${maps}?sendInitialEvents=true`),
     () => options("ListOptions", [forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")]),
   ),
@@ -280,7 +280,7 @@ export const errorRows = [
       ]),
   ),
   refusal(
-    "a dry run that is none",
+    "an invalid value of dryRun",
     (api, { maps }) => api.post(`${maps}?dryRun=Some`, configMap("x")),
     () =>
       options("CreateOptions", [

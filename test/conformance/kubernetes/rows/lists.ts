@@ -42,7 +42,7 @@ export const listRows = [
     expect(body.items[0]).not.toHaveProperty("kind");
     expect((await api.get(widgets(unique("nowhere")))).body.items).toEqual([]);
   }),
-  row("pages: limit and continue see one moment, and count what remains", async ({ api, ns }) => {
+  row("pages: limit and continue read one version and count the remaining items", async ({ api, ns }) => {
     for (let i = 0; i < 7; i++) await api.post(widgets(ns), widget(`w${i}`));
     const first = (await api.get(`${widgets(ns)}?limit=3`)).body;
     expect([names(first), first.metadata.remainingItemCount]).toEqual([["w0", "w1", "w2"], 4]);
@@ -57,7 +57,7 @@ export const listRows = [
     expect(third.metadata.continue ?? "").toBe("");
     expect(new Set([first, second, third].map((page) => page.metadata.resourceVersion)).size).toBe(1);
   }),
-  row("a continue token that is none is a bad request", async ({ api, ns }) => {
+  row("an invalid continue token is a bad request", async ({ api, ns }) => {
     expect((await api.get(`${widgets(ns)}?limit=1&continue=rubbish`)).status).toBe(400);
   }),
   row("a list over all namespaces", async ({ api, ns }) => {
@@ -76,7 +76,7 @@ export const listRows = [
   bySelector("fieldSelector", "metadata.name=b", ["b"]),
   bySelector("fieldSelector", "metadata.name!=b", ["a", "c", "d"]),
   bySelector("fieldSelector", "spec.color=red", ["a"]),
-  row("selectors that make no sense are bad requests", async ({ api, ns }) => {
+  row("invalid selectors are bad requests", async ({ api, ns }) => {
     expect((await api.get(`${widgets(ns)}?labelSelector=${encodeURIComponent("a in b")}`)).status).toBe(400);
     const { status, body } = await api.get(`${widgets(ns)}?fieldSelector=spec.size=1`);
     expect([status, body.reason, body.message]).toEqual([
@@ -85,7 +85,7 @@ export const listRows = [
       expect.stringContaining("field label not supported: spec.size"),
     ]);
   }),
-  row("a list at least as new as a version, and exactly at one", async ({ api, ns }) => {
+  row("lists not older than a version, and exactly at a version", async ({ api, ns }) => {
     const made = (await api.post(widgets(ns), widget("a"))).body;
     await api.post(widgets(ns), widget("b"));
     const rv = made.metadata.resourceVersion;
@@ -122,7 +122,7 @@ export const listRows = [
       metadata: { name: "a" },
     });
   }),
-  row("one object comes as a Table too, whole with includeObject=Object", async ({ api, ns }) => {
+  row("a single object is a Table too, with the whole object for includeObject=Object", async ({ api, ns }) => {
     await api.post(configMaps(ns), configMap("a", { k: "v", l: "w" }));
     const accept = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
     const { body } = await api.get(`${configMaps(ns)}/a?includeObject=Object`, accept);
@@ -130,7 +130,7 @@ export const listRows = [
     expect(body.rows[0].cells.slice(0, 2)).toEqual(["a", 2]);
     expect(body.rows[0].object).toMatchObject({ kind: "ConfigMap", data: { k: "v" } });
   }),
-  row("metadata alone, as PartialObjectMetadata", async ({ api, ns }) => {
+  row("PartialObjectMetadata carries metadata alone", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a"));
     const one = (
       await api.get(`${widgets(ns)}/a`, { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" })

@@ -7,7 +7,7 @@ const managers = ({ metadata }: Json) => (metadata.managedFields ?? []).map((ent
 const json = { "content-type": "application/json" };
 
 export const managedRows = [
-  row("without a field manager the user agent's name is taken, up to the slash", async ({ api, ns }) => {
+  row("without a field manager the user agent's name up to the slash is used", async ({ api, ns }) => {
     const send = async (name: string, headers: Json, query = "") =>
       (
         await api.send("POST", `${widgets(ns)}${query}`, {
@@ -19,7 +19,7 @@ export const managedRows = [
     expect(managers(await send("b", { "user-agent": "my-tool/v1" }, "?fieldManager=other"))).toEqual(["other"]);
   }),
   row(
-    "an entry says manager, operation, version, time and fields; the status door a subresource too",
+    "an entry has manager, operation, version, time and fields; one of status its subresource, too",
     async ({ api, ns }) => {
       await api.post(`${widgets(ns)}?fieldManager=maker`, widget("a", { size: 2 }));
       const { body } = await api.patch("merge", `${widgets(ns)}/a/status?fieldManager=watcher`, {
@@ -44,7 +44,7 @@ export const managedRows = [
       });
     },
   ),
-  row("an empty entry resets all; nobody owns anything until somebody applies", async ({ api, ns }) => {
+  row("an empty entry resets ownership; nobody owns a field until the next apply", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a", { size: 3 }));
     const reset = await api.patch("merge", `${widgets(ns)}/a`, { metadata: { managedFields: [{}] } });
     expect([reset.status, managers(reset.body)]).toEqual([200, []]);
@@ -54,7 +54,7 @@ export const managedRows = [
     const applied = await api.patch("apply", `${widgets(ns)}/a?fieldManager=three`, widget("a", { note: "x" }));
     expect(managers(applied.body)).toEqual(["before-first-apply", "three"]);
   }),
-  row("an update without the field keeps it", async ({ api, ns }) => {
+  row("an update without managedFields keeps them", async ({ api, ns }) => {
     const made = (await api.post(`${widgets(ns)}?fieldManager=one`, widget("a", { size: 3 }))).body;
     const { managedFields: _fields, ...metadata } = made.metadata;
     const { status, text } = await api.put(`${widgets(ns)}/a?fieldManager=two`, {
@@ -65,14 +65,14 @@ export const managedRows = [
     expect(status, text).toBe(200);
     expect(managers((await api.get(`${widgets(ns)}/a`)).body)).toEqual(["one", "two"]);
   }),
-  row("more than ten updaters are remembered as ancient changes", async ({ api, ns }) => {
+  row("entries beyond ten updaters are merged into ancient-changes", async ({ api, ns }) => {
     await api.post(`${widgets(ns)}?fieldManager=m0`, widget("a"));
     for (let i = 1; i <= 12; i++)
       await api.patch("merge", `${widgets(ns)}/a?fieldManager=m${i}`, { metadata: { labels: { [`l${i}`]: "x" } } });
     const found = managers((await api.get(`${widgets(ns)}/a`)).body);
     expect([found.length, found.includes("ancient-changes"), found.includes("m12")]).toEqual([10, true, true]);
   }),
-  row("a manager whose last field goes, goes", async ({ api, ns }) => {
+  row("a manager that owns no field any more is removed", async ({ api, ns }) => {
     await api.post(`${widgets(ns)}?fieldManager=one`, widget("a"));
     await api.patch("merge", `${widgets(ns)}/a?fieldManager=two`, { spec: { note: "x" } });
     const { body } = await api.patch("merge", `${widgets(ns)}/a?fieldManager=three`, { spec: { note: null } });

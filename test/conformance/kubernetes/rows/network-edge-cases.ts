@@ -5,7 +5,7 @@ import { row } from "../row.ts";
 const services = (ns: string) => `/api/v1/namespaces/${ns}/services`;
 
 export const networkEdgeCaseRows = [
-  row("a Service may come into being by its status, and has no address then", async ({ api, ns }) => {
+  row("an apply of the status can create a Service, without an address", async ({ api, ns }) => {
     const made = await api.patch("apply", `${services(ns)}/a/status?fieldManager=one`, {
       apiVersion: "v1",
       kind: "Service",
@@ -47,32 +47,29 @@ export const networkEdgeCaseRows = [
       404,
     );
   }),
-  row(
-    "a Service that becomes another name loses its addresses, whichever of its fields was emptied",
-    async ({ api, ns }) => {
-      const make = (name: string) =>
-        api.post(services(ns), {
-          apiVersion: "v1",
-          kind: "Service",
-          metadata: { name },
-          spec: { ports: [{ port: 80 }] },
-        });
-      for (const [name, given] of [
-        ["a", {}],
-        ["b", { clusterIP: "" }],
-        ["c", { clusterIPs: null }],
-      ] as const) {
-        expect((await make(name)).body.spec.clusterIPs).toHaveLength(1);
-        const { status, body } = await api.patch("merge", `${services(ns)}/${name}`, {
-          spec: { ...given, type: "ExternalName", externalName: "example.com" },
-        });
-        expect(status).toBe(200);
-        expect(body.spec).not.toHaveProperty("clusterIP");
-        expect(body.spec).not.toHaveProperty("clusterIPs");
-      }
-    },
-  ),
-  row("load balancers report addresses and names, of a Service only while it has some", async ({ api, ns }) => {
+  row("a Service that becomes an ExternalName loses its addresses", async ({ api, ns }) => {
+    const make = (name: string) =>
+      api.post(services(ns), {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name },
+        spec: { ports: [{ port: 80 }] },
+      });
+    for (const [name, given] of [
+      ["a", {}],
+      ["b", { clusterIP: "" }],
+      ["c", { clusterIPs: null }],
+    ] as const) {
+      expect((await make(name)).body.spec.clusterIPs).toHaveLength(1);
+      const { status, body } = await api.patch("merge", `${services(ns)}/${name}`, {
+        spec: { ...given, type: "ExternalName", externalName: "example.com" },
+      });
+      expect(status).toBe(200);
+      expect(body.spec).not.toHaveProperty("clusterIP");
+      expect(body.spec).not.toHaveProperty("clusterIPs");
+    }
+  }),
+  row("a load balancer's status has addresses and names; a Service of another type loses it", async ({ api, ns }) => {
     const ingresses = `/apis/networking.k8s.io/v1/namespaces/${ns}/ingresses`;
     await api.post(ingresses, {
       apiVersion: "networking.k8s.io/v1",
@@ -142,7 +139,7 @@ export const networkEdgeCaseRows = [
       ]);
     }
   }),
-  row("a Namespace stays until the last finalizer of its content goes", async ({ api, unique, eventually }) => {
+  row("a Namespace exists until the last finalizer of its content is removed", async ({ api, unique, eventually }) => {
     const name = unique("held");
     await api.post("/api/v1/namespaces", {
       apiVersion: "v1",
@@ -163,7 +160,7 @@ export const networkEdgeCaseRows = [
     expect((await api.put(`/api/v1/namespaces/${name}/finalize`, { ...body, spec: {} })).status).toBe(200);
     await eventually(async () => expect((await api.get(`/api/v1/namespaces/${name}`)).status).toBe(404));
   }),
-  row("of a Service that cannot have its addresses nothing is said but that", async ({ api, ns }) => {
+  row("a Service with impossible address families is refused for that alone", async ({ api, ns }) => {
     const bad = { labels: { a: "not valid!" } };
     const fieldsOf = ({ status, body }: { status: number; body: { details?: { causes: { field: string }[] } } }) => [
       status,

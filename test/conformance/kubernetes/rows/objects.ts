@@ -12,7 +12,7 @@ const failure = (code: number, reason: string) => ({
 });
 
 export const objectRows = [
-  row("create sets what only a server may set, and ignores a client's own", async ({ api, ns }) => {
+  row("create sets the server's own fields and ignores a client's values for them", async ({ api, ns }) => {
     const { status, body } = await api.post(
       configMaps(ns),
       configMap(
@@ -56,7 +56,7 @@ export const objectRows = [
       message: 'ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required',
     });
   }),
-  row("create of a taken name: AlreadyExists", async ({ api, ns }) => {
+  row("create of an existing name answers AlreadyExists", async ({ api, ns }) => {
     await api.post(configMaps(ns), configMap("a"));
     const { status, body } = await api.post(configMaps(ns), configMap("a"));
     expect(status).toBe(409);
@@ -86,7 +86,7 @@ export const objectRows = [
     expect(status).toBe(422);
     expect(body.details.causes[0].field).toBe("metadata.labels");
   }),
-  row("create in a namespace that is not there", async ({ api, unique }) => {
+  row("create in a namespace that does not exist", async ({ api, unique }) => {
     const missing = unique("missing");
     const { status, body } = await api.post(configMaps(missing), configMap("a"));
     expect(status).toBe(404);
@@ -96,7 +96,7 @@ export const objectRows = [
       details: { name: missing, kind: "namespaces" },
     });
   }),
-  row("an object's namespace must be the request's", async ({ api, ns }) => {
+  row("an object's namespace must equal the request's", async ({ api, ns }) => {
     const { status, body } = await api.post(configMaps(ns), configMap("a", {}, { namespace: "elsewhere" }));
     expect(status).toBe(400);
     expect(body.message).toBe("the namespace of the provided object does not match the namespace sent on the request");
@@ -118,7 +118,7 @@ export const objectRows = [
     expect(status).toBe(400);
     expect(body).toMatchObject(failure(400, "BadRequest"));
   }),
-  row("YAML is read as JSON is", async ({ api, ns }) => {
+  row("YAML bodies are read like JSON", async ({ api, ns }) => {
     const { status, body } = await api.send("POST", configMaps(ns), {
       body: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: from-yaml\ndata: {a: 'b'}\n",
       headers: { "content-type": "application/yaml" },
@@ -138,7 +138,7 @@ export const objectRows = [
     const { status } = await api.post(configMaps(ns), configMap("big", { k: "x".repeat(4 * 1024 * 1024) }));
     expect(status).toBe(413);
   }),
-  row("get of what is not there", async ({ api, ns }) => {
+  row("get of an object that does not exist", async ({ api, ns }) => {
     const { status, body } = await api.get(`${widgets(ns)}/none`);
     expect(status).toBe(404);
     expect(body).toEqual({
@@ -147,13 +147,13 @@ export const objectRows = [
       details: { name: "none", group: "conformance.example", kind: "widgets" },
     });
   }),
-  row("a resource nobody serves is 404 without details of it", async ({ api, ns }) => {
+  row("an unknown resource is 404 without details", async ({ api, ns }) => {
     const { status, body } = await api.get(`/apis/conformance.example/v1/namespaces/${ns}/nothings`);
     expect(status).toBe(404);
     if (typeof body === "object") expect(body).toMatchObject({ kind: "Status", code: 404 });
     else expect(body).toContain("404 page not found");
   }),
-  row("a verb the resource does not know is 405", async ({ api, ns }) => {
+  row("a verb that the resource does not support is 405", async ({ api, ns }) => {
     const { status, body } = await api.put(configMaps(ns), configMap("a"));
     expect(status).toBe(405);
     expect(body.reason).toBe("MethodNotAllowed");
@@ -207,7 +207,7 @@ export const objectRows = [
     expect(status).toBe(400);
     expect(body.message).toBe("the name of the object (b) does not match the name on the URL (a)");
   }),
-  row("update of what is not there", async ({ api, ns }) => {
+  row("update of an object that does not exist", async ({ api, ns }) => {
     expect((await api.put(`${widgets(ns)}/a`, widget("a", {}, { resourceVersion: "1" }))).status).toBe(404);
   }),
   row("an update that changes nothing writes nothing", async ({ api, ns }) => {
@@ -245,7 +245,7 @@ export const objectRows = [
     });
     expect([status, body.reason]).toEqual([409, "Conflict"]);
   }),
-  row("merge patch of what is not there", async ({ api, ns }) => {
+  row("merge patch of an object that does not exist", async ({ api, ns }) => {
     expect((await api.patch("merge", `${widgets(ns)}/a`, { spec: { size: 2 } })).status).toBe(404);
   }),
   row("JSON patch: add, remove, replace, move, copy, test", async ({ api, ns }) => {
@@ -301,7 +301,7 @@ export const objectRows = [
       ["zwei", 2],
     ]);
   }),
-  row("dry run answers as if, and keeps nothing", async ({ api, ns }) => {
+  row("a dry run answers like a write and stores nothing", async ({ api, ns }) => {
     const created = await api.post(`${widgets(ns)}?dryRun=All`, widget("dry"));
     expect(created.status).toBe(201);
     expect(created.body.spec.size).toBe(1);
@@ -336,7 +336,7 @@ export const objectRows = [
     const patched = await api.patch("merge", `${widgets(ns)}/a?fieldValidation=Strict`, { spec: { sise: 1 } });
     expect([patched.status, patched.body.reason]).toEqual([422, "Invalid"]);
   }),
-  row("fieldValidation: Strict refuses a field given twice", async ({ api, ns }) => {
+  row("fieldValidation: Strict refuses a duplicate field", async ({ api, ns }) => {
     const { status, body } = await api.send("POST", `${widgets(ns)}?fieldValidation=Strict`, {
       body: '{"apiVersion":"conformance.example/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":1,"size":2}}',
       headers: { "content-type": "application/json" },
@@ -344,7 +344,7 @@ export const objectRows = [
     expect(status).toBe(400);
     expect(body.message).toContain('duplicate field "spec.size"');
   }),
-  row("an immutable ConfigMap stays as it is", async ({ api, ns }) => {
+  row("an immutable ConfigMap cannot be changed", async ({ api, ns }) => {
     await api.post(configMaps(ns), { ...configMap("a", { k: "v" }), immutable: true });
     const { status, body } = await api.patch("merge", `${configMaps(ns)}/a`, { data: { k: "w" } });
     expect(status).toBe(422);
@@ -368,19 +368,19 @@ export const objectRows = [
         .status,
     ).toBe(400);
   }),
-  row("a second writer never undoes the first: one of two updates of one version wins", async ({ api, ns }) => {
+  row("of two updates of one version one wins, and the other is a conflict", async ({ api, ns }) => {
     const made = (await api.post(configMaps(ns), configMap("a"))).body;
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => api.put(`${configMaps(ns)}/a`, { ...made, data: { writer: String(i) } })),
     );
     expect(answers.map((a) => a.status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 409)]);
   }),
-  row("fifty creates of one name at once: one wins", async ({ api, ns }) => {
+  row("of fifty concurrent creates of one name one succeeds", async ({ api, ns }) => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => api.post(configMaps(ns), configMap("one"))));
     expect(answers.filter((a) => a.status === 201)).toHaveLength(1);
     expect(answers.filter((a) => a.status === 409)).toHaveLength(49);
   }),
-  row("merge patches of twenty writers at once are all kept", async ({ api, ns }) => {
+  row("twenty concurrent merge patches all take effect", async ({ api, ns }) => {
     await api.post(configMaps(ns), configMap("a"));
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => api.patch("merge", `${configMaps(ns)}/a`, { data: { [`k${i}`]: "v" } })),

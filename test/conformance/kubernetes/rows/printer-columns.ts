@@ -96,13 +96,13 @@ export const printerColumnRows = [
     ["c", 2],
   ),
   cells(
-    "a Secret tells its type",
+    "a Secret shows its type",
     within("/api/v1", "secrets"),
     { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, stringData: { a: "1" } },
     ["s", "Opaque", 1],
   ),
   cells(
-    "a Service without an address of its own",
+    "a Service without a cluster IP",
     within("/api/v1", "services"),
     {
       apiVersion: "v1",
@@ -120,7 +120,7 @@ export const printerColumnRows = [
     ["s", "ClusterIP", "None", "<none>", "80/TCP,81/UDP", "a=b"],
   ),
   cells(
-    "a Deployment of none",
+    "a Deployment without replicas",
     within("/apis/apps/v1", "deployments"),
     { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "d" }, spec: { replicas: 0, selector, template } },
     ["d", "0/0", 0, 0, "one", "i:1", "a=b"],
@@ -142,7 +142,7 @@ export const printerColumnRows = [
     ["b", "ClusterRole/view", "u", "g", "n/sa"],
   ),
   cells(
-    "a Lease tells its holder",
+    "a Lease shows its holder",
     within("/apis/coordination.k8s.io/v1", "leases"),
     { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "l" }, spec: { holderIdentity: "me" } },
     ["l", "me"],

@@ -83,7 +83,7 @@ async function tokenOf({ api: admin, ns }: Scene, spec: Json = {}): Promise<stri
 }
 
 export const reviewRows = [
-  row("TokenReview: a token counts for the audiences it was made for, in the order they are asked", async (scene) => {
+  row("TokenReview returns the audiences that the token has, in the order of the request", async (scene) => {
     const plain = await tokenOf(scene);
     expect((await tokenReview(scene.api, { token: plain })).audiences).toEqual([issuer]);
     const two = await tokenOf(scene, { audiences: ["one", "two"] });
@@ -98,7 +98,7 @@ export const reviewRows = [
     });
     expect((await scene.api.as({ token: two }).get(widgets(scene.ns))).status).toBe(401);
   }),
-  row("TokenReview of a token that is none, and of none", async ({ api: admin, ns }) => {
+  row("TokenReview of an invalid token, and of none", async ({ api: admin, ns }) => {
     expect(await tokenReview(admin, { token: "rubbish" })).toEqual({ user: {}, error: "invalid bearer token" });
     const { status, body } = await admin.post(`${authentication}/tokenreviews`, {
       apiVersion: "authentication.k8s.io/v1",
@@ -112,7 +112,7 @@ export const reviewRows = [
     ]);
     expect(ns).not.toBe("");
   }),
-  row("TokenRequest: too short a life, an object that is not there, an account that is not there", async (scene) => {
+  row("TokenRequest: a lifetime too short, a missing object, a missing account", async (scene) => {
     await tokenOf(scene);
     const request = async (account: string, spec: Json) =>
       await scene.api.post(`/api/v1/namespaces/${scene.ns}/serviceaccounts/${account}/token`, {
@@ -145,7 +145,7 @@ export const reviewRows = [
     });
   }),
   row(
-    "impersonated service accounts have their groups, groups without a user are a fault",
+    "impersonated service accounts have their groups; groups without a user are an error",
     async ({ api: admin, ns }) => {
       expect((await self(admin.as({ impersonate: `system:serviceaccount:${ns}:x` }))).body.status.userInfo).toEqual({
         username: `system:serviceaccount:${ns}:x`,
@@ -154,7 +154,7 @@ export const reviewRows = [
       expect((await admin.send("GET", widgets(ns), { headers: { "impersonate-group": "g" } })).status).toBe(500);
     },
   ),
-  row("impersonation: uid and each extra value are rights of their own", async (scene) => {
+  row("impersonation: uid and each extra value need permissions of their own", async (scene) => {
     const { api: admin, unique, issueClient } = scene;
     const actor = unique("actor");
     const as = admin.as(await issueClient({ commonName: actor }));
@@ -193,7 +193,7 @@ export const reviewRows = [
       `groups "g" is forbidden: User "${actor}" cannot impersonate resource "groups" in API group "" at the cluster scope`,
     );
   }),
-  row("the verb escalate lets grant what one has not; by name it covers changes, not a create", async (scene) => {
+  row("the verb escalate allows granting more; by name it covers changes, not a create", async (scene) => {
     const { api: admin, ns, unique } = scene;
     const user = unique("escalator");
     const as = admin.as({ impersonate: user });
@@ -212,40 +212,34 @@ export const reviewRows = [
       expect((await as.post(path, role("Role", "other", [rule(["get"], ["widgets"])]))).status).toBe(201),
     );
   }),
-  row(
-    "any change of a role or binding asks for the rights in it, but for what a garbage collector changes",
-    async (scene) => {
-      const { api: admin, ns, unique } = scene;
-      const user = unique("labeller");
-      const as = admin.as({ impersonate: user });
-      const path = `${rbac}/namespaces/${ns}`;
-      await admin.post(`${path}/roles`, role("Role", "strong", [rule(["*"], ["*"])]));
-      await admin.post(`${path}/rolebindings`, {
-        apiVersion: `${api}/v1`,
-        kind: "RoleBinding",
-        metadata: { name: "strong" },
-        roleRef: { apiGroup: api, kind: "Role", name: "strong" },
-        subjects: [{ apiGroup: api, kind: "User", name: "x" }],
-      });
-      const finalizers = (kind: string) =>
-        as.patch("merge", `${path}/${kind}/strong`, { metadata: { finalizers: ["example.com/x"] } });
-      await grant(
-        scene,
-        user,
-        [{ apiGroups: [api], resources: ["roles", "rolebindings"], verbs: ["patch"] }],
-        async () => expect((await finalizers("roles")).status).toBe(200),
-      );
-      expect((await finalizers("rolebindings")).status).toBe(200);
-      for (const kind of ["roles", "rolebindings"])
-        expect([
-          kind,
-          (await as.patch("merge", `${path}/${kind}/strong`, { metadata: { labels: { a: "b" } } })).status,
-        ]).toEqual([kind, 403]);
-      for (const kind of ["roles", "rolebindings"])
-        await admin.patch("merge", `${path}/${kind}/strong`, { metadata: { finalizers: null } });
-    },
-  ),
-  row("an aggregation is for those who may do everything", async (scene) => {
+  row("any change of a role or binding needs its permissions, except those of the garbage collector", async (scene) => {
+    const { api: admin, ns, unique } = scene;
+    const user = unique("labeller");
+    const as = admin.as({ impersonate: user });
+    const path = `${rbac}/namespaces/${ns}`;
+    await admin.post(`${path}/roles`, role("Role", "strong", [rule(["*"], ["*"])]));
+    await admin.post(`${path}/rolebindings`, {
+      apiVersion: `${api}/v1`,
+      kind: "RoleBinding",
+      metadata: { name: "strong" },
+      roleRef: { apiGroup: api, kind: "Role", name: "strong" },
+      subjects: [{ apiGroup: api, kind: "User", name: "x" }],
+    });
+    const finalizers = (kind: string) =>
+      as.patch("merge", `${path}/${kind}/strong`, { metadata: { finalizers: ["example.com/x"] } });
+    await grant(scene, user, [{ apiGroups: [api], resources: ["roles", "rolebindings"], verbs: ["patch"] }], async () =>
+      expect((await finalizers("roles")).status).toBe(200),
+    );
+    expect((await finalizers("rolebindings")).status).toBe(200);
+    for (const kind of ["roles", "rolebindings"])
+      expect([
+        kind,
+        (await as.patch("merge", `${path}/${kind}/strong`, { metadata: { labels: { a: "b" } } })).status,
+      ]).toEqual([kind, 403]);
+    for (const kind of ["roles", "rolebindings"])
+      await admin.patch("merge", `${path}/${kind}/strong`, { metadata: { finalizers: null } });
+  }),
+  row("an aggregation rule needs all permissions", async (scene) => {
     const { api: admin, unique } = scene;
     const user = unique("aggregator");
     const name = unique("aggregate");
@@ -264,37 +258,34 @@ export const reviewRows = [
       `clusterroles.rbac.authorization.k8s.io "${name}" is forbidden: must have cluster-admin privileges to use the aggregationRule`,
     ]);
   }),
-  row(
-    "aggregation: several selectors, rules once each, and what somebody writes into it does not last",
-    async (scene) => {
-      const { api: admin, unique, eventually } = scene;
-      const name = unique("sum");
-      const part = (suffix: string, label: string, rules: Json[]) =>
-        admin.post(
-          `${rbac}/clusterroles`,
-          role("ClusterRole", `${name}-${suffix}`, rules, { metadata: { labels: { [label]: name } } }),
-        );
-      const [get, list] = [rule(["get"], ["widgets"]), rule(["list"], ["widgets"])];
-      await part("a", "first", [get, list]);
-      await part("b", "second", [get, rule(["watch"], ["widgets"])]);
-      await admin.post(
+  row("aggregation: several selectors, each rule once, and other writes are overwritten", async (scene) => {
+    const { api: admin, unique, eventually } = scene;
+    const name = unique("sum");
+    const part = (suffix: string, label: string, rules: Json[]) =>
+      admin.post(
         `${rbac}/clusterroles`,
-        role("ClusterRole", name, [], {
-          root: {
-            aggregationRule: {
-              clusterRoleSelectors: [{ matchLabels: { first: name } }, { matchLabels: { second: name } }],
-            },
-          },
-        }),
+        role("ClusterRole", `${name}-${suffix}`, rules, { metadata: { labels: { [label]: name } } }),
       );
-      const rules = async () => (await admin.get(`${rbac}/clusterroles/${name}`)).body.rules;
-      const expected = [get, list, rule(["watch"], ["widgets"])];
-      await eventually(async () => expect(await rules()).toEqual(expected));
-      await admin.patch("merge", `${rbac}/clusterroles/${name}`, { rules: [rule(["*"], ["*"])] });
-      await eventually(async () => expect(await rules()).toEqual(expected));
-    },
-  ),
-  row("a binding to a role that is not there needs the verb bind, or it is 404", async (scene) => {
+    const [get, list] = [rule(["get"], ["widgets"]), rule(["list"], ["widgets"])];
+    await part("a", "first", [get, list]);
+    await part("b", "second", [get, rule(["watch"], ["widgets"])]);
+    await admin.post(
+      `${rbac}/clusterroles`,
+      role("ClusterRole", name, [], {
+        root: {
+          aggregationRule: {
+            clusterRoleSelectors: [{ matchLabels: { first: name } }, { matchLabels: { second: name } }],
+          },
+        },
+      }),
+    );
+    const rules = async () => (await admin.get(`${rbac}/clusterroles/${name}`)).body.rules;
+    const expected = [get, list, rule(["watch"], ["widgets"])];
+    await eventually(async () => expect(await rules()).toEqual(expected));
+    await admin.patch("merge", `${rbac}/clusterroles/${name}`, { rules: [rule(["*"], ["*"])] });
+    await eventually(async () => expect(await rules()).toEqual(expected));
+  }),
+  row("a binding to a missing role needs the verb bind, or it is 404", async (scene) => {
     const { api: admin, ns, unique } = scene;
     const user = unique("binder");
     const as = admin.as({ impersonate: user });
@@ -322,7 +313,7 @@ export const reviewRows = [
       'rolebindings.rbac.authorization.k8s.io "unknown" not found',
     ]);
   }),
-  row("access reviews that ask nothing, or two things, or of nobody", async ({ api: admin, ns }) => {
+  row("access reviews without a question, with two, or without a user are refused", async ({ api: admin, ns }) => {
     const resourceAttributes = { namespace: ns, verb: "get", group, resource: "widgets" };
     const nonResourceAttributes = { path: "/x", verb: "get" };
     const nobody = cause("spec.user", 'Invalid value: "": at least one of user or group must be specified');
@@ -364,29 +355,32 @@ export const reviewRows = [
       [cause("spec.resourceAttributes.namespace", 'Invalid value: "other": must match metadata.namespace')],
     ]);
   }),
-  row("SubjectAccessReview and LocalSubjectAccessReview answer with what was asked", async ({ api: admin, ns }) => {
-    const spec = {
-      user: "u",
-      groups: ["system:masters"],
-      uid: "1",
-      extra: { a: ["b"] },
-      resourceAttributes: { namespace: ns, verb: "get", resource: "pods", name: "n", version: "v1" },
-    };
-    expect(withoutMetadata((await ask(admin, "SubjectAccessReview", spec)).body)).toEqual({
-      kind: "SubjectAccessReview",
-      apiVersion: "authorization.k8s.io/v1",
-      spec,
-      status: { allowed: true },
-    });
-    const local = { user: "u", resourceAttributes: { namespace: ns, verb: "get", resource: "pods" } };
-    expect(withoutMetadata((await ask(admin, "LocalSubjectAccessReview", local, ns)).body)).toEqual({
-      kind: "LocalSubjectAccessReview",
-      apiVersion: "authorization.k8s.io/v1",
-      spec: local,
-      status: { allowed: false },
-    });
-  }),
-  row("SelfSubjectRulesReview: rules of namespace and cluster, paths too", async (scene) => {
+  row(
+    "SubjectAccessReview and LocalSubjectAccessReview repeat the question in the answer",
+    async ({ api: admin, ns }) => {
+      const spec = {
+        user: "u",
+        groups: ["system:masters"],
+        uid: "1",
+        extra: { a: ["b"] },
+        resourceAttributes: { namespace: ns, verb: "get", resource: "pods", name: "n", version: "v1" },
+      };
+      expect(withoutMetadata((await ask(admin, "SubjectAccessReview", spec)).body)).toEqual({
+        kind: "SubjectAccessReview",
+        apiVersion: "authorization.k8s.io/v1",
+        spec,
+        status: { allowed: true },
+      });
+      const local = { user: "u", resourceAttributes: { namespace: ns, verb: "get", resource: "pods" } };
+      expect(withoutMetadata((await ask(admin, "LocalSubjectAccessReview", local, ns)).body)).toEqual({
+        kind: "LocalSubjectAccessReview",
+        apiVersion: "authorization.k8s.io/v1",
+        spec: local,
+        status: { allowed: false },
+      });
+    },
+  ),
+  row("SelfSubjectRulesReview: rules of namespace and cluster, and non-resource paths", async (scene) => {
     const { api: admin, ns, unique } = scene;
     const user = unique("ruled");
     const as = admin.as({ impersonate: user });
@@ -404,7 +398,7 @@ export const reviewRows = [
     const { status: code, body } = await ask(as, "SelfSubjectRulesReview", {});
     expect([code, body.message]).toEqual([400, "no namespace on request"]);
   }),
-  row("a right to a name is none to another, to lists, or to a create", async (scene) => {
+  row("a permission by name does not cover other names, lists or a create", async (scene) => {
     const { api: admin, ns, unique } = scene;
     const user = unique("named");
     const as = admin.as({ impersonate: user });

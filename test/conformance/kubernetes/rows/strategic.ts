@@ -93,7 +93,7 @@ export const strategicRows = [
     ["two j:1", "three t:1", "one i:1"],
   ),
   patches(
-    "a list within an item of a list merges too",
+    "a list inside a list item merges too",
     pod({
       containers: [
         {
@@ -109,7 +109,7 @@ export const strategicRows = [
     ["C=3", "B=2"],
   ),
   patches(
-    "a list of another merge key",
+    "a list with another merge key",
     pod({ containers: [{ name: "one", ports: [{ containerPort: 80, name: "http" }, { containerPort: 81 }] }] }),
     (object) =>
       container(object)
@@ -130,7 +130,7 @@ export const strategicRows = [
     [undefined, undefined],
   ),
   patches(
-    "$patch: replace on a map leaves only what stands beside it",
+    "$patch: replace on a map keeps only the fields beside it",
     { spec: { template: { metadata: { labels: { $patch: "replace", app: "d", new: "2" } } } } },
     (object) => object.spec.template.metadata.labels,
     { app: "d", new: "2" },
@@ -142,7 +142,7 @@ export const strategicRows = [
     { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%", maxUnavailable: "25%" } },
   ),
   patches(
-    "$retainKeys leaves only the keys it names",
+    "$retainKeys keeps only the keys that it names",
     { spec: { strategy: { $retainKeys: ["type"], type: "Recreate" } } },
     (object) => object.spec.strategy,
     { type: "Recreate" },
@@ -160,7 +160,7 @@ export const strategicRows = [
     ["a.example/y"],
   ),
   patches(
-    "a set of values gets what it lacks",
+    "new values are added to a set",
     { metadata: { finalizers: ["a.example/z", "a.example/x"] } },
     (object) => [...object.metadata.finalizers].sort(),
     ["a.example/x", "a.example/y", "a.example/z"],

@@ -6,7 +6,7 @@ import { configMap, configMaps, group, row, widget, widgets } from "../row.ts";
 const version = async (api: Api, path: string): Promise<string> => (await api.get(path)).body.metadata.resourceVersion;
 
 export const streamRows = [
-  row("resourceVersion=0 starts with what is there, as none does", async ({ api, ns }) => {
+  row("resourceVersion=0 starts with the existing objects, like no version", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a"));
     await using(api.watch(`${widgets(ns)}?resourceVersion=0`), async (watch) => {
       expect(brief(await watch.take(1))).toEqual(["ADDED a"]);
@@ -15,7 +15,7 @@ export const streamRows = [
     });
   }),
   row(
-    "initial events are those of the selection, and the bookmark comes even when there are none",
+    "initial events are those of the selected objects, and the bookmark comes even without any",
     async ({ api, ns }) => {
       await api.post(widgets(ns), widget("a", {}, { labels: { tier: "web" } }));
       await api.post(widgets(ns), widget("b"));
@@ -35,7 +35,7 @@ export const streamRows = [
       });
     },
   ),
-  row("a selector of a set: objects come in, stay and go by their labels", async ({ api, ns }) => {
+  row("a set-based selector: events follow the labels of objects", async ({ api, ns }) => {
     const from = await version(api, widgets(ns));
     const label = (tier: string | null) => api.patch("merge", `${widgets(ns)}/a`, { metadata: { labels: { tier } } });
     await using(
@@ -54,7 +54,7 @@ export const streamRows = [
     );
   }),
   row(
-    "an object that leaves a selection is told as it last was in it, under the version of the change",
+    "an object that leaves a selection is sent in its last matching state, with the version of the change",
     async ({ api, ns }) => {
       const made = (await api.post(widgets(ns), widget("a", { size: 2 }, { labels: { tier: "web" } }))).body;
       await using(
@@ -74,7 +74,7 @@ export const streamRows = [
       );
     },
   ),
-  row("a deletecollection is one event for each object", async ({ api, ns }) => {
+  row("a deletecollection emits one event for each object", async ({ api, ns }) => {
     for (const name of ["a", "b", "c"])
       await api.post(configMaps(ns), configMap(name, {}, { labels: { mine: "yes" } }));
     const from = await version(api, configMaps(ns));
@@ -83,7 +83,7 @@ export const streamRows = [
       expect(brief(await watch.take(3)).sort()).toEqual(["DELETED a", "DELETED b", "DELETED c"]);
     });
   }),
-  row("a finalizer: deletion is a change first, then an end", async ({ api, ns }) => {
+  row("an object with a finalizer is first MODIFIED, then DELETED", async ({ api, ns }) => {
     const made = (await api.post(widgets(ns), widget("a", {}, { finalizers: ["example.com/x"] }))).body;
     await using(api.watch(`${widgets(ns)}?resourceVersion=${made.metadata.resourceVersion}`), async (watch) => {
       await api.delete(`${widgets(ns)}/a`);
@@ -114,25 +114,22 @@ export const streamRows = [
       ["DELETED", "PartialObjectMetadata", "meta.k8s.io/v1", { l: "1" }, undefined],
     ]);
   }),
-  row(
-    "one watch over all namespaces tells changes of two kinds of writers in the order of their versions",
-    async ({ api, ns }) => {
-      const all = `/apis/${group}/v1/widgets?labelSelector=order=${ns}`;
-      const from = await version(api, all);
-      await using(api.watch(`${all}&resourceVersion=${from}`), async (watch) => {
-        await Promise.all(
-          Array.from({ length: 10 }, (_, i) =>
-            api.post(widgets(i % 2 ? ns : "default"), widget(`${ns}-${i}`, {}, { labels: { order: ns } })),
-          ),
-        );
-        const versions = (await watch.take(10)).map(({ object }: { object: Json }) =>
-          Number(object.metadata.resourceVersion),
-        );
-        expect(versions).toEqual(versions.toSorted((a, b) => a - b));
-      });
-      await api.delete(`${widgets("default")}?labelSelector=order=${ns}`);
-    },
-  ),
+  row("a watch over all namespaces sends changes in the order of their versions", async ({ api, ns }) => {
+    const all = `/apis/${group}/v1/widgets?labelSelector=order=${ns}`;
+    const from = await version(api, all);
+    await using(api.watch(`${all}&resourceVersion=${from}`), async (watch) => {
+      await Promise.all(
+        Array.from({ length: 10 }, (_, i) =>
+          api.post(widgets(i % 2 ? ns : "default"), widget(`${ns}-${i}`, {}, { labels: { order: ns } })),
+        ),
+      );
+      const versions = (await watch.take(10)).map(({ object }: { object: Json }) =>
+        Number(object.metadata.resourceVersion),
+      );
+      expect(versions).toEqual(versions.toSorted((a, b) => a - b));
+    });
+    await api.delete(`${widgets("default")}?labelSelector=order=${ns}`);
+  }),
   row("watch=true on the path of one object is a get", async ({ api, ns }) => {
     await api.post(configMaps(ns), configMap("a", { k: "v" }));
     expect((await api.get(`${configMaps(ns)}/a?watch=true`)).body).toMatchObject({

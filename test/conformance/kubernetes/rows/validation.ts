@@ -25,7 +25,7 @@ const deployment = (spec: Json, container: Json = {}): Json => ({
 const deployments = (ns: string) => `/apis/apps/v1/namespaces/${ns}/deployments`;
 
 export const validationRows = [
-  row("a policy binding says known actions, each once, and its parameters by name or by selector", async ({ api }) => {
+  row("a policy binding has known, distinct actions, and parameters by name or by selector", async ({ api }) => {
     const judgeBinding = (spec: Json) =>
       dryRunCauses(api, `/apis/${ADMISSION}/validatingadmissionpolicybindings`, {
         apiVersion: ADMISSION,
@@ -48,7 +48,7 @@ export const validationRows = [
       }),
     ).toEqual([422, "spec.matchResources.namespaceSelector.matchExpressions[0].operator"]);
   }),
-  row("a policy's rules say operations, its selectors what there is; so does a webhook", async ({ api }) => {
+  row("rules of a policy or webhook name operations, and their selectors are valid", async ({ api }) => {
     const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] };
     const objectSelector = { matchExpressions: [{ key: "a", operator: "Exists", values: ["b"] }] };
     const policy = (matchConstraints: Json) =>
@@ -79,7 +79,7 @@ export const validationRows = [
       }),
     ).toEqual([422, "webhooks[0].objectSelector.matchExpressions[0].values"]);
   }),
-  row("values of a selector are values of labels", async ({ api, ns }) => {
+  row("values in a selector are valid label values", async ({ api, ns }) => {
     const selector = {
       matchLabels: labels,
       matchExpressions: [{ key: "c", operator: "NotIn", values: ["not valid!"] }],
@@ -90,7 +90,7 @@ export const validationRows = [
       "spec.selector.matchExpressions[0].values[0]",
     ]);
   }),
-  row("a number is within its type, a quantity is a text or a number", async ({ api, ns }) => {
+  row("a number fits its type; a quantity is a string or a number", async ({ api, ns }) => {
     expect(await dryRunCauses(api, deployments(ns), deployment({ replicas: 99_999_999_999 }))).toEqual([400]);
     expect(
       await dryRunCauses(
@@ -106,7 +106,7 @@ export const validationRows = [
       201,
     ]);
   }),
-  row("times in the metadata of any kind are times, fields of managers too", async ({ api, ns }) => {
+  row("times in metadata and managedFields are valid for any kind", async ({ api, ns }) => {
     const times = [
       { deletionTimestamp: "soon" },
       { creationTimestamp: "2026-01-01" },
@@ -122,44 +122,41 @@ export const validationRows = [
       expect(await dryRunCauses(api, widgets(ns), { ...widget("a"), metadata })).toEqual([400]);
     }
   }),
-  row(
-    "of the times in the metadata of a custom object that is applied those that are none are passed over",
-    async ({ api, ns }) => {
-      const entry = {
-        manager: "m",
-        operation: "Update",
-        apiVersion: "v1",
-        time: "",
-        fieldsType: "FieldsV1",
-        fieldsV1: {},
-      };
-      for (const time of [
-        { creationTimestamp: "" },
-        { creationTimestamp: "2026-01-01" },
-        { deletionTimestamp: "" },
-        { deletionTimestamp: "soon" },
-        { managedFields: [entry] },
-      ]) {
-        const applied = await api.patch("apply", `${widgets(ns)}/a?fieldManager=one&force=true`, widget("a", {}, time));
-        expect([200, 201]).toContain(applied.status);
-        expect(applied.body.metadata).toMatchObject({
-          creationTimestamp: expect.stringMatching(/^20.+Z$/),
-          managedFields: [{ manager: "one" }],
-        });
-        expect(applied.body.metadata).not.toHaveProperty("deletionTimestamp");
-      }
-      expect(
-        (
-          await api.patch(
-            "apply",
-            `${widgets(ns)}/a?fieldManager=one`,
-            widget("a", {}, { managedFields: [{ ...entry, time: "2026-01-01T00:00:00Z" }] }),
-          )
-        ).status,
-      ).toBe(400);
-    },
-  ),
-  row("only a probe that ends a container has a grace for it, and one", async ({ api, ns }) => {
+  row("invalid times in the metadata of an applied custom object are ignored", async ({ api, ns }) => {
+    const entry = {
+      manager: "m",
+      operation: "Update",
+      apiVersion: "v1",
+      time: "",
+      fieldsType: "FieldsV1",
+      fieldsV1: {},
+    };
+    for (const time of [
+      { creationTimestamp: "" },
+      { creationTimestamp: "2026-01-01" },
+      { deletionTimestamp: "" },
+      { deletionTimestamp: "soon" },
+      { managedFields: [entry] },
+    ]) {
+      const applied = await api.patch("apply", `${widgets(ns)}/a?fieldManager=one&force=true`, widget("a", {}, time));
+      expect([200, 201]).toContain(applied.status);
+      expect(applied.body.metadata).toMatchObject({
+        creationTimestamp: expect.stringMatching(/^20.+Z$/),
+        managedFields: [{ manager: "one" }],
+      });
+      expect(applied.body.metadata).not.toHaveProperty("deletionTimestamp");
+    }
+    expect(
+      (
+        await api.patch(
+          "apply",
+          `${widgets(ns)}/a?fieldManager=one`,
+          widget("a", {}, { managedFields: [{ ...entry, time: "2026-01-01T00:00:00Z" }] }),
+        )
+      ).status,
+    ).toBe(400);
+  }),
+  row("a grace period of a probe is positive, and a readiness probe has none", async ({ api, ns }) => {
     const probe = (terminationGracePeriodSeconds: number) => ({
       tcpSocket: { port: 80 },
       terminationGracePeriodSeconds,
@@ -177,14 +174,14 @@ export const validationRows = [
       await dryRunCauses(api, deployments(ns), deployment({}, { startupProbe: probe(1), livenessProbe: probe(1) })),
     ).toEqual([201]);
   }),
-  row("a quantity keeps its power of ten", async ({ api, ns }) => {
+  row("a quantity keeps its exponent", async ({ api, ns }) => {
     const { body } = await api.post(`${deployments(ns)}?dryRun=All`, {
       metadata: { name: "a" },
       ...deployment({}, { resources: { limits: { cpu: "1e3", memory: "1e21" } } }),
     });
     expect(body.spec?.template.spec.containers[0].resources.limits).toEqual({ cpu: "1e3", memory: "1e21" });
   }),
-  row("data is counted in bytes", async ({ api, ns }) => {
+  row("the size limit of data counts bytes", async ({ api, ns }) => {
     const MIB = 1024 * 1024;
     const configMap = (content: Json) =>
       dryRunCauses(api, `/api/v1/namespaces/${ns}/configmaps`, { apiVersion: "v1", kind: "ConfigMap", ...content });
@@ -199,7 +196,7 @@ export const validationRows = [
     expect(await secret(MIB)).toEqual([201]);
     expect(await secret(MIB + 1)).toEqual([422, "data"]);
   }),
-  row("a Secret may be of any type, and credentials of registries nothing at all", async ({ api, ns }) => {
+  row("a Secret may have any type, and null as its registry credentials", async ({ api, ns }) => {
     const secret = (type: string, data: Json = {}) =>
       dryRunCauses(api, `/api/v1/namespaces/${ns}/secrets`, { apiVersion: "v1", kind: "Secret", type, data });
     expect(await secret("constructor")).toEqual([201]);
@@ -207,7 +204,7 @@ export const validationRows = [
       await secret("kubernetes.io/dockerconfigjson", { ".dockerconfigjson": Buffer.from("null").toString("base64") }),
     ).toEqual([201]);
   }),
-  row("a subject is of a known kind; a ClusterRole made of others says of which", async ({ api, ns }) => {
+  row("a subject has a known kind; an aggregation rule has selectors", async ({ api, ns }) => {
     const binding = {
       apiVersion: RBAC,
       kind: "RoleBinding",
@@ -226,7 +223,7 @@ export const validationRows = [
       }),
     ).toEqual([422, "aggregationRule.clusterRoleSelectors"]);
   }),
-  row("an address is one", async ({ api, ns }) => {
+  row("a cluster IP is a valid address", async ({ api, ns }) => {
     const [status] = await dryRunCauses(api, `/api/v1/namespaces/${ns}/services`, {
       apiVersion: "v1",
       kind: "Service",
@@ -234,7 +231,7 @@ export const validationRows = [
     });
     expect(status).toBe(422);
   }),
-  row("a Job that works off a queue has no number of completions", async ({ api, ns }) => {
+  row("a Job with parallelism alone gets no default completions", async ({ api, ns }) => {
     const job = (spec: Json) =>
       api.post(`/apis/batch/v1/namespaces/${ns}/jobs?dryRun=All`, {
         apiVersion: "batch/v1",
@@ -245,7 +242,7 @@ export const validationRows = [
     expect((await job({ parallelism: 3 })).body.spec).not.toHaveProperty("completions");
     expect((await job({})).body.spec).toMatchObject({ completions: 1, parallelism: 1 });
   }),
-  row("null stays null where JSON of any form may stand", async ({ api }) => {
+  row("null stays null in fields of arbitrary JSON", async ({ api }) => {
     const schema = {
       type: "object",
       properties: {

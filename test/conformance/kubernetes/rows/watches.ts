@@ -35,7 +35,7 @@ export const watchRows = [
     );
     expect(rest.map((event) => event.object.spec.size)).toEqual([4]);
   }),
-  row("a watch without a version starts with what is there, as ADDED", async ({ api, ns }) => {
+  row("a watch without a version starts with ADDED events of the existing objects", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a"));
     await api.post(widgets(ns), widget("b"));
     await using(api.watch(widgets(ns)), async (watch) => {
@@ -44,7 +44,7 @@ export const watchRows = [
       expect(brief(await watch.take(1))).toEqual(["ADDED c"]);
     });
   }),
-  row("sendInitialEvents marks the end of what was there by a bookmark", async ({ api, ns }) => {
+  row("sendInitialEvents ends the initial objects with a bookmark", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a"));
     await using(
       api.watch(`${widgets(ns)}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`),
@@ -58,7 +58,7 @@ export const watchRows = [
       },
     );
   }),
-  row("bookmarks come before a watch times out, and name a version to resume from", async ({ api, ns }) => {
+  row("a bookmark with a version to resume from comes before a watch times out", async ({ api, ns }) => {
     const { body } = await api.get(widgets(ns));
     await using(
       api.watch(
@@ -88,7 +88,7 @@ export const watchRows = [
       },
     );
   }),
-  row("a version that history has forgotten is 410 Expired, inside the stream or before it", async ({ api, ns }) => {
+  row("a version that is too old is 410 Expired, in the stream or before it", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a"));
     await using(api.watch(`${widgets(ns)}?resourceVersion=1`), async (watch) => {
       const event = watch.status === 200 ? await watch.next() : undefined;
@@ -98,7 +98,7 @@ export const watchRows = [
       expect(["Expired", "Gone"]).toContain(status.reason);
     });
   }),
-  row("an object that begins or ceases to match a selector is ADDED or DELETED", async ({ api, ns }) => {
+  row("an object that starts or stops matching a selector is ADDED or DELETED", async ({ api, ns }) => {
     const { body } = await api.get(widgets(ns));
     await using(
       api.watch(`${widgets(ns)}?labelSelector=in=yes&resourceVersion=${body.metadata.resourceVersion}`),
@@ -124,7 +124,7 @@ export const watchRows = [
       }),
     );
   }),
-  row("a watch of one namespace sees nothing of another", async ({ api, ns, unique }) => {
+  row("a watch of one namespace gets no events of another", async ({ api, ns, unique }) => {
     const other = unique("other");
     await api.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: other } });
     const { body } = await api.get(configMaps(ns));
@@ -138,7 +138,7 @@ export const watchRows = [
       },
     );
   }),
-  row("a change of nothing is no event", async ({ api, ns }) => {
+  row("a write that changes nothing emits no event", async ({ api, ns }) => {
     const made = (await api.post(widgets(ns), widget("a"))).body;
     await using(api.watch(`${widgets(ns)}?resourceVersion=${made.metadata.resourceVersion}`), async (watch) => {
       await api.patch("merge", `${widgets(ns)}/a`, { spec: { size: 1 } });
@@ -147,7 +147,7 @@ export const watchRows = [
       expect((await watch.take(1))[0]!.object.spec.size).toBe(7);
     });
   }),
-  row("a watch as Table sends the columns first only", async ({ api, ns }) => {
+  row("a watch as Table sends the columns in its first event only", async ({ api, ns }) => {
     const { body } = await api.get(widgets(ns));
     await api.post(widgets(ns), widget("a"));
     await api.post(widgets(ns), widget("b"));

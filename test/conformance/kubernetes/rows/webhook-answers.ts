@@ -6,7 +6,7 @@ import { admission, allow, faults, plural, rule, trial, withHook } from "../webh
 import { patchWith, startWebhookServer, type Respond } from "../webhook-server.ts";
 
 export const webhookAnswerRows = [
-  row("a refusal is told in the webhook's words, with its code, reason and details", async (scene) => {
+  row("a refusal has the webhook's message, code, reason and details", async (scene) => {
     await withHook(
       scene,
       () => ({
@@ -32,7 +32,7 @@ export const webhookAnswerRows = [
       },
     );
   }),
-  row("a refusal without words is 400, and so is one with the code of a success", async (scene) => {
+  row("a refusal without a message, or with a code of success, is 400", async (scene) => {
     let status: Json;
     await withHook(
       scene,
@@ -66,7 +66,7 @@ export const webhookAnswerRows = [
       },
     );
   }),
-  row("a JSON patch changes what is stored, is defaulted, and nobody owns what it set", async (scene) => {
+  row("a JSON patch changes the stored object, which is defaulted; nobody owns its fields", async (scene) => {
     const { api, ns } = scene;
     const respond: Respond = () =>
       patchWith(
@@ -104,7 +104,7 @@ export const webhookAnswerRows = [
       },
     );
   }),
-  row("what a mutating webhook makes invalid is refused, what it repairs is taken", async (scene) => {
+  row("an object is validated after mutating webhooks: they can break or repair it", async (scene) => {
     const { api, ns } = scene;
     await withHook(
       scene,
@@ -162,7 +162,7 @@ export const webhookAnswerRows = [
         ),
     );
   }),
-  row("reinvocationPolicy IfNeeded: asked again when a later one changes the object", async (scene) => {
+  row("reinvocationPolicy IfNeeded: called again when a later webhook changes the object", async (scene) => {
     const { unique } = scene;
     const base = unique("again");
     const seen: Json[] = [];
@@ -193,7 +193,7 @@ export const webhookAnswerRows = [
       );
     }
   }),
-  row("policies and validating webhooks see what mutating webhooks made", async (scene) => {
+  row("policies and validating webhooks see the mutated object", async (scene) => {
     const { api, ns, unique } = scene;
     const name = unique("policy");
     const enforced = {
@@ -226,7 +226,7 @@ export const webhookAnswerRows = [
       },
     );
   }),
-  row("failurePolicy: nobody there refuses by Fail, lets through by Ignore", async (scene) => {
+  row("failurePolicy: without an answer Fail refuses and Ignore admits", async (scene) => {
     const { api, ns } = scene;
     const nobody = { url: "https://127.0.0.1:1/review" };
     for (const kind of ["Validating", "Mutating"] as const) {
@@ -259,7 +259,7 @@ export const webhookAnswerRows = [
       );
     }
   }),
-  row("timeoutSeconds: who does not answer in time has not answered", async (scene) => {
+  row("timeoutSeconds: a late answer counts as none", async (scene) => {
     const { api, ns } = scene;
     await withHook(
       scene,
@@ -276,7 +276,7 @@ export const webhookAnswerRows = [
       },
     );
   }),
-  row("answers that are none: a status code, no JSON, another uid, a patch of a validating webhook", async (scene) => {
+  row("invalid answers: an error status, no JSON, another uid, a patch of a validating webhook", async (scene) => {
     const { api, ns } = scene;
     let answer: Json = 500;
     await withHook(
@@ -318,7 +318,7 @@ export const webhookAnswerRows = [
       },
     );
   }),
-  row("patches that do not fit are a fault of the webhook", async (scene) => {
+  row("a patch that cannot be applied is the webhook's failure", async (scene) => {
     const { api, ns } = scene;
     let answer: Json = { allowed: true };
     await withHook(
@@ -343,7 +343,7 @@ export const webhookAnswerRows = [
       },
     );
   }),
-  row("a certificate of another authority is not believed", async (scene) => {
+  row("a certificate of an unknown authority is refused", async (scene) => {
     const { api, ns } = scene;
     const server = await startWebhookServer(allow);
     try {
@@ -361,7 +361,7 @@ export const webhookAnswerRows = [
       await server.stop();
     }
   }),
-  row("a webhook behind a Service that is not there cannot be called", async (scene) => {
+  row("a call to a webhook behind a missing Service fails", async (scene) => {
     const { api, ns } = scene;
     const clientConfig = { service: { name: "nobody", namespace: ns, path: "/review" } };
     await withHook(scene, allow, { clientConfig, inForce: (as) => faults(as, ns) }, async () => {
@@ -370,7 +370,7 @@ export const webhookAnswerRows = [
       );
     });
   }),
-  row("a mutating webhook refuses as a validating one does, and a dry run says so", async (scene) => {
+  row("a mutating webhook can refuse, and its review says when it is a dry run", async (scene) => {
     const { api, ns } = scene;
     await withHook(
       scene,

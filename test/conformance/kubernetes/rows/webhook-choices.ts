@@ -5,7 +5,7 @@ import { crd, group, row, widget, widgets } from "../row.ts";
 import { configuration, plural, rule, trial, withHook } from "../webhook-configuration.ts";
 
 export const webhookChoiceRows = [
-  row("matchConditions choose; one that fails refuses by Fail and skips by Ignore", async (scene) => {
+  row("matchConditions select; an error in one refuses by Fail and skips by Ignore", async (scene) => {
     const { api, ns } = scene;
     const matchConditions = [
       { name: "large", expression: "object.spec.size > 5" },
@@ -43,7 +43,7 @@ export const webhookChoiceRows = [
       },
     );
   }),
-  row("objectSelector: the new or the old object has the labels", async (scene) => {
+  row("objectSelector matches the new or the old object", async (scene) => {
     const { api, ns } = scene;
     const labels = { judged: "yes" };
     await api.post(widgets(ns), widget("old", {}, { labels }));
@@ -60,7 +60,7 @@ export const webhookChoiceRows = [
       },
     );
   }),
-  row("matchPolicy: Equivalent gets the version it names, Exact hears of no other", async (scene) => {
+  row("matchPolicy: Equivalent gets the version of its rule, Exact only requests of that version", async (scene) => {
     const { api, ns, unique, eventually } = scene;
     const plurals = unique("doubles").replace("-", "");
     const made = crd(plurals, plurals[0]!.toUpperCase() + plurals.slice(1), {
@@ -104,7 +104,7 @@ export const webhookChoiceRows = [
       await api.delete(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plurals}.${group}`);
     }
   }),
-  row("a configuration gets defaults and counts its generations", async ({ api, unique }) => {
+  row("a configuration gets defaults and a generation", async ({ api, unique }) => {
     const name = unique("defaults");
     const bare = {
       name: "a.b.c",
@@ -141,7 +141,7 @@ export const webhookChoiceRows = [
       await api.delete(`${plural(kind)}/${name}`);
     }
   }),
-  row("a configuration that makes no sense is refused, field by field", async ({ api, unique }) => {
+  row("an invalid configuration is refused field by field", async ({ api, unique }) => {
     const wrong = {
       name: "short",
       clientConfig: { url: "http://127.0.0.1/x?y=z" },
@@ -196,7 +196,7 @@ export const webhookChoiceRows = [
       ],
     ]);
   }),
-  row("no webhook is asked about webhook configurations", async (scene) => {
+  row("webhook configurations are not reviewed", async (scene) => {
     const { api, ns } = scene;
     const rules = [rule(), rule({ apiGroups: ["admissionregistration.k8s.io"], resources: ["*"], operations: ["*"] })];
     // Without a namespace selector it would catch what is not in a namespace, if it could.

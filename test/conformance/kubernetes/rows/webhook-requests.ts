@@ -36,50 +36,47 @@ const gvr = { group, version: "v1", resource: "widgets" };
 const about = { kind: gvk, resource: gvr, requestKind: gvk, requestResource: gvr, dryRun: false };
 
 export const webhookRequestRows = [
-  row(
-    "a create is asked about whole, with defaults, before it has a uid for mutating and after for validating webhooks",
-    async (scene) => {
-      const object = {
-        apiVersion: `${group}/v1`,
-        kind: "Widget",
-        spec: { size: 2, replicas: 1, nested: { mode: "auto" } },
-      };
-      for (const kind of ["Mutating", "Validating"] as const) {
-        await withHook(scene, allow, { kind }, async ({ server }) => {
-          const name = kind.toLowerCase();
-          await scene.api.post(`${widgets(scene.ns)}?fieldManager=tester`, widget(name, { size: 2 }));
-          const system = kind === "Validating" ? { uid: "set", generation: 1, created: true } : { created: false };
-          const [request] = server.requests;
-          const wanted = { ...object, metadata: { name, ...system } };
-          // Only the mutating ones see an object before its bookkeeping is complete.
-          expect(
-            withoutGenerated({
-              ...request,
-              object: {
-                ...request.object,
-                metadata: {
-                  ...request.object.metadata,
-                  generation: kind === "Validating" ? request.object.metadata.generation : undefined,
-                },
-              },
-            }),
-          ).toEqual({
-            ...about,
-            name,
-            operation: "CREATE",
+  row("a create is reviewed with defaults: mutating webhooks see no uid yet, validating ones do", async (scene) => {
+    const object = {
+      apiVersion: `${group}/v1`,
+      kind: "Widget",
+      spec: { size: 2, replicas: 1, nested: { mode: "auto" } },
+    };
+    for (const kind of ["Mutating", "Validating"] as const) {
+      await withHook(scene, allow, { kind }, async ({ server }) => {
+        const name = kind.toLowerCase();
+        await scene.api.post(`${widgets(scene.ns)}?fieldManager=tester`, widget(name, { size: 2 }));
+        const system = kind === "Validating" ? { uid: "set", generation: 1, created: true } : { created: false };
+        const [request] = server.requests;
+        const wanted = { ...object, metadata: { name, ...system } };
+        // Only the mutating ones see an object before its bookkeeping is complete.
+        expect(
+          withoutGenerated({
+            ...request,
             object: {
-              ...wanted,
-              metadata: { ...wanted.metadata, ...(kind === "Mutating" && { generation: undefined }) },
+              ...request.object,
+              metadata: {
+                ...request.object.metadata,
+                generation: kind === "Validating" ? request.object.metadata.generation : undefined,
+              },
             },
-            oldObject: null,
-            options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: "tester" },
-          });
-          expect([request.namespace, typeof request.uid]).toEqual([scene.ns, "string"]);
+          }),
+        ).toEqual({
+          ...about,
+          name,
+          operation: "CREATE",
+          object: {
+            ...wanted,
+            metadata: { ...wanted.metadata, ...(kind === "Mutating" && { generation: undefined }) },
+          },
+          oldObject: null,
+          options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: "tester" },
         });
-      }
-    },
-  ),
-  row("every patch is asked about as an update, with the old object", async (scene) => {
+        expect([request.namespace, typeof request.uid]).toEqual([scene.ns, "string"]);
+      });
+    }
+  }),
+  row("every patch is reviewed as an update with the old object", async (scene) => {
     const { api, ns } = scene;
     await api.post(widgets(ns), widget("a", { size: 2 }));
     await withHook(scene, allow, { hook: { rules: [rule({ operations: ["*"] })] } }, async ({ server }) => {
@@ -107,46 +104,43 @@ export const webhookRequestRows = [
       ]);
     });
   }),
-  row(
-    "a delete is asked about with the old object only, a deletecollection once for each without its name",
-    async (scene) => {
-      const { api, ns } = scene;
-      for (const name of ["a", "b", "c"]) await api.post(widgets(ns), widget(name));
-      const respond: Respond = ({ operation, oldObject }) => ({
-        allowed: operation !== "DELETE" || oldObject.metadata.name !== "c",
-      });
-      await withHook(scene, respond, { hook: { rules: [rule({ operations: ["*"] })] } }, async ({ server }) => {
-        expect(
-          (
-            await api.delete(`${widgets(ns)}/a`, {
-              apiVersion: "v1",
-              kind: "DeleteOptions",
-              propagationPolicy: "Background",
-            })
-          ).status,
-        ).toBe(200);
-        const [request] = server.requests;
-        expect([request.operation, request.object, request.oldObject.metadata.name, request.options]).toEqual([
-          "DELETE",
-          null,
-          "a",
-          { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", propagationPolicy: "Background" },
-        ]);
-        expect((await api.delete(`${widgets(ns)}/c`)).status).toBe(400);
-        server.requests.length = 0;
-        await api.delete(`${widgets(ns)}?labelSelector=!none`);
-        // A deletecollection names no object; only the old object tells which one it is about.
-        expect(
-          server.requests.map((one: Json) => [one.operation, one.name, one.oldObject.metadata.name]).sort(),
-        ).toEqual([
+  row("a delete is reviewed with the old object only, a deletecollection once for each object", async (scene) => {
+    const { api, ns } = scene;
+    for (const name of ["a", "b", "c"]) await api.post(widgets(ns), widget(name));
+    const respond: Respond = ({ operation, oldObject }) => ({
+      allowed: operation !== "DELETE" || oldObject.metadata.name !== "c",
+    });
+    await withHook(scene, respond, { hook: { rules: [rule({ operations: ["*"] })] } }, async ({ server }) => {
+      expect(
+        (
+          await api.delete(`${widgets(ns)}/a`, {
+            apiVersion: "v1",
+            kind: "DeleteOptions",
+            propagationPolicy: "Background",
+          })
+        ).status,
+      ).toBe(200);
+      const [request] = server.requests;
+      expect([request.operation, request.object, request.oldObject.metadata.name, request.options]).toEqual([
+        "DELETE",
+        null,
+        "a",
+        { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", propagationPolicy: "Background" },
+      ]);
+      expect((await api.delete(`${widgets(ns)}/c`)).status).toBe(400);
+      server.requests.length = 0;
+      await api.delete(`${widgets(ns)}?labelSelector=!none`);
+      // A deletecollection names no object; only the old object tells which one it is about.
+      expect(server.requests.map((one: Json) => [one.operation, one.name, one.oldObject.metadata.name]).sort()).toEqual(
+        [
           ["DELETE", undefined, "b"],
           ["DELETE", undefined, "c"],
-        ]);
-        expect((await api.get(widgets(ns))).body.items.map((item: Json) => item.metadata.name)).toEqual(["c"]);
-      });
-    },
-  ),
-  row("a status is asked about only by those who ask for the subresource", async (scene) => {
+        ],
+      );
+      expect((await api.get(widgets(ns))).body.items.map((item: Json) => item.metadata.name)).toEqual(["c"]);
+    });
+  }),
+  row("a status update is reviewed only by webhooks that name the subresource", async (scene) => {
     const { api, ns } = scene;
     await api.post(widgets(ns), widget("a"));
     const inForce = async () =>
@@ -169,7 +163,7 @@ export const webhookRequestRows = [
       },
     );
   }),
-  row("a change of scale is asked about as a Scale", async (scene) => {
+  row("a change of scale is reviewed as a Scale", async (scene) => {
     const { api, ns } = scene;
     await api.post(widgets(ns), widget("a"));
     const inForce = async () =>
@@ -193,7 +187,7 @@ export const webhookRequestRows = [
       },
     );
   }),
-  row("a namespace is asked about, and chosen by its own labels", async (scene) => {
+  row("a namespace is selected by its own labels", async (scene) => {
     const { api, unique } = scene;
     const mark = unique("mark");
     const namespace = (name: string, labels: Json) => ({
@@ -224,7 +218,7 @@ export const webhookRequestRows = [
       },
     );
   }),
-  row("the caller is named: user, groups, uid and extra", async (scene) => {
+  row("the review names the caller: user, groups, uid and extra", async (scene) => {
     const { api, ns } = scene;
     await withHook(scene, allow, {}, async ({ server }) => {
       await trial(
@@ -239,7 +233,7 @@ export const webhookRequestRows = [
       });
     });
   }),
-  row("a generated name is not known to mutating webhooks", async (scene) => {
+  row("mutating webhooks do not see a generated name", async (scene) => {
     const { api, ns } = scene;
     await withHook(scene, allow, { kind: "Mutating" }, async ({ server }) => {
       const { body } = await api.post(widgets(ns), {
