@@ -26,7 +26,7 @@ function load(dir: string, name: string): KeyPair | undefined {
   return isGood ? pair : undefined;
 }
 
-/** @throws Error that names the file and the step, without what is in it */
+/** @throws Error that names the file and the next step, without the file's content */
 export function parsePem<T>(file: string, parse: () => T): T {
   try {
     return parse();

@@ -45,11 +45,11 @@ function detailsOf(on: Named, name: string): StatusBody["details"] {
 export const notFound = (on: Named, name: string) =>
   failure(404, "NotFound", `${qualified(on)} "${name}" not found`, { details: detailsOf(on, name) });
 
-/** A resource that is not served in a group version that is. */
+/** An unknown resource of a known group version. */
 export const noSuchPath = () =>
   failure(404, "NotFound", "the server could not find the requested resource", { details: {} });
 
-/** What is known of the object that is there, and whether the name was to be generated. */
+/** The existing object, and whether the name was to be generated. */
 export const alreadyExists = (on: Named, name: string, { isLeaving = false, isGenerated = false } = {}) =>
   failure(
     409,

@@ -1,4 +1,4 @@
-// What differs between two values, as sets of paths: added, removed, modified. Lists and maps that merge are compared entry by entry.
+// The differences of two values as sets of paths: added, removed, modified. Lists and maps that merge are compared entry by entry.
 import { emptySet, type FieldSet, insert } from "./field-set.ts";
 import { partOf, type TypeView } from "./type-view.ts";
 import { entryView, isMap, itemsByElement, sameValue } from "./values.ts";

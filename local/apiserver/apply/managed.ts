@@ -24,7 +24,7 @@ import { shapeFaults, TOP_WITH_DUPLICATES, UNDECLARED } from "./validate.ts";
 /** One write, as the bookkeeping needs it. Objects are in the version of the request. */
 export interface FieldsRequest {
   view: TypeView;
-  /** An object of which nothing is set, to compare a new one with; absent: nothing but its kind. */
+  /** An object without any field set, to compare a new one with; default: only its kind. */
   empty?: KubeObject;
   manager: string;
   subresource: string;
@@ -70,7 +70,7 @@ export function trackUpdate(request: FieldsRequest, live: KubeObject | undefined
   delete next.metadata.managedFields;
   // An object whose ownership was reset stays untracked until somebody applies it.
   if (live && managers.size === 0) return;
-  // Ownership of what has no shape cannot be told: kube-apiserver drops all of it.
+  // kube-apiserver drops the ownership of an object that does not fit its schema.
   const hasNoShape = (object: KubeObject) => shapeFaults(request.view, object, TOP_WITH_DUPLICATES).length > 0;
   if (hasNoShape(next) || (live && hasNoShape(withoutManaged(live)))) return;
   recordChange(request, managers, live ? withoutManaged(live) : blank(request, next), next);
@@ -147,7 +147,7 @@ export function applyConfiguration(
   const managers = decodeManagers(live?.metadata.managedFields);
   if (live && managers.size === 0) ownBefore(request, managers, { config, base });
   checkConfiguration(request, config);
-  // What an object starts from has a shape.
+  // The object that a create starts from fits its schema.
   refuseShape("failed to create typed live object", describe(request, base), liveFaults(request, base));
 
   const mine: Manager = {
@@ -186,11 +186,11 @@ function refuseShape(what: string, described: string, faults: string[]): void {
   );
 }
 
-/** What keeps the live object from being merged with. Fields that its schema names no more are not among it. */
+/** Problems that prevent a merge with the live object. Fields that its schema no longer has are not among them. */
 const liveFaults = ({ view }: ApplyRequest, base: KubeObject): string[] =>
   shapeFaults(view, base, TOP_WITH_DUPLICATES).filter((fault) => !fault.endsWith(UNDECLARED));
 
-/** Somebody must own what is there; of an object without a shape it cannot be told what that is. */
+/** Gives an owner to the existing fields. Fails for an object that does not fit its schema. */
 function ownBefore(
   request: ApplyRequest,
   managers: Managers,
@@ -207,7 +207,7 @@ function ownBefore(
 function checkConfiguration(request: ApplyRequest, config: KubeObject): void {
   const sent: unknown = config.metadata.managedFields ?? undefined;
   const faults = shapeFaults(request.view, config);
-  // What is no list of owners is refused as that.
+  // A value that is not a list of managers is refused for its type.
   const isRead =
     Array.isArray(sent) &&
     sent.every((entry) => isMap(entry) && !isUnreadableTime(entry["time"])) &&

@@ -12,7 +12,7 @@ function mergeParts(view: TypeView, live: unknown, config: unknown): unknown {
   const part = partOf(view, config === null ? live : config);
   if (part === undefined || part === "scalar" || isAtomic(view, part)) return config;
   const fitsLive = part === "map" ? isMap(live) : Array.isArray(live);
-  // Nothing of one shape over something of another: the configuration stands.
+  // The shapes differ, so the configuration replaces the live value.
   if (isNothing(config) && !fitsLive) return config;
   return (part === "map" ? mergeMaps : mergeLists)(view, live, config);
 }

@@ -42,7 +42,7 @@ const untypedAtomic: TypeView = {
   map: { atomic: true, field: () => undefined, element: () => untypedAtomic },
 };
 
-/** A value nothing is known of: maps merge by key, lists are atomic. */
+/** A value without a schema: maps merge by key, lists are atomic. */
 export const untyped: TypeView = {
   schema: {},
   scalar: "any",
@@ -59,7 +59,7 @@ const EMBEDDED: Record<string, JsonSchema> = {
 
 const openedSchemas = new WeakMap<JsonSchema, JsonSchema>();
 
-/** A map inside of what takes unknown fields takes them as well, though they are pruned afterwards. */
+/** A map inside a value that allows unknown fields allows them, too, though they are pruned later. */
 function opened(schema: JsonSchema): JsonSchema {
   if (schema.type !== "object" || schema.additionalProperties !== undefined) return schema;
   let open = openedSchemas.get(schema);

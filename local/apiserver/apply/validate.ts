@@ -1,4 +1,4 @@
-// Does a value have the shape its type says? What server-side apply checks before it merges.
+// Checks the shape of a value against its type, before server-side apply merges it.
 import { type ListView, partOf, type TypeView } from "./type-view.ts";
 import { elementOf, isMap } from "./values.ts";
 import { printElement } from "./field-set.ts";
@@ -12,7 +12,7 @@ interface At {
 const TOP: At = { path: "", duplicates: false };
 export const TOP_WITH_DUPLICATES: At = { path: "", duplicates: true };
 
-/** How faults end that say that a field has no type. */
+/** The end of messages about fields that the schema does not declare. */
 export const UNDECLARED = ": field not declared in schema";
 
 /** Faults as structured merge words them, each with its path in front; empty = fits. */
@@ -33,7 +33,7 @@ export function shapeFaults(view: TypeView, value: unknown, at: At = TOP): strin
 
 const got = (value: unknown) => `&value.valueUnstructured{Value:${JSON.stringify(value)}}`;
 
-/** Numbers are told of the kind they got, other scalars of the value. */
+/** Messages about numbers name the type that they got, those about other scalars the value. */
 const gotScalar = (view: TypeView, value: unknown) =>
   view.scalar === "integer" || view.scalar === "number" ? typeof value : got(value);
 const expected = (view: TypeView) => (view.map ? "map" : view.list ? "list" : scalarName(view));
@@ -70,7 +70,7 @@ function listFaults(view: TypeView, value: unknown, { path, duplicates }: At): s
       continue;
     }
     const { element, fault } = tryElement(list, item);
-    // What comes after an item without a place is not looked at.
+    // Items after one without a key are not checked.
     if (element === undefined) return [...faults, `${path}: element ${index}: ${fault}`];
     if (seen.has(element) && !duplicates) faults.push(`${path}: duplicate entries for key ${printElement(element)}`);
     seen.add(element);

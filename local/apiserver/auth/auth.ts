@@ -1,4 +1,4 @@
-// Who calls, and what they may: authenticators, the RBAC authorizer, reviews and bootstrap roles, put together.
+// Authentication and authorization put together: authenticators, the RBAC authorizer, reviews and bootstrap roles.
 import { timingSafeEqual, createHash } from "node:crypto";
 import type { Auth, AuthDeps, Credentials, UserInfo } from "../types.ts";
 import { unauthorized } from "../status.ts";
@@ -118,7 +118,7 @@ async function readToken(
   return { user: mark(found.user), audiences: found.audiences };
 }
 
-/** Compares digests, so that how long it takes says nothing about a token. There are a handful of them. */
+/** Compares digests, so that its duration reveals nothing about a token. There are only a handful of tokens. */
 function findStatic(token: string, tokens: Map<string, UserInfo>): UserInfo | undefined {
   const wanted = digest(token);
   for (const [known, user] of tokens) if (timingSafeEqual(digest(known), wanted)) return user;

@@ -1,4 +1,4 @@
-// The ClusterRoles and bindings that every cluster starts with, as Kubernetes defines them, and writing what is missing of them.
+// The ClusterRoles and bindings that Kubernetes gives every cluster. Missing ones are written.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { missingRules } from "../../../kube/rbac/covers.ts";
 import type { PolicyRule } from "../../../kube/rbac/types.ts";
@@ -195,7 +195,7 @@ function bindingObject(name: string, groups: string[]): KubeObject {
 
 const gvr = (resource: string) => ({ group: rbacGroup, version: "v1", resource });
 
-/** Writes the roles and bindings that are missing, and rules that were taken out of a role, unless its annotation says to leave it alone. */
+/** Writes missing roles and bindings, and missing rules of a role unless its annotation forbids that. */
 export async function bootstrapRoles(reader: ResourceReader, writer: SystemWriter): Promise<void> {
   for (const role of roles) await ensureRole(role, reader, writer);
   for (const [name, groups] of Object.entries(bindings)) {

@@ -1,4 +1,4 @@
-// Client certificates: who the server's authority says that a connection's other end is.
+// Client certificates: the user that the server's authority vouches for.
 import { X509Certificate } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { UserInfo } from "../types.ts";

@@ -1,4 +1,4 @@
-// Nobody grants by RBAC what it does not hold itself, unless it may `escalate` the role or `bind` it.
+// Nobody grants permissions that they lack, unless they may `escalate` the role or `bind` it.
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { compactRules, describeRule, missingRules, quotedList } from "../../../kube/rbac/covers.ts";
@@ -46,7 +46,7 @@ function checkRole(request: AdmissionRequest, role: Role, authorizer: RbacAuthor
   }
 }
 
-/** Whether nothing changes but what the garbage collector writes. Any other change of a role asks for the rights in it, labels included. */
+/** Whether only fields of the garbage collector change. Any other change of a role, even of a label, needs the role's permissions. */
 function isForCollectorOnly(old: KubeObject | undefined, next: KubeObject): boolean {
   return old !== undefined && isDeepStrictEqual(withoutCollectors(old), withoutCollectors(next));
 }

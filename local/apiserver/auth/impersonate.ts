@@ -28,7 +28,7 @@ function readHeaders(headers: Credentials["impersonate"]): Wanted | undefined {
   return undefined;
 }
 
-/** Keys are percent-encoded; one that is not is meant as it stands. */
+/** Keys are percent-encoded; an invalid encoding is taken literally. */
 function unescaped(key: string): string {
   try {
     return decodeURIComponent(key);

@@ -1,4 +1,4 @@
-// The authorizer: what RBAC says of the objects in the store, which lets system:masters do anything.
+// The authorizer: RBAC over the objects in the store; system:masters may do anything.
 import { createRbacIndex, type RbacIndex } from "../../../kube/rbac/rbac-index.ts";
 import type { PolicyRule, AccessAttributes, RbacKind } from "../../../kube/rbac/types.ts";
 import type { AttributesRecord, Authorize, ResourceReader, UserInfo } from "../types.ts";

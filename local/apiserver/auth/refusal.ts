@@ -1,4 +1,4 @@
-// The 403 of a request that its user may not make, in kube-apiserver's words.
+// The 403 of a forbidden request, in kube-apiserver's words.
 import type { AttributesRecord } from "../types.ts";
 import { forbidden, forbiddenPath, type StatusError } from "../status.ts";
 

@@ -1,4 +1,4 @@
-// Questions about identity and rights: TokenReview, SelfSubjectReview, the access reviews, SelfSubjectRulesReview. Nothing is stored.
+// Reviews of identity and permissions: TokenReview, SelfSubjectReview, the access reviews, SelfSubjectRulesReview. Nothing is stored.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { AttributesRecord, Authorize, FieldError, UserInfo, VirtualRequest, VirtualResource } from "../types.ts";
 import { invalidValue } from "../field-errors.ts";

@@ -27,7 +27,7 @@ export interface TokenClaims {
 export interface ServiceAccountTokens {
   /** A signed token and when it ends (RFC 3339). */
   issue(claims: TokenClaims): Promise<{ token: string; expires: string }>;
-  /** The account of a token meant for one of the audiences; undefined when the token is of another kind. Throws when it is ours but does not hold. */
+  /** The account of a token for one of the audiences; undefined for other tokens. Throws when the token is ours but invalid. */
   verify(token: string, audiences: string[]): Promise<{ user: UserInfo; audiences: string[] } | undefined>;
 }
 
@@ -53,7 +53,7 @@ export async function openServiceAccountTokens(deps: ServiceAccountTokenDeps): P
   };
 }
 
-/** A token whose signature was good. Whether it still counts is asked each time. */
+/** A token with a valid signature. Its validity is checked again at each use. */
 interface Signed {
   user: UserInfo;
   audiences: string[];
@@ -183,7 +183,7 @@ async function checkSignature(
   }
 }
 
-/** A token ends with the object that it stands for, also when another takes its name. */
+/** A token becomes invalid with its object, even when another object takes the name. */
 function requireSame(
   reader: ResourceReader,
   resource: string,

@@ -11,7 +11,7 @@ const entry = z.object({
   user: z.object({ name: z.string().min(1), uid: z.string().optional(), groups: z.array(z.string()) }),
 });
 
-/** The tokens of a folder. `users` is live: what `add` makes counts at once. */
+/** The tokens of a folder. `users` is live: a token works as soon as `add` returns. */
 export interface TokenFile {
   users: Map<string, UserInfo>;
   /** The token of a user of this name, made and written down when there is none yet. Groups are those given last. */

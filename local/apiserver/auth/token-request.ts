@@ -8,7 +8,7 @@ import type { ServiceAccountTokens, TokenClaims } from "./service-account-tokens
 const defaultLifetime = 3600;
 const shortest = 600;
 const longest = 2 ** 32;
-/** As kube-apiserver: a server that never forgets a token asks for no longer than a year. */
+/** The longest life of a token, as in kube-apiserver: a year. */
 const granted = 365 * 24 * 3600;
 
 export interface TokenRequestDeps {

@@ -1,4 +1,4 @@
-// Names that the API server itself gives a meaning to, and how service accounts are users.
+// User and group names with a meaning to the API server, and the users of service accounts.
 import type { UserInfo } from "../types.ts";
 
 export const anonymousUser = "system:anonymous";
@@ -18,7 +18,7 @@ export function withAuthenticated(user: UserInfo): UserInfo {
     : { ...user, groups: [...user.groups, authenticated] };
 }
 
-/** Who a service account is when it logs in. */
+/** The user that a service account is authenticated as. */
 export function serviceAccountUser(namespace: string, name: string, uid?: string): UserInfo {
   return {
     name: `system:serviceaccount:${namespace}:${name}`,

@@ -36,7 +36,7 @@ const isTime = (view: TypeView) => view.name === TIME || view.name === MICRO_TIM
 
 const typeAt = (view: TypeView, key: string): TypeView | undefined => view.map?.field(key) ?? view.map?.element?.();
 
-/** Takes out in place what Go reads as not given, and rewrites quantities and times. Throws TypeFault on one that is none. */
+/** Removes in place what Go reads as absent, and rewrites quantities and times. Throws TypeFault on an invalid one. */
 export function dropZeros(view: TypeView, name: string | undefined, value: JsonMap, path = ""): void {
   const shape = shapeOf(name);
   for (const [key, entry] of Object.entries(value)) {
@@ -97,7 +97,7 @@ export function settleEmpties(name: string | undefined, value: JsonMap): void {
   }
 }
 
-/** Fills in place what Go prints though nobody gave it: fields without omitempty, structs, times. */
+/** Fills in place what Go always prints: fields without omitempty, structs, times. */
 export function fillZeros(view: TypeView, name: string | undefined, value: JsonMap): void {
   const shape = shapeOf(name);
   for (const [key, entry] of Object.entries(value)) {

@@ -54,7 +54,7 @@ function cleanItems(list: ListView, items: unknown[], path: string): string[] {
 
 const ZERO: Record<string, unknown> = { string: "", boolean: false, integer: 0, number: 0 };
 
-/** What Go makes of a null in a list or map: the zero value of its type; JSON of any form keeps it. */
+/** Go reads a null in a list or map as the zero value of its type; fields of arbitrary JSON keep it. */
 function zeroOf({ map, list, scalar, name }: TypeView): unknown {
   if (name === QUANTITY) return "0";
   if (scalar === "any" && map) return null;

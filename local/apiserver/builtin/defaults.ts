@@ -1,4 +1,4 @@
-// What kube-apiserver fills in for built-in kinds. Only defaults that clients of a laptop cluster look at.
+// kube-apiserver's defaults of built-in kinds, as far as clients of a laptop's cluster read them.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import { imageTag } from "./image-tag.ts";
@@ -183,7 +183,7 @@ const FILLS: Record<string, Fill> = {
     fillPodSpec(templateSpec(specOf(object)));
   },
   Job: (object) => {
-    // Of a queue of work nobody knows how much will be done.
+    // A Job that works off a queue has no number of completions.
     if (specOf(object).parallelism === undefined) fill(specOf(object), { completions: 1 });
     fill(specOf(object), {
       parallelism: 1,

@@ -10,7 +10,7 @@ const ID = /^[a-f0-9]{64}$/;
 /** Of the part behind the registry. */
 const LONGEST_PATH = 255;
 
-/** `latest` where nothing says which; undefined where a digest does alone, or the text names no image. */
+/** `latest` without a tag; undefined for a digest without a tag and for an invalid reference. */
 export function imageTag(image: string): string | undefined {
   const { name, tag, digest } = (ID.test(image) ? undefined : REFERENCE.exec(image)?.groups) ?? {};
   if (name === undefined || pathOf(name).length > LONGEST_PATH) return undefined;

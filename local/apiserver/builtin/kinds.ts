@@ -78,7 +78,7 @@ const CONDITIONAL = new Set([
   "ValidatingWebhookConfiguration",
   "MutatingWebhookConfiguration",
 ]);
-/** An update of one that is not there makes it. */
+/** Kinds whose update creates a missing object. */
 const CREATED_BY_UPDATE = new Set([
   "Lease",
   "Endpoints",
@@ -127,7 +127,7 @@ const SELECTABLE: Record<string, ResourceType["selectableFields"]> = {
   ]),
 };
 
-/** What a new object of some kinds gets besides defaults. */
+/** Fields that new objects of some kinds get besides defaults. */
 const PREPARE: Record<string, (object: KubeObject) => void> = {
   Namespace(object) {
     const { finalizers = [] } = (object.spec ?? {}) as { finalizers?: string[] };
@@ -179,7 +179,7 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
     },
     prepareCreate(object, subresource) {
       if (hasStatus && !STATUS_ON_CREATE.has(data.kind)) delete object.status;
-      // The door of the status allocates nothing.
+      // A write of the status allocates nothing.
       if (subresource === "") PREPARE[data.kind]?.(object);
       extraRules?.prepareCreate?.(object);
       fillZeros(view, data.schema, object);
@@ -233,7 +233,7 @@ export function restore(object: KubeObject, old: KubeObject, field: string): voi
   else object[field] = old[field];
 }
 
-/** An object of which nothing is set, as Go's types have it. */
+/** An object without any field set, as Go's zero value prints it. */
 function emptyOf({ group, version, kind, schema }: KindData): KubeObject {
   const object = { apiVersion: group ? `${group}/${version}` : version, kind, metadata: {} } as KubeObject;
   fillZeros(builtinView(schema), schema, object);

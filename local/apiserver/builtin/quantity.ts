@@ -1,4 +1,4 @@
-// Quantities in the one form that Kubernetes stores: the largest unit that leaves a whole number. Very long ones, and exponents of more than three digits, are refused: what they mean would fill the memory.
+// Quantities in Kubernetes' canonical form: the largest unit that leaves a whole number. Very long ones and exponents of more than three digits are refused, since their value would fill the memory.
 
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
@@ -6,7 +6,7 @@ const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+
 const NANO = 9;
 const LONGEST = 1_000;
 
-/** What Go says of anything else. */
+/** Go's message about anything else. */
 export const NO_QUANTITY =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
@@ -15,7 +15,7 @@ export function canonicalQuantity(text: string): string | undefined {
   if (text.length > LONGEST) return undefined;
   const [, sign, whole, fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
   const digits = `${whole ?? ""}${fraction}`;
-  // A unit alone is none of it.
+  // A unit alone is no quantity.
   if (digits === "") return suffix === "" ? undefined : "0";
   const shown = canonicalDigits(BigInt(digits), fraction.length, suffix);
   return sign === "-" && shown !== "0" ? `-${shown}` : shown;

@@ -1,4 +1,4 @@
-// What kube-apiserver refuses of built-in kinds, in rules/; kinds that are not named here are not judged.
+// kube-apiserver's validation of built-in kinds, one file each in rules/. Kinds that are not listed here are not validated.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Webhook } from "../admission/types.ts";
 import { checkWebhooks } from "../admission/webhooks/check.ts";
@@ -45,7 +45,7 @@ const STATUS_RULES: Record<string, Rule> = {
 
 const FIRST_RULES: Record<string, Rule> = { Service: addressingRules };
 
-/** Faults for which nothing else of the object is looked at. */
+/** Faults after which nothing else of the object is checked. */
 export function validateFirst(object: KubeObject, subresource: string): FieldError[] {
   return subresource === "status" ? [] : (FIRST_RULES[object.kind]?.(object, undefined) ?? []);
 }

@@ -1,4 +1,4 @@
-// What a server gives to a Service: its addresses and their families, and what stays of them when a client changes it.
+// The addresses and address families that the server gives to a Service, and keeps when a client changes it.
 import { randomInt } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../kube/api/object.ts";
@@ -7,7 +7,7 @@ import type { JsonMap } from "../apply/values.ts";
 const ADDRESSES = ["clusterIP", "clusterIPs"];
 const ALLOCATED = [...ADDRESSES, "ipFamilies", "ipFamilyPolicy"];
 
-/** Of a new Service, or one that was but another name before. */
+/** For a new Service, or one that was an ExternalName before. */
 export function allocate(object: KubeObject): void {
   const spec = (object.spec ?? {}) as JsonMap;
   dropWithoutAddress(spec);
@@ -27,12 +27,12 @@ function fillFamilies(spec: JsonMap): void {
   spec.ipFamilyPolicy ??= isDual ? "RequireDualStack" : "SingleStack";
 }
 
-/** A Service that is but another name has no traffic of its own. */
+/** An ExternalName has no traffic policy. */
 function dropWithoutAddress(spec: JsonMap): void {
   if (spec.type === "ExternalName") delete spec.internalTrafficPolicy;
 }
 
-/** What was allocated to a Service stays when a client leaves it out. */
+/** Keeps the allocated addresses of a Service when a client omits them. */
 export function keepAllocated(object: KubeObject, old: KubeObject): void {
   const spec = object.spec as JsonMap | undefined;
   const before = (old.spec ?? {}) as JsonMap;
@@ -48,13 +48,13 @@ export function keepAllocated(object: KubeObject, old: KubeObject): void {
   followAddress(spec, before);
 }
 
-/** No load balancer answers for a Service that has none any more. */
+/** A Service that is no LoadBalancer any more loses its load balancer's status. */
 function dropBalancers(object: KubeObject): void {
   if ((object.spec as JsonMap).type !== "LoadBalancer")
     object.status = { ...(object.status as JsonMap | undefined), loadBalancer: {} };
 }
 
-/** Who changes the one address alone means the first of all. */
+/** A client that changes clusterIP alone changes the first of clusterIPs. */
 function followAddress(spec: JsonMap, before: JsonMap): void {
   if (!spec.clusterIP || spec.clusterIP === before.clusterIP) return;
   if (isDeepStrictEqual(spec.clusterIPs ?? [], before.clusterIPs ?? [])) spec.clusterIPs = [spec.clusterIP];
@@ -68,7 +68,7 @@ function restoreAllocated(spec: JsonMap, before: JsonMap): void {
   fillFamilies(spec);
 }
 
-/** What a Service had and a client sent back unchanged goes when it turns into another name. */
+/** Removes unchanged addresses of a Service that becomes an ExternalName. */
 function dropAllocated(spec: JsonMap, before: JsonMap): void {
   if (before.type === "ExternalName") return;
   // The list tells for both: who empties the one address alone means it. Without the list the address tells.

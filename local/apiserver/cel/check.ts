@@ -1,4 +1,4 @@
-// A static look at an expression: does it parse, does it name only what exists. Types are followed as far as schemas tell; the rest is dynamic.
+// Checks an expression statically: it parses and names only existing fields and functions. Types are known as far as schemas give them; the rest is dynamic.
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { isFunction, isMethod, isNamespace } from "./functions/registry.ts";
 import { loopMacros } from "./macros.ts";
@@ -21,11 +21,11 @@ class CheckFault extends Error {
 export interface ExpressionFault {
   /** As kube-apiserver words it: `ERROR: <input>:1:6: undefined field 'x'` and the place; or for a wrong type `must evaluate to bool but got string`. */
   message: string;
-  /** The expression is good, but gives another type than wanted. */
+  /** The expression is valid but has another type than required. */
   isType: boolean;
 }
 
-/** Looks for faults; undefined when nothing is found. `wanted` is the type the expression must have. */
+/** The problem of an expression; undefined when there is none. `wanted` is the type that it must have. */
 export function checkExpression(
   text: string,
   variables: Record<string, Known>,

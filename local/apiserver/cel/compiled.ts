@@ -1,4 +1,4 @@
-// What a compiled expression is: a closure that reads names from a scope and spends from a budget.
+// A compiled expression: a closure that reads names from a scope and spends from a budget.
 import { BudgetError, CelError, type CelValue } from "./values.ts";
 
 /** The names an expression may use, and what is left of its budget. */

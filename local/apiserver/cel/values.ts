@@ -1,6 +1,6 @@
 // CEL's values as this evaluator holds them, and how JSON becomes one. Lists are arrays; maps are CelMap; int is bigint, double is number.
 
-/** A fault of an evaluation. `&&`, `||`, `all` and `exists` may absorb it, as CEL says. */
+/** An error of an evaluation. `&&`, `||`, `all` and `exists` may absorb it, as CEL defines. */
 export class CelError extends Error {
   override readonly name: string = "CelError";
 }

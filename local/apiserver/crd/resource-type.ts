@@ -146,7 +146,7 @@ function versionNamed(crd: Crd, apiVersion: string): CrdVersion {
   );
 }
 
-/** Of an object of another kind nothing else is said but what embedded objects, lists and rules say. */
+/** The faults of an object of another kind: only those of embedded objects, lists and rules are reported with it. */
 function validateOptions(crd: Crd, object: KubeObject, subresource: string): ValidateOptions {
   const { kind } = crd.spec.names;
   if (object.kind !== kind) return { skipValues: true, before: [invalidValue("kind", object.kind, `must be ${kind}`)] };
@@ -184,7 +184,7 @@ function strategyOf(crd: Crd): Strategy {
     decode(body, { version }) {
       const kind = crd.spec.names.kind;
       const faults = decodeMetadata(body, kind, version);
-      // Nothing is known of the fields of another kind; the rules refuse it.
+      // The fields of another kind are unknown; the rules refuse the object.
       if (body.kind !== kind) return { object: body, faults };
       const schema = schemaOf(body.apiVersion);
       faults.push(...asBadRequest(kind, version, () => schema.prune(body)).map((path) => `unknown field "${path}"`));
@@ -217,7 +217,7 @@ function strategyOf(crd: Crd): Strategy {
   };
 }
 
-/** Nobody reads an applied custom object as a whole: each time is read by who asks for it, and one that is none is not there. */
+/** kube-apiserver never decodes an applied custom object as a whole, so an invalid time counts as absent. */
 function dropUnreadableTimes(body: KubeObject): KubeObject {
   const metadata: unknown = body.metadata;
   if (isMap(metadata))

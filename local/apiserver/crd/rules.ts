@@ -1,4 +1,4 @@
-// What is checked and filled in when a CustomResourceDefinition itself is written.
+// Validation and defaults of a CustomResourceDefinition.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ExtraRules } from "../builtin/kinds.ts";
 import type { FieldError } from "../types.ts";

@@ -1,4 +1,4 @@
-// What the scale subresource of a custom resource asks of the fields it stands for.
+// Checks the fields behind the scale subresource of a custom resource.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap } from "../apply/values.ts";
 import type { FieldError } from "../types.ts";
@@ -48,7 +48,7 @@ function replicaFaults(object: KubeObject, path: string[]): FieldError[] {
     : [];
 }
 
-/** Faults of the fields behind a scale; through the status door those of the spec are not asked for. */
+/** Faults of the fields behind a scale; a write of the status does not check those of the spec. */
 export function scaleFaults(
   object: KubeObject,
   { specReplicas, statusReplicas, selector }: ScalePaths,

@@ -29,7 +29,7 @@ export function serveCrds(store: Store, catalogue: Catalogue, onFault: (error: u
     try {
       serve(crd, undefined);
     } catch (cause) {
-      // One kind that cannot be served is no reason to serve none.
+      // The other kinds are served even when this one cannot be.
       onFault(new Error(`the stored CustomResourceDefinition ${crd.metadata.name} cannot be served`, { cause }));
     }
   }

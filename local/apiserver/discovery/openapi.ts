@@ -182,7 +182,7 @@ function toV2Operation({ requestBody, responses, parameters = [], ...rest }: Ope
   };
 }
 
-/** What version 2 cannot say is left out: defaults, alternatives, and the type of what may be null or of two types. */
+/** Leaves out what version 2 cannot express: defaults, alternatives, and types that are nullable or two at once. */
 function toV2Schema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(toV2Schema);
   if (!isMap(schema)) return schema;

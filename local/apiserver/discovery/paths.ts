@@ -1,4 +1,4 @@
-// Answers the paths that are no resources: discovery, version, health, OpenAPI.
+// Answers paths other than resources: discovery, version, health, OpenAPI.
 import { createHash } from "node:crypto";
 import type { Catalogue } from "../registry/catalogue.ts";
 import type { Exchange } from "../http/resource.ts";
@@ -26,7 +26,7 @@ const VERSION = {
 const CORE_VERSIONS = { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
 const NOT_FOUND = "404 page not found\n";
 
-/** Paths that everybody may read, before any credentials are looked at. */
+/** Paths that everybody may read without credentials. */
 export const OPEN_PATHS = new Set(["/healthz", "/livez", "/readyz", "/version"]);
 
 type PathHandler = (exchange: Pick<Exchange, "request" | "response">, parts: string[]) => void;
@@ -168,7 +168,7 @@ function versionHash(catalogue: Catalogue, [, version, root, group = "", name = 
     : hashOf(catalogue, `apis/${group}/${name}`, group, name);
 }
 
-/** Who names the hash may keep the document for ever; who names an old one is told the new one. */
+/** A request with the current hash gets a document to cache forever; one with an old hash is redirected to the current one. */
 function sendHashed(
   response: Exchange["response"],
   text: string,

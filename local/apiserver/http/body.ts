@@ -10,7 +10,7 @@ import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 
 export const BODY_LIMIT = 3 * 1024 * 1024;
 const ACCEPTED = ["application/json", "application/yaml", PROTOBUF];
-/** Without what takes the square of a body's length: keys compared with all before them, tags that do so, lists and maps as keys, lines copied for each error. Of a doubled key the last counts, as in kube-apiserver. */
+/** YAML options that avoid quadratic work: no comparison of each key with all others, no such tags, no lists and maps as keys, no copied lines in errors. The last of duplicate keys wins, as in kube-apiserver. */
 const YAML = {
   maxAliasCount: 100,
   merge: true,
@@ -69,7 +69,7 @@ function parseText(text: string): unknown {
     const message = cause instanceof Error ? cause.message : "unreadable";
     throw new Unreadable(message.replace("Unexpected end of JSON input", "unexpected end of JSON input"), { cause });
   }
-  // Without the word and without an escape to hide it in, there is nothing to look for.
+  // A text without the word and without escapes cannot contain the key.
   if (text.includes(PROTOTYPE) || text.includes("\\")) refusePrototypes(body);
   return body;
 }
@@ -101,7 +101,7 @@ function parseObject(text: string, kind: string): unknown {
   }
 }
 
-/** A field of this name, copied from object to object, would become the prototype of one. */
+/** Copying a field of this name from object to object would set a prototype. */
 function refusePrototypes(value: unknown): void {
   const left = [value];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {

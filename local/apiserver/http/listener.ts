@@ -72,7 +72,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     },
   );
   server.maxHeadersCount = 200;
-  // A client that breaks off a handshake is no news.
+  // Clients that abort a handshake are not reported.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("clientError", (_error, socket) => socket.destroy());
   await startListening(server, options, options.onError);

@@ -1,4 +1,4 @@
-// Where a request goes: the path and method as verb and resource, as kube-apiserver reads them.
+// Reads path and method of a request as verb and resource, as kube-apiserver does.
 
 export interface RequestInfo {
   verb: string;

@@ -132,7 +132,7 @@ function isNowhere({ namespace, verb }: RequestInfo, { builtin, namespaced }: Re
 
 const ON_COLLECTION = new Set(["create", "list", "watch", "deletecollection"]);
 
-/** Refuses verbs and paths that do not fit the resource: a name too much, a namespace missing. */
+/** Refuses verbs and paths that do not fit the resource, such as a superfluous name or a missing namespace. */
 function checkShape(info: RequestInfo, type: ResourceType): void {
   checkScope(info, type);
   if (info.subresource) return;
@@ -143,7 +143,7 @@ function checkShape(info: RequestInfo, type: ResourceType): void {
   checkNamespacing(info, type);
 }
 
-/** Rights in a namespace are none on what lies outside, so a cluster-scoped object has no path through one. A Namespace is inside itself alone. */
+/** A cluster-scoped object has no path through a namespace, since permissions in a namespace must not reach it. Only a Namespace is inside itself. */
 function checkScope(
   info: RequestInfo,
   { namespaced, group, resource }: Pick<ResourceType, "namespaced" | "group" | "resource">,

@@ -1,4 +1,4 @@
-// A watch as a stream of JSON lines: bookmarks once a minute, an end after its time, and for clients that do not read.
+// A watch as a stream of JSON lines: with a bookmark each minute, a time limit, and a cut-off for clients that do not read.
 import type { ServerResponse } from "node:http";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { VersionType } from "../registry/types.ts";
@@ -13,7 +13,7 @@ const SHORTEST_S = 1_800;
 const LONGEST_S = 86_400;
 /** How long a client may take to read the rest of a watch that is over. */
 const DRAIN_MS = 30_000;
-/** A client this far behind is cut off; it resumes from its last version. What is due at the start does not count: it is as bounded as a list. */
+/** A client this far behind is cut off and resumes from its last version. Initial events do not count: they are as bounded as a list. */
 const BACKLOG_LIMIT = 16 * 1024 * 1024;
 
 export interface StreamOptions {
@@ -59,7 +59,7 @@ function secondsOf({ timeoutSeconds }: StreamOptions): number {
   return timeoutSeconds > 0 ? Math.min(timeoutSeconds, LONGEST_S) : SHORTEST_S + Math.floor(Math.random() * SHORTEST_S);
 }
 
-/** Now and then, and once before the end, so that the client resumes from there. Returns how to stop. */
+/** Sends bookmarks regularly and once before the end, so that the client resumes from there. Returns a function that stops them. */
 function startBookmarks(send: () => void, seconds: number): () => void {
   const interval = setInterval(send, BOOKMARK_MS).unref();
   const last = seconds > BEFORE_END_S ? setTimeout(send, (seconds - BEFORE_END_S) * 1_000).unref() : undefined;

@@ -1,9 +1,9 @@
-// Aliases of YAML make graphs; an object of the API is a tree. Written out, one may be endless or very large.
+// YAML aliases make graphs, but API objects are trees. An expanded graph may be endless or very large.
 
 /** Values that a body may have once its aliases are written out. */
 const MAX_VALUES = 500_000;
 
-/** Why a value is no tree of a bearable size, in the words of Kubernetes' YAML parser; undefined when it is one. */
+/** The problem of a value that is no tree or too large, in the words of Kubernetes' YAML parser; undefined when there is none. */
 export function aliasProblem(value: unknown, maxValues = MAX_VALUES): string | undefined {
   const ancestors = new Set<object>();
   let left = maxValues;

@@ -1,4 +1,4 @@
-// What every verb of the registry works with, and the options that writes share.
+// Types and options that all verbs of the registry share.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { AdmissionRequest, FieldError, GroupVersionKind, WebhookAdmission } from "../types.ts";
 import { forbiddenField, invalidValue, notSupported, required, tooLong } from "../field-errors.ts";
@@ -186,7 +186,7 @@ export async function mutate<T extends KubeObject | undefined>(
   return parts.object;
 }
 
-/** A namespace must exist and not be going away before anything is created in it. */
+/** Objects can be created only in an existing namespace that is not being deleted. */
 export function checkNamespace(core: Core, target: Target, name: string): void {
   if (!target.type.namespaced) return;
   const namespace = core.store.table("/namespaces").find("", target.namespace);
@@ -210,7 +210,7 @@ export function checkNamespace(core: Core, target: Target, name: string): void {
   throw refusal;
 }
 
-/** Faults found while decoding: refused, warned of, or passed over. */
+/** Refuses, warns of or ignores the faults of decoding, as fieldValidation says. */
 export function reportFaults(
   call: Call,
   options: WriteOptions,
@@ -223,7 +223,7 @@ export function reportFaults(
   call.warnings.push(...all);
 }
 
-/** As reportFaults, of a whole object. What Go's types do not know they do not look at: given twice it is unknown, and no more is said of it. */
+/** As reportFaults, for a whole object. A duplicate unknown field is reported as unknown only, as Go's decoder does. */
 export function reportBodyFaults(call: Call, options: WriteOptions, faults: string[]): void {
   const { type, version } = call.target;
   const unknown = type.builtin ? faults.map(pathOf) : [];
@@ -241,7 +241,7 @@ const isWithin = (path: string, outer: string): boolean =>
 
 export const plainError = (code: number, message: string) => failure(code, "", message);
 
-/** As checkBodyKind, of a built-in kind: it need not say which it is. */
+/** As checkBodyKind, for a built-in kind, whose body may omit the kind. */
 export function checkTypedKind({ group, version: served, kind }: GroupVersionKind, body: KubeObject): void {
   const apiVersion = group ? `${group}/${served}` : served;
   body.kind ||= kind;
@@ -253,7 +253,7 @@ export function checkTypedKind({ group, version: served, kind }: GroupVersionKin
   );
 }
 
-/** A body must be an object of the kind that the path serves; typed kinds need not say which. Throws 400, for the wrong kind of a CRD 422. */
+/** The body must be of the kind that the path serves; built-in kinds may omit it. Throws 400, and 422 for a wrong kind of a CRD. */
 export function checkBodyKind(
   { type, version }: Target,
   body: KubeObject,

@@ -37,7 +37,7 @@ const ATTEMPTS = 5;
 
 const SCHEMA = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 
-/** Throws 400 on a body of the wrong type, 422 on options that make no sense. */
+/** Throws 400 on a body of the wrong type, 422 on invalid options. */
 export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOptions {
   if (body !== undefined && !isMap(body)) throw badRequest("the body of a delete is not an object");
   const options: DeleteOptions = { ...body };
@@ -137,7 +137,7 @@ function checkPreconditions(call: InternalCall, { preconditions }: DeleteOptions
   }
 }
 
-/** Namespaces have a store of their own, with words of its own. */
+/** kube-apiserver stores Namespaces separately, with a message of their own. */
 function checkNamespacePreconditions(
   name: string,
   { uid, resourceVersion }: NonNullable<DeleteOptions["preconditions"]> = {},
@@ -195,7 +195,7 @@ function success(call: InternalCall, stored: KubeObject): StatusBody {
   };
 }
 
-/** Deletes what the selectors choose; answers with the objects as they were. */
+/** Deletes the selected objects and answers with their last states. */
 export async function removeCollection(core: Core, call: InternalCall, options: DeleteOptions): Promise<KubeObject[]> {
   const { type, namespace } = call.target;
   checkListOptions(call.query, false);

@@ -1,11 +1,11 @@
-// The options of list, watch and deletecollection: what may stand together, and numbers that are none.
+// The options of list, watch and deletecollection: refuses invalid numbers and contradictions.
 import type { FieldError } from "../types.ts";
 import { forbiddenField, notSupported } from "../field-errors.ts";
 import { badRequest, invalid } from "../status.ts";
 
 const NUMBERS = ["limit", "timeoutSeconds"];
 
-/** Throws 400 on what cannot be read, 422 on options that contradict each other. */
+/** Throws 400 on unreadable options, 422 on options that contradict each other. */
 export function checkListOptions(query: URLSearchParams, isWatch: boolean): void {
   for (const name of NUMBERS) {
     const value = query.get(name) ?? "";
@@ -16,7 +16,7 @@ export function checkListOptions(query: URLSearchParams, isWatch: boolean): void
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
 }
 
-/** Everything but a written no is a yes, as Kubernetes reads queries. Undefined when it is not given. */
+/** True for every value except `0` and `false`, as Kubernetes reads queries. Undefined when absent. */
 export function flagOf(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
   return value === null ? undefined : !["false", "0"].includes(value.toLowerCase());

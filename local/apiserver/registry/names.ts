@@ -1,4 +1,4 @@
-// What names may look like, with kube-apiserver's explanations. Each check returns its complaints.
+// Rules of names with kube-apiserver's messages. Each check returns its messages.
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const LABEL_1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;

@@ -38,7 +38,7 @@ export interface Updated {
   created: boolean;
 }
 
-/** Replaces an object, or its status; some kinds come into being by it. */
+/** Replaces an object or its status; an update creates objects of some kinds. */
 export async function update(core: Core, call: InternalCall, body: KubeObject): Promise<Updated> {
   const options = writeOptions(call, "UpdateOptions");
   const { type, version, name } = call.target;
@@ -64,7 +64,7 @@ export async function update(core: Core, call: InternalCall, body: KubeObject): 
   };
 }
 
-/** Doors through which an object may come into being that is not there. */
+/** Writes that may create a missing object. */
 export const CREATING = new Set(["", "status"]);
 
 async function createByUpdate(
@@ -93,7 +93,7 @@ export interface Change {
   isPatch?: boolean;
   /** The new object from the current one (in the version of the call; not to be changed). `managed`: its managedFields are right. `rewrites`: it is a new version even where nothing changed, and so is the next. */
   make: (current: KubeObject) => { object: KubeObject; managed?: boolean; rewrites?: boolean };
-  /** Changes the object once it was found good. */
+  /** Changes the object after validation. */
   complete?: (object: KubeObject) => void;
 }
 
@@ -134,7 +134,7 @@ const KEPT_AS: Record<string, string> = {
   nodes: "minions",
 };
 
-/** In the words of kube-apiserver's store, which tells the key; what only tries does without the root. */
+/** In the words of kube-apiserver's store, which name the key; a dry run leaves out its root. */
 function otherUid(
   { target: { type, name, namespace } }: InternalCall,
   { wanted, found, dryRun }: { wanted: string; found: string; dryRun: boolean },
@@ -177,7 +177,7 @@ async function prepare(
   const { type, subresource, name } = call.target;
   const { strategy } = type;
   sent.metadata.resourceVersion = current.metadata.resourceVersion;
-  // Who leaves out the marks of a deletion takes them from their owners, though they stay.
+  // An update without deletionTimestamp removes its owner, but the timestamp stays.
   if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, current, sent);
   keepSystemFields(sent, current);
   const asked = {
@@ -251,7 +251,7 @@ export function isGone(object: KubeObject): boolean {
   return object.kind !== "Namespace" || object.apiVersion !== "v1" || (spec?.finalizers ?? []).length === 0;
 }
 
-/** A write that changes nothing but the times in managedFields is no write. */
+/** A write that changes only the times in managedFields is not stored. */
 function isSame(next: KubeObject, stored: KubeObject): boolean {
   return isDeepStrictEqual(withoutTimes(next), withoutTimes(stored));
 }

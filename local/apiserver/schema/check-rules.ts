@@ -1,4 +1,4 @@
-// Whether the CEL rules of a schema compile, and speak about fields that are there.
+// Checks that the CEL rules of a schema compile and name existing fields.
 import type { FieldError, JsonSchema } from "../types.ts";
 import { invalidValue, required } from "../field-errors.ts";
 import { checkExpression } from "../cel/check.ts";

@@ -1,4 +1,4 @@
-// Whether a CRD's schema is one at all: structural, with rules that compile. The words are kube-apiserver's where people meet them.
+// Checks a CRD's schema: it is structural and its rules compile. Messages that people see are kube-apiserver's.
 import type { CheckSchema, FieldError, JsonSchema } from "../types.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../field-errors.ts";
 import { RE2JS } from "re2js";
@@ -128,7 +128,7 @@ function checkListMap(raw: Raw, path: string): FieldError[] {
   });
 }
 
-/** A default must be what the schema itself would accept, whole. */
+/** The schema must accept its own default as a whole. */
 function checkDefault(raw: Raw, { path }: Place): FieldError[] {
   if (raw["default"] === undefined) return [];
   const node = readSchema(raw);

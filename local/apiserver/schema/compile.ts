@@ -12,7 +12,7 @@ import { hasRules, validateRules } from "./rules.ts";
 import { readSchema, type SchemaNode } from "./structural.ts";
 import { validateValue } from "./validate.ts";
 
-/** Compiles a schema. It should be one in which `checkSchema` finds no fault. */
+/** Compiles a schema in which `checkSchema` finds no fault. */
 export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema => {
   const root = readSchema(openAPIV3Schema);
   const compiled: Compiled = {
@@ -40,7 +40,7 @@ export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema =>
   };
 };
 
-/** Faults that say that a value is not of the type that rules rely on. */
+/** Faults of type: rules cannot run on such values. */
 const blocking = new Set([
   "FieldValueNotSupported",
   "FieldValueRequired",
@@ -88,7 +88,7 @@ function valueFaults(object: KubeObject, old: Old, { root, status }: Compiled, o
   });
 }
 
-/** An object whose lists were at fault before may stay so. */
+/** An update may keep the old faults of an object's lists. */
 function listFaults(object: KubeObject, root: SchemaNode, before: KubeObject | undefined): FieldError[] {
   const faults = validateLists(object, root, "");
   return faults.length > 0 && before && validateLists(before, root, "").length > 0 ? [] : faults;

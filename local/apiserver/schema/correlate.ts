@@ -1,4 +1,4 @@
-// Which part of the old object a part of the new one was before: by name in objects, by key in map lists, nowhere else.
+// Finds the old counterpart of a part of an object: by name in objects, by key in map lists, nowhere else.
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type SchemaNode } from "./structural.ts";
 
@@ -15,7 +15,7 @@ export function oldField(old: Old, name: string): Old {
   return isObject(old.value) && Object.hasOwn(old.value, name) ? { known: true, value: old.value[name] } : noOld;
 }
 
-/** For every item of a list its old counterpart: only map lists tell. */
+/** The old counterpart of every item of a list; only map lists have them. */
 export function oldItems(node: SchemaNode, list: unknown[], old: Old): Old[] {
   if (!old.known || node.listType !== "map" || !Array.isArray(old.value)) return list.map(() => noOld);
   const before = new Map<string, unknown>();
@@ -32,7 +32,7 @@ export function keyOfItem(node: SchemaNode, item: unknown): string {
   return JSON.stringify(node.listMapKeys.map((key) => fields[key] ?? node.items?.properties.get(key)?.default ?? null));
 }
 
-/** Whether nothing changed here: then faults that were there before are let pass (ratcheting). */
+/** Whether nothing changed here, so that old faults may stay (ratcheting). */
 export function unchanged(value: unknown, old: Old): boolean {
   return old.known && isDeepStrictEqual(value, old.value);
 }

@@ -1,4 +1,4 @@
-// x-kubernetes-embedded-resource: objects inside objects. Their metadata is cleaned as that of any object, and must be good as well.
+// x-kubernetes-embedded-resource: objects inside objects. Their metadata is cleaned and checked like that of any object.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { cleanTyped, dropEmptyMetadata } from "../builtin/decode.ts";
 import { TypeFault } from "../builtin/type-fault.ts";
@@ -46,7 +46,7 @@ export function cleanEmbedded(object: unknown, root: SchemaNode): string[] {
   return unknown.sort();
 }
 
-/** As cleanEmbedded, of what was merged by its types: a null may be there, but nothing of a wrong type. */
+/** As cleanEmbedded, after a typed merge: nulls are possible, values of a wrong type are not. */
 export function cleanEmbeddedMetadata(object: unknown, root: SchemaNode): void {
   visitEmbedded(object, root, "", (value, path) => void ("metadata" in value && cleanMetadata(value, path)));
 }
@@ -67,7 +67,7 @@ function cleanMetadata(value: Record<string, unknown>, path: string): string[] {
   }
 }
 
-/** Faults of embedded objects: a version and a kind that could be, metadata that is good. */
+/** Faults of embedded objects: apiVersion, kind and metadata must be valid. */
 export function validateEmbedded(object: unknown, root: SchemaNode): FieldError[] {
   const faults: FieldError[] = [];
   visitEmbedded(object, root, "", (value, path) => {

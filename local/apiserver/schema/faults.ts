@@ -25,7 +25,7 @@ export const tooLongText = (path: string, most: number): FieldError => ({
 export const outOfBounds = (path: string, value: unknown, what: string): FieldError =>
   invalidValue(path, value, `${path} in body ${what}`);
 
-/** A fault of anyOf, oneOf, allOf or not; kube-apiserver names no field. */
+/** A value that violates anyOf, oneOf, allOf or not; kube-apiserver names no field. */
 export const junctorFault = (path: string, what: string): FieldError =>
   invalidValue("<nil>", "", `${JSON.stringify(path)} ${what}`);
 

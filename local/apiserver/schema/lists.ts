@@ -1,4 +1,4 @@
-// Sets and map lists: no item, and no key, twice.
+// Sets have no duplicate items, map lists no duplicate keys.
 import type { FieldError } from "../types.ts";
 import { duplicate, invalidValue } from "../field-errors.ts";
 import { fieldSchema, isObject, type SchemaNode } from "./structural.ts";
@@ -40,7 +40,7 @@ function keyFields(item: unknown, keys: string[]): Record<string, unknown> {
   return Object.fromEntries(keys.filter((key) => fields[key] !== undefined).map((key) => [key, fields[key]]));
 }
 
-/** One fault at the second appearance of a value, whatever follows. */
+/** One fault at the second appearance of a value; later ones are not reported. */
 function repeated(values: unknown[], path: string): FieldError[] {
   const seen = new Map<string, number>();
   return values.flatMap((value, i) => {

@@ -1,4 +1,4 @@
-// Pruning: what the schema does not name is taken out, as kube-apiserver does when it reads an object.
+// Pruning: removes fields that the schema does not name, as kube-apiserver does when it reads an object.
 import { fieldSchema, isObject, type SchemaNode } from "./structural.ts";
 
 const typeAndMeta = new Set(["apiVersion", "kind", "metadata"]);
@@ -62,7 +62,7 @@ function keepUnknown(value: unknown, node: SchemaNode, path: string, found: Foun
   }
 }
 
-/** Takes out nulls where the schema allows none and has no default to put in their place. @returns whether there were any. */
+/** Removes nulls that the schema neither allows nor replaces by a default. @returns whether there were any. */
 export function pruneNulls(value: unknown, node: SchemaNode | undefined): boolean {
   if (Array.isArray(value)) return value.map((item) => pruneNulls(item, node?.items)).includes(true);
   if (!isObject(value)) return false;

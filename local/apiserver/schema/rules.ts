@@ -1,4 +1,4 @@
-// x-kubernetes-validations: CEL rules of a schema, run over an object and what it was before.
+// x-kubernetes-validations: runs the CEL rules of a schema over the new and the old object.
 import type { FieldError } from "../types.ts";
 import { invalidValue } from "../field-errors.ts";
 import { namesIn } from "../cel/names.ts";
@@ -99,7 +99,7 @@ function unchangedCached(place: Place): boolean {
   return hasUncorrelated(place.node) && unchanged(place.value, place.old);
 }
 
-/** Only under plain lists is it asked whether the surroundings changed. */
+/** Under plain lists the nearest comparable part decides whether something changed. */
 function hasUncorrelated(node: SchemaNode): boolean {
   return node.items !== undefined && node.listType !== "map";
 }
@@ -178,7 +178,7 @@ function attemptRule(
   }
 }
 
-/** What was at fault before and did not change is let pass. */
+/** An unchanged part may keep its old faults. */
 function isRatcheted(place: Place): boolean {
   return place.old.known ? unchanged(place.value, place.old) : place.ancestorUnchanged;
 }

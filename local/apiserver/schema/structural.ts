@@ -57,7 +57,7 @@ function isRecord(value: unknown): value is Raw {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Reads a schema. Assumes that `checkSchema` found no fault in it; what it does not know it ignores. */
+/** Reads a schema in which `checkSchema` found no fault. Ignores unknown keywords. */
 export function readSchema(schema: JsonSchema): SchemaNode {
   return { ...readShape(schema), ...readKubernetes(schema), ...readBounds(schema), ...readJunctors(schema) };
 }

@@ -12,7 +12,7 @@ function child(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }
 
-/** All faults of a value, in the schema's order. Where nothing changed since `old`, faults are let pass. */
+/** All faults of a value, in the schema's order. Parts that did not change since `old` may keep theirs. */
 export function validateValue(value: unknown, node: SchemaNode, path: string, old: Old): FieldError[] {
   const faults = value === null ? validateNull(node, path) : validatePresent(value, node, path, old);
   return faults.length > 0 && unchanged(value, old) ? [] : faults;
@@ -45,7 +45,7 @@ function typeOf(value: unknown): string {
   return typeof value;
 }
 
-/** With a format, texts and lists are left to it; and it looks at texts alone. That is how kube-apiserver does it. */
+/** Where a schema has a format, kube-apiserver leaves the type of strings and lists to it, and it checks only strings. */
 const isLeftToFormat = (type: string, types: string[]) =>
   (type === "string" || type === "array") && !types.includes("number") && !types.includes("integer");
 
@@ -79,7 +79,7 @@ function validateEnum(value: unknown, node: SchemaNode, path: string): FieldErro
 function validateText(value: string, node: SchemaNode, path: string): FieldError[] {
   const faults: FieldError[] = [];
   const length = [...value].length;
-  // One of these at most is told.
+  // At most one of these is reported.
   if (node.maxLength !== undefined && length > node.maxLength) faults.push(tooLongText(path, node.maxLength));
   else if (node.minLength !== undefined && length < node.minLength)
     faults.push(outOfBounds(path, value, `should be at least ${node.minLength} chars long`));
@@ -163,7 +163,7 @@ function validateJunctors(value: unknown, node: SchemaNode, path: string): Field
   return faults;
 }
 
-/** The faults of the alternative that came nearest. */
+/** The faults of the alternative that matches best. */
 function nearest(outcomes: FieldError[][]): FieldError[] {
   return outcomes.reduce((best, faults) => (faults.length < best.length ? faults : best));
 }

@@ -1,4 +1,4 @@
-// All objects of one resource in memory, in the order lists show them, and as they were a while ago.
+// All objects of one resource in memory, in the order of lists, with their recent history.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { createHistory, type HistoryEntry } from "./history.ts";
 

@@ -123,7 +123,7 @@ function probeRules(probe: unknown, at: string): FieldError[] {
   ];
 }
 
-/** A container that is not ready is not ended. */
+/** A readiness probe never ends a container. */
 function graceRules(at: string, seconds: unknown): FieldError[] {
   if (typeof seconds !== "number") return [];
   if (at.includes(".readinessProbe.")) return [invalidValue(at, seconds, "must not be set for readinessProbes")];

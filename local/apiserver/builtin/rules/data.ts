@@ -12,7 +12,7 @@ const KEY_TEXT =
 const LONGEST_KEY = 253;
 const DATA_LIMIT = 1024 * 1024;
 
-/** What is wrong with a key of data. */
+/** The problem of a key of data. */
 export function configKey(key: string): string[] {
   return [
     ...(key.length > LONGEST_KEY ? [`must be no more than ${LONGEST_KEY} characters`] : []),

@@ -1,4 +1,4 @@
-// Lease: numbers that can be.
+// Lease: bounds of its numbers.
 import { invalidValue } from "../../field-errors.ts";
 import { mapOf, notNegative, type Rule } from "./rule.ts";
 

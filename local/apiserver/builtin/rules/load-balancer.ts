@@ -41,6 +41,6 @@ function modeRules(field: string, { ip, ipMode }: JsonMap): FieldError[] {
   return IP_MODES.includes(textOf(ipMode)) ? [] : [notSupported(field, ipMode, IP_MODES)];
 }
 
-/** Here zeros may stand in front of the numbers, as they always could; a zone is no part of an address. */
+/** Leading zeros are allowed here for compatibility; zones are not. */
 const isAddress = (text: string): boolean =>
   !text.includes("%") && isIP(text.replaceAll(/(?<=^|\.)0+(?=\d)/g, "")) !== 0;

@@ -1,4 +1,4 @@
-// Namespace: who wants to be heard before it goes.
+// Namespace: its finalizers.
 import type { FieldError } from "../../types.ts";
 import { invalidValue } from "../../field-errors.ts";
 import { qualifiedName } from "../../registry/names.ts";
@@ -7,7 +7,7 @@ import { mapOf, named, type Rule, textOf } from "./rule.ts";
 const STANDARD = ["foregroundDeletion", "kubernetes", "orphan"];
 const AT = "spec.finalizers";
 
-/** Finalizers of the namespace's content, not those of its metadata. Of a new one they are told without their place. */
+/** Finalizers of the namespace's content, not those of its metadata. Faults of a new namespace have no path. */
 export const namespaceRules: Rule = ({ spec }, old) => {
   const { finalizers } = mapOf(spec);
   const names = Array.isArray(finalizers) ? (finalizers as unknown[]).map(textOf) : [];

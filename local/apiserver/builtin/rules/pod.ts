@@ -39,7 +39,7 @@ export function templateRules(template: JsonMap, at: string): FieldError[] {
   ];
 }
 
-/** What makes pods that are replaced when they end. */
+/** Kinds whose pods are replaced when they end. */
 function alwaysRunning({ restartPolicy, activeDeadlineSeconds }: JsonMap, at: string): FieldError[] {
   return [
     ...(restartPolicy === "Always" ? [] : [notSupported(`${at}.restartPolicy`, restartPolicy ?? "", ["Always"])]),
@@ -77,7 +77,7 @@ function podRules(spec: JsonMap, at: string): FieldError[] {
   ];
 }
 
-/** Init containers end, so nothing is asked of them while they run; those that stay are containers like others. */
+/** Init containers end, so they have no probes; sidecars among them are checked like other containers. */
 function initRules(container: JsonMap, at: string, around: Surroundings): FieldError[] {
   if (container.restartPolicy === "Always") return containerRules(container, at, around);
   const plain = Object.fromEntries(Object.entries(container).filter(([field]) => !ONLY_OF_SIDECARS.includes(field)));

@@ -1,4 +1,4 @@
-// Admission policies and their bindings: what would make one enforce nothing is refused.
+// Admission policies and their bindings: refuses those that would enforce nothing.
 import { checkPolicy } from "../../admission/check.ts";
 import type { PolicySpec, ResourceRule } from "../../admission/types.ts";
 import { checkRule } from "../../admission/webhooks/check.ts";

@@ -22,7 +22,7 @@ export function portNumber(field: string, port: unknown): FieldError[] {
   return typeof port === "number" && port >= 1 && port <= 65_535 ? [] : [invalidValue(field, port ?? 0, PORT_RANGE)];
 }
 
-/** What is wrong with the name of a port. */
+/** The problem of a port's name. */
 export function portName(name: string): string[] {
   return [
     ...(name.length > 15 ? ["must be no more than 15 characters"] : []),
@@ -48,7 +48,7 @@ export function labelRules(labels: unknown, field: string): FieldError[] {
 export const notNegative = (field: string, value: unknown): FieldError[] =>
   typeof value === "number" && value < 0 ? [invalidValue(field, value, "must be greater than or equal to 0")] : [];
 
-/** A name that must be there, have a form, and be the only one of it. Keeps `taken` up to date. */
+/** A required, valid and unique name. Adds it to `taken`. */
 export function uniqueName(
   field: string,
   name: string,

@@ -5,7 +5,7 @@ import { forbiddenField, invalidValue, required } from "../../field-errors.ts";
 import { labelValue, qualifiedName } from "../../registry/names.ts";
 import { labelRules, listOf, mapOf, named, textOf } from "./rule.ts";
 
-/** What is wrong with it; of none, nothing. */
+/** The faults of a selector; a missing one has none. */
 export function selectorRules(at: string, selector: unknown): FieldError[] {
   const { matchLabels, matchExpressions } = mapOf(selector);
   return [

@@ -1,4 +1,4 @@
-// Service: ports, addresses, selectors. What is about load balancers, node ports and external addresses is left out, and whether the addresses of a list agree.
+// Service: ports, addresses, selectors. Load balancers, node ports, external addresses and the agreement of several addresses are not checked.
 import { isIP } from "node:net";
 import type { JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../types.ts";
@@ -9,7 +9,7 @@ import { labelRules, listOf, mapOf, named, portNumber, portNumberOrName, type Ru
 const TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const LONGEST_AFFINITY = 86_400;
 
-/** Addresses are given out before anything else is judged, metadata included. */
+/** Addresses are allocated before anything else is validated, even metadata. */
 export const addressingRules: Rule = (object) => dualRules(mapOf(object.spec));
 
 export const serviceRules: Rule = (object, old) => {
@@ -77,7 +77,7 @@ function familyRules({ ipFamilies, ipFamilyPolicy, internalTrafficPolicy, type }
   ];
 }
 
-/** Only what has no address of its own may be of both families. */
+/** Only a headless Service may have both families. */
 function dualRules({ type, clusterIP, selector, ipFamilies, ipFamilyPolicy }: JsonMap): FieldError[] {
   if (type === "ExternalName" || (clusterIP === "None" && selector === undefined)) return [];
   const families = Array.isArray(ipFamilies) ? (ipFamilies as unknown[]) : [];

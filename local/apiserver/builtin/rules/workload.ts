@@ -12,7 +12,7 @@ const PERCENT = /^[0-9]+%$/;
 const PERCENT_TEXT =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 
-/** Of kinds that nothing here runs, what would make them useless everywhere. */
+/** Rules for kinds that nothing here runs: only what would make them useless everywhere is refused. */
 export const workloadRules: Rule = (object, old) => {
   const spec = mapOf(object.spec);
   const errors = isMap(spec.selector) ? labelsMatch(spec) : [required("spec.selector")];
@@ -46,7 +46,7 @@ function immutableSelector({ selector }: JsonMap, before: unknown): FieldError[]
     : [invalidValue("spec.selector", sorted(selector ?? null), "field is immutable")];
 }
 
-/** A selector that is not there chooses nothing, an empty one is not asked. */
+/** A missing selector is an error; an empty one is not compared with the template. */
 function labelsMatch({ selector, template }: JsonMap): FieldError[] {
   const { labels } = mapOf(mapOf(template).metadata);
   if (

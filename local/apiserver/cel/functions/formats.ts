@@ -51,7 +51,7 @@ export const namedFormats: Record<string, Format> = {
   },
 };
 
-/** What is wrong with a value; empty when nothing is. */
+/** The problems of a value; empty when it is valid. */
 export function formatFaults(format: Format, value: string): string[] {
   const faults: string[] = [];
   if (format.most !== undefined && value.length > format.most)
