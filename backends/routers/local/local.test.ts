@@ -94,17 +94,14 @@ async function unusedPort(): Promise<number> {
 }
 
 let router: LocalRouter;
-let fake: ReturnType<typeof fakeWatches>;
 let put: ReturnType<typeof fakeWatches>["put"];
 let telemetry: ReturnType<typeof createTelemetry>;
 let edge: number;
-beforeEach(async () => {
-  fake = fakeWatches();
+beforeEach(() => startRouter({ requestTimeoutMs: 2000 }));
+async function startRouter({ requestTimeoutMs }: { requestTimeoutMs: number }): Promise<void> {
+  const fake = fakeWatches();
   telemetry = createTelemetry();
   put = fake.put;
-  await startRouter({ requestTimeoutMs: 2000 });
-});
-async function startRouter({ requestTimeoutMs }: { requestTimeoutMs: number }): Promise<void> {
   router = createLocalRouter({ informers: fake.informers, telemetry, requestTimeoutMs });
   const server = createListener({ share: 0.1, acceptsWebSocket: () => true }, router.handleRequest);
   server.on("upgrade", router.handleUpgrade);
