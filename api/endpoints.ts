@@ -1,10 +1,12 @@
 // The endpoint table: every row of every resource.
 import { buildpackEndpoints } from "./buildpack/buildpack.ts";
+import { deploymentEndpoints } from "./deployment/deployment.ts";
 import { domainEndpoints } from "./domain/domain.ts";
 import { environmentGroupEndpoints } from "./environment-group/environment-group.ts";
 import { featureFlagEndpoints } from "./feature-flag/feature-flag.ts";
 import { isolationSegmentEndpoints } from "./isolation-segment/isolation-segment.ts";
 import { orgQuotaEndpoints } from "./org-quota/org-quota.ts";
+import { revisionEndpoints } from "./revision/revision.ts";
 import { roleEndpoints } from "./role/role.ts";
 import { routeEndpoints } from "./route/route.ts";
 import { securityGroupEndpoints } from "./security-group/security-group.ts";
@@ -56,6 +58,8 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...packageEndpoints(services),
     ...buildEndpoints,
     ...dropletEndpoints(services),
+    ...deploymentEndpoints,
+    ...revisionEndpoints,
     ...manifestEndpoints,
     ...resourceMatchEndpoints(services),
     ...emptyListEndpoints,

@@ -11,12 +11,15 @@ import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { processesOf } from "../cf/process/processes.ts";
 import { findRunnerProblem } from "../cf/process/runner-class.ts";
 import { requireProcessQuota } from "../cf/quota/check.ts";
+import { requireNoDeployment } from "../cf/rollout/app-rollouts.ts";
 import { toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import { currentDropletBody } from "./payload.ts";
 import { presentApp } from "./present.ts";
 
 const path = "/v3/apps/:guid";
+const DEPLOYMENT_IN_PROGRESS =
+  "Unable to assign current droplet while the app has a deployment in progress. Wait for the deployment to complete or cancel it.";
 const state = { verb: "update", on: App, subresource: "state" } as const;
 
 async function change(session: Session, app: App, body: { spec: Record<string, unknown> }): Promise<App> {
@@ -87,6 +90,7 @@ const setDroplet = endpoint({
   summary: "Set the current droplet",
   handler: async ({ session, params, body, base }) => {
     const app = session.get(App, params.guid);
+    requireNoDeployment(session.cache, app, DEPLOYMENT_IN_PROGRESS);
     const droplet = assignableDroplet(session, app, body.data?.guid);
     await change(session, app, COMMAND_PATCHES.setDroplet.patch(droplet.metadata.name));
     await addProcesses(session, app, Object.keys(droplet.spec.processTypes));

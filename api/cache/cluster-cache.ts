@@ -16,6 +16,8 @@ import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
+import { Rollout } from "../../crds/rollout/rollout.ts";
+import { isEnded, rolloutProcessGUID } from "../../crds/rollout/rules.ts";
 import { indexClaimByHost } from "../../crds/route/route-host.ts";
 import { Route } from "../../crds/route/route.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
@@ -65,6 +67,11 @@ const cachedKinds: readonly CachedKind[] = [
   cachedKind(Build, { app: indexByApp }),
   cachedKind(Droplet, { app: indexByApp }),
   cachedKind(Revision, { app: indexByApp }),
+  cachedKind(Rollout, {
+    app: indexByApp,
+    open: (rollout) => (isEnded(rollout) ? [] : ["true"]),
+    process: (rollout) => [rolloutProcessGUID(rollout)],
+  }),
   cachedKind(Domain, { name: (domain) => [domain.spec.name], objectName: (domain) => [domain.metadata.name] }),
   cachedKind(Route, {
     app: (route) => [...new Set(route.spec.destinations.map((one) => `${route.metadata.namespace}/${one.app}`))],
@@ -85,7 +92,17 @@ const cachedKinds: readonly CachedKind[] = [
 ];
 
 /** Kinds in a space's namespace whose dependents are in the same namespace. */
-const spaceKinds: ReadonlySet<unknown> = new Set([App, Process, Package, Build, Droplet, Revision, Route, LRP]);
+const spaceKinds: ReadonlySet<unknown> = new Set([
+  App,
+  Process,
+  Package,
+  Build,
+  Droplet,
+  Revision,
+  Rollout,
+  Route,
+  LRP,
+]);
 
 /** Kinds that have the index `guid`. */
 export const KINDS_WITH_GUID: readonly ResourceRef[] = [...cachedKinds.map(({ ref }) => ref), RoleBinding];

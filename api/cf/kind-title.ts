@@ -9,6 +9,7 @@ const titles: Record<string, string> = {
   SecurityGroup: "Security group",
   IsolationSegment: "Isolation segment",
   EnvironmentGroup: "Environment variable group",
+  Rollout: "Deployment",
 };
 
 /** CF's name for a kind, e.g. `Organization`, as used in `… not found`. */

@@ -10,6 +10,8 @@ import { Space } from "../../crds/space/space.ts";
 import { appOf } from "../cf/app/owner-app.ts";
 import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { processGUID } from "../cf/process/processes.ts";
+import { isRolloutProcess } from "../cf/process/web-processes.ts";
+import { releaseOf } from "../cf/rollout/app-revisions.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
@@ -45,7 +47,7 @@ export function presentProcess(cache: ClusterCache, process: Process, base: stri
     log_rate_limit_in_bytes_per_second: spec.logRateLimitBytesPerSecond,
     health_check: presentCheck(effectiveHealthCheck(spec.type, spec.healthCheck), true),
     readiness_health_check: presentCheck(effectiveReadinessCheck(spec.readinessHealthCheck), false),
-    relationships: { app: toOneRelationship(appGUID), revision: revisionOf(cache, app) },
+    relationships: { app: toOneRelationship(appGUID), revision: revisionOf(cache, app, process) },
     ...presentMetadata(process),
     links: {
       self: link(self),
@@ -68,10 +70,10 @@ function commandOf(cache: ClusterCache, process: Process, app: App | undefined, 
   );
 }
 
-function revisionOf(cache: ClusterCache, app: App | undefined): object | null {
-  const name = app?.status?.revision;
-  const revision = name && cache.store(Revision).find({ namespace: app?.metadata.namespace ?? "", name });
-  return revision ? toOneRelationship(cache.guid(Revision, revision)) : null;
+function revisionOf(cache: ClusterCache, app: App | undefined, process: Process): object | null {
+  const name = isRolloutProcess(process) ? process.status?.revision : app?.status?.revision;
+  const release = app && releaseOf(cache, app, name);
+  return release ? toOneRelationship(cache.guid(Revision, release)) : null;
 }
 
 function presentCheck(check: HealthCheck, withTimeout: boolean): object {
@@ -139,9 +141,11 @@ export function instancesOf(
   process: Process,
 ): (Pick<LrpInstance, "index"> & Partial<LrpInstance> & { cfState: string })[] {
   const app = appOf(cache, process);
-  const lrp = app?.spec.state === "Started" ? answering(cache, app, lrpOf(cache, process)) : undefined;
+  const own = lrpOf(cache, process);
+  const lrp =
+    app?.spec.state === "Started" ? (isRolloutProcess(process) ? own : answering(cache, app, own)) : undefined;
   const known = new Map((lrp?.status?.instances ?? []).map((instance) => [instance.index, instance]));
-  const unreported = presentUnreported(app, lrp);
+  const unreported = isRolloutProcess(process) ? { cfState: "STARTING" } : presentUnreported(app, lrp);
   return Array.from({ length: wantedInstances(process) }, (_, index) => {
     const instance = known.get(index);
     return instance ? { ...instance, cfState: STATES[instance.state] } : { index, ...unreported };

@@ -1,18 +1,20 @@
 // Endpoints of Process: `/v3/processes`, and the processes of an app.
 import { App } from "../../crds/app/app.ts";
-import { creationSortKey } from "../../crds/guid.ts";
 import { Process } from "../../crds/process/process.ts";
 import { restartInstancePatch } from "../../crds/cf-command-patches.ts";
-import { newGUID } from "../../crds/guid.ts";
+import { creationSortKey, newGUID } from "../../crds/guid.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Revision } from "../../crds/revision/revision.ts";
+import { Rollout } from "../../crds/rollout/rollout.ts";
 import { endpoint, noContent, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { CFError } from "../http/errors.ts";
 import { appGUIDOf, appOf, appKey } from "../cf/app/owner-app.ts";
 import { getProcess, getProcessOfType, processGUID } from "../cf/process/processes.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { requireChangeQuota } from "../cf/quota/check.ts";
+import { requireNoDeployment } from "../cf/rollout/app-rollouts.ts";
+import { withRolloutProcesses } from "../cf/process/web-processes.ts";
 import { toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { presentPage } from "../http/page.ts";
 import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
@@ -57,11 +59,12 @@ function listReply({ session, query, base, url }: ListRequest, app?: App): Reply
       isOneOf(guids, processGUID(session.cache, process)) &&
       isOneOf(query.app_guids, appGUIDOf(session.cache, process)),
     defaultSortKey: (process) => `${process.spec.type === "web" && app ? 0 : 1} ${creationSortKey(process)}`,
-    dependsOn: [App, Space, Revision],
+    dependsOn: [App, Space, Revision, Rollout],
   });
+  const shown = withRolloutProcesses(session.cache, found);
   return ok(
     // Embedded instances include an uptime, so their page changes every second.
-    presentPage(found, { base, url, query, isCacheable: !query.embed }, (process) => ({
+    presentPage(shown, { base, url, query, isCacheable: !query.embed }, (process) => ({
       ...presentProcess(session.cache, process, base, "list"),
       ...(query.embed && embedded(session, process)),
     })),
@@ -84,13 +87,20 @@ function present(session: Session, process: Process, base: string): object {
 }
 
 async function update(session: Session, process: Process, body: z.output<typeof updateProcessBody>): Promise<Process> {
+  requireSettled(session, process, "Cannot update this process while a deployment is in flight.");
   return session.patch(Process, process, {
     type: "merge",
     body: { metadata: toMetadataPatch(body.metadata, process), spec: toProcessSpec(body, process) },
   });
 }
 
+/** @throws CFError 422 for a web process that a deployment replaces */
+function requireSettled({ cache }: Session, process: Process, text: string): void {
+  if (process.spec.type === "web") requireNoDeployment(cache, appOf(cache, process), text);
+}
+
 async function scale(session: Session, process: Process, body: z.output<typeof scaleBody>): Promise<Process> {
+  requireSettled(session, process, "Cannot scale this process while a deployment is in flight.");
   const spec = toScaleSpec(body);
   const app = appOf(session.cache, process);
   requireChangeQuota(session, { app, before: process, after: { ...process, spec: { ...process.spec, ...spec } } });
@@ -216,7 +226,7 @@ function isUnreconciled({ cache }: Session, process: Process): boolean {
 
 /** `cf` polls stats while it waits for a start, so the request is held until the first instance runs or crashes. */
 async function holdWhileStarting(session: Session, find: () => Process): Promise<void> {
-  await session.holdWhile([App, Process, LRP, Revision], () => isStarting(session.cache, find()));
+  await session.holdWhile([App, Process, LRP, Revision, Rollout], () => isStarting(session.cache, find()));
 }
 
 function instanceRows(path: ProcessPath, find: FindProcess, services: Services): Endpoint[] {

@@ -1,11 +1,13 @@
 // Finds the processes of an app, by GUID or type.
 import { App } from "../../../crds/app/app.ts";
-import { creationSortKey } from "../../../crds/guid.ts";
+import { creationSortKey, guidOf } from "../../../crds/guid.ts";
 import { Process } from "../../../crds/process/process.ts";
+import { Rollout } from "../../../crds/rollout/rollout.ts";
 import type { Session } from "../../access/session.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import { toVersions } from "./web-processes.ts";
 import { notFound } from "../../http/errors.ts";
-import { appGUIDOf, appKey } from "../app/owner-app.ts";
+import { appGUIDOf, appKey, appOf } from "../app/owner-app.ts";
 
 /** An app's processes: web first, then oldest first. */
 export function processesOf(session: Session, app: App): Process[] {
@@ -26,14 +28,33 @@ export function getProcess(session: Session, guid: string): Process {
   const direct = session.find(Process, guid);
   if (direct) return direct;
   const app = session.find(App, guid);
-  const web = app && processesOf(session, app).find((process) => process.spec.type === "web");
-  if (!web) throw notFound("Process");
-  return web;
+  const found = app ? findOfType(session, app, "web") : findVersion(session, guid);
+  if (!found) throw notFound("Process");
+  return found;
 }
 
 /** @throws CFError `Process not found` */
 export function getProcessOfType(session: Session, app: App, type: string): Process {
-  const found = processesOf(session, app).find((process) => process.spec.type === type);
+  const found = findOfType(session, app, type);
   if (!found) throw notFound("Process");
   return found;
+}
+
+function findOfType(session: Session, app: App, type: string): Process | undefined {
+  const process = processesOf(session, app).find(({ spec }) => spec.type === type);
+  return process && toVersions(session.cache, process)[0];
+}
+
+/** The version of a web process that a Rollout starts; once it has been deployed, the web process itself, for clients that still know that GUID. */
+function findVersion(session: Session, guid: string): Process | undefined {
+  const { cache } = session;
+  const rollout = cache.store(Rollout).byIndex("process", guid)[0];
+  const app = rollout && appOf(cache, rollout);
+  const web =
+    app && session.canSee(App, app) ? processesOf(session, app).find(({ spec }) => spec.type === "web") : undefined;
+  if (!rollout || !web) return undefined;
+  const [standing, ...newer] = toVersions(cache, web);
+  const isPast =
+    rollout.status?.finalRevision !== undefined && rollout.status.finalRevision === rollout.status.revision;
+  return newer.find((version) => guidOf(version) === guid) ?? (isPast ? standing : undefined);
 }
