@@ -2,6 +2,7 @@
 import { describeProblem, type InstanceProblem } from "../../crds/lrp/instance-problem.ts";
 import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
+import { isEvicted, isRecentEviction } from "./evictions.ts";
 import { findAppContainer, isLive, isPodReady } from "./pod-progress.ts";
 import { findLastExit, findStartProblem, toEvictionProblem } from "./pod-problems.ts";
 import type { ProbeFailure } from "./probe-failures.ts";
@@ -47,8 +48,7 @@ function groupByIndex({ pods, indexOf }: PodFacts): Map<number, PodObject[]> {
 function presentInstance(pods: readonly PodObject[], facts: PodFacts): Presented {
   const live = newest(pods.filter(isLive));
   const evictions = pods.filter(isEvicted);
-  const last = newest(evictions);
-  const eviction = last && describeProblem(toEvictionProblem(last, facts.lrp.spec));
+  const eviction = describeEviction(newest(evictions), facts);
   const shown = live ? presentPod(live, facts) : presentMissing(facts, eviction);
   const crashCount = evictions.length + ((live && findAppContainer(live)?.restartCount) ?? 0);
   return {
@@ -58,9 +58,8 @@ function presentInstance(pods: readonly PodObject[], facts: PodFacts): Presented
   };
 }
 
-/** Ended by the cluster, and not because somebody deleted it. */
-export function isEvicted({ metadata, status }: PodObject): boolean {
-  return status?.phase === "Failed" && metadata.deletionTimestamp === undefined;
+function describeEviction(last: PodObject | undefined, { lrp, now }: PodFacts): string | undefined {
+  return last && isRecentEviction(last, now) ? describeProblem(toEvictionProblem(last, lrp.spec)) : undefined;
 }
 
 function presentMissing({ missing }: PodFacts, eviction: string | undefined): Presented {

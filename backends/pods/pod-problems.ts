@@ -2,6 +2,7 @@
 import type { ContainerStateTerminated, ContainerStateWaiting } from "kubernetes-types/core/v1.js";
 import type { InstanceProblem } from "../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
+import { isDiskFull } from "./evictions.ts";
 import { findAppContainer, findSchedulingFailure } from "./pod-progress.ts";
 import type { ProbeFailure } from "./probe-failures.ts";
 import type { PodObject } from "./slim-pod.ts";
@@ -49,13 +50,10 @@ export function findLastExit(
 }
 
 /** Why a pod that the cluster ended is gone: too much on its disk, or a shortage or shutdown of its node. */
-export function toEvictionProblem({ status }: PodObject, spec: Spec): InstanceProblem {
-  const why = sentence(status?.message ?? status?.reason ?? "no reason is given");
-  // Of its own limit, as opposed to a shortage of the node.
-  const isDiskFull = status?.reason === "Evicted" && /exceed/i.test(why) && /ephemeral|EmptyDir/i.test(why);
-  return isDiskFull
+export function toEvictionProblem(pod: PodObject, spec: Spec): InstanceProblem {
+  return isDiskFull(pod)
     ? { kind: "diskFull", processType: spec.processType, diskMB: spec.diskMB }
-    : { kind: "evicted", why };
+    : { kind: "evicted", why: sentence(pod.status?.message ?? pod.status?.reason ?? "no reason is given") };
 }
 
 const IMAGE_REASONS: ReadonlySet<string> = new Set([

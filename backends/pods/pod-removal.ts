@@ -1,6 +1,6 @@
 // Which pods of an LRP its runner deletes. Pure.
 import type { LRP } from "../../crds/lrp/lrp.ts";
-import { isEvicted } from "./instance-status.ts";
+import { isEvicted, keptEvictions } from "./evictions.ts";
 import { isLive } from "./pod-progress.ts";
 import type { PodObject } from "./slim-pod.ts";
 
@@ -22,15 +22,8 @@ export function listPodsToRestart({ spec, status }: LRP, pods: readonly PodObjec
   });
 }
 
-/** Pods that the cluster has ended, but for the newest of each index, which says why. Nothing else removes them before there are thousands. */
+/** Pods that the cluster has ended, but for those of each index that say why. Nothing else removes them before there are thousands. */
 export function listObsoletePods(pods: readonly PodObject[], indexOf: IndexOf): PodObject[] {
-  const created = ({ metadata }: PodObject): string => metadata.creationTimestamp ?? "";
-  const ended = pods.filter(isEvicted).toSorted((a, b) => (created(a) < created(b) ? 1 : -1));
-  const seen = new Set<number | undefined>();
-  return ended.filter((pod) => {
-    const index = indexOf(pod);
-    const isKept = index !== undefined && !seen.has(index);
-    seen.add(index);
-    return !isKept;
-  });
+  const kept = new Set([...keptEvictions(pods, indexOf).values()].flat());
+  return pods.filter((pod) => isEvicted(pod) && !kept.has(pod));
 }

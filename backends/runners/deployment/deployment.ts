@@ -12,13 +12,15 @@ import { LABELS } from "../../../crds/labels.ts";
 import { classController } from "../../class-controller.ts";
 import { presentStatus, refuseInstances } from "../../lrp-status.ts";
 import { endInstances } from "../../pods/end-workload.ts";
+import { longestWait } from "../../pods/evictions.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
+import { isLive } from "../../pods/pod-progress.ts";
 import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
 import { listProbeFailures, watchProbeFailures } from "../../pods/probe-failures.ts";
 import { deletePod } from "../../pods/pod-writes.ts";
 import { watchPods, type PodObject } from "../../pods/slim-pod.ts";
 import { DEPLOYMENT_CLASS } from "./class-name.ts";
-import { indexLabelOf } from "./instance-index/open-gate.ts";
+import { indexLabelOf, isGated } from "./instance-index/open-gate.ts";
 import { RENDERERS, RENDERING, type Renderers } from "./renderers.ts";
 import { describeMissingPods, nextLook, startHasNews, createWaitingPodEvents } from "./waiting-pods.ts";
 
@@ -64,8 +66,9 @@ function lrpController(renderers: Renderers): Controller {
       const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
       for (const pod of [...listPodsToRestart(lrp, pods, indexLabelOf), ...listObsoletePods(pods, indexLabelOf)])
         await deletePod(pod, context);
-      recordWaiting(pods, context);
-      return { children: render(lrp), ...reportInstances(lrp, pods, context) };
+      const moment = { now: context.now(), waitMs: waitOf(pods, instances) };
+      recordWaiting(pods, context, moment);
+      return { children: render(lrp), ...reportInstances({ lrp, pods, ...moment }, context) };
     },
     // An LRP exists until its pods have ended: the next version's LRP is made after that.
     finalizer: "cupola.dev/runner-deployment",
@@ -83,16 +86,30 @@ function findRenderer({ spec: { rendering } }: LRP, renderers: Renderers): Rende
   );
 }
 
-function reportInstances(lrp: LRP, pods: readonly PodObject[], { read, now }: ReconcileContext): ReconcileResult {
-  const facts = { lrp, pods, now: now() };
-  const missing = describeMissingPods(read.find(Deployment, lrp.metadata), pods, facts.now);
+/** How long gates stay closed on purpose, after pods that filled their disk. */
+function waitOf(pods: readonly PodObject[], instances: number): number {
+  const waiting = pods.filter((pod) => isGated(pod) && isLive(pod));
+  return waiting.length > 0 ? longestWait(pods, waiting, { instances, indexOf: indexLabelOf }) : 0;
+}
+
+interface Instances {
+  lrp: LRP;
+  pods: readonly PodObject[];
+  now: Date;
+  /** How long gates stay closed on purpose, in milliseconds. */
+  waitMs: number;
+}
+
+function reportInstances(facts: Instances, { read }: ReconcileContext): ReconcileResult {
+  const { lrp, pods } = facts;
+  const missing = describeMissingPods(read.find(Deployment, lrp.metadata), pods, facts);
   const instances = presentInstances({
     ...facts,
     indexOf: indexLabelOf,
     probeFailures: (pod) => listProbeFailures(read, pod),
     missing,
   });
-  const requeueAfterMs = nextLook(facts);
+  const requeueAfterMs = nextLook(lrp, pods, facts);
   const again = requeueAfterMs === undefined ? {} : { requeueAfterMs };
   // A start that goes well needs one write of the status.
   if (!startHasNews(instances, facts)) return { keepStatus: true, ...again };

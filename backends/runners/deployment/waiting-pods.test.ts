@@ -45,8 +45,14 @@ describe("instances without a pod", () => {
       { state: "Crashed", problem: { kind: "cannotStart", why: 'violates PodSecurity "restricted:latest"' } },
     ],
   ])("%s", (_what, deployment, pods, expected) =>
-    expect(describeMissingPods(deployment, pods, at(7))).toEqual(expected),
+    expect(describeMissingPods(deployment, pods, { now: at(7) })).toEqual(expected),
   );
+});
+
+test("a gate that is closed on purpose is no news until that is over", () => {
+  const moment = (second: number) => ({ now: at(second), waitMs: 10_000 });
+  expect(describeMissingPods(undefined, [gated(1)], moment(15))).toBeUndefined();
+  expect(describeMissingPods(undefined, [gated(1)], moment(16))).toMatchObject({ problem: { kind: "waitsForIndex" } });
 });
 
 describe("the first status of an LRP", () => {
@@ -69,17 +75,16 @@ describe("the first status of an LRP", () => {
     ["nothing that time changes", lrp({ instances: [] }), [], 1, undefined],
     ["a gate that has been closed for long", lrp({ instances: [] }), [gated(0)], 9, undefined],
   ])("time changes %s", (...[, of, pods, second, expected]) =>
-    expect(nextLook({ lrp: of, pods, now: at(second) })).toBe(expected),
+    expect(nextLook(of, pods, { now: at(second) })).toBe(expected),
   );
 });
 
 test("each pod that waits gets one Event", () => {
   const recorded: string[] = [];
-  const recordEvent = ({ metadata }: KubeObject, { reason }: { reason: string }) =>
+  const recordEvent: ReconcileContext["recordEvent"] = ({ metadata }: KubeObject, { reason }) =>
     void recorded.push(`${metadata.uid} ${reason}`);
   const record = createWaitingPodEvents();
-  const look = (second: number): void =>
-    record([gated(0), gated(4)], { recordEvent, now: () => at(second) } as unknown as ReconcileContext);
+  const look = (second: number): void => record([gated(0), gated(4)], { recordEvent }, { now: at(second) });
   look(4);
   expect(recorded).toEqual([]);
   look(6);

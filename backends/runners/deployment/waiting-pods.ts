@@ -15,6 +15,12 @@ const QUIET_START_MS = 3_000;
 /** Pods of which an Event has been recorded. */
 const MAX_RECORDED = 10_000;
 
+interface Moment {
+  now: Date;
+  /** How long gates stay closed on purpose, in milliseconds: after pods that filled their disk. */
+  waitMs?: number;
+}
+
 interface MissingPods {
   state: "Crashed" | "Down";
   problem: InstanceProblem;
@@ -24,13 +30,15 @@ interface MissingPods {
 export function describeMissingPods(
   deployment: Pick<DeploymentType, "status"> | undefined,
   pods: readonly PodObject[],
-  now: Date,
+  { now, waitMs = 0 }: Moment,
 ): MissingPods | undefined {
   const failure = deployment?.status?.conditions?.find(
     ({ type, status }) => type === "ReplicaFailure" && status === "True",
   );
   if (failure) return toCreationProblem(failure.message ?? failure.reason ?? "");
-  return pods.some((pod) => isWaiting(pod, now)) ? { state: "Down", problem: { kind: "waitsForIndex" } } : undefined;
+  return pods.some((pod) => isWaiting(pod, { now, waitMs }))
+    ? { state: "Down", problem: { kind: "waitsForIndex" } }
+    : undefined;
 }
 
 /** The names of refused pods are random, so that they would change the text with each attempt. */
@@ -41,8 +49,8 @@ function toCreationProblem(message: string): MissingPods {
   return { state: "Crashed", problem: { kind: "cannotStart", why } };
 }
 
-function isWaiting(pod: PodObject, now: Date): boolean {
-  return isGated(pod) && isLive(pod) && ageOf(pod, now) >= WAIT_MS;
+function isWaiting(pod: PodObject, { now, waitMs = 0 }: Moment): boolean {
+  return isGated(pod) && isLive(pod) && ageOf(pod, now) >= WAIT_MS + waitMs;
 }
 
 function ageOf({ metadata }: PodObject | LRP, now: Date): number {
@@ -57,10 +65,10 @@ export function startHasNews(instances: readonly LrpInstance[], { lrp, now }: { 
 }
 
 /** When time alone changes what the status says: milliseconds from now, or undefined. */
-export function nextLook({ lrp, pods, now }: { lrp: LRP; pods: readonly PodObject[]; now: Date }): number | undefined {
+export function nextLook(lrp: LRP, pods: readonly PodObject[], { now, waitMs = 0 }: Moment): number | undefined {
   const times = [
     ...(lrp.status?.instances === undefined ? [QUIET_START_MS - ageOf(lrp, now)] : []),
-    ...pods.filter((pod) => isGated(pod) && isLive(pod)).map((pod) => WAIT_MS - ageOf(pod, now)),
+    ...pods.filter((pod) => isGated(pod) && isLive(pod)).map((pod) => WAIT_MS + waitMs - ageOf(pod, now)),
     ...pods.flatMap((pod) => slowStart(pod, now)),
   ].filter((inMs) => inMs > 0);
   // Times of objects are whole seconds.
@@ -77,10 +85,14 @@ function slowStart(pod: PodObject, now: Date): number[] {
 }
 
 /** Records an Event on each pod that waits for its index, once, so that `kubectl describe pod` says why. */
-export function createWaitingPodEvents(): (pods: readonly PodObject[], context: ReconcileContext) => void {
+export function createWaitingPodEvents(): (
+  pods: readonly PodObject[],
+  context: Pick<ReconcileContext, "recordEvent">,
+  moment: Moment,
+) => void {
   const recorded = new LRUCache<string, true>({ maxSize: MAX_RECORDED, sizeCalculation: () => 1 });
-  return (pods, { now, recordEvent }) => {
-    for (const pod of pods.filter((one) => isWaiting(one, now()))) {
+  return (pods, { recordEvent }, moment) => {
+    for (const pod of pods.filter((one) => isWaiting(one, moment))) {
       const uid = pod.metadata.uid ?? "";
       if (recorded.has(uid)) continue;
       recorded.set(uid, true);

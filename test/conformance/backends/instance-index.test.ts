@@ -238,6 +238,21 @@ describe.skipIf(reason)("instance indexes", () => {
     });
   });
 
+  test("after a pod that filled its disk the next one waits, and the status says why", async () => {
+    await makeLRP("writer", 2);
+    const [zero] = await untilOpen("writer", upTo(2));
+    const message = "Pod ephemeral local storage usage exceeds the total limit of containers 64Mi. ";
+    await setStatus(zero, { phase: "Failed", reason: "Evicted", message });
+    await eventually(async () => {
+      const pods = (await listPods("writer")).filter(({ metadata }) => metadata.uid !== zero?.metadata.uid);
+      expect(pods.map(indexOf).toSorted()).toEqual([-1, 1]);
+      const { status } = await admin.get(LRP, { namespace, name: "writer" });
+      const details = expect.stringMatching(/disk quota exceeded/) as string;
+      expect(status?.instances?.[0]).toMatchObject({ state: "Crashed", details, crashCount: 1 });
+      expect(status?.instances?.[1]).toMatchObject({ state: "Starting" });
+    });
+  });
+
   test("a quota that is used up is said of every instance", async () => {
     await admin.create(ResourceQuota, { metadata: { name: "few", namespace }, spec: { hard: { pods: "0" } } });
     await eventually(async () => {

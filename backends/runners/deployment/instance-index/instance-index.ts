@@ -16,6 +16,7 @@ import {
 import { createFaultLog } from "../../../../kube/controller/fault-log.ts";
 import { LABELS } from "../../../../crds/labels.ts";
 import { LRP } from "../../../../crds/lrp/lrp.ts";
+import { keptEvictions, timeLeft, waitAfter } from "../../../pods/evictions.ts";
 import { isLive, isPodReady, hasStartedOrFailed } from "../../../pods/pod-progress.ts";
 import { deletePod } from "../../../pods/pod-writes.ts";
 import { POD_SELECTOR, watchPods, type PodObject } from "../../../pods/slim-pod.ts";
@@ -95,7 +96,7 @@ async function reconcilePods(
   const { namespace = "", name } = lrp.metadata;
   const key = `${namespace}/${name}`;
   const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
-  const byUid = new Map(pods.map((pod) => [pod.metadata.uid ?? "", pod]));
+  const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
   const reserved = sent.reconcile(
     key,
     new Map(pods.map((pod) => [pod.metadata.uid ?? "", isGated(pod) && isLive(pod)])),
@@ -105,14 +106,18 @@ async function reconcilePods(
     lrp.spec.instances,
     reserved,
   );
-  for (const { uid, index } of plan.assign) {
+  const evictions = keptEvictions(pods, indexLabelOf);
+  const looks = plan.assign.map(({ uid, index }) => {
     const pod = byUid.get(uid);
+    const leftMs = pod ? timeLeft(pod, waitAfter(evictions.get(index) ?? [], pod), context.now()) : 0;
+    if (leftMs > 0) return leftMs;
     sent.record(key, uid, index);
     if (pod) opener.open(pod, index, context);
-  }
+    return RETRY_MS;
+  });
   const surplus = plan.replace === undefined ? undefined : byUid.get(plan.replace);
   if (surplus) await replace(surplus, context);
-  return plan.assign.length > 0 ? { requeueAfterMs: RETRY_MS } : {};
+  return looks.length > 0 ? { requeueAfterMs: Math.min(...looks) } : {};
 }
 
 function toIndexedPod(pod: PodObject, sentIndex: number | undefined): IndexedPod {
