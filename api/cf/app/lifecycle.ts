@@ -1,6 +1,8 @@
 // CF's lifecycle of an app or build: schemas, conversion to the spec, and presentation.
 import { z } from "zod";
 import type { App } from "../../../crds/app/app.ts";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { mayHaveBuildpack } from "../../../crds/buildpack/builder-buildpacks.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Stack } from "../../../crds/stack/stack.ts";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
@@ -66,7 +68,7 @@ function checkStack(cache: ClusterCache, name: string | null | undefined): void 
     throw unprocessable("Stack must be an existing stack");
 }
 
-/** The first name that is neither an installed buildpack nor a URL. */
+/** The first name that is neither an installed buildpack, nor one of a builder class, nor a URL. */
 export function findUnknownBuildpack(
   cache: ClusterCache,
   names: readonly string[] | null | undefined,
@@ -77,7 +79,13 @@ export function findUnknownBuildpack(
       .list()
       .map((buildpack) => buildpack.spec.name),
   );
-  return names?.find((name) => !known.has(name) && !/^(https?|git):\/\//.test(name));
+  const builders = cache
+    .store(BackendClass)
+    .list()
+    .filter(({ spec }) => spec.role === "builder");
+  const isOfBuilder = (name: string): boolean =>
+    builders.some(({ status }) => mayHaveBuildpack(status?.capabilities, name));
+  return names?.find((name) => !known.has(name) && !/^(https?|git):\/\//.test(name) && !isOfBuilder(name));
 }
 
 /** Name of the default stack. */

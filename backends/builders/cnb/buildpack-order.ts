@@ -1,5 +1,6 @@
 // Which buildpacks of the builder image build an app: the named ones as one group, or the image's own order. Pure.
 import { stringify } from "smol-toml";
+import { resolveBuildpackName } from "../../../crds/buildpack/builder-buildpacks.ts";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { StagingFailure } from "../staging-failure.ts";
@@ -17,13 +18,8 @@ export function planOrder({ buildpacks, detect }: Wanted, image: Pick<BuilderIma
   return stringify({ order: [{ group }] });
 }
 
-/** Accepts `<id>`, `<id>@<version>`, and the last part of an id, also with cf's ending `_buildpack`. */
 function findInImage(name: string, known: BuilderImage["buildpacks"]): { id: string; version: string } {
-  const [, wanted = name, version] = /^(?:urn:cnb:builder:)?([^@]+)(?:@(.+))?$/.exec(name) ?? [];
-  const short = wanted.toLowerCase().replace(/[-_]buildpack$/, "");
-  const matches = known.has(wanted)
-    ? [wanted]
-    : [...known.keys()].filter((id) => id.slice(id.lastIndexOf("/") + 1).toLowerCase() === short);
+  const { ids: matches, version } = resolveBuildpackName(name, [...known.keys()]);
   const [id] = matches;
   if (id === undefined || matches.length > 1) throw notFound(name, matches, known);
   const versions = known.get(id) ?? [];

@@ -1,5 +1,6 @@
 // Publishes the capabilities of the class, and says in its condition whether its parameters and its builder image can be used.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { toBuildpackCapability } from "../../../crds/buildpack/builder-buildpacks.ts";
 import { defineController, type Controller, type ReconcileResult } from "../../../kube/controller/controller.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { toBuilderImage, type BuilderImage } from "./builder-image.ts";
@@ -19,7 +20,6 @@ const CAPABILITIES: Readonly<Record<string, string>> = {
 
 /** The builder image may change behind its tag, and a registry may come back, without an event. */
 const RECHECK_MS = 300_000;
-const MAX_CAPABILITY_LENGTH = 1024;
 
 export function cnbClassController(registry: BuildRegistry): Controller {
   return defineController({
@@ -47,12 +47,7 @@ function planUnusable(reason: string, message: string): ReconcileResult {
 }
 
 function describeBuilder({ stack, buildpacks, platformAPI }: BuilderImage): Record<string, string> {
-  const list = [...buildpacks.keys()].toSorted().join(",");
-  return {
-    platformAPI,
-    ...(stack && { stack }),
-    ...(list && { buildpacks: list.slice(0, MAX_CAPABILITY_LENGTH) }),
-  };
+  return { platformAPI, ...(stack && { stack }), ...toBuildpackCapability([...buildpacks.keys()]) };
 }
 
 /** The builder image of the parameters, with its reference by digest. @throws StagingFailure when no retry helps, else the registry's error */
