@@ -7,6 +7,7 @@ import { cfOn, whyNoCf } from "./support/cf.ts";
 import { writeHelloImage } from "./support/hello-image.ts";
 import { startNodePlatform, type NodePlatform } from "./support/node-platform.ts";
 import { addClients, chosenPlatformKind } from "./support/start-test-platform.ts";
+import { startSteadyLoad } from "./support/steady-load.ts";
 import type { CommandResult, TestPlatform } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
@@ -66,18 +67,10 @@ describe.skipIf(reason)("installed by the chart on a node", () => {
     expect(before.split(" ").length).toBeGreaterThanOrEqual(3);
     await installed.operator.pushCupola("system/cupola:next");
     const image = { ...installed.values.image, tag: "next" };
-    let failures = 0;
-    let asked = 0;
-    const load = setInterval(() => {
-      asked++;
-      stage.get("hello.apps.localhost").then(
-        ({ status }) => void (failures += status === 200 ? 0 : 1),
-        () => void failures++,
-      );
-    }, 200);
-    await installed.operator.install({ ...installed.values, image }).finally(() => clearInterval(load));
-    expect(asked).toBeGreaterThan(10);
-    expect(failures).toBe(0);
+    const load = startSteadyLoad({ send: () => stage.get("hello.apps.localhost"), everyMs: 200 });
+    await installed.operator.install({ ...installed.values, image }).finally(() => load.stop());
+    expect(load.requests()).toBeGreaterThan(10);
+    expect(load.failures).toEqual([]);
     expect(await podUids()).toBe(before);
   }, 600_000);
 

@@ -1,7 +1,7 @@
 // The platform on a real node, installed as an operator would: image and chart, nothing of it outside the cluster.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -40,10 +40,17 @@ export interface NodePlatform {
   values: InstalledValues;
 }
 
+export interface NodePlatformOptions {
+  /** One unless said. */
+  nodes?: 1 | 2;
+  /** Of each part of the platform. One unless said: ten processes that start at once keep two cores busy for minutes. */
+  replicas?: number;
+}
+
 /** @throws Error with the output of helm or kubectl when the platform does not become ready */
-export async function startNodePlatform(): Promise<NodePlatform> {
+export async function startNodePlatform({ nodes = 1, replicas = 1 }: NodePlatformOptions = {}): Promise<NodePlatform> {
   const helm = await provideBinary("helm");
-  const node = await startNode({ traefik: true, users: [{ token: "developer-token", user: DEVELOPER }] });
+  const node = await startNode({ nodes, traefik: true, users: [{ token: "developer-token", user: DEVELOPER }] });
   const front = await startNodeFront();
   const operator = createOperator({
     helm,
@@ -61,7 +68,7 @@ export async function startNodePlatform(): Promise<NodePlatform> {
     rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    const values = toValues(node, front.port);
+    const values = { ...toValues(node, front.port), replicas };
     await prepare(operator, node, home);
     await operator.install(values);
     await aim(front, node, admin);
@@ -104,8 +111,6 @@ function toValues({ registry }: TestNode, port: number): InstalledValues {
     image: { repository: `${host}/${CUPOLA_IMAGE}`, tag: TAG, pullSecrets: [{ name: PULL_SECRET }] },
     api: { publicUrl: `http://localhost:${port}`, service: { type: "NodePort", nodePort: API_NODE_PORT } },
     apps: { domain: LOCAL_DOMAIN },
-    // Ten processes that start at once keep two cores busy for minutes.
-    replicas: 1,
     admins: { users: ["admin"] },
     builders: { cnb: { builderImage: `${host}/${BUILDER_IMAGE}` } },
     registry: { prefix: `${host}/apps`, username, password, insecure: true, pull: { username, password } },
@@ -143,9 +148,9 @@ function toBase({ node, front, operator, home, stop }: Parts): TestPlatformBase 
     port: front.port,
     rawPort: front.port,
     kubeconfig,
-    pids: listPlatformPids,
+    pids: () => listPlatformPids(node),
     async kill(which) {
-      const pids = listPlatformPids();
+      const pids = listPlatformPids(node);
       const victim = pids[Math.floor(which * pids.length)];
       if (victim !== undefined) process.kill(victim, "SIGKILL");
     },
@@ -157,17 +162,18 @@ function toBase({ node, front, operator, home, stop }: Parts): TestPlatformBase 
   };
 }
 
-/** The processes of Cupola's pods as this machine sees them. */
-function listPlatformPids(): number[] {
+/** The processes of Cupola's pods on this cluster, as this machine sees them. */
+function listPlatformPids({ dir }: TestNode): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => commandLine(pid).includes("platform/cupola.ts\0--operation="));
+    .filter((pid) => readProc(pid, "cmdline").includes("platform/cupola.ts\0--operation="))
+    .filter((pid) => readProc(pid, "cgroup").includes(`/${basename(dir)}-`))
+    .map(Number);
 }
 
-function commandLine(pid: number): string {
+function readProc(pid: string, file: string): string {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
     return "";
   }
