@@ -69,8 +69,10 @@ describe("cup", () => {
 
   test("logs follow and recent", async () => {
     await stage.get("hello.apps.localhost", "/for-the-log");
+    await eventually(async () => expect(await cup("logs", "hello", "--recent")).toContain("[APP/PROC/WEB/0]"));
+    // An ingress controller writes no lines into apps' logs.
+    if (stage.on === "node") return;
     await eventually(async () => expect(await cup("logs", "hello", "--recent")).toContain("/for-the-log"));
-    expect(await cup("logs", "hello", "--recent")).toContain("[APP/PROC/WEB/0]");
   });
 
   test("env, set-env, unset-env", async () => {
@@ -88,7 +90,8 @@ describe("cup", () => {
       memory_in_mb: 192,
     });
     await cup("stop", "hello");
-    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(404));
+    const stopped = stage.on === "node" ? 503 : 404;
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(stopped));
     for (const verb of ["start", "restart", "restage"]) {
       await cup(verb, "hello");
       await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));

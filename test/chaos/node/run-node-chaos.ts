@@ -98,14 +98,15 @@ async function findObjectProblems(world: NodeWorld, { app, exists, instances }: 
   const object = items("App").find(({ metadata }) => metadata.name === app);
   if (!object) return exists ? ["the App is missing"] : [];
   if (!exists) return ["the App is still there"];
-  const ready = object.status?.conditions?.find(({ type }) => type === "Ready");
   const found = describeInstances(items, object.metadata.labels?.[LABELS.guid]);
   const wanted = Array.from({ length: instances }, (_, index) => String(index));
   const expected = describeCounts(Math.min(1, instances), Math.min(1, instances), wanted);
-  return [
-    ...(ready?.status === "True" ? [] : [`not ready: ${ready?.message}`]),
-    ...(found === expected ? [] : [`${found}; should be ${expected}`]),
-  ];
+  return [...describeUnreadiness(object), ...(found === expected ? [] : [`${found}; should be ${expected}`])];
+}
+
+function describeUnreadiness({ status }: KubeItem): string[] {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready?.status === "True" ? [] : [`not ready: ${ready?.message}`];
 }
 
 function describeInstances(items: (kind: string) => KubeItem[], guid: string | undefined): string {
