@@ -15,7 +15,8 @@ import { provideBinary } from "../../cluster/binaries.ts";
 import { writeBuilderImage, writeRunImage } from "../../cluster/images/buildpack-images.ts";
 import { startNode, type TestNode } from "../../cluster/node/node.ts";
 import { startNodeFront, type NodeFront } from "./node-front.ts";
-import { createOperator, type Operator } from "./operator.ts";
+import { CHART, createOperator, type Operator } from "./operator.ts";
+import { checkOutPrevious } from "./previous-commit.ts";
 import { seedPlatform } from "./seed-platform.ts";
 import type { TestPlatformBase } from "./test-platform.ts";
 
@@ -45,10 +46,16 @@ export interface NodePlatformOptions {
   nodes?: 1 | 2;
   /** Of each part of the platform. One unless said: ten processes that start at once keep two cores busy for minutes. */
   replicas?: number;
+  /** Begins with image and chart of the commit before this one, where git has it. */
+  fromPrevious?: boolean;
 }
 
 /** @throws Error with the output of helm or kubectl when the platform does not become ready */
-export async function startNodePlatform({ nodes = 1, replicas = 1 }: NodePlatformOptions = {}): Promise<NodePlatform> {
+export async function startNodePlatform({
+  nodes = 1,
+  replicas = 1,
+  fromPrevious = false,
+}: NodePlatformOptions = {}): Promise<NodePlatform> {
   const helm = await provideBinary("helm");
   const node = await startNode({ nodes, traefik: true, users: [{ token: "developer-token", user: DEVELOPER }] });
   const front = await startNodeFront();
@@ -69,8 +76,10 @@ export async function startNodePlatform({ nodes = 1, replicas = 1 }: NodePlatfor
   };
   try {
     const values = { ...toValues(node, front.port), replicas };
+    const checkout = fromPrevious ? await checkOutPrevious(home) : undefined;
+    await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`, checkout);
     await prepare(operator, node, home);
-    await operator.install(values);
+    await operator.install(values, checkout && join(checkout, CHART));
     await aim(front, node, admin);
     await seedPlatform(admin, [systemObject(Org, LOCAL_ORG, {})]);
     return { base: toBase({ node, front, operator, home, stop }), node, operator, values };
@@ -80,9 +89,8 @@ export async function startNodePlatform({ nodes = 1, replicas = 1 }: NodePlatfor
   }
 }
 
-/** Images in the registry, and the Secret with which kubelets pull Cupola's own. */
+/** Images of the builder in the registry, and the Secret with which kubelets pull Cupola's own. */
 async function prepare(operator: Operator, { registry }: TestNode, home: string): Promise<void> {
-  await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`);
   await pushBuilder(operator, registry.host, home);
   await operator.kubectl("create", "namespace", SYSTEM_NAMESPACE);
   await operator.kubectl(

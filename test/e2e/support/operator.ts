@@ -9,7 +9,8 @@ import { createRegistryClient } from "../../../blobs/registry/registry-client.ts
 import { runCommand } from "../../../scripts/run-command.ts";
 import { writeCupolaImage } from "../../../scripts/image/cupola-image.ts";
 
-const CHART = join(import.meta.dirname, "..", "..", "..", "deploy", "helm", "cupola");
+/** The chart's folder in a checkout. */
+export const CHART = join("deploy", "helm", "cupola");
 const NAMESPACE = "cupola-system";
 /** More than helm's own time-out below. */
 const INSTALL_DEADLINE_MS = 10 * 60_000;
@@ -22,8 +23,8 @@ export interface OperatorRegistry {
 }
 
 export interface Operator {
-  /** Builds the image of Cupola as `npm run image` does and pushes it as `<host>/<name>`. */
-  pushCupola(name: string): Promise<void>;
+  /** Builds the image of Cupola as `npm run image` does and pushes it as `<host>/<name>`. @param checkout of another commit, whose own script does it */
+  pushCupola(name: string, checkout?: string): Promise<void>;
   /** Pushes the image of a layout as `<host>/<name>`. */
   pushImage(layout: string, name: string): Promise<void>;
   /** Runs helm. @throws Error with its output when it fails */
@@ -76,16 +77,26 @@ export function createOperator({ helm, kubectl, kubeconfig, registry }: Operator
     });
     await pushLayout(client, layout, parseImageName(`${registry.host}/${name}`)).finally(() => client.close());
   };
+  const pushFrom = async (checkout: string, name: string): Promise<void> => {
+    const { host, username, password } = registry;
+    const credentials = join(folder, "credentials.json");
+    const auth = Buffer.from(`${username}:${password}`).toString("base64");
+    writeFileSync(credentials, JSON.stringify({ auths: { [host]: { auth } } }), { mode: 0o600 });
+    const script = join(checkout, "scripts", "image", "main.ts");
+    const flags = ["--insecure-registry", host, "--credentials", credentials];
+    await run(process.execPath, script, "--push", `${host}/${name}`, ...flags);
+  };
   return {
     pushImage: push,
-    async pushCupola(name) {
+    async pushCupola(name, checkout) {
+      if (checkout) return pushFrom(checkout, name);
       const layout = join(folder, "cupola");
       await writeCupolaImage(layout, `${registry.host}/${name}`);
       await push(layout, name);
     },
     helm: (...args) => run(helm, ...args),
     kubectl: (...args) => run(kubectl, ...args),
-    async install(values, chart = CHART) {
+    async install(values, chart = join(import.meta.dirname, "..", "..", "..", CHART)) {
       const file = join(folder, "values.yaml");
       writeFileSync(file, stringify(values), { mode: 0o600 });
       const flags = ["--namespace", NAMESPACE, "--create-namespace", "--values", file, "--wait", "--timeout", "8m"];
