@@ -25,6 +25,7 @@ import { routeURLOf } from "../cf/route/route-url.ts";
 import type { Session } from "../access/session.ts";
 import { diffApplication } from "./diff.ts";
 import { toApplication, toYaml } from "./generate.ts";
+import { differs } from "./merge-patch.ts";
 import { lifecycleMismatch, lifecycleOf, processesOf, processSpec } from "./plan.ts";
 import { applyRoutes, listUsableDomains } from "./routes.ts";
 import { manifestBody, parseApplications, type Application } from "./schema.ts";
@@ -162,17 +163,6 @@ function effectiveSpec({ spec }: Process): Record<string, unknown> {
     healthCheck: effectiveHealthCheck(spec.type, spec.healthCheck),
     readinessHealthCheck: effectiveReadinessCheck(spec.readinessHealthCheck),
   };
-}
-
-/** Whether the merge patch would change anything. */
-function differs(patch: Record<string, unknown>, current: Record<string, unknown>): boolean {
-  return Object.entries(patch).some(([key, value]) => {
-    const before = current[key];
-    if (value === null) return before !== undefined;
-    return typeof value === "object"
-      ? before === undefined || differs(value as Record<string, unknown>, before as Record<string, unknown>)
-      : value !== before;
-  });
 }
 
 async function updateApp(session: Session, app: App, entry: Application): Promise<App> {

@@ -98,16 +98,19 @@ describe("an instance", () => {
       ports: [{ port: 8080, hostPort: 8080 }],
     }));
 
-  test("that runs and is not ready gets no requests", () =>
-    expect(one(containing({ started: true, ready: false, state: running }))).toMatchObject({
+  test("that runs and does not pass its readiness check gets no requests", () => {
+    const checked = { lrp: lrp({ readinessHealthCheck: { type: "http", endpoint: "/" } }) };
+    expect(one(containing({ started: true, ready: false, state: running }), checked)).toMatchObject({
       state: "Running",
       ready: false,
-    }));
+    });
+  });
 
   test.each<[string, PodObject]>([
     ["that waits for its index or a node", pod({ phase: "Pending" })],
     ["whose image is pulled", containing(waiting("ContainerCreating"))],
     ["whose health check has not succeeded yet", containing({ started: false, state: running })],
+    ["that kubelet has not called ready yet", containing({ started: true, state: running })],
   ])("%s is starting, without more to say", (_what, shown) =>
     expect(one(shown)).toEqual({ index: 0, state: "Starting", ready: false }),
   );
@@ -248,7 +251,7 @@ describe("an instance that does not run says why", () => {
     expect(one(containing(crashed(3)))).toMatchObject({ crashCount: 1, since: END });
     const again = containing({ restartCount: 1, started: false, state: running, lastState: terminated(3) });
     expect(one(again)).toMatchObject({ state: "Starting", details: expect.stringContaining("status 3") as string });
-    const up = containing({ restartCount: 1, started: true, state: running, lastState: terminated(3) }, ready);
+    const up = containing({ restartCount: 1, started: true, ready: true, state: running, lastState: terminated(3) }, ready);
     expect(one(up)).toMatchObject({ state: "Running", crashCount: 1 });
     expect(one(up)?.details).toBeUndefined();
   });

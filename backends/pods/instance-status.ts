@@ -1,4 +1,5 @@
 // The instances of an LRP whose instances are pods: state, address and problem of each index. Pure.
+import type { ContainerStatus } from "kubernetes-types/core/v1.js";
 import { describeProblem, type InstanceProblem } from "../../crds/lrp/instance-problem.ts";
 import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
@@ -73,9 +74,14 @@ function presentPod(pod: PodObject, facts: PodFacts): Presented {
   const container = findAppContainer(pod);
   const startedAt = container?.state?.running?.startedAt;
   if (!container || startedAt === undefined) return presentStopped(pod, facts);
-  return (container.started ?? container.ready)
+  return hasStarted(container, facts.lrp)
     ? presentRunning(pod, startedAt, facts)
     : presentStarting(pod, startedAt, facts);
+}
+
+/** Kubelet says first that the startup probe has succeeded and then that the container is ready: without a readiness probe that is one thing. */
+function hasStarted({ started, ready }: ContainerStatus, { spec }: LRP): boolean {
+  return spec.readinessHealthCheck.type === "process" ? ready : (started ?? ready);
 }
 
 function presentStopped(pod: PodObject, { lrp: { spec }, probeFailures }: PodFacts): Presented {

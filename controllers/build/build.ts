@@ -144,14 +144,14 @@ async function startStaging(
 ): Promise<ReconcileResult> {
   const { build, app, appGUID, guid, apiURL } = openBuild;
   const tenancy = getTenancy(read, build.metadata.namespace ?? "");
-  const buildpackPlan = planBuildpacks(lifecycle, read.list(Buildpack));
-  if ("code" in buildpackPlan) return planFailure(buildpackPlan);
   const named = build.spec.builder ?? app.spec.builder;
   const builder = chooseClass(read.list(BackendClass), {
     role: "builder",
     className: named,
     requires: { capability: "lifecycles", word: lifecycle.type },
   });
+  const buildpackPlan = planBuildpacks(lifecycle, read.list(Buildpack), builder);
+  if ("code" in buildpackPlan) return planFailure(buildpackPlan);
   const { env } = await snapshotEnv(app, appGUID, client);
   const defaultStack = read.list(Stack).find((stack) => stack.spec.default)?.spec.name;
   const uris = listRouteURLs(read, app.metadata, tenancy);

@@ -1,5 +1,6 @@
 // From a Build to its Staging and its result.
 import { describe, expect, test } from "vitest";
+import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import type { Staging } from "../../crds/staging/staging.ts";
 import { aBuild, anApp, aPackage, makeObject } from "../../crds/test-objects.ts";
@@ -41,6 +42,14 @@ describe("buildpacks", () => {
       detect: false,
       buildpacks: [{ name: "static_buildpack", path: "static" }, { name: "https://example.com/bp.git" }],
     });
+  });
+  test("a name of the builder's image is the builder's business", () => {
+    const builder = { status: { capabilities: { buildpacks: "paketo-buildpacks/go" } } } as unknown as BackendClass;
+    expect(planBuildpacks({ type: "buildpack", buildpacks: ["go_buildpack"] }, known, builder)).toEqual({
+      detect: false,
+      buildpacks: [{ name: "go_buildpack" }],
+    });
+    expect(planBuildpacks({ type: "buildpack", buildpacks: ["java"] }, known, builder)).toHaveProperty("code");
   });
   test("an unknown name ends the build", () => {
     expect(planBuildpacks({ type: "buildpack", buildpacks: ["none"] }, known)).toEqual({

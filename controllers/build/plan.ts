@@ -1,7 +1,9 @@
 // Translates a Build to its Staging, and a Staging's status to a Droplet and the Build's result. Pure.
 import { systemEnv, vcapApplication, isPlatformVariable } from "../../crds/app/vcap.ts";
 import type { App } from "../../crds/app/app.ts";
+import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Build } from "../../crds/build/build.ts";
+import { mayHaveBuildpack } from "../../crds/buildpack/builder-buildpacks.ts";
 import type { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
@@ -65,10 +67,11 @@ export function planFinished(build: Build): ReconcileResult {
   return build.status?.state === "Failed" && build.status.error ? planFailure(build.status.error) : {};
 }
 
-/** Buildpacks for a Staging: the named ones in order, or else all enabled and suitable ones by position, for detection. */
+/** Buildpacks for a Staging by this builder: the named ones in order, or else all enabled and suitable ones by position, for detection. */
 export function planBuildpacks(
   lifecycle: Lifecycle,
   known: readonly Buildpack[],
+  builder?: BackendClass,
 ): { buildpacks: Staging["spec"]["buildpacks"]; detect: boolean } | BuildError {
   if (lifecycle.buildpacks.length === 0) {
     const fitting = known
@@ -81,7 +84,7 @@ export function planBuildpacks(
       .toSorted((a, b) => a.spec.position - b.spec.position || (a.metadata.name < b.metadata.name ? -1 : 1));
     return { buildpacks: fitting.map(toBuildpackReference), detect: true };
   }
-  const found = lifecycle.buildpacks.map((name) => findNamedBuildpack(name, known));
+  const found = lifecycle.buildpacks.map((name) => findNamedBuildpack(name, known, builder));
   const missing = lifecycle.buildpacks[found.indexOf(undefined)];
   if (missing !== undefined && found.includes(undefined))
     return {
@@ -91,13 +94,15 @@ export function planBuildpacks(
   return { buildpacks: found.flatMap((buildpack) => buildpack ?? []), detect: false };
 }
 
-/** Accepts the name of a Buildpack, or an address that the builder resolves (a URL, an image, a folder). */
+/** Accepts the name of a Buildpack, or of one that the builder's image has, or an address that the builder resolves (a URL, an image, a folder). */
 function findNamedBuildpack(
   name: string,
   known: readonly Buildpack[],
+  builder: BackendClass | undefined,
 ): Staging["spec"]["buildpacks"][number] | undefined {
   const buildpack = known.find((candidate) => candidate.spec.name === name);
   if (buildpack) return toBuildpackReference(buildpack);
+  if (mayHaveBuildpack(builder?.status?.capabilities, name)) return { name };
   return /^[a-z+]+:\/\/|^\/|^docker:|[/@]/.test(name) ? { name } : undefined;
 }
 

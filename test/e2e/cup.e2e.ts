@@ -90,8 +90,7 @@ describe("cup", () => {
       memory_in_mb: 192,
     });
     await cup("stop", "hello");
-    const stopped = stage.on === "node" ? 503 : 404;
-    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(stopped));
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(404));
     for (const verb of ["start", "restart", "restage"]) {
       await cup(verb, "hello");
       await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));

@@ -101,6 +101,8 @@ describe("apply", () => {
     expect(await urlsOf("full")).toEqual(["full.apps.example", "full.apps.example/v2", "more.apps.example"]);
     await apply("applications: [{ name: full, command: null, processes: [{ type: web, instances: 1 }] }]");
     expect(await processOf("full")).toMatchObject({ instances: 1, command: "run web" });
+    await apply("applications: [{ name: full, buildpacks: [] }]");
+    expect((await appOf("full")).lifecycle.data.buildpacks).toEqual([]);
     await apply("applications: [{ name: full, command: null }]");
     expect((await processOf("full")).command).toBeNull();
   });
