@@ -251,7 +251,10 @@ describe("an instance that does not run says why", () => {
     expect(one(containing(crashed(3)))).toMatchObject({ crashCount: 1, since: END });
     const again = containing({ restartCount: 1, started: false, state: running, lastState: terminated(3) });
     expect(one(again)).toMatchObject({ state: "Starting", details: expect.stringContaining("status 3") as string });
-    const up = containing({ restartCount: 1, started: true, ready: true, state: running, lastState: terminated(3) }, ready);
+    const up = containing(
+      { restartCount: 1, started: true, ready: true, state: running, lastState: terminated(3) },
+      ready,
+    );
     expect(one(up)).toMatchObject({ state: "Running", crashCount: 1 });
     expect(one(up)?.details).toBeUndefined();
   });
