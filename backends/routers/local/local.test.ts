@@ -97,7 +97,7 @@ let router: LocalRouter;
 let put: ReturnType<typeof fakeWatches>["put"];
 let telemetry: ReturnType<typeof createTelemetry>;
 let edge: number;
-beforeEach(() => startRouter({ requestTimeoutMs: 2000 }));
+beforeEach(() => startRouter({ requestTimeoutMs: 30_000 }));
 async function startRouter({ requestTimeoutMs }: { requestTimeoutMs: number }): Promise<void> {
   const fake = fakeWatches();
   telemetry = createTelemetry();
