@@ -13,14 +13,14 @@ function humanize(path: readonly PropertyKey[]): string {
   const words = path.filter((part) => typeof part !== "number").map((part) => String(part).replace(/\[\w+\]$/, ""));
   if (words[0] === "lifecycle" && words[1] === "data" && words.length > 2)
     return `Lifecycle ${capitalize(words.slice(2).join(" "))}`;
-  if (isQuotaLimit(words)) return words.map(capitalize).join(" ");
+  if (isNamedPartByPart(words)) return words.map(capitalize).join(" ");
   const named = words.filter((word, at) => word !== "data" || at === words.length - 1);
   return capitalize(named.join(" "));
 }
 
-/** A limit of a quota: CF validates each group of them as an object of its own. */
-function isQuotaLimit([group = "", ...rest]: readonly string[]): boolean {
-  return rest.length > 0 && ["apps", "services", "routes", "domains"].includes(group);
+/** Limits of a quota, options of a route: CF validates each group of them as an object of its own. */
+function isNamedPartByPart([group = "", ...rest]: readonly string[]): boolean {
+  return rest.length > 0 && ["apps", "services", "routes", "domains", "options"].includes(group);
 }
 
 function capitalize(words: string): string {
@@ -92,7 +92,7 @@ function relationshipProblem(issue: Issue): string | undefined {
 
 function describe(issue: Issue): string {
   if (issue.code === "unrecognized_keys" && issue.path[0] !== "metadata")
-    return `${isQuotaLimit([String(issue.path[0]), "any"]) ? `${humanize(issue.path)} ` : ""}Unknown field(s): ${quotedList(issue.keys)}`;
+    return `${isNamedPartByPart([String(issue.path[0]), "any"]) ? `${humanize(issue.path)} ` : ""}Unknown field(s): ${quotedList(issue.keys)}`;
   if (issue.code === "unrecognized_keys") return `Metadata has unexpected field(s): ${quotedList(issue.keys)}`;
   if (issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole) return issue.message;
   const relationship = relationshipProblem(issue);

@@ -4,6 +4,7 @@ import { Route, type Destination } from "../../crds/route/route.ts";
 import { endpoint, noContent, ok } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
+import { routeURLOf } from "../cf/route-url.ts";
 import { isOneOf } from "../cache/list-objects.ts";
 import {
   addDestinations,
@@ -27,7 +28,7 @@ function toDestination(session: Session, route: Route, input: DestinationInput):
   if (app.metadata.namespace !== route.metadata.namespace)
     throw unprocessable("Routes destinations must be in either the route's space or the route's shared spaces");
   if (input.protocol === "tcp")
-    throw unprocessable("Cannot use 'tcp' protocol for tcp routes; valid options are: [http1, http2].");
+    throw unprocessable("Cannot use 'tcp' protocol for http routes; valid options are: [http1, http2].");
   return {
     app: app.metadata.name,
     process: input.app.process?.type ?? "web",
@@ -66,6 +67,12 @@ function keyIn(session: Session, route: Route): DestinationKey {
       app ? portOf(session.cache, app, destination) : destination.port,
     ].join("\n");
   };
+}
+
+/** As CF's errors name it. */
+function describeDestination({ cache }: Session, route: Route, { app: name, process }: Destination): string {
+  const app = cache.store(App).find({ namespace: route.metadata.namespace ?? "", name });
+  return `route: ${routeURLOf(cache, route)}, app: ${app ? cache.guid(App, app) : name}, process: ${process}`;
 }
 
 /** One destination with its links. */
@@ -116,7 +123,10 @@ export const destinationEndpoints = [
         presentDestinationList(
           session.cache,
           await patchDestinations(session, route, (current) =>
-            addDestinations(current.spec.destinations, added, keyIn(session, route)),
+            addDestinations(current.spec.destinations, added, {
+              key: keyIn(session, route),
+              describe: (one) => describeDestination(session, route, one),
+            }),
           ),
           base,
         ),

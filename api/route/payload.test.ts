@@ -12,17 +12,22 @@ const one = (app: string, more: Partial<Destination> = {}): Destination => ({
 });
 const key = ({ app, process, port }: Destination): string => `${app} ${process} ${port || 8080}`;
 
+const by = { key, describe: ({ app }: Destination): string => app };
+const many = Array.from({ length: 100 }, (_, port) => one("a", { port: port + 1 }));
+
 test.each<[string, Destination[], Destination[], Destination[] | RegExp]>([
+  ["the hundredth", many.slice(1), [many[0]!], [...many.slice(1), many[0]!]],
+  ["one too many", many, [one("b")], /at most 100 destinations/],
   ["another app", [one("a")], [one("b")], [one("a"), one("b")]],
   ["the same one with an explicit port", [one("a")], [one("a", { port: 8080 })], [one("a")]],
   ["another port", [one("a")], [one("a", { port: 9000 })], [one("a"), one("a", { port: 9000 })]],
   ["another process", [one("a")], [one("a", { process: "worker" })], [one("a"), one("a", { process: "worker" })]],
-  ["another protocol", [one("a")], [one("a", { protocol: "http2" })], /already exists with protocol: http1/],
-  ["one twice", [], [one("a"), one("a", { port: 8080 })], /duplicates/],
+  ["another protocol", [one("a")], [one("a", { protocol: "http2" })], /already exists for a, and protocol: http1/],
+  ["one twice", [], [one("a"), one("a", { port: 8080 })], /duplicate entries/],
   ["beside weights", [one("a", { weight: 100 })], [one("b")], /weighted/],
 ])("adding %s", (_what, current, added, expected) => {
-  if (expected instanceof RegExp) expect(() => addDestinations(current, added, key)).toThrow(expected);
-  else expect(addDestinations(current, added, key)).toEqual(expected);
+  if (expected instanceof RegExp) expect(() => addDestinations(current, added, by)).toThrow(expected);
+  else expect(addDestinations(current, added, by)).toEqual(expected);
 });
 
 test.each<[string, Destination[], RegExp | undefined]>([
@@ -31,7 +36,7 @@ test.each<[string, Destination[], RegExp | undefined]>([
   ["weights of 100", [one("a", { weight: 1 }), one("b", { weight: 99 })], undefined],
   ["weights of 99", [one("a", { weight: 1 }), one("b", { weight: 98 })], /add up to 100/],
   ["some weights", [one("a", { weight: 100 }), one("b")], /both weighted and unweighted/],
-  ["one twice", [one("a"), one("a")], /duplicates/],
+  ["one twice", [one("a"), one("a")], /duplicate entries/],
 ])("replacing by %s", (_what, destinations, problem) => {
   const check = (): void => checkReplacement(destinations, key);
   if (problem) expect(check).toThrow(problem);
@@ -56,10 +61,13 @@ test.each<[object, boolean]>([
   [{ path: "/a b" }, false],
   [{ path: "/a?b" }, false],
   [{ path: "/a\n" }, false],
-  [{ options: null }, true],
+  [{ options: null }, false],
   [{ options: {} }, true],
   [{ options: { loadbalancing: null } }, true],
-  [{ options: { loadbalancing: "round-robin" } }, false],
+  [{ options: { loadbalancing: "round-robin" } }, true],
+  [{ options: { loadbalancing: "least-connection", hash_header: null } }, true],
+  [{ options: { loadbalancing: "hash", hash_header: "X" } }, false],
+  [{ options: { hash_balance: 1.5 } }, false],
   [{ port: 65536 }, false],
 ])("%j: %s", (fields, accepted) => {
   expect(createRouteBody.safeParse({ ...fields, relationships }).success).toBe(accepted);

@@ -1,6 +1,6 @@
 // Request bodies and queries of routes and their destinations.
 import { z } from "zod";
-import type { Route, Destination } from "../../crds/route/route.ts";
+import { LOAD_BALANCING, type Route, type Destination } from "../../crds/route/route.ts";
 import { unprocessable } from "../http/errors.ts";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
@@ -18,27 +18,27 @@ const routePath = z
   .refine((text) => !text.includes("?"), "cannot contain ?")
   .refine((text) => !/[\s\p{Cc}]/u.test(text), "must be a valid URI path");
 
-/** Rejected instead of silently ignored: no router supports these options yet. */
-const options = z
-  .strictObject({
-    loadbalancing: z.string().nullish(),
-    hash_header: z.string().nullish(),
-    hash_balance: z.union([z.string(), z.number()]).nullish(),
-  })
-  .refine(
-    (given) => Object.values(given).every((value) => value === null || value === undefined),
-    "are not supported yet",
-  );
+const onlyWithHash = z.null("can only be set when loadbalancing is hash").optional();
+/** A null removes an option. `hash` is refused as in CF without its feature flag. */
+const options = z.strictObject(
+  {
+    loadbalancing: z.enum(LOAD_BALANCING, `must be one of '${LOAD_BALANCING.join(", ")}' if present`).nullish(),
+    hash_header: onlyWithHash,
+    hash_balance: onlyWithHash,
+  },
+  { error: ({ code }) => (code === "invalid_type" ? "'options' is not a valid object" : undefined) },
+);
+export type RouteOptionsInput = z.output<typeof options>;
 
 export const createRouteBody = z.strictObject({
   host: host.nullish(),
   path: routePath.nullish(),
   port: z.int().min(0).max(65535).nullish(),
   relationships: z.strictObject({ space: toOneSchema, domain: toOneSchema }),
-  options: options.nullish(),
+  options: options.optional(),
   metadata: metadataSchema.optional(),
 });
-export const updateRouteBody = z.strictObject({ options: options.nullish(), metadata: metadataSchema.optional() });
+export const updateRouteBody = z.strictObject({ options: options.optional(), metadata: metadataSchema.optional() });
 
 const destination = z.strictObject({
   guid: z.string().optional(),
@@ -73,14 +73,16 @@ export const destinationListQuery = z.strictObject({ guids: csv.optional(), app_
 /** Identifies a destination within its route. */
 export type DestinationKey = (destination: Destination) => string;
 
+const MAX_DESTINATIONS = 100;
+
 /**
  * Adds the new destinations and leaves existing ones unchanged.
- * @throws CFError 422 when one is given twice, or exists with another protocol
+ * `describe` names one in an error. @throws CFError 422 when one is given twice, or exists with another protocol
  */
 export function addDestinations(
   current: readonly Destination[],
   added: readonly Destination[],
-  key: DestinationKey,
+  { key, describe }: { key: DestinationKey; describe: (destination: Destination) => string },
 ): Destination[] {
   checkDistinct(added, key);
   if (current.some((one) => one.weight !== undefined))
@@ -90,10 +92,13 @@ export function addDestinations(
     const before = known.get(key(one));
     if (before && before.protocol !== one.protocol)
       throw unprocessable(
-        `Cannot add destination with protocol: ${one.protocol}. Destination already exists with protocol: ${before.protocol}.`,
+        `Cannot add destination with protocol: ${one.protocol}. Destination already exists for ${describe(one)}, and protocol: ${before.protocol}.`,
       );
   }
-  return [...current, ...added.filter((one) => !known.has(key(one)))];
+  const destinations = [...current, ...added.filter((one) => !known.has(key(one)))];
+  if (destinations.length > MAX_DESTINATIONS)
+    throw unprocessable(`Routes can be mapped to at most ${MAX_DESTINATIONS} destinations.`);
+  return destinations;
 }
 
 /** @throws CFError 422 when one is given twice, only some have weights, or the weights do not add up to 100 */
@@ -109,7 +114,7 @@ export function checkReplacement(destinations: readonly Destination[], key: Dest
 
 function checkDistinct(destinations: readonly Destination[], key: DestinationKey): void {
   if (new Set(destinations.map(key)).size < destinations.length)
-    throw unprocessable("Destinations cannot contain duplicates: each names another app, process type or port");
+    throw unprocessable("Destinations cannot contain duplicate entries");
 }
 
 /** Whether a patch of destinations would change anything. */

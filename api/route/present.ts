@@ -29,6 +29,7 @@ export function presentRoute(cache: ClusterCache, route: Route, base: string): o
     port: port || null,
     url: routeURLOf(cache, route),
     destinations: presentDestinations(cache, route),
+    ...(route.spec.options && { options: route.spec.options }),
     relationships: { space: toOneRelationship(spaceGUID), domain: toOneRelationship(domainGUID) },
     ...presentMetadata(route),
     links: {

@@ -10,6 +10,7 @@ import { Route } from "../../crds/route/route.ts";
 import { foldHost } from "../../crds/route/route-url.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { includedDomains, includedSpaces } from "../http/included.ts";
@@ -23,7 +24,14 @@ import { presentPage } from "../http/page.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import type { Session } from "../access/session.ts";
 import { destinationEndpoints } from "./destinations.ts";
-import { appRouteListQuery, createRouteBody, routeGetQuery, routeListQuery, updateRouteBody } from "./payload.ts";
+import {
+  appRouteListQuery,
+  createRouteBody,
+  routeGetQuery,
+  routeListQuery,
+  updateRouteBody,
+  type RouteOptionsInput,
+} from "./payload.ts";
 import { presentRoute } from "./present.ts";
 
 const path = "/v3/routes/:guid";
@@ -102,12 +110,18 @@ const create = endpoint({
     const { space, namespace } = resolveSpace(session, body.relationships.space.data.guid);
     const domain = domainInBody(session, body.relationships.domain.data.guid, space);
     const address = { host: body.host ?? "", path: body.path ?? "", port: body.port ?? 0 };
-    const route = await createRoute(session, { namespace, domain, ...address, ...toNewMetadata(body.metadata) }, () =>
+    const wanted = { namespace, domain, ...address, ...(body.options && { options: toOptions(body.options) }) };
+    const route = await createRoute(session, { ...wanted, ...toNewMetadata(body.metadata) }, () =>
       unprocessable(takenText(address, domain.spec.name)),
     );
     return created(presentRoute(session.cache, route, base));
   },
 });
+
+/** Without the options that are null. */
+function toOptions({ loadbalancing }: RouteOptionsInput): Route["spec"]["options"] {
+  return loadbalancing ? { loadbalancing } : {};
+}
 
 function domainInBody(session: Session, guid: string, space: Space): Domain {
   const domain = session.find(Domain, guid);
@@ -170,7 +184,10 @@ const rows: readonly Endpoint[] = [
           session.cache,
           await session.patch(Route, route, {
             type: "merge",
-            body: { metadata: toMetadataPatch(body.metadata, route) },
+            body: {
+              metadata: toMetadataPatch(body.metadata, route),
+              ...(body.options && { spec: { options: omitUndefined({ loadbalancing: body.options.loadbalancing }) } }),
+            },
           }),
           base,
         ),

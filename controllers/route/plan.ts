@@ -163,6 +163,7 @@ function planBinding(input: RouteInput): Draft {
       port: route.spec.port,
       internal: domain.spec.internal,
       destinations: planDestinations(input.targets),
+      ...(route.spec.options?.loadbalancing && { loadBalancing: route.spec.options.loadbalancing }),
     },
   };
 }

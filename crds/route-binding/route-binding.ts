@@ -1,6 +1,7 @@
 // The RouteBinding kind: a self-contained route for one router class. The contract between platform and routers.
 import { z } from "zod";
 import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { loadBalancing } from "../route/route.ts";
 import { className, identity, objectName, port } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 
@@ -42,6 +43,7 @@ export const RouteBinding = defineResource({
       port: z.int().min(0).max(65535).default(0).describe("TCP port; 0 for HTTP."),
       internal: z.boolean().default(false),
       destinations: listMap(z.array(destination).max(100), ["appGUID", "processType", "port"]).default([]),
+      loadBalancing: loadBalancing.optional(),
     }),
     "routeGUID",
     "hostname",

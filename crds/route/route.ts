@@ -13,6 +13,12 @@ const destination = z.object({
 });
 export type Destination = z.output<typeof destination>;
 
+/** How a route's requests are spread. CF's `hash` is not among them: no router class here has it. */
+export const LOAD_BALANCING = ["round-robin", "least-connection"] as const;
+export const loadBalancing = z
+  .enum(LOAD_BALANCING)
+  .describe("round-robin: each instance in turn. least-connection: the instance with the fewest requests under way.");
+
 export const Route = defineResource({
   group: GROUP,
   kind: "Route",
@@ -47,6 +53,10 @@ export const Route = defineResource({
       destinations: listMap(z.array(destination).max(100), ["app", "process", "port"])
         .default([])
         .describe("Processes that serve the route. Without any, the route exists but is not served."),
+      options: z
+        .object({ loadbalancing: loadBalancing.optional() })
+        .optional()
+        .describe("Options of CF routes. Defaults to round-robin."),
     }),
     "host",
     "path",

@@ -18,6 +18,7 @@ export interface NewRoute {
   path: string;
   port: number;
   destinations?: readonly Destination[];
+  options?: Route["spec"]["options"];
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
 }
@@ -44,6 +45,7 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
     port,
     domainRef: { name: domain.metadata.name },
     destinations: [...(wanted.destinations ?? [])],
+    ...(wanted.options && { options: wanted.options }),
   };
   checkResolvedDomain(session, domain, domainOf(session.cache, { metadata, spec }), namespace);
   requireRouteQuota(session, namespace, port);

@@ -5,7 +5,7 @@ import { isSharedDomain } from "../../../crds/domain/resolve-domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { findOldestClaim, toHostKey, listEquivalentHosts, isHostTaken } from "../../../crds/route/route-host.ts";
 import { routeHostname } from "../../../crds/route/route-url.ts";
-import { notAuthorized, unprocessable } from "../../http/errors.ts";
+import { unprocessable } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
 
 export interface RouteAddress {
@@ -14,7 +14,7 @@ export interface RouteAddress {
   port: number;
 }
 
-/** `namespace` is that of the space. @throws CFError 422, or 403 for a wildcard on a shared domain */
+/** `namespace` is that of the space. @throws CFError 422 */
 export function checkAddress(session: Session, domain: Domain, address: RouteAddress, namespace: string): void {
   const { host } = address;
   if (address.port !== 0) throw unprocessable("Routes with protocol 'http' do not support ports.");
@@ -36,7 +36,9 @@ function checkInternal({ host, path }: RouteAddress): void {
 function checkShared(session: Session, host: string): void {
   if (host === "") throw unprocessable("Missing host. Routes in shared domains must have a host defined.");
   if (host === "*" && !session.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE }))
-    throw notAuthorized();
+    throw unprocessable(
+      "You do not have sufficient permissions to create a route with a wildcard host on a domain not scoped to an organization.",
+    );
 }
 
 /** A host of a shared domain, with all its paths, belongs to the space with the oldest claim; later routes made with kubectl do not count. @throws CFError 422 */

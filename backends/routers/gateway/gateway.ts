@@ -22,6 +22,7 @@ export const gatewayCapabilities: Readonly<Record<string, string>> = {
   websocket: "true",
   tcp: "false",
   weights: "true",
+  loadBalancing: "round-robin",
   internal: "false",
   crossSpace: "false",
   destinations: "16",

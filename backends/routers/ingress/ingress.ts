@@ -19,6 +19,7 @@ export const ingressCapabilities: Readonly<Record<string, string>> = {
   websocket: "true",
   tcp: "false",
   weights: "false",
+  loadBalancing: "round-robin",
   internal: "false",
   crossSpace: "false",
   destinations: "1",

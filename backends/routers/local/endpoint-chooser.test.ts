@@ -4,11 +4,12 @@ import { createEndpointChooser } from "./endpoint-chooser.ts";
 import type { Endpoint } from "./routing-table.ts";
 
 const [a, b] = ["a", "b"].map((instanceGUID) => ({ instanceGUID }) as Endpoint) as [Endpoint, Endpoint];
+const route = { guid: "route" };
 const none = new Set<Endpoint>();
 
 test("an instance takes requests up to its bound, then the others, then none", () => {
   const chooser = createEndpointChooser(2);
-  const taken = Array.from({ length: 5 }, () => chooser.acquire("route", [a, b], none));
+  const taken = Array.from({ length: 5 }, () => chooser.acquire(route, [a, b], none));
   expect(taken.map((each) => (each === "busy" ? each : each?.instanceGUID)).sort()).toEqual([
     "a",
     "a",
@@ -17,18 +18,26 @@ test("an instance takes requests up to its bound, then the others, then none", (
     "busy",
   ]);
   chooser.release(b);
-  expect(chooser.acquire("route", [a, b], none)).toBe(b);
-  expect(chooser.acquire("another", [a, b], none)).toBe("busy");
+  expect(chooser.acquire(route, [a, b], none)).toBe(b);
+  expect(chooser.acquire({ guid: "another" }, [a, b], none)).toBe("busy");
 });
 
 test("an instance that failed is passed over while another has room", () => {
   const chooser = createEndpointChooser(1);
   chooser.markFailed(a);
-  expect(chooser.acquire("route", [a, b], none)).toBe(b);
-  expect(chooser.acquire("route", [a, b], none)).toBe(a);
+  expect(chooser.acquire(route, [a, b], none)).toBe(b);
+  expect(chooser.acquire(route, [a, b], none)).toBe(a);
 });
 
 test("all tried is not busy", () => {
   const chooser = createEndpointChooser(1);
-  expect(chooser.acquire("route", [a], new Set([a]))).toBeUndefined();
+  expect(chooser.acquire(route, [a], new Set([a]))).toBeUndefined();
+});
+
+test("least-connection takes the instance with the fewest requests under way, in turn among equals", () => {
+  const chooser = createEndpointChooser(10);
+  const fair = { guid: "route", loadBalancing: "least-connection" } as const;
+  for (let held = 0; held < 3; held++) chooser.acquire({ guid: "other" }, [a], none);
+  expect([1, 2, 3].map(() => chooser.acquire(fair, [a, b], none))).toEqual([b, b, b]);
+  expect(new Set([1, 2].map(() => chooser.acquire(fair, [a, b], none)))).toEqual(new Set([a, b]));
 });

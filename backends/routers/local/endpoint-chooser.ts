@@ -1,6 +1,6 @@
 // Which endpoint takes a request: the one a header names, else the next in turn that has room and did not just fail.
 import { LRUCache } from "lru-cache";
-import type { Endpoint } from "./routing-table.ts";
+import type { Endpoint, RouteEntry } from "./routing-table.ts";
 
 /** An endpoint that refused is passed over for this long, while others are there. */
 const failureTtlMs = 30_000;
@@ -10,13 +10,17 @@ export const maxRequestsPerInstance = 500;
 
 /** Chooses among a route's endpoints, and keeps the bound of each instance. */
 export interface EndpointChooser {
-  /** The next in turn, which counts one request more until `release`; `busy` when the rest have all they may have; undefined when all were tried. */
-  acquire(route: string, endpoints: readonly Endpoint[], tried: ReadonlySet<Endpoint>): Endpoint | "busy" | undefined;
+  /** The next in turn, or the least busy one as the route says. It counts one request more until `release`; `busy` when the rest have all they may have; undefined when all were tried. */
+  acquire(
+    route: Pick<RouteEntry, "guid" | "loadBalancing">,
+    endpoints: readonly Endpoint[],
+    tried: ReadonlySet<Endpoint>,
+  ): Endpoint | "busy" | undefined;
   release(endpoint: Endpoint): void;
   markFailed(endpoint: Endpoint): void;
 }
 
-/** Round-robin with a turn per route. */
+/** Round-robin with a turn per route, or by requests under way. */
 export function createEndpointChooser(maxRequests = maxRequestsPerInstance): EndpointChooser {
   const turns = new LRUCache<string, number>({ max: 10_000 });
   const failures = new LRUCache<string, true>({ max: 10_000, ttl: failureTtlMs });
@@ -28,9 +32,10 @@ export function createEndpointChooser(maxRequests = maxRequestsPerInstance): End
       const free = untried.filter(({ instanceGUID }) => (underWay.get(instanceGUID) ?? 0) < maxRequests);
       const healthy = free.filter(({ instanceGUID }) => !failures.has(instanceGUID));
       const pool = healthy.length > 0 ? healthy : free;
-      const turn = turns.get(route) ?? 0;
-      turns.set(route, (turn + 1) % 1_000_000);
-      const chosen = pool[turn % pool.length];
+      const turn = turns.get(route.guid) ?? 0;
+      turns.set(route.guid, (turn + 1) % 1_000_000);
+      const candidates = route.loadBalancing === "least-connection" ? leastBusy(pool, underWay) : pool;
+      const chosen = candidates[turn % candidates.length];
       if (!chosen) return untried.length > 0 ? "busy" : undefined;
       underWay.set(chosen.instanceGUID, (underWay.get(chosen.instanceGUID) ?? 0) + 1);
       return chosen;
@@ -42,6 +47,13 @@ export function createEndpointChooser(maxRequests = maxRequestsPerInstance): End
     },
     markFailed: (endpoint) => void failures.set(endpoint.instanceGUID, true),
   };
+}
+
+/** The endpoints with the fewest requests under way; turns decide among them. */
+function leastBusy(endpoints: readonly Endpoint[], underWay: ReadonlyMap<string, number>): Endpoint[] {
+  const load = ({ instanceGUID }: Endpoint): number => underWay.get(instanceGUID) ?? 0;
+  const least = Math.min(...endpoints.map(load));
+  return endpoints.filter((endpoint) => load(endpoint) === least);
 }
 
 /** What the headers X-CF-App-Instance and X-CF-Process-Instance ask for. */

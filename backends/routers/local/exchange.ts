@@ -106,7 +106,7 @@ function takeEndpoint(
   state.match = match;
   if (state.held) chooser.release(state.held);
   delete state.held;
-  const endpoint = tried.size < maxTries ? chooser.acquire(match.route.guid, endpoints, tried) : undefined;
+  const endpoint = tried.size < maxTries ? chooser.acquire(match.route, endpoints, tried) : undefined;
   if (endpoint === "busy") return routerResponses.busy(appOf(match, undefined), maxRequestsPerInstance);
   if (!endpoint)
     return routerResponses.failed(

@@ -19,6 +19,8 @@ export interface RouteEntry {
   hostname: string;
   path: string;
   destinations: readonly Destination[];
+  /** Round-robin unless said. */
+  loadBalancing?: "round-robin" | "least-connection";
   /** Where two routes say the same, the one that is first in this order serves. */
   order: string;
 }

@@ -22,17 +22,25 @@ export interface Limitation {
 
 /** Features of a binding that its class lacks; both classes serve HTTP only. */
 export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
-  const { class: name, port, internal, destinations } = spec;
+  const { class: name, port, internal, destinations, loadBalancing } = spec;
   const most = MAX_DESTINATIONS[name] ?? 0;
   if (port !== 0) return { message: `class ${name} serves no TCP routes`, isServed: false };
   if (internal) return { message: `class ${name} serves no internal routes`, isServed: false };
-  if (destinations.length <= most) return undefined;
+  if (destinations.length <= most) return findUnknownBalancing(name, loadBalancing);
   const [one = ""] = destinations.map(({ app, processType }) => `${app} (${processType})`);
   return {
     message:
       most === 1
         ? `class ${name} serves one destination of a route, the first: ${one}; remove the others, or use the class gateway`
         : `class ${name} serves ${most} destinations of a route, the first ones; remove some`,
+    isServed: true,
+  };
+}
+
+function findUnknownBalancing(name: string, wanted: RouteBinding["spec"]["loadBalancing"]): Limitation | undefined {
+  if (wanted === undefined || wanted === "round-robin") return undefined;
+  return {
+    message: `class ${name} does not choose instances: the cluster's ingress does, and ${wanted} is ignored; set it there`,
     isServed: true,
   };
 }

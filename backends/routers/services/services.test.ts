@@ -41,6 +41,9 @@ describe("a class says what it lacks", () => {
     ],
     ["a 17th destination", "gateway", { destinations: many(17) }, { isServed: true, services: 16 }],
     ["a second destination", "gateway", { destinations: [aDestination, anotherDestination] }, "nothing"],
+    ["least-connection", "ingress", { loadBalancing: "least-connection" }, { isServed: true, services: 1 }],
+    ["least-connection", "gateway", { loadBalancing: "least-connection" }, { isServed: true, services: 1 }],
+    ["round-robin", "gateway", { loadBalancing: "round-robin" }, "nothing"],
     ["a route to nothing", "ingress", { destinations: [] }, "nothing"],
     ["a wildcard", "ingress", { hostname: "*.apps.example" }, "nothing"],
   ])("%s, class %s", (_what, name, change, want) => {

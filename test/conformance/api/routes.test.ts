@@ -87,6 +87,17 @@ describe("routes", () => {
     expect((await create("shop", { path: "/cart" })).status).toBe(201);
   });
 
+  test("options: given, merged, removed", async () => {
+    expect((await make("no-options")).options).toBeUndefined();
+    const route = await make("options", { options: { loadbalancing: "least-connection" } });
+    expect([route.options, shapeProblems("route", route)]).toEqual([{ loadbalancing: "least-connection" }, []]);
+    const patch = async (options: object): Promise<unknown> =>
+      (await bench.call("PATCH", `/v3/routes/${route.guid}`, { options })).json.options;
+    expect(await patch({ loadbalancing: "round-robin" })).toEqual({ loadbalancing: "round-robin" });
+    expect(await patch({})).toEqual({ loadbalancing: "round-robin" });
+    expect(await patch({ loadbalancing: null })).toEqual({});
+  });
+
   test("an address is somebody's once, whatever its case; a host of a shared domain belongs to one space", async () => {
     await make("taken");
     expect(fault(await create("TAKEN"))).toEqual([
@@ -209,7 +220,10 @@ describe("routes", () => {
       () => wanted("p", { in: { guid: "unknown" } }),
       "Invalid space. Ensure that the space exists and you have access to it.",
     ],
-    [() => wanted("p", { options: { loadbalancing: "least-connection" } }), "Options are not supported yet"],
+    [
+      () => wanted("p", { options: { loadbalancing: "hash" } }),
+      "Options Loadbalancing must be one of 'round-robin, least-connection' if present",
+    ],
     [() => ({ host: "p", relationships: { space: to(space) } }), "Relationships Domain can't be blank"],
   ])("row %# is refused: %s", async (body, text) => {
     const [status, title, detail] = fault(await bench.call("POST", "/v3/routes", body()));
@@ -281,7 +295,7 @@ describe("destinations", () => {
     expect(fault(await insert({ app: { guid: app.guid }, protocol: "http2" }))).toEqual([
       422,
       "CF-UnprocessableEntity",
-      "Cannot add destination with protocol: http2. Destination already exists with protocol: http1.",
+      `Cannot add destination with protocol: http2. Destination already exists for route: destined.apps.example, app: ${app.guid}, process: web, and protocol: http1.`,
     ]);
     expect(
       (await insert({ app: { guid: app.guid }, port: 9000 }, { app: { guid: app.guid, process: { type: "worker" } } }))
