@@ -10,8 +10,7 @@ export interface ManifestInput {
   app: App;
   processes: readonly Process[];
   variables: Readonly<Record<string, string>>;
-  /** URL and protocol of each route. */
-  routes: readonly { url: string; protocol: string }[];
+  routes: readonly { url: string; protocol: string; options?: Record<string, unknown> | undefined }[];
   metadata: { labels: Record<string, string>; annotations: Record<string, string> };
   image: string | undefined;
   stack: string | null;
@@ -37,8 +36,8 @@ export function toApplication({
     env: variables,
     features: app.spec.features,
     routes: [...routes]
-      .sort((one, other) => (one.url < other.url ? -1 : 1))
-      .map(({ url, protocol }) => ({ route: url, protocol })),
+      .sort((one, other) => (one.url.toLowerCase() < other.url.toLowerCase() ? -1 : 1))
+      .map(({ url, protocol, options }) => compact({ route: url, protocol, options })),
     metadata: compact(metadata),
     processes: [...processes].sort((one, other) => (one.spec.type < other.spec.type ? -1 : 1)).map(toProcess),
   });

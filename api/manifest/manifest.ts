@@ -185,9 +185,11 @@ async function generated(session: Session, app: App): Promise<Record<string, unk
     app,
     processes: appProcesses(session, app),
     variables: await readVariables(session, app),
-    routes: session
-      .list(Route, { index: ["app", appKey(app)] })
-      .map((route) => ({ url: routeURLOf(session.cache, route), protocol: protocolOf(route) })),
+    routes: session.list(Route, { index: ["app", appKey(app)] }).map((route) => ({
+      url: routeURLOf(session.cache, route),
+      protocol: protocolOf(route),
+      options: route.spec.options,
+    })),
     metadata: metadataOf(app),
     image: newest?.spec.image,
     stack: defaultStack(session.cache),

@@ -1,10 +1,12 @@
 // Routes of a manifest: found or created, and mapped to the app's web process.
+import { isDeepStrictEqual } from "node:util";
 import type { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
-import { foldHost, foldPath, routeURL } from "../../crds/route/route-url.ts";
+import { foldHost, foldPath } from "../../crds/route/route-url.ts";
+import { toCFError } from "../http/error-translation.ts";
 import { unprocessable } from "../http/errors.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { domainOf, isUsableBy } from "../cf/route/domains.ts";
@@ -13,21 +15,39 @@ import { unmapApp } from "../cf/route/unmap-app.ts";
 import { creationSortKey } from "../../crds/guid.ts";
 import type { Session } from "../access/session.ts";
 import { defaultHost, parseRoute, randomHost, splitHost } from "./route-address.ts";
-import type { Application } from "./schema.ts";
+import { routeOptionsOf, type Application } from "./schema.ts";
 
 interface DesiredRoute {
+  /** As the manifest writes it. */
+  text: string;
   host: string;
   domain: Domain;
   path: string;
   port: number;
   protocol?: Destination["protocol"];
+  options?: Route["spec"]["options"];
 }
 
 /** Maps the entry's routes; `no-route` unmaps all. @throws CFError 422 */
 export async function applyRoutes(session: Session, app: App, entry: Application): Promise<void> {
   const mapped = session.list(Route, { index: ["app", appKey(app)] });
   if (entry["no-route"]) return unmapAll(session, app, mapped);
-  for (const wanted of desiredRoutes(session, app, entry, mapped.length > 0)) await mapRoute(session, app, wanted);
+  const pairs: { route: Route; wanted: DesiredRoute }[] = [];
+  // As in CF, every route is found or created before the first is mapped.
+  for (const wanted of desiredRoutes(session, app, entry, mapped.length > 0))
+    pairs.push({ wanted, route: await forRoute(wanted, () => provideRoute(session, app, wanted)) });
+  for (const { route, wanted } of pairs) await mapRoute(session, app, route, wanted);
+}
+
+/** Names the route in a refusal of what `work` does to it. */
+async function forRoute<T>({ text }: DesiredRoute, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const error = toCFError(thrown);
+    if (error.key !== "UnprocessableEntity") throw thrown;
+    throw unprocessable(`For route '${text}': ${error.message}`, { cause: thrown });
+  }
 }
 
 async function unmapAll(session: Session, app: App, routes: readonly Route[]): Promise<void> {
@@ -37,22 +57,23 @@ async function unmapAll(session: Session, app: App, routes: readonly Route[]): P
 function desiredRoutes(session: Session, app: App, entry: Application, hasRoutes: boolean): DesiredRoute[] {
   const domains = listUsableDomains(session, app.metadata.namespace);
   if (entry.routes)
-    return entry.routes.map(({ route, protocol }) => ({
-      ...resolveRoute(route, domains),
-      ...(protocol && { protocol }),
-    }));
+    return entry.routes.map((one) => {
+      const options = routeOptionsOf(one);
+      return {
+        ...resolveRoute(one.route, domains),
+        ...(one.protocol && { protocol: one.protocol }),
+        ...(options && { options }),
+      };
+    });
   if (hasRoutes || !(entry["default-route"] || entry["random-route"])) return [];
   const domain = domains.find((one) => !one.spec.internal);
-  if (!domain)
-    throw unprocessable(
-      "No default domain: the platform has no domain for this org. Create one, or push with no-route.",
-    );
+  if (!domain) throw unprocessable("No default domains available: create a domain for this org, or push with no-route");
   const host = entry["random-route"] ? randomHost(displayNameOf(app), Math.random) : defaultHost(displayNameOf(app));
   if (!host)
     throw unprocessable(
       `The app's name is no host. Give it a route, for example ${app.metadata.name}.${domain.spec.name}`,
     );
-  return [{ host, domain, path: "", port: 0 }];
+  return [{ text: `${host}.${domain.spec.name}`, host, domain, path: "", port: 0 }];
 }
 
 /** Domains that the org of a space's namespace may use; shared ones first, oldest first. */
@@ -71,12 +92,22 @@ function resolveRoute(text: string, domains: readonly Domain[]): DesiredRoute {
   const named = (name: string): Domain | undefined => domains.find((domain) => domain.spec.name === name);
   const split = address && splitHost(address.hostname, (name) => named(name) !== undefined);
   const domain = split && named(split.domain);
-  if (!address || !split || !domain) throw unprocessable(`The route '${text}' did not match any existing domains.`);
-  return { host: split.host, domain, path: address.path, port: address.port };
+  if (!address || !split || !domain) throw unprocessable(`No domains exist for route ${text}`);
+  return { text, host: split.host, domain, path: address.path, port: address.port };
 }
 
-async function mapRoute(session: Session, app: App, wanted: DesiredRoute): Promise<void> {
-  const route = findRoute(session, app, wanted) ?? (await makeRoute(session, app, wanted));
+/** The app's route with this address and these options: found in its space, else created. */
+async function provideRoute(session: Session, app: App, wanted: DesiredRoute): Promise<Route> {
+  if (wanted.protocol === "tcp")
+    throw unprocessable("Cannot use 'tcp' protocol for http routes; valid options are: [http1, http2].");
+  const found = findRoute(session, app, wanted);
+  if (!found) return makeRoute(session, app, wanted);
+  const { options } = wanted;
+  if (!options || isDeepStrictEqual({ ...found.spec.options, ...options }, found.spec.options)) return found;
+  return session.patch(Route, found, { type: "merge", body: { spec: { options } } });
+}
+
+async function mapRoute(session: Session, app: App, route: Route, wanted: DesiredRoute): Promise<void> {
   await session.patchWithRetry(Route, route, ({ spec }) => {
     const mine = spec.destinations.find((one) => one.app === app.metadata.name && one.process === "web");
     // A route without a protocol in the manifest keeps the protocol of its existing destination.
@@ -102,13 +133,12 @@ function findRoute(session: Session, app: App, { host, domain, path, port }: Des
     .find((route) => route.metadata.namespace === app.metadata.namespace && same(route));
 }
 
-async function makeRoute(session: Session, app: App, { host, domain, path, port }: DesiredRoute): Promise<Route> {
-  const destinations: Destination[] = [{ app: app.metadata.name, process: "web", port: 0, protocol: "http1" }];
-  const url = routeURL({ host, path, port }, domain.spec.name);
-  const taken = () => unprocessable(`The route ${url} is already in use by another space, or its host is reserved.`);
-  return createRoute(
-    session,
-    { namespace: app.metadata.namespace ?? "", domain, host, path, port, destinations },
-    taken,
+async function makeRoute(session: Session, app: App, wanted: DesiredRoute): Promise<Route> {
+  const { host, domain, path, port, options, protocol = "http1" } = wanted;
+  const destinations: Destination[] = [{ app: app.metadata.name, process: "web", port: 0, protocol }];
+  const { namespace = "" } = app.metadata;
+  const address = { namespace, domain, host, path, port };
+  return createRoute(session, { ...address, destinations, ...(options && { options }) }, () =>
+    unprocessable("Routes cannot be mapped to destinations in different spaces"),
   );
 }

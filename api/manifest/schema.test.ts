@@ -153,8 +153,25 @@ test.each<[object, string[]]>([
     ],
   ],
   [
-    { name: "a", routes: [{ route: "x.example", options: { loadbalancing: "least-connection" } }] },
-    ["For application 'a': Options of routes are not supported here yet"],
+    { name: "a", routes: [{ route: "x.example", options: { loadbalancing: "hash", hash_header: "X" } }] },
+    [
+      "For application 'a': Route 'x.example' contains invalid route option 'hash_header'. Valid keys: 'loadbalancing'",
+      "For application 'a': Cannot use loadbalancing value 'hash' for Route 'x.example'; Valid values are: 'round-robin, least-connection'",
+    ],
+  ],
+  [
+    { name: "a", routes: [{ route: "x.example", options: { loadbalancing: 5 } }] },
+    [
+      "For application 'a': Invalid value for 'loadbalancing' for Route 'x.example'; Valid values are: 'round-robin, least-connection'",
+    ],
+  ],
+  [
+    { name: "a", routes: [{ route: "x.example", options: "fast" }] },
+    ["For application 'a': Route 'x.example': options must be an object"],
+  ],
+  [
+    { name: "a", routes: [{ route: "x.example", protocol: "quic" }] },
+    ["For application 'a': Route protocol must be 'http1', 'http2' or 'tcp'."],
   ],
 ])("problems of %j", (entry, problems) => {
   expect(parseApplications([entry]).problems).toEqual(problems);

@@ -4,6 +4,8 @@ import { anyVariablesSchema } from "../cf/app/app-env.ts";
 import { buildpacksSchema, stackSchema } from "../cf/app/lifecycle.ts";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
+import { LOAD_BALANCING, type Route } from "../../crds/route/route.ts";
+import { isRecord } from "../http/body.ts";
 import { describeProblem } from "../http/validation.ts";
 import { commandSchema, processUserSchema } from "../cf/process/process-schemas.ts";
 import { parseRoute } from "./route-address.ts";
@@ -86,8 +88,9 @@ export type ProcessEntry = z.output<typeof processEntry>;
 
 const routeEntry = z.looseObject({
   route: z.string().min(1).max(512),
-  protocol: z.enum(["http1", "http2"]).optional(),
-  options: z.record(z.string(), z.unknown()).nullish(),
+  protocol: z.enum(["http1", "http2", "tcp"]).nullish(),
+  // Any value: optionProblems has CF's words for what is wrong.
+  options: z.unknown().optional(),
 });
 
 const BUILDPACK_LENGTH = "must be between 1 and 4096 characters";
@@ -136,7 +139,7 @@ export const manifestBody = z.preprocess(
     }),
 );
 
-const FREE = new Set(["env", "features", "metadata", "parameters"]);
+const FREE = new Set(["env", "features", "metadata", "parameters", "options"]);
 
 function withDashes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withDashes);
@@ -178,7 +181,7 @@ function toText(issue: z.core.$ZodIssue, entry: unknown): string {
 }
 
 function routesProblem(issue: z.core.$ZodIssue, field: string | undefined): string {
-  if (field === "protocol") return "Route protocol must be 'http1' or 'http2'.";
+  if (field === "protocol") return "Route protocol must be 'http1', 'http2' or 'tcp'.";
   return issue.code === "too_big" ? attributeProblem("routes", issue) : "Routes must be a list of route objects";
 }
 
@@ -215,10 +218,6 @@ const CONFLICTS: readonly [holds: (app: Application) => unknown, text: string][]
   [(app) => app["random-route"] && app["default-route"], "Random-route and default-route may not be used together"],
   [(app) => app.services?.length, "Services cannot be bound here yet"],
   [(app) => app.sidecars?.length, "Sidecars are not served here yet"],
-  [
-    (app) => app.routes?.some(({ options }) => Object.keys(options ?? {}).length > 0),
-    "Options of routes are not supported here yet",
-  ],
 ];
 
 function unusedEndpoints(app: Application): string[] {
@@ -249,8 +248,33 @@ function findConflicts(app: Application): string[] {
     ...CONFLICTS.flatMap(([holds, text]) => (holds(app) ? [text] : [])),
     ...unusedEndpoints(app),
     ...repeatedTypes(app),
+    ...(app.routes ?? []).flatMap(optionProblems),
     ...malformedRoutes(app.routes).map((route) => `The route '${route}' is not a properly formed URL`),
   ];
+}
+
+const ALGORITHMS: readonly string[] = LOAD_BALANCING;
+
+/** In CF's words. `hash` and its options need a feature flag there, and no router has them here. */
+function optionProblems({ route, options }: NonNullable<Application["routes"]>[number]): string[] {
+  if (options === undefined) return [];
+  if (!isRecord(options)) return [`Route '${route}': options must be an object`];
+  const unknown = Object.keys(options).filter((key) => key !== "loadbalancing");
+  return [
+    ...unknown.map((key) => `Route '${route}' contains invalid route option '${key}'. Valid keys: 'loadbalancing'`),
+    ...("loadbalancing" in options ? balancingProblems(route, options["loadbalancing"]) : []),
+  ];
+}
+
+function balancingProblems(route: string, value: unknown): string[] {
+  const valid = `Valid values are: '${ALGORITHMS.join(", ")}'`;
+  if (typeof value !== "string") return [`Invalid value for 'loadbalancing' for Route '${route}'; ${valid}`];
+  return ALGORITHMS.includes(value) ? [] : [`Cannot use loadbalancing value '${value}' for Route '${route}'; ${valid}`];
+}
+
+/** The options of a checked entry. */
+export function routeOptionsOf({ options }: NonNullable<Application["routes"]>[number]): Route["spec"]["options"] {
+  return options as Route["spec"]["options"];
 }
 
 function malformedRoutes(routes: Application["routes"]): string[] {

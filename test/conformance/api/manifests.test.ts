@@ -53,6 +53,7 @@ applications:
   - route: full.apps.example
   - route: full.apps.example/v2
     protocol: http2
+    options: { loadbalancing: least-connection }
   processes:
   - type: worker
     command: run worker
@@ -188,10 +189,10 @@ describe("apply", () => {
   test("a late failure is the job's error, and earlier changes stay", async () => {
     expect(
       await failed("applications: [{ name: first }, { name: lost, memory: 64M, routes: [{ route: a.nowhere.test }] }]"),
-    ).toEqual(["For application 'lost': The route 'a.nowhere.test' did not match any existing domains."]);
+    ).toEqual(["For application 'lost': For route 'a.nowhere.test': No domains exist for route a.nowhere.test"]);
     expect((await processOf("lost")).memory_in_mb).toBe(64);
     expect(await failed("applications: [{ name: lost, routes: [{ route: apps.example }] }]")).toEqual([
-      "For application 'lost': Missing host. Routes in shared domains must have a host defined.",
+      "For application 'lost': For route 'apps.example': Missing host. Routes in shared domains must have a host defined.",
     ]);
     expect(await failed("applications: [{ name: lost, routes: [{ route: 'x.apps.example:1024' }] }]")).toHaveLength(1);
     const other = await bench.space(await bench.org("other"), "s");
@@ -203,7 +204,7 @@ describe("apply", () => {
       },
     });
     expect((await failed("applications: [{ name: lost, routes: [{ route: theirs.apps.example }] }]"))[0]).toMatch(
-      /^For application 'lost': Route already exists/,
+      /^For application 'lost': For route 'theirs.apps.example': Route already exists/,
     );
     expect(await failed("applications: [{ name: lost, features: { nope: true } }]")).toHaveLength(1);
   });
@@ -272,7 +273,7 @@ test("the generated manifest describes the app, and applying it changes nothing"
     metadata: { labels: { team: "a" }, annotations: { note: "x" } },
     routes: [
       { route: "gen.apps.example", protocol: "http1" },
-      { route: "gen.apps.example/v2", protocol: "http2" },
+      { route: "gen.apps.example/v2", protocol: "http2", options: { loadbalancing: "least-connection" } },
     ],
     processes: [
       {
