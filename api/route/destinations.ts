@@ -4,7 +4,7 @@ import { Route, type Destination } from "../../crds/route/route.ts";
 import { endpoint, noContent, ok } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
-import { routeURLOf } from "../cf/route-url.ts";
+import { routeURLOf } from "../cf/route/route-url.ts";
 import { isOneOf } from "../cache/list-objects.ts";
 import {
   addDestinations,
