@@ -1,4 +1,5 @@
 // The endpoint table: every row of every resource.
+import { adminEndpoints } from "./admin/admin.ts";
 import { buildpackEndpoints } from "./buildpack/buildpack.ts";
 import { deploymentEndpoints } from "./deployment/deployment.ts";
 import { domainEndpoints } from "./domain/domain.ts";
@@ -44,7 +45,8 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...userEndpoints,
     ...domainEndpoints,
     ...routeEndpoints,
-    ...buildpackEndpoints,
+    ...adminEndpoints,
+    ...buildpackEndpoints(services),
     ...stackEndpoints,
     ...orgQuotaEndpoints,
     ...spaceQuotaEndpoints,

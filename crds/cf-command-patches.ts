@@ -13,6 +13,11 @@ export const COMMAND_PATCHES = {
   stop: { cf: "stop", kind: "App", patch: () => ({ spec: { state: "Stopped" } }) },
   restart: { cf: "restart", kind: "App", patch: (value) => ({ spec: { state: "Started", restart: value } }) },
   setDroplet: { cf: "set-droplet", kind: "App", patch: (value) => ({ spec: { droplet: { name: value } } }) },
+  clearBuildCache: {
+    cf: "curl -X POST /v3/apps/GUID/actions/clear_buildpack_cache",
+    kind: "App",
+    patch: (value) => ({ spec: { buildCache: value } }),
+  },
   rename: { cf: "rename", kind: "App", patch: (value) => ({ spec: { name: value } }) },
   scale: { cf: "scale -i", kind: "Process", patch: (value) => ({ spec: { instances: Number(value) } }) },
 } as const satisfies Record<string, CommandPatch>;

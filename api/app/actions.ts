@@ -4,7 +4,8 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { COMMAND_PATCHES } from "../../crds/cf-command-patches.ts";
-import { endpoint, ok } from "../http/endpoint.ts";
+import { accepted, endpoint, ok } from "../http/endpoint.ts";
+import { newJob } from "../jobs/jobs.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
@@ -124,6 +125,18 @@ function dropletLinks(base: string, guid: string): object {
   };
 }
 
+const clearBuildCache = endpoint({
+  method: "POST",
+  path: `${path}/actions/clear_buildpack_cache`,
+  permission: state,
+  summary: "Let the app's next build start without a cache",
+  handler: async ({ session, params }) => {
+    const app = session.get(App, params.guid);
+    await change(session, app, COMMAND_PATCHES.clearBuildCache.patch(newGUID()));
+    return accepted(await newJob(session, "app.clear_buildpack_cache", params.guid));
+  },
+});
+
 const getDroplet = endpoint({
   method: "GET",
   path: `${path}/relationships/current_droplet`,
@@ -140,4 +153,4 @@ const getDroplet = endpoint({
   },
 });
 
-export const appActions = [start, stop, restart, setDroplet, getDroplet];
+export const appActions = [start, stop, restart, clearBuildCache, setDroplet, getDroplet];

@@ -1,5 +1,7 @@
 // Endpoints of App: `/v3/apps`. Actions are in actions.ts, the environment in environment.ts.
+import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
+import { Build } from "../../crds/build/build.ts";
 import { displayNameOf, foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Org } from "../../crds/org/org.ts";
@@ -9,13 +11,14 @@ import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { unprocessable } from "../http/errors.ts";
-import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { includedSpaces } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { writeVariables } from "../cf/app/app-env.ts";
-import { stackOf } from "../cf/app/lifecycle.ts";
+import { checkStackState, stackOf, type LifecycleInput } from "../cf/app/lifecycle.ts";
+import type { StackUse } from "../cf/stack/stack-state.ts";
 import { unmapApp } from "../cf/route/unmap-app.ts";
 import { toApp } from "../cf/app/new-app.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
@@ -29,6 +32,36 @@ import { appTextKey, presentApp } from "./present.ts";
 
 const path = "/v3/apps/:guid";
 
+interface ListRequest {
+  session: Session;
+  query: z.output<typeof appListQuery>;
+  base: string;
+  url: string;
+}
+
+function listReply({ session, query, base, url }: ListRequest): Reply {
+  const names = query.names?.map(foldName);
+  const namespaces = spaceNamespaces(session, query);
+  const apps = listObjects(session, App, query, {
+    url,
+    ...(namespaces && { scope: { namespaces } }),
+    filter: (app) =>
+      isOneOf(names, foldName(displayNameOf(app))) &&
+      isOneOf(query.stacks, stackOf(session.cache, app)) &&
+      isOneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
+    sortKeys: { name: sortKeyOfName, state: (app) => app.spec.state },
+    dependsOn: [Space, Droplet, Stack, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
+  });
+  return ok(
+    presentPage(
+      apps,
+      { base, url, query, isCacheable: true, textKey: (app) => appTextKey(session.cache, app, base) },
+      (app) => presentApp(session.cache, app, base),
+      included(session, base, query.include),
+    ),
+  );
+}
+
 const list = endpoint({
   method: "GET",
   path: "/v3/apps",
@@ -36,27 +69,20 @@ const list = endpoint({
   lists: [App],
   query: appListQuery,
   summary: "List apps",
-  handler: ({ session, query, base, url }) => {
-    const names = query.names?.map(foldName);
-    const namespaces = spaceNamespaces(session, query);
-    const apps = listObjects(session, App, query, {
-      url,
-      ...(namespaces && { scope: { namespaces } }),
-      filter: (app) =>
-        isOneOf(names, foldName(displayNameOf(app))) &&
-        isOneOf(query.stacks, stackOf(session.cache, app)) &&
-        isOneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
-      sortKeys: { name: sortKeyOfName, state: (app) => app.spec.state },
-      dependsOn: [Space, Droplet, Stack, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
-    });
-    return ok(
-      presentPage(
-        apps,
-        { base, url, query, isCacheable: true, textKey: (app) => appTextKey(session.cache, app, base) },
-        (app) => presentApp(session.cache, app, base),
-        included(session, base, query.include),
-      ),
-    );
+  handler: (request) => listReply(request),
+});
+
+const listOfStack = endpoint({
+  method: "GET",
+  path: "/v3/stacks/:guid/apps",
+  permission: { verb: "get", on: Stack },
+  lists: [App],
+  query: appListQuery,
+  summary: "List the apps of a stack",
+  // As in CF, nothing is included.
+  handler: ({ session, params, query: { include: _include, ...query }, base, url }) => {
+    const { name } = session.get(Stack, params.guid).spec;
+    return listReply({ session, base, url, query: { ...query, stacks: [name] } });
   },
 });
 
@@ -96,7 +122,8 @@ const create = endpoint({
   permission: { verb: "create", on: App },
   body: createAppBody,
   summary: "Create an app",
-  handler: async ({ session, body, base }) => {
+  handler: async ({ session, body, base, warn }) => {
+    checkStackOf(session, body.lifecycle, { use: "new", warn });
     const { namespace } = resolveSpace(session, body.relationships.space.data.guid);
     const made = await session.create(
       App,
@@ -123,8 +150,9 @@ const update = endpoint({
   ],
   body: updateAppBody,
   summary: "Update an app",
-  handler: async ({ session, params, body, base }) => {
+  handler: async ({ session, params, body, base, warn }) => {
     const app = session.get(App, params.guid);
+    checkStackOf(session, body.lifecycle, { use: wasBuilt(session, app) ? "restage" : "new", warn });
     const patch = toAppPatch(session.cache, app, body);
     const { name } = body;
     // As in CF, a name conflict is UniquenessError on create but UnprocessableEntity on rename.
@@ -149,9 +177,32 @@ const remove = endpoint({
   },
 });
 
+/** Judges the stack that a lifecycle names; the default one is judged by the build. */
+function checkStackOf(
+  { cache }: Session,
+  lifecycle: LifecycleInput | undefined,
+  { use, warn }: { use: StackUse; warn: (text: string) => void },
+): void {
+  const named = lifecycle?.type === "docker" ? undefined : lifecycle?.data.stack;
+  if (named) checkStackState(cache, { name: named, use, warn });
+}
+
+function wasBuilt(session: Session, app: App): boolean {
+  return session.cache.store(Build).byIndex("app", appKey(app)).length > 0;
+}
+
 /** As in CF, deleting an app removes its destinations but keeps the routes. */
 async function unmap(session: Session, app: App): Promise<void> {
   for (const route of session.list(Route, { index: ["app", appKey(app)] })) await unmapApp(session, route, app);
 }
 
-export const appEndpoints: readonly Endpoint[] = [list, get, create, update, remove, ...appActions, ...appEnvironment];
+export const appEndpoints: readonly Endpoint[] = [
+  list,
+  listOfStack,
+  get,
+  create,
+  update,
+  remove,
+  ...appActions,
+  ...appEnvironment,
+];

@@ -10,7 +10,7 @@ import type { Draft } from "../../kube/client/client.ts";
 import { created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { appGUIDOf, appKey, appOf, nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
-import { lifecycleSchema, toLifecycle } from "../cf/app/lifecycle.ts";
+import { checkStackState, lifecycleSchema, stackOf, toLifecycle, type LifecycleInput } from "../cf/app/lifecycle.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
 import { toPackageState } from "../cf/package/package-state.ts";
@@ -79,7 +79,7 @@ const create = endpoint({
   permission: { verb: "create", on: Build },
   body: createBuildBody,
   summary: "Build a package",
-  handler: async ({ session, body, base }) => {
+  handler: async ({ session, body, base, warn }) => {
     const found = session.find(Package, body.package.guid);
     const app = found && appOf(session.cache, found);
     if (!found || !app)
@@ -90,11 +90,25 @@ const create = endpoint({
       .list(Build, { index: ["app", appKey(app)] })
       .some((build) => build.status?.state !== "Staged" && build.status?.state !== "Failed");
     if (running) throw new CFError("StagingInProgress");
+    checkStackOfBuild(session, app, body.lifecycle, warn);
     return created(
       presentBuild(session.cache, await session.create(Build, toBuild(session, app, { found, body })), base),
     );
   },
 });
+
+/** An app's first build is a new app to its stack. */
+function checkStackOfBuild(
+  { cache }: Session,
+  app: App,
+  lifecycle: LifecycleInput | undefined,
+  warn: (text: string) => void,
+): void {
+  if ((lifecycle?.type ?? app.spec.lifecycle.type) === "docker") return;
+  const use = cache.store(Build).byIndex("app", appKey(app)).length > 0 ? "restage" : "new";
+  const name = lifecycle?.data?.stack ?? stackOf(cache, app);
+  checkStackState(cache, { name, use, warn }, (text) => new CFError("StackValidationFailed", text));
+}
 
 function toBuild(
   session: Session,

@@ -13,12 +13,12 @@ export interface BuildImages {
 }
 
 /** `prefix` is `host[:port]/path`. */
-export function toBuildImages(prefix: string, { app, space, buildGUID }: Staging["spec"]): BuildImages {
+export function toBuildImages(prefix: string, { app, space, buildGUID, cacheKey }: Staging["spec"]): BuildImages {
   const repository = `${prefix}/${space.guid}/apps/${app.guid}`;
   return {
     image: `${repository}:${buildGUID}`,
     latest: `${repository}:latest`,
-    cache: `${repository}/cache:latest`,
+    cache: `${repository}/cache:${cacheKey ?? "latest"}`,
     repository,
   };
 }

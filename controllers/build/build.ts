@@ -166,6 +166,7 @@ async function startStaging(
     tenancy,
     class: builder.metadata.name,
     groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "staging" })),
+    platformCache: builder.spec.buildCache,
     env,
     defaultStack,
     apiURL,

@@ -51,6 +51,25 @@ describe("buildpacks", () => {
     });
     expect(planBuildpacks({ type: "buildpack", buildpacks: ["java"] }, known, builder)).toHaveProperty("code");
   });
+  test("an uploaded one is named with its content; of one name, the one for the app's stack builds", () => {
+    const content = { digest: `sha256:${"a".repeat(64)}`, size: 1 };
+    const mine = [
+      pack("mine", 1, { path: undefined, content }),
+      pack("other", 2, { name: "mine_buildpack", stack: "s" }),
+    ];
+    expect(planBuildpacks({ type: "buildpack", buildpacks: ["mine_buildpack"] }, mine)).toMatchObject({
+      buildpacks: [{ name: "mine_buildpack", content }],
+    });
+    expect(planBuildpacks({ type: "buildpack", stack: "s", buildpacks: ["mine_buildpack"] }, mine)).toMatchObject({
+      buildpacks: [{ name: "mine_buildpack", path: "other" }],
+    });
+  });
+  test("a disabled one ends the build that names it", () => {
+    expect(planBuildpacks({ type: "buildpack", buildpacks: ["off_buildpack"] }, known)).toEqual({
+      code: "StagingError",
+      message: "the buildpack off_buildpack is disabled; cf update-buildpack off_buildpack --enable enables it",
+    });
+  });
   test("an unknown name ends the build", () => {
     expect(planBuildpacks({ type: "buildpack", buildpacks: ["none"] }, known)).toEqual({
       code: "StagingError",
@@ -191,4 +210,37 @@ describe("the end", () => {
     });
     expect(planFinished(aBuild({}, { status: { state: "Staged" } }))).toEqual({});
   });
+});
+
+test("a cleared cache is another cache: by app, and for all apps of a builder", () => {
+  const keyOf = (app: object, platformCache?: string): string | undefined => {
+    const staging = planStaging({
+      build: aBuild(),
+      buildGUID: "build-guid",
+      app: anApp(app),
+      appGUID: "app-guid",
+      pkg: aPackage(),
+      lifecycle: { type: "buildpack", buildpacks: [] },
+      buildpacks: [],
+      detect: true,
+      tenancy,
+      class: "host",
+      platformCache,
+      groupEnv: [],
+      env: [],
+      defaultStack: "host",
+      apiURL: "http://api",
+      uris: [],
+    });
+    return (staging as unknown as Staging).spec.cacheKey;
+  };
+  expect(keyOf({})).toBeUndefined();
+  const keys = [
+    keyOf({ buildCache: "1" }),
+    keyOf({ buildCache: "2" }),
+    keyOf({ buildCache: "1" }, "x"),
+    keyOf({}, "x"),
+  ];
+  expect(new Set(keys).size).toBe(4);
+  expect(keyOf({ buildCache: "1" })).toMatch(/^[0-9a-f]{16}$/);
 });

@@ -1,4 +1,5 @@
 // Translates a Build to its Staging, and a Staging's status to a Droplet and the Build's result. Pure.
+import { createHash } from "node:crypto";
 import { systemEnv, vcapApplication, isPlatformVariable } from "../../crds/app/vcap.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
@@ -84,7 +85,15 @@ export function planBuildpacks(
       .toSorted((a, b) => a.spec.position - b.spec.position || (a.metadata.name < b.metadata.name ? -1 : 1));
     return { buildpacks: fitting.map(toBuildpackReference), detect: true };
   }
-  const found = lifecycle.buildpacks.map((name) => findNamedBuildpack(name, known, builder));
+  const disabled = lifecycle.buildpacks.find(
+    (name) => findBuildpackFor(name, lifecycle, known)?.spec.enabled === false,
+  );
+  if (disabled !== undefined)
+    return {
+      code: "StagingError",
+      message: `the buildpack ${disabled} is disabled; cf update-buildpack ${disabled} --enable enables it`,
+    };
+  const found = lifecycle.buildpacks.map((name) => findNamedBuildpack(name, lifecycle, known, builder));
   const missing = lifecycle.buildpacks[found.indexOf(undefined)];
   if (missing !== undefined && found.includes(undefined))
     return {
@@ -94,20 +103,32 @@ export function planBuildpacks(
   return { buildpacks: found.flatMap((buildpack) => buildpack ?? []), detect: false };
 }
 
+/** Of several with the name, the one for the app's stack, else the one for any. */
+function findBuildpackFor(name: string, { stack }: Lifecycle, known: readonly Buildpack[]): Buildpack | undefined {
+  const named = known.filter(({ spec }) => spec.name === name);
+  return (
+    named.find(({ spec }) => stack !== undefined && spec.stack === stack) ??
+    named.find(({ spec }) => spec.stack === undefined) ??
+    named[0]
+  );
+}
+
 /** Accepts the name of a Buildpack, or of one that the builder's image has, or an address that the builder resolves (a URL, an image, a folder). */
 function findNamedBuildpack(
   name: string,
+  lifecycle: Lifecycle,
   known: readonly Buildpack[],
   builder: BackendClass | undefined,
 ): Staging["spec"]["buildpacks"][number] | undefined {
-  const buildpack = known.find((candidate) => candidate.spec.name === name);
+  const buildpack = findBuildpackFor(name, lifecycle, known);
   if (buildpack) return toBuildpackReference(buildpack);
   if (mayHaveBuildpack(builder?.status?.capabilities, name)) return { name };
   return /^[a-z+]+:\/\/|^\/|^docker:|[/@]/.test(name) ? { name } : undefined;
 }
 
 function toBuildpackReference(buildpack: Buildpack): Staging["spec"]["buildpacks"][number] {
-  return { name: buildpack.spec.name, ...(buildpack.spec.path && { path: buildpack.spec.path }) };
+  const { name, path, content } = buildpack.spec;
+  return { name, ...(content ? { content } : path && { path }) };
 }
 
 export interface StagingInput {
@@ -123,6 +144,8 @@ export interface StagingInput {
   class: string;
   /** Variables of all builds; the app's own win. */
   groupEnv: readonly EnvVar[];
+  /** The BackendClass's buildCache. */
+  platformCache?: string | undefined;
   /** The user's environment, secrets by reference. */
   env: readonly EnvVar[];
   defaultStack: string | undefined;
@@ -155,6 +178,7 @@ export function planStaging(input: StagingInput): Draft {
       space: tenancy.space,
       org: tenancy.org,
       buildGUID: input.buildGUID,
+      ...toCacheKey(input),
       lifecycleType: lifecycle.type,
       package: toStagingPackage(pkg),
       buildpacks: input.buildpacks,
@@ -166,6 +190,14 @@ export function planStaging(input: StagingInput): Draft {
       timeoutSeconds: 900,
     },
   };
+}
+
+/** None until somebody clears the cache, so that an upgrade keeps the caches of before. */
+function toCacheKey({ app, platformCache }: StagingInput): { cacheKey?: string } {
+  const { buildCache } = app.spec;
+  if (buildCache === undefined && platformCache === undefined) return {};
+  const text = `${platformCache ?? ""}/${buildCache ?? ""}`;
+  return { cacheKey: createHash("sha256").update(text).digest("hex").slice(0, 16) };
 }
 
 function toStagingPackage(pkg: Package): Record<string, unknown> {

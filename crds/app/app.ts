@@ -59,6 +59,11 @@ export const App = defineResource({
       .describe("A new value restarts the app with its current droplet, environment and sizes."),
     droplet: refTo("Droplet").optional().describe("The droplet to run. Takes effect at the next start or restart."),
     lifecycle: immutable(lifecycle, "type").default({ type: "buildpack", buildpacks: [] }),
+    buildCache: z
+      .string()
+      .max(63)
+      .optional()
+      .describe("A new value makes the next build start without what earlier builds kept."),
     builder: className.optional().describe("The BackendClass that builds the app. Defaults to the default builder."),
     env: envVars
       .default([])

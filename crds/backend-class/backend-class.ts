@@ -26,6 +26,11 @@ export const BackendClass = defineResource({
         .describe(
           "Whether resources that name no class of this role use this one. The only class of a role is its default without this.",
         ),
+      buildCache: z
+        .string()
+        .max(63)
+        .optional()
+        .describe("For a builder: a new value makes every app's next build start without what earlier builds kept."),
       parameters: z
         .record(z.string().max(63), z.string().max(1024))
         .meta({ maxProperties: 50 })

@@ -1,8 +1,12 @@
 // The Buildpack kind: a buildpack's name, position and location.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { content } from "../schema-fields.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+
+/** Where the blob store keeps uploaded buildpacks, in place of a space's GUID. */
+export const BUILDPACK_BLOBS = "buildpacks";
 
 export const Buildpack = defineResource({
   group: GROUP,
@@ -30,8 +34,12 @@ export const Buildpack = defineResource({
       .max(1024)
       .optional()
       .describe(
-        "For the host builder: the absolute path of a Cloud Native Buildpack's folder, or the name of a built-in one (nodejs, staticfile, procfile).",
+        "For the host builder, where nothing is uploaded: the absolute path of a Cloud Native Buildpack's folder, or the name of a built-in one (nodejs, staticfile, procfile).",
       ),
+    content: content
+      .optional()
+      .describe("The uploaded folder of a Cloud Native Buildpack. cf create-buildpack sets it."),
+    filename: z.string().max(255).optional().describe("Name of the uploaded file, which cf shows."),
   }),
   status: readyStatus({
     version: z.string().max(255).optional().describe("Version of the buildpack."),

@@ -15,10 +15,18 @@ export const Stack = defineResource({
   columns: [
     { name: "CF-Name", jsonPath: ".spec.name" },
     { name: "Default", jsonPath: ".spec.default", type: "boolean" },
+    { name: "State", jsonPath: ".spec.state" },
   ],
   spec: z.object({
     name: cfName.describe("The name that cf shows."),
     description: z.string().max(1024).default("").describe("Description that cf shows."),
+    state: z
+      .enum(["Active", "Restricted", "Deprecated", "Disabled"])
+      .default("Active")
+      .describe(
+        "Active: for every app. Deprecated: the same, with a warning. Restricted: only apps that were built before. Disabled: nothing is built on it. Running apps go on.",
+      ),
+    stateReason: z.string().max(5000).optional().describe("Why, and what to do: cf shows it with the state."),
     default: z.boolean().default(false).describe("Whether apps that name no stack use this one."),
     buildImage: z.string().max(1024).optional().describe("Image that apps are built in."),
     runImage: z.string().max(1024).optional().describe("Image that apps run on."),

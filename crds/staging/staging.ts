@@ -43,6 +43,12 @@ export const Staging = defineResource({
         .string()
         .max(63)
         .describe("GUID of the Build. Determines the path where a host droplet is built and unpacked."),
+      cacheKey: z
+        .string()
+        .max(63)
+        .regex(/^[a-z0-9]*$/)
+        .optional()
+        .describe("Names the cache that the build uses, beside the app's GUID. Builds with another key share nothing."),
       lifecycleType,
       package: z.object({
         type: z.enum(["bits", "docker"]),
@@ -52,7 +58,15 @@ export const Staging = defineResource({
         imagePullSecretRef: refTo("Secret").optional(),
       }),
       buildpacks: listAtomic(
-        z.array(z.object({ name: z.string().min(1).max(1024), path: z.string().max(1024).optional() })).max(100),
+        z
+          .array(
+            z.object({
+              name: z.string().min(1).max(1024),
+              path: z.string().max(1024).optional(),
+              content: content.optional().describe("An uploaded one: content in the blob store's part `buildpacks`."),
+            }),
+          )
+          .max(100),
       ).describe("Buildpacks, in order. With detect, the builder tries them; without, all of them build."),
       detect: z.boolean().describe("Whether to detect the buildpacks that fit."),
       stack: z.string().max(255).optional(),

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { planBlobRemoval, removalGraceMs } from "../../blobs/plan-blob-removal.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
+import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Package } from "../../crds/package/package.ts";
@@ -13,7 +14,7 @@ import type { PeriodicTask } from "../leases/singletons.ts";
 
 const MAX_INTERVAL_MS = 60 * 60_000;
 /** Kinds that refer to content. */
-export const BLOB_REFERRERS = [Package, Droplet, LRP, TaskRun, Staging];
+export const BLOB_REFERRERS = [Package, Droplet, LRP, TaskRun, Staging, Buildpack];
 
 export interface BlobRemovalOptions {
   blobs: BlobStore;
@@ -68,10 +69,15 @@ function listReferencedDigests(read: Reader): Set<string | undefined> {
   return new Set([
     ...read.list(Package).map(({ spec }) => spec.content?.digest),
     ...read.list(Droplet).map(({ spec }) => spec.content?.digest),
+    ...read.list(Buildpack).map(({ spec }) => spec.content?.digest),
     ...read.list(LRP).map(({ spec }) => spec.droplet.content?.digest),
     ...read.list(TaskRun).map(({ spec }) => spec.droplet.content?.digest),
     ...read
       .list(Staging)
-      .flatMap(({ spec, status }) => [spec.package.content?.digest, status?.droplet?.content?.digest]),
+      .flatMap(({ spec, status }) => [
+        spec.package.content?.digest,
+        status?.droplet?.content?.digest,
+        ...spec.buildpacks.map(({ content }) => content?.digest),
+      ]),
   ]);
 }

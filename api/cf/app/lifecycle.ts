@@ -6,7 +6,8 @@ import { mayHaveBuildpack } from "../../../crds/buildpack/builder-buildpacks.ts"
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Stack } from "../../../crds/stack/stack.ts";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
-import { unprocessable } from "../../http/errors.ts";
+import { judgeStack, type StackUse } from "../stack/stack-state.ts";
+import { type CFError, unprocessable } from "../../http/errors.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 
 const STACK_LENGTH = "must be between 1 and 4096 characters";
@@ -57,15 +58,28 @@ export function toLifecycle(
   return { type: input.type, ...(buildpacks && { buildpacks }), ...(stack && { stack }) };
 }
 
+/** The stack with this name. */
+export function findStack(cache: ClusterCache, name: string | null | undefined): Stack | undefined {
+  return cache
+    .store(Stack)
+    .list()
+    .find((stack) => stack.spec.name === name);
+}
+
+/** Judges the stack that an app is built on by its state. @throws CFError 422 with `refusal` when nothing may be built on it */
+export function checkStackState(
+  cache: ClusterCache,
+  { name, use, warn }: { name: string | null | undefined; use: StackUse; warn: (text: string) => void },
+  refusal: (text: string) => CFError = unprocessable,
+): void {
+  const stack = findStack(cache, name);
+  const { error, warning } = stack ? judgeStack(stack, use) : {};
+  if (error) throw refusal(error);
+  if (warning) warn(warning);
+}
+
 function checkStack(cache: ClusterCache, name: string | null | undefined): void {
-  if (
-    name &&
-    !cache
-      .store(Stack)
-      .list()
-      .some((stack) => stack.spec.name === name)
-  )
-    throw unprocessable("Stack must be an existing stack");
+  if (name && !findStack(cache, name)) throw unprocessable("Stack must be an existing stack");
 }
 
 /** The first name that is neither an installed buildpack, nor one of a builder class, nor a URL. */

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 import { loadBuildpack } from "./lifecycle/buildpack.ts";
+import type { ProvideUploaded } from "./uploaded-buildpacks.ts";
 import { StagingFailure } from "../staging-failure.ts";
 
 /** The buildpacks that come with this builder, in the order of detection. */
@@ -32,11 +33,15 @@ export function toFolders(buildpacks: readonly { name: string; path?: string }[]
   return buildpacks.map(({ name, path }) => ({ name, folder: toFolder(path ?? name) }));
 }
 
+/** A buildpack as a Staging or a Buildpack names it. */
+export type NamedBuildpack = Staging["spec"]["buildpacks"][number];
+
 /** Resolves and reads one buildpack. @throws StagingFailure that says why it cannot be used */
-export async function findBuildpack(buildpack: { name: string; path?: string }): Promise<UsableFolder> {
-  const folder = toFolder(buildpack.path ?? buildpack.name);
+export async function findBuildpack(buildpack: NamedBuildpack, provide: ProvideUploaded): Promise<UsableFolder> {
+  const { name, path, content } = buildpack;
+  const folder = content ? await provide(content.digest) : toFolder(path ?? name);
   const { id, version, order } = await loadBuildpack(folder);
-  return { name: buildpack.name, folder, id, version, isComposite: order !== undefined };
+  return { name, folder, id, version, isComposite: order !== undefined };
 }
 
 /**
@@ -45,11 +50,12 @@ export async function findBuildpack(buildpack: { name: string; path?: string }):
  */
 export async function findBuildpacks(
   { buildpacks, detect }: Pick<Staging["spec"], "buildpacks" | "detect">,
+  provide: ProvideUploaded,
   onUnusable: (why: string) => void,
 ): Promise<UsableFolder[]> {
   const found = await Promise.all(
     buildpacks.map((one) =>
-      findBuildpack(one).catch((error: unknown) => {
+      findBuildpack(one, provide).catch((error: unknown) => {
         if (!detect || !(error instanceof StagingFailure)) throw error;
         onUnusable(`the buildpack ${hideUserinfo(one.name)} is skipped: ${error.message}`);
       }),

@@ -1,9 +1,11 @@
 // Removes unpacked droplets and build caches that no object references. A droplet is unpacked again from the blob store when needed.
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
+import { toUploadedFolder } from "./uploaded-buildpacks.ts";
 import { ownerFile } from "../../host/root-owner.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 
@@ -37,6 +39,8 @@ export interface GarbageCollectionOptions {
   informers: Informers;
   dropletsDir: string;
   cacheDir: string;
+  /** Unpacked buildpacks. */
+  buildpacksDir: string;
   onError: (error: unknown, what: string) => void;
   /** See HostBuilderOptions. */
   isLeader: () => boolean;
@@ -44,7 +48,12 @@ export interface GarbageCollectionOptions {
 
 /** Collects periodically until the returned function is called. */
 export function startGarbageCollection(options: GarbageCollectionOptions): () => void {
-  const handles = [options.informers.ensure(Droplet), options.informers.ensure(LRP), options.informers.ensure(Staging)];
+  const handles = [
+    options.informers.ensure(Droplet),
+    options.informers.ensure(LRP),
+    options.informers.ensure(Staging),
+    options.informers.ensure(Buildpack),
+  ];
   const collect = (): void =>
     void (
       options.isLeader() &&
@@ -62,17 +71,21 @@ export function startGarbageCollection(options: GarbageCollectionOptions): () =>
 }
 
 /** The cache of an app's builds. Its name has the space, too: an App of another space can be given the same GUID. */
-export function toAppCache(cacheDir: string, { app, space }: Pick<Staging["spec"], "app" | "space">): string {
-  return join(cacheDir, `${space.guid}.${app.guid}`);
+export function toAppCache(
+  cacheDir: string,
+  { app, space, cacheKey }: Pick<Staging["spec"], "app" | "space" | "cacheKey">,
+): string {
+  return join(cacheDir, [space.guid, app.guid, ...(cacheKey ? [cacheKey] : [])].join("."));
 }
 
 /** Collects once. Does nothing while a kind is not synced: a Droplet that cannot be read is not gone. */
 export async function collectGarbage(
-  { informers, dropletsDir, cacheDir }: Omit<GarbageCollectionOptions, "onError" | "isLeader">,
+  { informers, dropletsDir, cacheDir, buildpacksDir }: Omit<GarbageCollectionOptions, "onError" | "isLeader">,
   now: number,
 ): Promise<void> {
   const { read } = informers;
-  if (!(informers.store(Droplet).synced && informers.store(LRP).synced && informers.store(Staging).synced)) return;
+  const stores = [informers.store(Droplet), informers.store(LRP), informers.store(Staging), informers.store(Buildpack)];
+  if (!stores.every(({ synced }) => synced)) return;
   const stagings = read.list(Staging);
   const roots = [
     ...read.list(Droplet).map((one) => one.spec.root),
@@ -80,6 +93,13 @@ export async function collectGarbage(
     ...stagings.map((one) => join(dropletsDir, one.spec.buildGUID)),
   ];
   const caches = stagings.map((one) => toAppCache(cacheDir, one.spec));
+  const uploaded = [
+    ...read.list(Buildpack).map(({ spec }) => spec),
+    ...stagings.flatMap(({ spec }) => spec.buildpacks),
+  ];
+  const buildpacks = uploaded.flatMap(({ content }) =>
+    content ? [toUploadedFolder(buildpacksDir, content.digest)] : [],
+  );
   // A root's owner record stays as long as an object references the root.
   const referenced = new Set(roots.filter((root) => root !== undefined).flatMap((root) => [root, ownerFile(root)]));
   const [temporary, droplets] = partition(await listCachedDirectories(dropletsDir), isTemporary);
@@ -87,6 +107,7 @@ export async function collectGarbage(
     ...planGarbageCollection(droplets, referenced, now - graceMs.droplets),
     ...planGarbageCollection(temporary, referenced, now - graceMs.temporary),
     ...planGarbageCollection(await listCachedDirectories(cacheDir), new Set(caches), now - graceMs.caches),
+    ...planGarbageCollection(await listCachedDirectories(buildpacksDir), new Set(buildpacks), now - graceMs.temporary),
   ];
   for (const path of unused) await rm(path, { recursive: true, force: true });
 }

@@ -24,7 +24,7 @@ let blobs: BlobStore;
 let telemetry: Telemetry;
 let builders: HostBuilder[];
 let changed: (change: Change<Staging>) => void;
-let lists: { synced: boolean; Droplet: object[]; LRP: object[]; Staging: object[] };
+let lists: { synced: boolean; Droplet: object[]; LRP: object[]; Staging: object[]; Buildpack: object[] };
 const errors: unknown[] = [];
 const secrets: Record<string, { data: Record<string, string> }> = {};
 
@@ -34,7 +34,7 @@ beforeEach(async () => {
   telemetry = createTelemetry();
   builders = [];
   errors.length = 0;
-  lists = { synced: true, Droplet: [], LRP: [], Staging: [] };
+  lists = { synced: true, Droplet: [], LRP: [], Staging: [], Buildpack: [] };
 });
 afterEach(async () => {
   await Promise.all(builders.map((builder) => builder.stop()));
@@ -47,7 +47,7 @@ const informers = {
     store: { onChange: (listener: typeof changed) => ((changed = listener), () => undefined) },
   }),
   store: () => ({ synced: lists.synced }),
-  read: { list: (ref: { kind: "Droplet" | "LRP" | "Staging" }) => lists[ref.kind] },
+  read: { list: (ref: { kind: "Droplet" | "LRP" | "Staging" | "Buildpack" }) => lists[ref.kind] },
 };
 
 /** A started builder and its controller. */
@@ -272,7 +272,7 @@ test.each([
     },
   ],
 ])("the condition Usable of a Buildpack: %s", async (_name, path, expected) => {
-  const controller = buildpackController();
+  const controller = buildpackController(() => Promise.reject(new Error("nothing is uploaded")));
   expect(await controller.reconcile({ spec: { name: "x", path } } as never, {} as never)).toMatchObject(expected);
 });
 
@@ -346,6 +346,8 @@ test.each([
 test("unreferenced old folders are removed, and none while the objects are not synced", async () => {
   const dropletsDir = join(directory, "droplets");
   const cacheDir = join(directory, "home", "cache");
+  const buildpacksDir = join(directory, "home", "buildpacks");
+  const options = { informers: informers as never, dropletsDir, cacheDir, buildpacksDir };
   const day = 24 * 60 * 60 * 1000;
   const tenMinutes = 10 / (24 * 60);
   const aged = {
@@ -359,6 +361,8 @@ test("unreferenced old folders are removed, and none while the objects are not s
     [join(cacheDir, "gone")]: 31,
     [join(cacheDir, "space-1.app-a")]: 31,
     [join(cacheDir, "resting")]: 2,
+    [join(buildpacksDir, "b".repeat(64))]: 1,
+    [join(buildpacksDir, "c".repeat(64))]: 1,
   };
   for (const [path, days] of Object.entries(aged)) {
     await mkdir(path, { recursive: true });
@@ -367,13 +371,15 @@ test("unreferenced old folders are removed, and none while the objects are not s
   await mkdir(join(dropletsDir, "young"));
   lists.LRP = [{ spec: { droplet: { root: join(dropletsDir, "named") } } }];
   lists.Staging = [await aStaging("a")];
+  lists.Buildpack = [{ spec: { content: { digest: `sha256:${"b".repeat(64)}` } } }];
   lists.synced = false;
-  await collectGarbage({ informers: informers as never, dropletsDir, cacheDir }, Date.now());
+  await collectGarbage(options, Date.now());
   expect(await readdir(dropletsDir)).toHaveLength(8);
   lists.synced = true;
-  await collectGarbage({ informers: informers as never, dropletsDir, cacheDir }, Date.now());
+  await collectGarbage(options, Date.now());
   expect((await readdir(dropletsDir)).sort()).toEqual([".owner-named", ".unpack-running", "named", "young"]);
   expect((await readdir(cacheDir)).sort()).toEqual(["resting", "space-1.app-a"]);
+  expect(await readdir(buildpacksDir)).toEqual(["b".repeat(64)]);
   expect(
     planGarbageCollection(
       [

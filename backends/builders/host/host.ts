@@ -28,6 +28,7 @@ import { StagingFailure } from "../staging-failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
 import { startGarbageCollection, toAppCache } from "./garbage-collection.ts";
+import { uploadedBuildpacks, type ProvideUploaded } from "./uploaded-buildpacks.ts";
 import { newWorkDirectoryName } from "./work-directory.ts";
 
 /** The name of this class. */
@@ -43,7 +44,7 @@ export const hostCapabilities: Readonly<Record<string, string>> = {
 };
 
 export interface HostBuilderOptions {
-  /** Folder of this builder alone: running builds (`staging/`) and build caches (`cache/`). */
+  /** Folder of this builder alone: running builds (`staging/`), build caches (`cache/`), uploaded buildpacks (`buildpacks/`). */
   home: string;
   /** Folder where droplets are built and stay unpacked; the runner uses the same. */
   dropletsDir: string;
@@ -75,9 +76,10 @@ const minMemoryMB = 512;
 /** Makes the builder; nothing happens before `start` and its controllers. */
 export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
   let enqueue: (key: ObjectKey) => void = () => undefined;
+  const provide = uploadedBuildpacks(options.blobs, buildpacksDir(options));
   const queue = createBuildQueue({
     concurrency: options.concurrency ?? 2,
-    run: (staging, build) => runBuild(options, staging, build),
+    run: (staging, build) => runBuild(options, staging, { ...build, provide }),
     onChange: (staging) => enqueue(keyOf(staging)),
     onError: (error, staging) => options.onError(error, nameOf(staging)),
     now: options.now ?? (() => new Date()),
@@ -86,7 +88,7 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
   return {
     controllers: [
       stagingController(queue, (given) => (enqueue = given)),
-      buildpackController(),
+      buildpackController(provide),
       classController({
         name: hostClass,
         role: "builder",
@@ -98,7 +100,7 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
       await removeOrphanedBuilds({ ...options, stagingDir: stagingDir(options) });
       disposers.push(
         cancelDeletedStagings(options.informers, queue),
-        startGarbageCollection({ ...options, cacheDir: cacheDir(options) }),
+        startGarbageCollection({ ...options, cacheDir: cacheDir(options), buildpacksDir: buildpacksDir(options) }),
       );
     },
     async stop() {
@@ -148,10 +150,14 @@ interface Build {
   signal: AbortSignal;
 }
 
-async function runBuild(options: HostBuilderOptions, staging: Staging, build: Build): Promise<Outcome> {
+async function runBuild(
+  options: HostBuilderOptions,
+  staging: Staging,
+  { provide, ...build }: Build & { provide: ProvideUploaded },
+): Promise<Outcome> {
   const log = createLineSink(options, staging);
   try {
-    const chosen = await findBuildpacks(staging.spec, (why) => log("ERR", why));
+    const chosen = await findBuildpacks(staging.spec, provide, (why) => log("ERR", why));
     const staged = await runStaging(await toStagingJob(options, staging, { ...build, chosen }));
     log("OUT", "Staging complete");
     return toOutcome(staging, { staged, root: rootOf(options, staging), names: chosen });
@@ -240,6 +246,10 @@ function stagingDir(options: HostBuilderOptions): string {
 
 function cacheDir(options: HostBuilderOptions): string {
   return join(options.home, "cache");
+}
+
+function buildpacksDir(options: HostBuilderOptions): string {
+  return join(options.home, "buildpacks");
 }
 
 function rootOf(options: HostBuilderOptions, staging: Staging): string {

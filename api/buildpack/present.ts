@@ -1,0 +1,28 @@
+// Presents a Buildpack as CF's JSON.
+import { Buildpack } from "../../crds/buildpack/buildpack.ts";
+import { presentIdentity, link, presentMetadata } from "../http/presentation.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
+
+export function presentBuildpack(cache: ClusterCache, buildpack: Buildpack, base: string): object {
+  const at = presentIdentity(cache, Buildpack, buildpack);
+  const { name, stack, lifecycle, position, enabled, locked, path, content } = buildpack.spec;
+  const self = `${base}/v3/buildpacks/${at.guid}`;
+  return {
+    ...at,
+    name,
+    stack: stack ?? null,
+    state: path || content ? "READY" : "AWAITING_UPLOAD",
+    lifecycle,
+    filename: filenameOf(buildpack),
+    position,
+    enabled,
+    locked,
+    ...presentMetadata(buildpack),
+    links: { self: link(self), upload: link(`${self}/upload`, "POST") },
+  };
+}
+
+function filenameOf({ spec: { name, path, filename }, status }: Buildpack): string | null {
+  if (filename !== undefined) return filename;
+  return path ? `${name}${status?.version ? `-v${status.version}` : ""}` : null;
+}

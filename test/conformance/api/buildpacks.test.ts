@@ -1,0 +1,218 @@
+// Buildpacks, stacks, and the caches of builds.
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { ZipFile } from "yazl";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { App } from "../../../crds/app/app.ts";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
+import { packMembers } from "../../../blobs/archive/tar.ts";
+import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
+import { shapeProblems } from "./response-shape.ts";
+import type { Answer } from "./test-env.ts";
+
+let bench: ApiHarness;
+let org: { guid: string };
+let space: { guid: string };
+beforeAll(async () => {
+  bench = await startApiHarness();
+  org = await bench.org("org");
+  space = await bench.space(org, "space");
+});
+afterAll(() => bench.testEnv.stop());
+
+const TOML = 'api = "0.11"\n[buildpack]\nid = "me/mine"\nversion = "1.2.3"\n';
+const FILES = { "buildpack.toml": TOML, "bin/detect": "#!/bin/sh", "bin/build": "#!/bin/sh" };
+
+async function zip(files: Record<string, string>): Promise<Buffer> {
+  const archive = new ZipFile();
+  for (const [name, content] of Object.entries(files)) archive.addBuffer(Buffer.from(content), name);
+  archive.end();
+  return buffer(archive.outputStream);
+}
+
+const tgz = (files: Record<string, string>): Promise<Buffer> =>
+  buffer(
+    packMembers(
+      Object.entries(files).map(([path, content]) => ({
+        path,
+        type: "file" as const,
+        mode: 0o755,
+        size: content.length,
+        content: () => Readable.from([content]),
+      })),
+    ),
+  );
+
+describe("buildpacks", () => {
+  async function upload(guid: string, bytes: Buffer, filename = "mine.zip", part = "bits"): Promise<Answer> {
+    const form = new FormData();
+    form.set(part, new Blob([new Uint8Array(bytes)]), filename);
+    const response = new Response(form);
+    return bench.testEnv.replicas[0].send("POST", `/v3/buildpacks/${guid}/upload`, {
+      body: new Uint8Array(await response.arrayBuffer()),
+      headers: { authorization: "bearer admin-token", "content-type": response.headers.get("content-type") ?? "" },
+    });
+  }
+  const jobOf = async (answer: Answer): Promise<{ state: string; operation: string; errors: { detail: string }[] }> =>
+    bench.read(new URL(answer.headers.get("location") ?? "").pathname);
+  const order = async (): Promise<[string, number][]> =>
+    (await bench.read("/v3/buildpacks?lifecycle=buildpack")).resources.map(
+      ({ name, position }: { name: string; position: number }) => [name, position],
+    );
+
+  test("create, move, rename, lock, delete: the others make room", async () => {
+    const first = await bench.make("/v3/buildpacks/", { name: "first" });
+    expect([shapeProblems("buildpack", first), first.state, first.filename]).toEqual([[], "AWAITING_UPLOAD", null]);
+    const last = await bench.make("/v3/buildpacks", { name: "last", position: 50, stack: "base", enabled: false });
+    expect([last.position, last.stack, last.enabled]).toEqual([3, "base", false]);
+    expect(await order()).toEqual([
+      ["first", 1],
+      ["nodejs", 2],
+      ["last", 3],
+    ]);
+    const patch = (body: object): Promise<Answer> => bench.call("PATCH", `/v3/buildpacks/${last.guid}`, body);
+    expect((await patch({ position: 1, name: "front", locked: true, enabled: true })).json).toMatchObject({
+      name: "front",
+      position: 1,
+      locked: true,
+      enabled: true,
+    });
+    expect(await order()).toEqual([
+      ["front", 1],
+      ["first", 2],
+      ["nodejs", 3],
+    ]);
+    expect(fault(await patch({ stack: null }))[2]).toBe("Buildpack stack cannot be changed");
+    expect(fault(await upload(last.guid, await zip(FILES)))).toEqual([
+      422,
+      "CF-UnprocessableEntity",
+      "Buildpack is locked",
+    ]);
+    const gone = await bench.job(await bench.call("DELETE", `/v3/buildpacks/${last.guid}`));
+    expect([gone.operation, gone.state]).toEqual(["buildpack.delete", "COMPLETE"]);
+    expect(await order()).toEqual([
+      ["first", 1],
+      ["nodejs", 2],
+    ]);
+  });
+
+  test.each([
+    [{ name: "a b" }, "Name is invalid"],
+    [{}, "Name can't be blank"],
+    [{ name: "x", position: 0 }, "Position must be greater than or equal to 1"],
+    [{ name: "x", lifecycle: "docker" }, 'Lifecycle must be either "buildpack" or "cnb"'],
+    [{ name: "x", stack: "nope" }, "Stack 'nope' does not exist"],
+    [{ name: "nodejs" }, "Buildpack with name 'nodejs' and an unassigned stack already exists"],
+  ])("%j is refused", async (body, detail) => {
+    expect(fault(await bench.call("POST", "/v3/buildpacks", body))).toEqual([422, "CF-UnprocessableEntity", detail]);
+  });
+
+  test("one name may stand for several stacks and lifecycles, once each", async () => {
+    await bench.make("/v3/buildpacks", { name: "nodejs", stack: "base" });
+    await bench.make("/v3/buildpacks", { name: "nodejs", lifecycle: "cnb" });
+    expect(fault(await bench.call("POST", "/v3/buildpacks", { name: "nodejs", stack: "base" }))[2]).toBe(
+      "Buildpack with name 'nodejs', stack 'base' and lifecycle 'buildpack' already exists",
+    );
+  });
+
+  test("an upload is kept by content; what is no buildpack fails the upload or its job", async () => {
+    const { guid } = await bench.make("/v3/buildpacks", { name: "uploaded" });
+    const answer = await upload(guid, await zip(FILES));
+    expect([answer.status, shapeProblems("buildpack", answer.json)]).toEqual([202, []]);
+    expect(await jobOf(answer)).toMatchObject({ operation: "buildpack.upload", state: "COMPLETE", errors: [] });
+    expect(await bench.read(`/v3/buildpacks/${guid}`)).toMatchObject({ state: "READY", filename: "mine.zip" });
+    const [stored] = bench.testEnv.replicas[0].api.cache.store(Buildpack).byIndex("guid", guid);
+    expect(stored?.spec.content?.digest).toMatch(/^sha256:/);
+
+    const nothing = await upload(guid, await zip({ "index.js": "" }));
+    expect(await jobOf(nothing)).toMatchObject({ state: "FAILED" });
+    expect((await jobOf(nothing)).errors[0]?.detail).toMatch(
+      /^Buildpack zip error: the archive has no buildpack\.toml/,
+    );
+    const refused = async (bytes: Buffer, filename?: string, part?: string): Promise<string> =>
+      fault(await upload(guid, bytes, filename, part))[2];
+    expect(await refused(Buffer.from("hello"), "x.zip")).toBe(
+      'Uploaded buildpack file is invalid: x.zip is not a zip file. Buildpacks of lifecycle "buildpack" must be valid zip files.',
+    );
+    expect(await refused(Buffer.alloc(0), "x.zip")).toBe("Uploaded buildpack file is invalid: x.zip cannot be empty");
+    expect(await refused(Buffer.from("x"), "x.zip", "other")).toBe(
+      "Uploaded buildpack file is invalid: A buildpack zip file must be uploaded as 'bits'",
+    );
+    const cnb = await bench.make("/v3/buildpacks", { name: "packed", lifecycle: "cnb" });
+    expect(await jobOf(await upload(cnb.guid, await tgz(FILES), "mine.tgz"))).toMatchObject({ state: "COMPLETE" });
+    expect(fault(await upload(cnb.guid, await zip(FILES)))[2]).toMatch(/is not a gzip archive or cnb file/);
+  });
+
+  test("only operators change them", async () => {
+    expect((await bench.call("POST", "/v3/buildpacks", { name: "mine" }, "bob")).status).toBe(403);
+  });
+});
+
+describe("stacks", () => {
+  const state = (guid: string, body: object): Promise<Answer> => bench.call("PATCH", `/v3/stacks/${guid}`, body);
+
+  test("create, change, list the apps of, delete", async () => {
+    const stack = await bench.make("/v3/stacks", {
+      name: "next",
+      description: "the next one",
+      metadata: { labels: { a: "b" } },
+    });
+    expect([shapeProblems("stack", stack), stack.state, stack.state_reason, stack.default]).toEqual([
+      [],
+      "ACTIVE",
+      null,
+      false,
+    ]);
+    expect(fault(await bench.call("POST", "/v3/stacks", { name: "NEXT" }))[2]).toBe("Name must be unique");
+    expect(fault(await bench.call("POST", "/v3/stacks", { name: "x", state: "OLD" }))[2]).toBe(
+      "State must be one of ACTIVE, RESTRICTED, DEPRECATED, DISABLED",
+    );
+    const app = await bench.app(space, "on-next", { lifecycle: { type: "buildpack", data: { stack: "next" } } });
+    expect(await bench.column(`/v3/stacks/${stack.guid}/apps`, "guid")).toEqual([app.guid]);
+    expect(fault(await bench.call("DELETE", `/v3/stacks/${stack.guid}`))[2]).toBe(
+      "Cannot delete stack 'next' because apps are currently using the stack.",
+    );
+    await bench.job(await bench.call("DELETE", `/v3/apps/${app.guid}`));
+    expect((await bench.call("DELETE", `/v3/stacks/${stack.guid}`)).status).toBe(204);
+    expect((await bench.call("GET", `/v3/stacks/${stack.guid}`)).status).toBe(404);
+  });
+
+  test("a state warns or refuses", async () => {
+    const { guid } = await bench.make("/v3/stacks", { name: "old", state: "DEPRECATED", state_reason: "Use next." });
+    const lifecycle = { type: "buildpack", data: { stack: "old" } };
+    const body = (name: string): object => ({ name, lifecycle, relationships: { space: to(space) } });
+    const warned = await bench.call("POST", "/v3/apps", body("warned"));
+    expect([warned.status, decodeURIComponent(warned.headers.get("x-cf-warnings") ?? "")]).toEqual([
+      201,
+      "WARNING: The stack 'old' is 'DEPRECATED' and will be removed in the future. Use next.",
+    ]);
+    expect((await state(guid, { state: "RESTRICTED", state_reason: null })).json).toMatchObject({
+      state: "RESTRICTED",
+      state_reason: null,
+    });
+    expect(fault(await bench.call("POST", "/v3/apps", body("refused")))).toEqual([
+      422,
+      "CF-UnprocessableEntity",
+      "ERROR: Staging failed. The stack 'old' is 'RESTRICTED' and cannot be used for staging.",
+    ]);
+    const [base] = (await bench.read("/v3/stacks?names=base")).resources;
+    const changed = await state(base.guid, { state: "ACTIVE" });
+    expect(decodeURIComponent(changed.headers.get("x-cf-warnings") ?? "")).toMatch(
+      /^Changing state on the default stack/,
+    );
+  });
+});
+
+test("the cache of builds is cleared for one app, or for all", async () => {
+  const app = await bench.app(space, "cached");
+  const job = await bench.job(await bench.call("POST", `/v3/apps/${app.guid}/actions/clear_buildpack_cache`));
+  expect([job.operation, job.state]).toEqual(["app.clear_buildpack_cache", "COMPLETE"]);
+  const { cache } = bench.testEnv.replicas[0].api;
+  expect(cache.store(App).byIndex("guid", app.guid)[0]?.spec.buildCache).toBeTruthy();
+  const all = await bench.job(await bench.call("POST", "/v3/admin/actions/clear_buildpack_cache"));
+  expect([all.operation, all.state]).toEqual(["admin.clear_buildpack_cache", "COMPLETE"]);
+  const classes = cache.store(BackendClass).list();
+  expect(classes.filter(({ spec }) => spec.buildCache !== undefined).map(({ spec }) => spec.role)).toEqual(["builder"]);
+  expect((await bench.call("POST", "/v3/admin/actions/clear_buildpack_cache", undefined, "bob")).status).toBe(403);
+});
