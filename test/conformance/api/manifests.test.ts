@@ -189,7 +189,7 @@ describe("apply", () => {
   test("a late failure is the job's error, and earlier changes stay", async () => {
     expect(
       await failed("applications: [{ name: first }, { name: lost, memory: 64M, routes: [{ route: a.nowhere.test }] }]"),
-    ).toEqual(["For application 'lost': For route 'a.nowhere.test': No domains exist for route a.nowhere.test"]);
+    ).toEqual(["For application 'lost': No domains exist for route a.nowhere.test"]);
     expect((await processOf("lost")).memory_in_mb).toBe(64);
     expect(await failed("applications: [{ name: lost, routes: [{ route: apps.example }] }]")).toEqual([
       "For application 'lost': For route 'apps.example': Missing host. Routes in shared domains must have a host defined.",

@@ -341,7 +341,7 @@ describe("destinations", () => {
     [() => [{ app: { guid: "unknown" } }], 'App(s) with guid(s) "unknown" do not exist or you do not have access.'],
     [
       () => [{ app: { guid: app.guid } }, { app: { guid: app.guid }, port: 8080 }],
-      "Destinations cannot contain duplicates",
+      "Destinations cannot contain duplicate entries",
     ],
     [() => [{ app: { guid: app.guid }, weight: 10 }], "Destinations cannot be inserted with weights"],
     [() => [], "Destinations must have at least 1 item(s)"],
