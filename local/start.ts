@@ -1,6 +1,7 @@
 // Starts a whole Cloud Foundry in this process: the embedded API server, then the platform on it, as it would run on any cluster.
 import { createHash, randomBytes } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -18,6 +19,7 @@ import { LOCAL_OPERATIONS } from "../platform/operations/operations.ts";
 import type { PlatformOptions } from "../platform/platform-options.ts";
 import { startPlatform } from "../platform/platform.ts";
 import { startApiServer, type ApiServer } from "./apiserver/server.ts";
+import { readBuildSettings } from "./build-settings.ts";
 import { createDoOnce, type DoOnce } from "./do-once.ts";
 import { cupolaVersion, refuseNewerHome } from "./version.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
@@ -105,6 +107,7 @@ function platformOptions(
     access: { ...access, auth: { kind: "token", token } },
     operations: LOCAL_OPERATIONS,
     data: home.data,
+    buildSettings: readBuildSettings(process.env, homedir(), existsSync),
     unusedContentMs: UNUSED_CONTENT_MS,
     listen: { host: HOST, port },
     // Only one process leads on this API server: after a crash it takes its own Leases back at once.

@@ -31,6 +31,8 @@ export interface PlatformOptions {
   peerAddress?: string;
   /** Where the operation `webhook` listens; default: any port of loopback. */
   webhook?: WebhookListenOptions;
+  /** Variables for every build on this machine, such as proxies: a laptop's alone. */
+  buildSettings?: Record<string, string>;
   log: Logger;
   /** Aborts an unfinished start. */
   signal?: AbortSignal;

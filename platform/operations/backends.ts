@@ -39,6 +39,8 @@ export interface BackendDeps {
   blobs: BlobStore;
   /** Folder of this process's backends. */
   data: string;
+  /** Variables for every build on this machine. */
+  buildSettings?: Record<string, string>;
   log: Logger;
   /** Whether this process still leads; always true where every replica runs the backend. */
   isLeader: () => boolean;
@@ -129,16 +131,12 @@ export function listTranslatorControllers(operations: readonly Operation[]): Con
   return [...new Set(operations.flatMap((operation) => TRANSLATOR_CONTROLLERS[operation]?.() ?? []))];
 }
 
-function hostBuilder({ client, informers, telemetry, endpoint, blobs, data, log, isLeader }: BackendDeps): Backend {
+function hostBuilder({ data, log, buildSettings, ...deps }: BackendDeps): Backend {
   return createHostBuilder({
+    ...deps,
     home: join(data, "builds"),
     dropletsDir: join(data, "droplets"),
-    client,
-    informers,
-    telemetry,
-    endpoint,
-    blobs,
-    isLeader,
+    ...(buildSettings && { buildSettings }),
     onError: (err, what) => log.error({ err }, what),
   });
 }

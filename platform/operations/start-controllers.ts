@@ -47,6 +47,7 @@ function toBackendDeps(
     telemetry: peerServers.telemetry,
     blobs,
     data: options.data,
+    ...(options.buildSettings && { buildSettings: options.buildSettings }),
     log,
     endpoint: { url: peerServers.server.url, secretRef: peerServers.secretRef },
   };

@@ -28,7 +28,7 @@ async function runJob(job: BuildRequest): Promise<BuildResponse> {
         user,
         platform: join(work, "platform"),
         machine: await thisMachine(),
-        base: hostEnvironment(),
+        base: { ...hostEnvironment(), ...job.settings },
       },
       log: (stream, line) => void (stream === "OUT" ? process.stdout : process.stderr).write(`${line}\n`),
     });

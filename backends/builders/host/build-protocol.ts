@@ -10,6 +10,8 @@ export interface BuildRequest {
   cache: string;
   stack: string;
   user: Environment;
+  /** Variables for every build of this builder; the user's win. */
+  settings?: Environment;
   /** Folders of buildpacks, in order. */
   buildpacks: string[];
   detect: boolean;

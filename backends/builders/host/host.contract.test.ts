@@ -51,7 +51,7 @@ const informers = {
 };
 
 /** A started builder and its controller. */
-async function startBuilder() {
+async function startBuilder(buildSettings?: Record<string, string>) {
   const builder = createHostBuilder({
     home: join(directory, "home"),
     dropletsDir: join(directory, "droplets"),
@@ -60,6 +60,7 @@ async function startBuilder() {
     blobs,
     telemetry,
     isLeader: () => true,
+    ...(buildSettings && { buildSettings }),
     onError: (error) => void errors.push(error),
   });
   builders.push(builder);
@@ -112,7 +113,12 @@ async function aStaging(name: string, spec: object = {}, status: object = {}): P
 }
 
 /** A buildpack that builds for minutes, and its process once it runs. */
-async function slowBuildpack(): Promise<string> {
+function slowBuildpack(): Promise<string> {
+  return buildpackOf(slow);
+}
+
+/** A buildpack whose bin/build is this script. */
+async function buildpackOf(script: string): Promise<string> {
   const folder = join(directory, "slow");
   await mkdir(join(folder, "bin"), { recursive: true });
   await writeFile(
@@ -120,7 +126,7 @@ async function slowBuildpack(): Promise<string> {
     `api = "0.10"\n[buildpack]\nid = "test/slow"\nversion = "1.0.0"\n[[stacks]]\nid = "*"\n`,
   );
   await writeFile(join(folder, "bin", "detect"), "#!/bin/sh\n", { mode: 0o755 });
-  await writeFile(join(folder, "bin", "build"), slow, { mode: 0o755 });
+  await writeFile(join(folder, "bin", "build"), script, { mode: 0o755 });
   return folder;
 }
 
@@ -165,6 +171,18 @@ test("a Staging runs and succeeds, its status stays the same, and its log is the
   expect(linesOf("app-a").at(-1)).toBe("Staging complete");
   expect(await readdir(join(directory, "home", "staging"))).toEqual([]);
   expect(errors).toEqual([]);
+});
+
+test("a laptop's proxy reaches a build, and a certificate that is not trusted is answered with what to set", async () => {
+  const { look } = await startBuilder({ HTTPS_PROXY: "http://proxy.example.org:3128" });
+  const path = await buildpackOf('#!/bin/sh\necho "by $HTTPS_PROXY: SELF_SIGNED_CERT_IN_CHAIN" >&2\nexit 1\n');
+  const staging = await aStaging("proxy", { buildpacks: [{ name: path, path }], detect: false });
+  const { status } = await until(
+    () => look(staging) as { status?: { state?: string; error?: { message: string } } },
+    (result) => result.status?.state === "Failed",
+  );
+  expect(status?.error?.message).toContain("set NODE_EXTRA_CA_CERTS and SSL_CERT_FILE");
+  expect(linesOf("app-proxy")).toContain("by http://proxy.example.org:3128: SELF_SIGNED_CERT_IN_CHAIN");
 });
 
 test("secrets reach the build; a missing one fails it by name, and no value appears in status or log", async () => {

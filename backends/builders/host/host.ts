@@ -24,6 +24,8 @@ import {
 import { buildpackController } from "./buildpack-controller.ts";
 import { type BuildQueue, createBuildQueue } from "./build-queue.ts";
 import { removeOrphanedBuilds } from "./orphaned-builds.ts";
+import { CERTIFICATE_HINT, watchCertificateErrors } from "./certificate-errors.ts";
+import type { LineSink } from "./lifecycle/run-executable.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
@@ -59,6 +61,8 @@ export interface HostBuilderOptions {
   isLeader: () => boolean;
   /** Concurrent builds; 2 when left out. */
   concurrency?: number;
+  /** Variables for every build: a laptop's proxies and registries. */
+  buildSettings?: Record<string, string>;
   now?: () => Date;
 }
 
@@ -155,10 +159,10 @@ async function runBuild(
   staging: Staging,
   { provide, ...build }: Build & { provide: ProvideUploaded },
 ): Promise<Outcome> {
-  const log = createLineSink(options, staging);
+  const { log, seen } = watchCertificateErrors(createLineSink(options, staging));
   try {
     const chosen = await findBuildpacks(staging.spec, provide, (why) => log("ERR", why));
-    const staged = await runStaging(await toStagingJob(options, staging, { ...build, chosen }));
+    const staged = await runStaging(await toStagingJob(options, staging, { ...build, chosen, log }));
     log("OUT", "Staging complete");
     return toOutcome(staging, { staged, root: rootOf(options, staging), names: chosen });
   } catch (error) {
@@ -166,10 +170,7 @@ async function runBuild(
     // Another process builds it now, so this result does not count.
     if (!options.isLeader()) throw error;
     if (!(error instanceof StagingFailure)) options.onError(error, nameOf(staging));
-    const failure =
-      error instanceof StagingFailure
-        ? error
-        : new StagingFailure("StagingError", error instanceof Error ? error.message : String(error));
+    const failure = toFailure(error, seen() ? CERTIFICATE_HINT : undefined);
     for (const line of failure.message.split("\n")) log("ERR", line);
     // Clients stop reading the log once they see the failure.
     await delay(readerLagMs, undefined, { signal: build.signal });
@@ -180,7 +181,7 @@ async function runBuild(
 async function toStagingJob(
   options: HostBuilderOptions,
   staging: Staging,
-  build: Build & { chosen: readonly UsableFolder[] },
+  build: Build & { chosen: readonly UsableFolder[]; log: LineSink },
 ): Promise<StagingJob> {
   const { spec } = staging;
   const { content, files } = spec.package;
@@ -200,6 +201,7 @@ async function toStagingJob(
       user: await resolveEnvironment(options.client, staging.metadata.namespace ?? "", spec.env),
       buildpacks: build.chosen.map((one) => one.folder),
       detect: spec.detect,
+      ...(options.buildSettings && { settings: options.buildSettings }),
       available: [...bundledBuildpacks.map(bundledFolder), ...(await findSiblings(build.chosen))],
       companionBuildpack: bundledFolder("procfile"),
     },
@@ -209,11 +211,17 @@ async function toStagingJob(
       memoryMB: Math.max(spec.memoryMB, minMemoryMB),
       diskMB: spec.diskMB,
     },
-    log: createLineSink(options, staging),
+    log: build.log,
     onError: (error) => options.onError(error, nameOf(staging)),
     signal: build.signal,
     isLeader: options.isLeader,
   };
+}
+
+function toFailure(error: unknown, hint: string | undefined): StagingFailure {
+  const code = error instanceof StagingFailure ? error.code : "StagingError";
+  const message = error instanceof Error ? error.message : String(error);
+  return new StagingFailure(code, hint === undefined ? message : `${message}; ${hint}`);
 }
 
 /** A Build made by kubectl may bring a GUID of its own; it must not lead out of the droplets' folder. */
