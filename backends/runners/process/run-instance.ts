@@ -28,6 +28,7 @@ import { StartFailed } from "../../host/start-failed.ts";
 import { LaunchRefused } from "../../host/launch-refused.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
 import { watchInstanceLimits } from "./instance-limits.ts";
+import { findListeningPorts } from "./listening-ports.ts";
 import { watchHealth } from "./watch-health.ts";
 
 /** How a run ended. `ranMs` is how long it was up. `refused`: no retry can help. `left`: the process runs on, unwatched. */
@@ -195,6 +196,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
       up: record.state === "Running",
       startTimeoutMs: Math.max(1000, startedAt + (lrp.spec.healthCheck.timeoutSeconds ?? 60) * 1000 - Date.now()),
       startCheckMs: context.timings.startCheck,
+      listeningPorts: () => findListeningPorts(live.pid),
       isWithinLimits: limits.isWithin,
       signal,
     },

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { InstanceProblem } from "../../../crds/lrp/instance-problem.ts";
-import { checkHealth, type HealthTarget } from "./check-health.ts";
+import { checkHealth, type HealthTarget, type ProbeResult } from "./check-health.ts";
 
 /** `onReady` is called only with a new value. */
 export interface HealthEvents {
@@ -21,6 +21,8 @@ export interface HealthWatch {
   startTimeoutMs: number;
   /** Longest pause between two checks while it starts. */
   startCheckMs: number;
+  /** Where the instance listens now; asked at most once a second while its check fails. */
+  listeningPorts: () => Promise<number[]>;
   /** Asked once its check has passed, before it counts as up; false: its limits end it. */
   isWithinLimits: () => Promise<boolean>;
   signal: AbortSignal;
@@ -47,24 +49,54 @@ export async function watchHealth(watch: HealthWatch, events: HealthEvents): Pro
 /** A start that takes no longer is not worth a word. */
 const WAITING_AFTER_MS = 3_000;
 
-async function awaitUp(
-  { lrp, target, startTimeoutMs, startCheckMs, signal }: HealthWatch,
-  { onWaiting }: HealthEvents,
-): Promise<InstanceProblem | undefined> {
+async function awaitUp(watch: HealthWatch, { onWaiting }: HealthEvents): Promise<InstanceProblem | undefined> {
+  const { lrp, startTimeoutMs, startCheckMs, signal } = watch;
   const started = Date.now();
   const deadline = started + startTimeoutMs;
+  const check = startCheck(watch);
   let said: string | undefined;
   for (let pause = 50; ; pause = Math.min(pause * 1.3, startCheckMs)) {
-    const result = await checkHealth(lrp.spec.healthCheck, target);
+    const result = await check();
     signal.throwIfAborted();
     if (result.outcome === "healthy") return undefined;
     const isOver = Date.now() >= deadline;
-    if (isOver && result.outcome === "failed")
-      return { kind: "neverHealthy", seconds: lrp.spec.healthCheck.timeoutSeconds ?? 60, why: result.why };
-    if (result.outcome === "failed" && result.why !== said && Date.now() - started > WAITING_AFTER_MS)
-      onWaiting({ kind: "notHealthyYet", why: (said = result.why) });
+    if (result.outcome === "failed") {
+      const { why } = result;
+      if (isOver) return { kind: "neverHealthy", seconds: lrp.spec.healthCheck.timeoutSeconds ?? 60, why };
+      const isTold = result.isCertain || Date.now() - started > WAITING_AFTER_MS;
+      if (why !== said && isTold) onWaiting({ kind: "notHealthyYet", why: (said = why) });
+    }
     await delay(isOver ? startCheckMs : Math.min(pause, Math.max(deadline - Date.now(), 1)), undefined, { signal });
   }
+}
+
+/** The check of a starting instance. `isCertain`: the reason was seen, and need not wait to be told. */
+function startCheck({ lrp, target, listeningPorts }: HealthWatch): () => Promise<ProbeResult & { isCertain?: true }> {
+  const findOtherPort = watchOtherPort(target, listeningPorts);
+  return async () => {
+    const result = await checkHealth(lrp.spec.healthCheck, target);
+    const otherPort = result.outcome === "failed" ? await findOtherPort() : undefined;
+    return otherPort === undefined ? result : { outcome: "failed", why: otherPort, isCertain: true };
+  };
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Says that the instance listens elsewhere than it should; undefined when it does not, or that cannot be seen. */
+function watchOtherPort(
+  { ports: wanted }: HealthTarget,
+  listeningPorts: () => Promise<number[]>,
+): () => Promise<string | undefined> {
+  let lookedAt = Date.now() - LOOK_EVERY_MS / 2;
+  let said: string | undefined;
+  return async () => {
+    if (Date.now() - lookedAt < LOOK_EVERY_MS) return said;
+    const ports = await listeningPorts();
+    lookedAt = Date.now();
+    const isElsewhere = ports.length > 0 && !ports.some((port) => wanted.includes(port));
+    said = isElsewhere ? `it listens on port ${ports.join(" and ")}, not on ${wanted[0]}, the port in PORT` : undefined;
+    return said;
+  };
 }
 
 async function watchLiveness({ lrp, target, signal }: HealthWatch): Promise<InstanceProblem | undefined> {

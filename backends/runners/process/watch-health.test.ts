@@ -1,0 +1,36 @@
+// What a starting instance is told when its check fails.
+import { expect, test } from "vitest";
+import { freePort } from "../../../test/cluster/free-port.ts";
+import { watchHealth } from "./watch-health.ts";
+
+/** The problems told until the start time-out of a second, and the one at its end. */
+async function waitForNobody(listening: number[]): Promise<{ port: number; told: string[]; end: string }> {
+  const port = await freePort();
+  const told: string[] = [];
+  const why = (problem: object | undefined): string => String((problem as { why?: string } | undefined)?.why);
+  const end = await watchHealth(
+    {
+      lrp: { spec: { healthCheck: { type: "port", timeoutSeconds: 1 } } } as never,
+      target: { host: "127.0.0.1", ports: [port] },
+      up: false,
+      startTimeoutMs: 1000,
+      startCheckMs: 50,
+      listeningPorts: () => Promise.resolve(listening),
+      isWithinLimits: () => Promise.resolve(true),
+      signal: new AbortController().signal,
+    },
+    { onUp: () => undefined, onReady: () => undefined, onWaiting: (problem) => void told.push(why(problem)) },
+  );
+  return { port, told, end: why(end) };
+}
+
+test("that it listens on another port than PORT, at once and in the end", async () => {
+  const { port, told, end } = await waitForNobody([3456]);
+  const sentence = `it listens on port 3456, not on ${port}, the port in PORT`;
+  expect({ told, end }).toEqual({ told: [sentence], end: sentence });
+});
+
+test("what the check says, when it listens nowhere", async () => {
+  const { port, told, end } = await waitForNobody([]);
+  expect({ told, end }).toEqual({ told: [], end: `Failed to make TCP connection to port ${port}: connection refused` });
+});
