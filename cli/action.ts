@@ -39,12 +39,20 @@ function report(error: unknown, json: boolean): void {
       ? error
       : new Failure(error instanceof Error ? error.message : String(error), { cause: error });
   process.exitCode = EXIT_CODES[failure.kind];
+  const { kind, message, next, log } = failure;
   if (json)
     process.stdout.write(
-      `${JSON.stringify({ error: { kind: failure.kind, message: failure.message, next: failure.next } }, null, 2)}\n`,
+      `${JSON.stringify({ error: { kind, message, next, ...(log.length > 0 && { log }) } }, null, 2)}\n`,
     );
-  else
-    process.stderr.write(
-      `${stderrColours.red("✗")} ${failure.message}\n${failure.next ? `  Next: ${failure.next}\n` : ""}`,
-    );
+  else process.stderr.write(`${toLines(failure).join("\n")}\n`);
+}
+
+/** What went wrong, the log that tells why, and the next step as the last line. */
+function toLines({ message, next, log }: Failure): string[] {
+  const { red, dim } = stderrColours;
+  return [
+    `${red("✗")} ${message}`,
+    ...log.map((line) => `  ${dim("|")} ${line}`),
+    ...(next === undefined ? [] : [`  Next: ${next}`]),
+  ];
 }

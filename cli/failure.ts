@@ -16,11 +16,17 @@ export class Failure extends Error {
   readonly kind: FailureKind;
   /** What to type or look at next. */
   readonly next: string | undefined;
+  /** Last lines of the log that tells why. */
+  readonly log: readonly string[];
 
-  constructor(message: string, options: { kind?: FailureKind; next?: string; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    options: { kind?: FailureKind; next?: string; log?: readonly string[]; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.name = "Failure";
     this.kind = options.kind ?? "failed";
     this.next = options.next;
+    this.log = options.log ?? [];
   }
 }

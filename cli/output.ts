@@ -13,15 +13,41 @@ export interface Progress {
   step(text: string): void;
   /** A line of a log that is passed through. */
   line(text: string): void;
+  /** Bytes of a transfer that is under way: a bar, where a terminal can redraw it. */
+  transfer(doneBytes: number, totalBytes: number): void;
 }
+
+/** For what nobody watches. */
+export const silentProgress: Progress = { step: () => undefined, line: () => undefined, transfer: () => undefined };
 
 /** Steps and lines go to stderr, so that stdout holds the result alone. */
 export function stderrProgress(quiet: boolean): Progress {
-  if (quiet) return { step: () => undefined, line: () => undefined };
+  if (quiet) return silentProgress;
   return {
     step: (text) => process.stderr.write(`${stderrColours.dim("→")} ${text}\n`),
     line: (text) => process.stderr.write(`   ${text}\n`),
+    transfer: process.stderr.isTTY ? drawBar() : () => undefined,
   };
+}
+
+const BAR_WIDTH = 24;
+const REDRAW_MS = 80;
+
+/** Redraws one line until the transfer is complete. */
+function drawBar(): Progress["transfer"] {
+  let drawnAt = 0;
+  return (done, total) => {
+    const isComplete = done >= total;
+    if (!isComplete && Date.now() - drawnAt < REDRAW_MS) return;
+    drawnAt = Date.now();
+    process.stderr.write(`\r   ${bar(done, total)}${isComplete ? "\n" : ""}`);
+  };
+}
+
+/** `████████░░░░ 12M of 40M`, as wide at every value. */
+export function bar(done: number, total: number): string {
+  const full = total === 0 ? BAR_WIDTH : Math.floor((BAR_WIDTH * Math.min(done, total)) / total);
+  return `${"█".repeat(full)}${"░".repeat(BAR_WIDTH - full)} ${`${bytes(done)} of ${bytes(total)}`.padEnd(16)}`;
 }
 
 /** Columns padded to their widest cell; the first row is the header. */

@@ -11,9 +11,15 @@ export interface Resource extends Json {
   name: string;
 }
 
+/** A body that is sent as it is read. */
+export interface StreamBody {
+  stream: AsyncIterable<Uint8Array>;
+  contentType: string;
+}
+
 export interface RequestOptions {
   /** An object is sent as JSON. */
-  body?: Json | FormData | { yaml: string };
+  body?: Json | FormData | { yaml: string } | StreamBody;
   query?: Readonly<Record<string, string>>;
   /** Default 30 s. */
   deadlineMs?: number;
@@ -96,6 +102,7 @@ async function send(base: string, authorization: string, { method, path, options
       },
       signal: AbortSignal.timeout(options.deadlineMs ?? 30_000),
       ...(body !== undefined && { body }),
+      ...(body instanceof ReadableStream && { duplex: "half" as const }),
     });
   } catch (cause) {
     throw new Failure(`${base} does not answer`, {
@@ -106,11 +113,18 @@ async function send(base: string, authorization: string, { method, path, options
   }
 }
 
-function encode(body: RequestOptions["body"]): { body?: string | FormData; contentType?: string } {
+function encode(body: RequestOptions["body"]): { body?: string | FormData | ReadableStream; contentType?: string } {
   if (body === undefined) return {};
   if (body instanceof FormData) return { body };
+  if (isStream(body)) return { body: ReadableStream.from(body.stream), contentType: body.contentType };
   if ("yaml" in body) return { body: String(body["yaml"]), contentType: "application/x-yaml" };
   return { body: JSON.stringify(body), contentType: "application/json" };
+}
+
+function isStream(body: NonNullable<RequestOptions["body"]>): body is StreamBody {
+  return (
+    "stream" in body && typeof body.stream === "object" && body.stream !== null && Symbol.asyncIterator in body.stream
+  );
 }
 
 function withQuery(url: string, query: Readonly<Record<string, string>>): string {

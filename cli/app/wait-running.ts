@@ -3,26 +3,29 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
+import { adviseCrash, meaningOfExit, type Fault } from "../push/advice.ts";
+import { recentLog, type LogLine } from "./log-stream.ts";
 import { readProcesses, summarise, type ProcessState } from "./process-state.ts";
 
 const DEADLINE_MS = 5 * 60_000;
 /** An instance that cannot be started is tried again for so long: what it lacks may just be coming. */
 const STUCK_MS = 20_000;
 
-/** Waits until every process with instances has one running. @throws Failure when all instances of a process crash, or at the deadline */
+/** An instance that listens elsewhere may yet listen on PORT, but hardly after so long. */
+const ELSEWHERE_MS = 5_000;
+
+/** Waits until every process with instances has one running. @throws Failure when all instances of a process crash, when one listens on the wrong port, or at the deadline */
 export async function waitUntilRunning(context: Context, app: Resource): Promise<ProcessState[]> {
   const deadline = Date.now() + DEADLINE_MS;
+  const trouble = watchTrouble(context, app);
   let lastSummary = "";
-  let unstuck = Date.now();
   for (let pause = 50; ; pause = Math.min(pause * 2, 500)) {
     const processes = await readProcesses(context, app);
     const summary = summarise({ state: "STARTED" }, processes);
     if (summary !== lastSummary) context.progress.step(`Waiting for instances: ${summary}`);
     lastSummary = summary;
     if (processes.every(isUp)) return processes;
-    if (!processes.some(isStuck)) unstuck = Date.now();
-    const trouble = findTrouble(processes, Date.now() - unstuck);
-    if (trouble) throw new Failure(trouble, { next: `cup logs ${app.name} --recent` });
+    await trouble(processes);
     if (Date.now() > deadline)
       throw new Failure(`${app.name} has not started in ${DEADLINE_MS / 60_000} minutes (${summary})`, {
         next: `cup logs ${app.name} --recent`,
@@ -31,12 +34,68 @@ export async function waitUntilRunning(context: Context, app: Resource): Promise
   }
 }
 
-/** Why there is no point in waiting on; `stuckMs` is for how long a process has been unable to start. */
-function findTrouble(processes: readonly ProcessState[], stuckMs: number): string | undefined {
-  const dead = processes.find(isDead);
-  if (dead) return `${dead.process.type} crashed: ${dead.instances[0]?.details ?? "see its log"}`;
-  const stuck = stuckMs > STUCK_MS ? processes.find(isStuck) : undefined;
-  return stuck && `${stuck.process.type} cannot be started: ${stuck.instances[0]?.details ?? "see its log"}`;
+/** @returns what throws a Failure when there is no point in waiting on */
+function watchTrouble(context: Context, app: Resource): (processes: readonly ProcessState[]) => Promise<void> {
+  const stuckFor = stopwatch();
+  const elsewhereFor = stopwatch();
+  return async (processes) => {
+    const dead = processes.find(isDead);
+    if (dead) throw await toCrash(context, app, dead);
+    const stuck = processes.find(isStuck);
+    if (stuckFor(stuck) > STUCK_MS && stuck)
+      throw new Failure(`${stuck.process.type} of ${app.name} cannot be started: ${reasonOf(stuck)}`, {
+        next: `cup app ${app.name} says what it needs`,
+      });
+    const elsewhere = processes.find((state) => reasonOf(state).includes(LISTENS_ELSEWHERE));
+    const elsewhereMs = elsewhereFor(elsewhere);
+    if (elsewhere && elsewhereMs === 0) context.progress.step(reasonOf(elsewhere));
+    if (elsewhere && elsewhereMs > ELSEWHERE_MS)
+      throw new Failure(`${app.name} does not answer: ${reasonOf(elsewhere)}`, {
+        next: adviseCrash(faultOf(app, elsewhere)),
+      });
+  };
+}
+
+/** Milliseconds for which it has been asked about something; 0 the first time, -1 for nothing. */
+function stopwatch(): (something: unknown) => number {
+  let since: number | undefined;
+  return (something) => {
+    if (something === undefined) since = undefined;
+    else if (since === undefined) return ((since = Date.now()), 0);
+    return since === undefined ? -1 : Math.max(1, Date.now() - since);
+  };
+}
+
+const LISTENS_ELSEWHERE = "it listens on port";
+
+/** Why the first instance is not up, without the next step, which is for `cf`; "" when nothing is said. */
+function reasonOf({ instances }: ProcessState): string {
+  return (instances[0]?.details ?? "").split("; ")[0] ?? "";
+}
+
+function faultOf(app: Resource, { instances }: ProcessState, lines: readonly string[] = []): Fault {
+  return { app: app.name, message: instances[0]?.details ?? "", lines };
+}
+
+async function toCrash({ api }: Context, app: Resource, state: ProcessState): Promise<Failure> {
+  const log = lastRun(await recentLog(api, app.guid).catch(() => []));
+  const meaning = meaningOfExit(reasonOf(state));
+  const why = reasonOf(state) || "it gave no reason";
+  return new Failure(`${state.process.type} of ${app.name} crashed: ${why}${meaning ? ` (${meaning})` : ""}`, {
+    log: log.slice(-LAST_LINES),
+    next: adviseCrash(faultOf(app, state, log)),
+  });
+}
+
+const LAST_LINES = 12;
+
+/** What the app itself wrote in its last run that has ended. */
+export function lastRun(lines: readonly LogLine[]): string[] {
+  const own = lines.filter(({ source }) => source.startsWith("APP/"));
+  const isExit = ({ message }: LogLine): boolean => /^Exit status \d+/.test(message);
+  const end = own.findLastIndex(isExit);
+  const run = end < 0 ? own : own.slice(own.slice(0, end).findLastIndex(isExit) + 1, end);
+  return run.map(({ message }) => message);
 }
 
 function isUp({ process, instances }: ProcessState): boolean {

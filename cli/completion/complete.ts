@@ -1,6 +1,6 @@
 // What the words of a command line may go on with: commands, options, and names that the platform knows.
 import type { Command } from "commander";
-import type { Result } from "../output.ts";
+import { silentProgress, type Result } from "../output.ts";
 
 /** Where the names of an argument come from. */
 export type NameSource = "app" | "domain" | "org" | "space";
@@ -58,7 +58,7 @@ export async function complete(program: Command, words: readonly string[]): Prom
 
 async function readNames(source: NameSource): Promise<string[]> {
   const { makeContext } = await import("../context.ts");
-  const context = await makeContext({ step: () => undefined, line: () => undefined });
+  const context = await makeContext(silentProgress);
   const query: Record<string, string> = { per_page: "200", order_by: "name" };
   if (source === "app") query["space_guids"] = (await context.space()).guid;
   if (source === "space") query["organization_guids"] = (await context.org()).guid;

@@ -12,9 +12,8 @@ import {
   writeRecord,
 } from "../../backends/runners/process/instance-record.ts";
 import { homeAt } from "../../local/home.ts";
+import { silentProgress } from "../output.ts";
 import { localStop } from "./stop.ts";
-
-const progress = { step: () => undefined, line: () => undefined };
 
 test("ends the apps that a killed platform left running", async () => {
   const home = homeAt(mkdtempSync(join(tmpdir(), "cupola-stop-")));
@@ -37,13 +36,13 @@ test("ends the apps that a killed platform left running", async () => {
       startedAt: "",
       crashCount: 0,
     });
-    expect(await localStop(progress, { home: home.dir })).toEqual({
+    expect(await localStop(silentProgress, { home: home.dir })).toEqual({
       json: { running: false, endedInstances: 1 },
       text: ["Cupola does not run. Ended 1 app instance that it had left running."],
     });
     expect(await findProcess(pid)).toBeUndefined();
     expect(existsSync(files.dir)).toBe(false);
-    expect((await localStop(progress, { home: home.dir })).text).toEqual(["Cupola does not run."]);
+    expect((await localStop(silentProgress, { home: home.dir })).text).toEqual(["Cupola does not run."]);
   } finally {
     app.kill("SIGKILL");
     rmSync(home.dir, { recursive: true, force: true });
@@ -52,6 +51,6 @@ test("ends the apps that a killed platform left running", async () => {
 
 test("does not create a missing home", async () => {
   const dir = join(tmpdir(), `cupola-none-${process.pid}`);
-  expect((await localStop(progress, { home: dir })).text).toEqual(["Cupola does not run."]);
+  expect((await localStop(silentProgress, { home: dir })).text).toEqual(["Cupola does not run."]);
   expect(existsSync(dir)).toBe(false);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openPromise } from "yauzl";
-import { packSource } from "./pack-source.ts";
+import { packFiles, readSource, type Archive } from "./pack-source.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -17,6 +17,11 @@ function put(...paths: string[]): void {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), path);
   }
+}
+
+async function pack(source: string): Promise<Archive> {
+  const found = await readSource(source);
+  return "archive" in found ? found.archive : packFiles(found.files);
 }
 
 async function namesIn(file: string): Promise<string[]> {
@@ -39,7 +44,7 @@ describe("packing", () => {
       "docs/a.md",
     );
     writeFileSync(join(folder, ".cfignore"), "*.key\n/docs\n");
-    const archive = await packSource(folder);
+    const archive = await pack(folder);
     expect(await namesIn(archive.file)).toEqual([
       "index.js",
       "lib/a.js",
@@ -51,11 +56,11 @@ describe("packing", () => {
 
   test("a file is taken as the archive that it is", async () => {
     put("app.zip");
-    expect((await packSource(join(folder, "app.zip"))).file).toBe(join(folder, "app.zip"));
+    expect((await pack(join(folder, "app.zip"))).file).toBe(join(folder, "app.zip"));
   });
 
   test("an empty folder and a missing one are errors", async () => {
-    await expect(packSource(folder)).rejects.toThrow("holds nothing to push");
-    await expect(packSource(join(folder, "nowhere"))).rejects.toThrow("does not exist");
+    await expect(pack(folder)).rejects.toThrow("holds nothing to push");
+    await expect(pack(join(folder, "nowhere"))).rejects.toThrow("does not exist");
   });
 });

@@ -1,4 +1,4 @@
-// Packs an app's folder for upload, without what .cfignore names and what never belongs in a package.
+// What of an app's folder is pushed, without what .cfignore names and what never belongs in a package; and the zip of it.
 import { createWriteStream } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,6 +20,19 @@ const ALWAYS_IGNORED = [
   ".DS_Store",
 ];
 
+export interface SourceFile {
+  /** Below the folder, with `/`. */
+  path: string;
+  absolute: string;
+  mode: number;
+  mtime: Date;
+  /** Bytes. */
+  size: number;
+}
+
+/** A folder's files, or an archive that the user made. */
+export type Source = { files: SourceFile[] } | { archive: Archive };
+
 export interface Archive {
   /** A zip file. */
   file: string;
@@ -27,28 +40,31 @@ export interface Archive {
   dispose(): Promise<void>;
 }
 
-/** A folder is packed; a file is taken as an archive already. @throws Failure (usage) when there is nothing to push. */
-export async function packSource(source: string): Promise<Archive> {
+/** A folder is listed; a file is taken as an archive already. @throws Failure (usage) when there is nothing to push. */
+export async function readSource(source: string): Promise<Source> {
   const info = await stat(source).catch((cause: unknown) => {
     throw new Failure(`${source} does not exist`, { kind: "usage", next: "--path FOLDER", cause });
   });
-  if (info.isFile()) return { file: source, dispose: () => Promise.resolve() };
+  if (info.isFile()) return { archive: { file: source, dispose: () => Promise.resolve() } };
   const files = await listFiles(source, await readIgnore(source));
   if (files.length === 0)
     throw new Failure(`${source} holds nothing to push`, { kind: "usage", next: "--path FOLDER" });
+  return { files };
+}
+
+/** A zip of the files, in a new folder of the system's temporary one. */
+export async function packFiles(files: readonly SourceFile[]): Promise<Archive> {
   const folder = await mkdtemp(join(tmpdir(), "cup-push-"));
   const file = join(folder, "source.zip");
   const zip = new ZipFile();
-  for (const path of files) {
-    const { mode, mtime } = await stat(join(source, path));
-    zip.addFile(join(source, path), path.split(sep).join("/"), { mode, mtime });
-  }
+  for (const { absolute, path, mode, mtime } of files) zip.addFile(absolute, path, { mode, mtime });
   zip.end();
   await pipeline(zip.outputStream, createWriteStream(file));
   return { file, dispose: () => rm(folder, { recursive: true, force: true }) };
 }
 
-async function readIgnore(source: string): Promise<Ignore> {
+/** The rules of .cfignore, and those that hold everywhere. */
+export async function readIgnore(source: string): Promise<Ignore> {
   const text = await readFile(join(source, ".cfignore"), "utf8").catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
     throw error;
@@ -56,14 +72,26 @@ async function readIgnore(source: string): Promise<Ignore> {
   return ignore().add(ALWAYS_IGNORED).add(text);
 }
 
-async function listFiles(root: string, ignored: Ignore, folder = root): Promise<string[]> {
+async function listFiles(root: string, ignored: Ignore, folder = root): Promise<SourceFile[]> {
   const entries = await readdir(folder, { withFileTypes: true });
-  const found: string[] = [];
+  const found: SourceFile[] = [];
   for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
-    const path = relative(root, join(folder, entry.name));
+    const absolute = join(folder, entry.name);
+    const path = relative(root, absolute).split(sep).join("/");
     if (ignored.ignores(entry.isDirectory() ? `${path}/` : path)) continue;
-    if (entry.isDirectory()) found.push(...(await listFiles(root, ignored, join(folder, entry.name))));
-    else found.push(path);
+    if (entry.isDirectory()) found.push(...(await listFiles(root, ignored, absolute)));
+    else found.push(await toSourceFile(path, absolute));
   }
   return found;
+}
+
+async function toSourceFile(path: string, absolute: string): Promise<SourceFile> {
+  const { mode, mtime, size } = await stat(absolute).catch((cause: unknown) => {
+    throw new Failure(`${absolute} cannot be read, perhaps a symbolic link that leads nowhere`, {
+      kind: "usage",
+      next: "remove it, or name it in .cfignore",
+      cause,
+    });
+  });
+  return { path, absolute, mode, mtime, size };
 }

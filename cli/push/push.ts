@@ -1,23 +1,46 @@
 // `cup push`: manifest, upload, build, start, for one app or all of a manifest.
-import { openAsBlob } from "node:fs";
 import type { Resource } from "../api/client.ts";
 import { readUrls } from "../app/process-state.ts";
 import { waitUntilRunning } from "../app/wait-running.ts";
 import type { Context } from "../context.ts";
 import type { Result } from "../output.ts";
-import { packSource, type Archive } from "./pack-source.ts";
+import { readSource, type Source } from "./pack-source.ts";
+import { afterInterrupt, tellAtInterrupt, type Phase } from "./interrupt.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
 import type { PushOptions } from "./options.ts";
 import { stage, waitUntilPackageReady } from "./stage.ts";
+import { toApp, uploadSource } from "./upload.ts";
 
-const UPLOAD_DEADLINE_MS = 15 * 60_000;
+export interface PushedApp {
+  name: string;
+  guid: string;
+  urls: string[];
+  text: string[];
+}
+
+/** How one app is pushed. */
+interface PushMode {
+  start: boolean;
+  /** Told when the next phase begins. */
+  onPhase?: (phase: Phase) => void;
+}
 
 export async function push(context: Context, name: string | undefined, options: PushOptions): Promise<Result> {
   const manifest = readManifest(name, options);
-  const pushed = [];
-  for (const app of manifest.applications)
-    pushed.push(await pushApp(context, app, { manifest, start: options.start !== false }));
-  return { json: pushed.length === 1 ? pushed[0] : pushed, text: pushed.flatMap((one) => one.text) };
+  let now = { phase: "packing" as Phase, app: "" };
+  const undo = tellAtInterrupt(() => afterInterrupt(now.phase, now.app));
+  try {
+    // All sources first: a wrong path must not leave half of a manifest behind.
+    const sources = await readSources(context, manifest);
+    const pushed: PushedApp[] = [];
+    for (const [at, app] of manifest.applications.entries()) {
+      const onPhase = (phase: Phase): void => void (now = { phase, app: app.name });
+      pushed.push(await pushSource(context, app, sources[at], { start: options.start !== false, onPhase }));
+    }
+    return { json: pushed.length === 1 ? pushed[0] : pushed, text: pushed.flatMap((one) => one.text) };
+  } finally {
+    undo();
+  }
 }
 
 /** One app, from its manifest entry to running instances. */
@@ -25,17 +48,37 @@ export async function pushApp(
   context: Context,
   entry: Application,
   { manifest, start }: { manifest: Manifest; start: boolean },
-): Promise<{ name: string; guid: string; urls: string[]; text: string[] }> {
+): Promise<PushedApp> {
+  const [source] = await readSources(context, { ...manifest, applications: [entry] });
+  return pushSource(context, entry, source, { start });
+}
+
+/** Of each app in order; undefined for one that is an image. @throws Failure (usage) */
+async function readSources({ progress }: Context, { applications, folder }: Manifest): Promise<(Source | undefined)[]> {
+  const sources = [];
+  for (const entry of applications) {
+    const source = sourceOf(entry, folder);
+    if (!entry.docker?.image) progress.step(`Reading ${source}`);
+    sources.push(entry.docker?.image ? undefined : await readSource(source));
+  }
+  return sources;
+}
+
+async function pushSource(
+  context: Context,
+  entry: Application,
+  source: Source | undefined,
+  { start, onPhase = () => undefined }: PushMode,
+): Promise<PushedApp> {
   const { api, progress } = context;
-  // Packed first: a wrong path must not leave an app behind.
-  const archive = entry.docker?.image ? undefined : await pack(context, sourceOf(entry, manifest.folder));
+  onPhase("uploading");
   const app = await applyManifest(context, entry);
-  const packageGuid = archive
-    ? await upload(context, app, archive)
-    : await imagePackage(context, app, entry.docker?.image ?? "");
+  const packageGuid = source ? await upload(context, app, source) : await imagePackage(context, app, entry);
+  onPhase("building");
   progress.step(`Building ${entry.name}`);
   await stage(context, app, packageGuid);
   if (start) {
+    onPhase("starting");
     progress.step(`Starting ${entry.name}`);
     await api.request("POST", `/v3/apps/${app.guid}/actions/${app["state"] === "STARTED" ? "restart" : "start"}`);
     await waitUntilRunning(context, app);
@@ -53,11 +96,6 @@ export async function pushApp(
   };
 }
 
-function pack({ progress }: Context, source: string): Promise<Archive> {
-  progress.step(`Packing ${source}`);
-  return packSource(source);
-}
-
 async function applyManifest(context: Context, entry: Application): Promise<Resource> {
   const { api, progress } = context;
   const space = await context.space();
@@ -68,30 +106,19 @@ async function applyManifest(context: Context, entry: Application): Promise<Reso
   return context.app(entry.name);
 }
 
-async function imagePackage(context: Context, app: Resource, image: string): Promise<string> {
+async function imagePackage(context: Context, app: Resource, entry: Application): Promise<string> {
   const made = await context.api.request<Resource>("POST", "/v3/packages", {
-    body: { type: "docker", data: { image }, relationships: toApp(app) },
+    body: { type: "docker", data: { image: entry.docker?.image }, relationships: toApp(app) },
   });
   return made.guid;
 }
 
-async function upload(context: Context, app: Resource, archive: Archive): Promise<string> {
-  const { api, progress } = context;
-  try {
-    const made = await api.request<Resource>("POST", "/v3/packages", {
-      body: { type: "bits", relationships: toApp(app) },
-    });
-    const form = new FormData();
-    form.set("bits", await openAsBlob(archive.file), "source.zip");
-    progress.step("Uploading");
-    await api.request("POST", `/v3/packages/${made.guid}/upload`, { body: form, deadlineMs: UPLOAD_DEADLINE_MS });
-    await waitUntilPackageReady(context, made.guid);
-    return made.guid;
-  } finally {
-    await archive.dispose();
-  }
-}
-
-function toApp(app: Resource): { app: { data: { guid: string } } } {
-  return { app: { data: { guid: app.guid } } };
+/** The package's GUID, once it can be built. */
+export async function upload(context: Context, app: Resource, source: Source): Promise<string> {
+  const made = await context.api.request<Resource>("POST", "/v3/packages", {
+    body: { type: "bits", relationships: toApp(app) },
+  });
+  await uploadSource(context, made.guid, source);
+  await waitUntilPackageReady(context, made.guid);
+  return made.guid;
 }

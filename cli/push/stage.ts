@@ -4,6 +4,8 @@ import type { Resource } from "../api/client.ts";
 import { followLog } from "../app/log-stream.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
+import { silentProgress } from "../output.ts";
+import { adviseBuild } from "./advice.ts";
 
 interface Build extends Resource {
   state: "STAGING" | "STAGED" | "FAILED";
@@ -33,38 +35,55 @@ export async function waitUntilPackageReady({ api }: Context, guid: string): Pro
 export async function stage(context: Context, app: Resource, packageGuid: string): Promise<void> {
   const { api } = context;
   const build = await api.request<Build>("POST", "/v3/builds", { body: { package: { guid: packageGuid } } });
-  const done = new AbortController();
-  const log = streamLog(context, app, { since: BigInt(Date.now() - 1000) * 1_000_000n, signal: done.signal });
-  try {
-    const droplet = await waitUntilStaged(context, build.guid);
-    await api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, {
-      body: { data: { guid: droplet } },
+  const { state, error, droplet, lines } = await followBuild(context, app, build.guid);
+  if (state === "FAILED") {
+    const message = error ?? "it gave no reason";
+    throw new Failure(`the build of ${app.name} failed: ${message}`, {
+      next: adviseBuild({ app: app.name, message, lines }),
+      // Elsewhere the log stands above.
+      ...(context.progress === silentProgress && { log: lines.slice(-LAST_LINES) }),
     });
-  } finally {
-    done.abort();
-    await log;
   }
+  await api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, {
+    body: { data: { guid: droplet?.guid } },
+  });
 }
 
+const LAST_LINES = 20;
+
+/** Passes the log through until the build has ended. */
+async function followBuild(context: Context, app: Resource, guid: string): Promise<Build & { lines: string[] }> {
+  const done = new AbortController();
+  const log = streamLog(context, app, { since: BigInt(Date.now() - 1000) * 1_000_000n, signal: done.signal });
+  const ended = await waitUntilStaged(context, guid).finally(() => done.abort());
+  return { ...ended, lines: await log };
+}
+
+/** The lines, once the signal has ended them. */
 async function streamLog(
   { api, progress }: Context,
   app: Resource,
   options: { since: bigint; signal: AbortSignal },
-): Promise<void> {
+): Promise<string[]> {
+  const lines: string[] = [];
   try {
-    for await (const line of followLog(api, app.guid, options))
-      if (line.source.startsWith("STG")) progress.line(line.message);
+    for await (const { source, message } of followLog(api, app.guid, options)) {
+      if (!source.startsWith("STG")) continue;
+      progress.line(message);
+      lines.push(message);
+    }
   } catch {
     progress.step("The build's log cannot be read; the build goes on");
   }
+  return lines;
 }
 
-async function waitUntilStaged({ api }: Context, guid: string): Promise<string> {
+/** The build as it ended. @throws Failure at the deadline */
+async function waitUntilStaged({ api }: Context, guid: string): Promise<Build> {
   const deadline = Date.now() + DEADLINE_MS;
   for (let pause = 50; ; pause = Math.min(pause * 2, 500)) {
     const build = await api.request<Build>("GET", `/v3/builds/${guid}`);
-    if (build.state === "STAGED" && build.droplet) return build.droplet.guid;
-    if (build.state === "FAILED") throw new Failure(`the build failed: ${build.error ?? "it gave no reason"}`);
+    if ((build.state === "STAGED" && build.droplet) || build.state === "FAILED") return build;
     if (Date.now() > deadline) throw new Failure(`the build has not ended in ${DEADLINE_MS / 60_000} minutes`);
     await delay(pause);
   }

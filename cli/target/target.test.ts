@@ -12,8 +12,7 @@ function contextWith(orgs: readonly string[], spaces: readonly string[], more: o
     list: (path: string) => Promise.resolve(toResources(path === "/v3/organizations" ? orgs : spaces)),
     request: () => Promise.resolve({ name: "admin" }),
   } as unknown as ApiClient;
-  const progress = { step: () => undefined, line: () => undefined };
-  return contextFor({ api: "http://api", ...more }, api, progress);
+  return contextFor({ api: "http://api", ...more }, api, silentProgress);
 }
 
 test("the only org and space are used and shown", async () => {

@@ -1,0 +1,25 @@
+// What of an app's log belongs to its last run.
+import { expect, test } from "vitest";
+import type { LogLine } from "./log-stream.ts";
+import { lastRun } from "./wait-running.ts";
+
+const line = (source: string, message: string): LogLine => ({ timestamp: 0n, source, type: "OUT", message });
+const app = (message: string): LogLine => line("APP/PROC/WEB/0", message);
+
+test("the lines before the last exit, without those of earlier runs and of the platform", () => {
+  const log = [
+    line("CELL/0", "Starting instance 1"),
+    app("first run"),
+    app("Exit status 1"),
+    line("CELL/0", "Starting instance 2"),
+    app("hello"),
+    app("boom"),
+    app("Exit status 1"),
+    app("third run, which is under way"),
+  ];
+  expect(lastRun(log)).toEqual(["hello", "boom"]);
+});
+
+test("a run that has not ended", () => {
+  expect(lastRun([line("STG/0", "building"), app("hello")])).toEqual(["hello"]);
+});

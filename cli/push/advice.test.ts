@@ -1,0 +1,73 @@
+// The next step of failures that many people meet.
+import { describe, expect, test } from "vitest";
+import { adviseBuild, adviseCrash, meaningOfExit } from "./advice.ts";
+
+describe("a failed build", () => {
+  test.each([
+    [
+      "a lockfile out of step",
+      "npm error `npm ci` can only install packages when your package.json and package-lock.json or npm-shrinkwrap.json are in sync.",
+      /^npm install/,
+    ],
+    [
+      "a package that does not exist",
+      "npm error 404  'no-such-thing@^1.0.0' is not in this registry.",
+      /no-such-thing in package\.json/,
+    ],
+    ["of Python", "ERROR: No matching distribution found for flaskk==1", /flaskk==1 in requirements\.txt/],
+    [
+      "of Go",
+      "main.go:3:8: no required module provides package github.com/a/b; to add it:",
+      /^go get github\.com\/a\/b,/,
+    ],
+    ["a network that is not there", "npm error code ENOTFOUND", /^cup doctor/],
+    ["something else", "make: *** [all] Error 2", /^correct what the log says, then: cup push shop$/],
+  ])("%s", (_what, line, next) => {
+    const message = "BuildpackCompileFailed - App staging failed in the buildpack compile phase: bin/build failed";
+    expect(adviseBuild({ app: "shop", message, lines: ["-----> Installing", line, "last"] })).toMatch(next);
+  });
+
+  test("nothing that a buildpack knows", () => {
+    const message = "NoAppDetectedError: An app was not successfully detected by any available buildpack";
+    expect(adviseBuild({ app: "shop", message, lines: [] })).toContain("cup push shop --path FOLDER");
+  });
+});
+
+describe("a crash", () => {
+  test.each([
+    [
+      "a missing package of Node.js",
+      "Error: Cannot find module 'express'",
+      "npm install express, which adds it to package.json, then: cup push shop",
+    ],
+    ["a missing file", "Error: Cannot find module '/home/me/app/servr.js'", "does /home/me/app/servr.js exist?"],
+    ["a missing package of Python", "ModuleNotFoundError: No module named 'flask'", "add flask to requirements.txt"],
+    [
+      "a missing variable of Python",
+      "KeyError: 'DATABASE_URL'",
+      "cup set-env shop DATABASE_URL VALUE && cup restart shop",
+    ],
+    ["a missing variable", "Error: DATABASE_URL is not set", "cup set-env shop DATABASE_URL VALUE && cup restart shop"],
+    ["a port of its own", "Error: listen EADDRINUSE: address already in use :::3000", "listen on the port in PORT"],
+    ["a mistyped line", "SyntaxError: Unexpected token '}'", "correct the line above"],
+    ["something else", "boom", "cup logs shop --recent shows more"],
+  ])("%s", (_what, line, next) => {
+    const message = "APP/PROC/WEB: Exited with status 1; cf logs --recent shows its last lines";
+    expect(adviseCrash({ app: "shop", message, lines: [line] })).toContain(next);
+  });
+
+  test.each([
+    ["out of memory: it may use 128 MB", "cup scale shop -m 512M"],
+    ["disk quota exceeded: it may use 64 MB", "cup scale shop -k 2G"],
+  ])("%s", (why, next) => {
+    const message = `APP/PROC/WEB: Exited with status 137 (${why}); give it more`;
+    expect(adviseCrash({ app: "shop", message, lines: ["SyntaxError: of an earlier try"] })).toContain(next);
+    expect(meaningOfExit(message)).toBeUndefined();
+  });
+
+  test("a status is explained", () => {
+    expect(meaningOfExit("APP/PROC/WEB: Exited with status 127; x")).toBe("its start command was not found");
+    expect(meaningOfExit("APP/PROC/WEB: Exited with status 3; x")).toBeUndefined();
+    expect(meaningOfExit("Instance never healthy after 60s: x")).toBeUndefined();
+  });
+});

@@ -1,0 +1,118 @@
+// What to do about a failed build or a crash, by what its log says: the next step that works, for faults that many people meet. Pure.
+
+/** One known fault: how its log tells it, and the step. `$1` is what the pattern caught, APP the app's name. */
+type Advice = readonly [pattern: RegExp, next: string];
+
+const OF_BUILDS: readonly Advice[] = [
+  [
+    /NODE_EXTRA_CA_CERTS and SSL_CERT_FILE/,
+    "set both to the file of your company's authority, then: cup local stop && cup local start --detach && cup push APP",
+  ],
+  [
+    /package\.json and package-lock\.json.*(?:in sync|not in sync)|npm ci.*can only install/,
+    "npm install, which mends package-lock.json, then: cup push APP",
+  ],
+  [/ERR_PNPM_OUTDATED_LOCKFILE/, "pnpm install, which mends pnpm-lock.yaml, then: cup push APP"],
+  [
+    /lockfile (?:would have been|needs to be) (?:modified|updated)|YN0028/,
+    "yarn install, which mends yarn.lock, then: cup push APP",
+  ],
+  [
+    /404.*?['\s]((?:@[\w.-]+\/)?[\w.-]+)@\S* is not in this registry/,
+    "correct the name of $1 in package.json, then: cup push APP",
+  ],
+  [/No matching distribution found for (\S+)/, "correct $1 in requirements.txt, then: cup push APP"],
+  [/no required module provides package ([^\s;:]+)/, "go get $1, then: cup push APP"],
+  [/missing go\.sum entry|updates to go\.mod needed/, "go mod tidy, then: cup push APP"],
+  [/package\.json.*(?:JSON|parse)|EJSONPARSE/i, "correct package.json, then: cup push APP"],
+  [
+    /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|Could not resolve host/,
+    "cup doctor, which shows the proxies that builds use; then: cup push APP",
+  ],
+  [
+    /buildpack (\S+).*(?:does not exist|cannot (?:be used|use))|cannot use (\S+): it takes/,
+    "cup buildpacks lists what there is; then: cup push APP -b NAME",
+  ],
+  [
+    /NoAppDetected|not successfully detected/,
+    "push the folder that holds package.json, a Procfile or the like: cup push APP --path FOLDER",
+  ],
+  [/more than \d+ MB|InsufficientResources|memory/i, "cup push APP -m 1G"],
+];
+
+const OF_CRASHES: readonly Advice[] = [
+  [
+    /it listens on port|never healthy.*connection refused/i,
+    'listen on the port in PORT: process.env.PORT, os.environ["PORT"], os.Getenv("PORT"); then: cup push APP. Without a port: cup push APP -u process',
+  ],
+  [/out of memory/, "cup scale APP -m 512M, or make it use less"],
+  [/disk quota exceeded/, "cup scale APP -k 2G, or make it write less"],
+  [
+    /Cannot find (?:module|package) '([^'./][^']*)'/,
+    "npm install $1, which adds it to package.json, then: cup push APP",
+  ],
+  [
+    /Cannot find module '([^']+)'/,
+    "does $1 exist? .cfignore may leave it out; correct the start command or the file, then: cup push APP",
+  ],
+  [/No module named '?([\w.]+)'?/, "add $1 to requirements.txt, then: cup push APP"],
+  [
+    /KeyError: '([A-Z][A-Z0-9_]*)'|(?:^|\W)(?:env(?:ironment)? )?variable "?([A-Z][A-Z0-9_]+)"? (?:is )?(?:not set|missing|undefined|required)|(?:^|\s)([A-Z][A-Z0-9_]+) (?:is|must be) (?:not set|missing|set|required|undefined)/,
+    "cup set-env APP $1 VALUE && cup restart APP",
+  ],
+  [/EADDRINUSE|address already in use/i, "listen on the port in PORT, not on one of your own, then: cup push APP"],
+  [/(?:SyntaxError|IndentationError)/, "correct the line above, then: cup push APP"],
+  [/status 127|(?:command )?not found/, 'cup push APP -c "START COMMAND"'],
+  [/status 126|Permission denied/, "chmod +x its start program, then: cup push APP"],
+  [/no (?:start )?command/i, 'cup push APP -c "START COMMAND", or add a Procfile'],
+];
+
+export interface Fault {
+  app: string;
+  /** The error of the build, or the details of the crashed instance. */
+  message: string;
+  /** Last lines of the log. */
+  lines: readonly string[];
+}
+
+export function adviseBuild(fault: Fault): string {
+  return advise(OF_BUILDS, fault) ?? `correct what the log says, then: cup push ${fault.app}`;
+}
+
+export function adviseCrash(fault: Fault): string {
+  return (
+    advise(OF_CRASHES, fault) ?? `cup logs ${fault.app} --recent shows more; correct it, then: cup push ${fault.app}`
+  );
+}
+
+/** The message counts first, then the newest lines. */
+function advise(table: readonly Advice[], { app, message, lines }: Fault): string | undefined {
+  for (const text of [message, ...lines.toReversed()]) {
+    for (const [pattern, next] of table) {
+      const caught =
+        pattern
+          .exec(text)
+          ?.slice(1)
+          .find((part) => part !== undefined) ?? "";
+      if (pattern.test(text)) return next.replaceAll("APP", () => app).replaceAll("$1", () => caught);
+    }
+  }
+  return undefined;
+}
+
+/** What an exit status means, for people who do not know them by heart; undefined when the details say it already. */
+export function meaningOfExit(details: string): string | undefined {
+  const status = /Exited with status (\d+)/.exec(details)?.[1];
+  return status === undefined || /out of memory|disk quota/.test(details) ? undefined : MEANINGS[status];
+}
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  0: "it ended by itself without an error; a web process has to go on and listen on the port in PORT",
+  1: "it ended by itself with an error",
+  126: "its start command may not be executed",
+  127: "its start command was not found",
+  134: "it aborted itself (SIGABRT)",
+  137: "it was killed (SIGKILL)",
+  139: "it touched memory that is not its own (SIGSEGV)",
+  143: "something asked it to end (SIGTERM)",
+};

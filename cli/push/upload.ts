@@ -1,0 +1,106 @@
+// Sends an app's source: first asks which files the platform has already, then uploads the others, with their bytes as they go.
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import pLimit from "p-limit";
+import type { Resource } from "../api/client.ts";
+import type { Context } from "../context.ts";
+import { bytes } from "../output.ts";
+import { packFiles, type Archive, type Source, type SourceFile } from "./pack-source.ts";
+
+const UPLOAD_DEADLINE_MS = 15 * 60_000;
+/** Smaller files are sent: to ask for one costs as much. */
+const WORTH_ASKING_BYTES = 4096;
+/** As many as the API takes in one question. */
+const ASKED_AT_ONCE = 5000;
+
+/** A file as the API names it. */
+interface KnownFile {
+  path: string;
+  mode: string;
+  checksum: { value: string };
+  size_in_bytes: number;
+}
+
+/** Uploads into the package and says how much. */
+export async function uploadSource(context: Context, packageGuid: string, source: Source): Promise<void> {
+  const { api, progress } = context;
+  const known = "archive" in source ? [] : await findKnown(context, source.files);
+  const archive = "archive" in source ? source.archive : await packOthers(source.files, known);
+  try {
+    const size = archive ? (await stat(archive.file)).size : 0;
+    const spared = known.reduce((sum, file) => sum + file.size_in_bytes, 0);
+    progress.step(`Uploading ${bytes(size)}${spared > 0 ? `; the platform has ${bytes(spared)} already` : ""}`);
+    const form = multipart(known, archive && { file: archive.file, size }, (done) => progress.transfer(done, size));
+    await api.request("POST", `/v3/packages/${packageGuid}/upload`, { body: form, deadlineMs: UPLOAD_DEADLINE_MS });
+  } finally {
+    await archive?.dispose();
+  }
+}
+
+function packOthers(files: readonly SourceFile[], known: readonly KnownFile[]): Promise<Archive | undefined> {
+  const paths = new Set(known.map(({ path }) => path));
+  const others = files.filter(({ path }) => !paths.has(path));
+  return others.length > 0 ? packFiles(others) : Promise.resolve(undefined);
+}
+
+/** The files that stand in a package which the user may read. */
+async function findKnown({ api }: Context, files: readonly SourceFile[]): Promise<KnownFile[]> {
+  const limit = pLimit(8);
+  const worth = files.filter(({ size }) => size >= WORTH_ASKING_BYTES);
+  const asked = await Promise.all(worth.map((file) => limit(() => toKnownFile(file))));
+  const byDigest = new Map<string, KnownFile[]>();
+  for (const file of asked) {
+    const key = `${file.checksum.value} ${file.size_in_bytes}`;
+    byDigest.set(key, [...(byDigest.get(key) ?? []), file]);
+  }
+  const known: KnownFile[] = [];
+  const questions = [...byDigest.values()].flatMap(([first]) => (first ? [first] : []));
+  for (let at = 0; at < questions.length; at += ASKED_AT_ONCE) {
+    const resources = questions
+      .slice(at, at + ASKED_AT_ONCE)
+      .map(({ checksum, size_in_bytes }) => ({ checksum, size_in_bytes }));
+    const answer = await api.request<{ resources: KnownFile[] }>("POST", "/v3/resource_matches", {
+      body: { resources },
+    });
+    for (const { checksum, size_in_bytes } of answer.resources)
+      known.push(...(byDigest.get(`${checksum.value} ${size_in_bytes}`) ?? []));
+  }
+  return known;
+}
+
+async function toKnownFile({ path, absolute, mode, size }: SourceFile): Promise<KnownFile> {
+  const hash = createHash("sha1");
+  for await (const chunk of createReadStream(absolute)) hash.update(chunk as Buffer);
+  return { path, mode: (mode & 0o777).toString(8), checksum: { value: hash.digest("hex") }, size_in_bytes: size };
+}
+
+/** A form with the known files and the archive of the others; `onSent` is told how many bytes of the archive have gone. */
+function multipart(
+  known: readonly KnownFile[],
+  archive: { file: string; size: number } | undefined,
+  onSent: (bytes: number) => void,
+): { stream: AsyncIterable<Uint8Array>; contentType: string } {
+  const boundary = `cup-${crypto.randomUUID()}`;
+  const part = (disposition: string): Buffer =>
+    Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`);
+  async function* send(): AsyncGenerator<Uint8Array> {
+    if (known.length > 0) yield Buffer.concat([part('name="resources"'), Buffer.from(`${JSON.stringify(known)}\r\n`)]);
+    if (archive) {
+      yield part('name="bits"; filename="source.zip"\r\nContent-Type: application/zip');
+      let sent = 0;
+      for await (const chunk of createReadStream(archive.file)) {
+        yield chunk as Buffer;
+        onSent((sent += (chunk as Buffer).length));
+      }
+      yield Buffer.from("\r\n");
+    }
+    yield Buffer.from(`--${boundary}--\r\n`);
+  }
+  return { stream: send(), contentType: `multipart/form-data; boundary=${boundary}` };
+}
+
+/** How a package names its app. */
+export function toApp(app: Resource): { app: { data: { guid: string } } } {
+  return { app: { data: { guid: app.guid } } };
+}
