@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { ApiClient, Resource } from "../api/client.ts";
 import { contextFor, type Context } from "../context.ts";
+import { silentProgress } from "../output.ts";
 import { describeTarget } from "./describe-target.ts";
 import { describeInUse, target } from "./target.ts";
 

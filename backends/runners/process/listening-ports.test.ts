@@ -1,8 +1,7 @@
 // Which ports a process and its children listen on.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { expect, test } from "vitest";
-import { eventually } from "../../../test/eventually.ts";
+import { expect, test, vi } from "vitest";
 import { findListeningPorts, parseListening } from "./listening-ports.ts";
 
 test("the kernel's table: listening sockets of both families, in hexadecimal", () => {
@@ -28,7 +27,7 @@ test.skipIf(process.platform !== "linux")(
     });
     try {
       const [line] = (await once(shell.stdout, "data")) as [Buffer];
-      await eventually(async () => expect(await findListeningPorts(shell.pid ?? 0)).toEqual([Number(line.toString())]));
+      await vi.waitFor(async () => expect(await findListeningPorts(shell.pid ?? 0)).toEqual([Number(line.toString())]));
     } finally {
       process.kill(-(shell.pid ?? 0), "SIGKILL");
     }

@@ -1,7 +1,18 @@
 // What a starting instance is told when its check fails.
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { freePort } from "../../../test/cluster/free-port.ts";
 import { watchHealth } from "./watch-health.ts";
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
 
 /** The problems told until the start time-out of a second, and the one at its end. */
 async function waitForNobody(listening: number[]): Promise<{ port: number; told: string[]; end: string }> {
