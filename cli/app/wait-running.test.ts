@@ -14,6 +14,9 @@ test("the lines before the last exit, without those of earlier runs and of the p
     line("CELL/0", "Starting instance 2"),
     app("hello"),
     app("boom"),
+    app("    at Module.load (node:internal/modules/cjs/loader:1678:32)"),
+    app(""),
+    app("Node.js v26.10.0"),
     app("Exit status 1"),
     app("third run, which is under way"),
   ];

@@ -42,9 +42,9 @@ function watchTrouble(context: Context, app: Resource): (processes: readonly Pro
     const dead = processes.find(isDead);
     if (dead) throw await toCrash(context, app, dead);
     const stuck = processes.find(isStuck);
-    if (stuckFor(stuck) > STUCK_MS && stuck)
-      throw new Failure(`${stuck.process.type} of ${app.name} cannot be started: ${reasonOf(stuck)}`, {
-        next: `cup app ${app.name} says what it needs`,
+    if (stuck && (stuckFor(stuck) > STUCK_MS || NEVER_STARTS.test(reasonOf(stuck))))
+      throw new Failure(`${app.name} cannot be started: ${reasonOf(stuck)}`, {
+        next: adviseCrash(faultOf(app, stuck)),
       });
     const elsewhere = processes.find((state) => reasonOf(state).includes(LISTENS_ELSEWHERE));
     const elsewhereMs = elsewhereFor(elsewhere);
@@ -66,11 +66,14 @@ function stopwatch(): (something: unknown) => number {
   };
 }
 
+/** No wait helps here. */
+const NEVER_STARTS = /no start command is set/;
 const LISTENS_ELSEWHERE = "it listens on port";
 
 /** Why the first instance is not up, without the next step, which is for `cf`; "" when nothing is said. */
 function reasonOf({ instances }: ProcessState): string {
-  return (instances[0]?.details ?? "").split("; ")[0] ?? "";
+  const [reason = ""] = (instances[0]?.details ?? "").split("; ");
+  return reason.replace(/^(APP\/\S+|The instance cannot be started): /, "");
 }
 
 function faultOf(app: Resource, { instances }: ProcessState, lines: readonly string[] = []): Fault {
@@ -81,7 +84,8 @@ async function toCrash({ api }: Context, app: Resource, state: ProcessState): Pr
   const log = lastRun(await recentLog(api, app.guid).catch(() => []));
   const meaning = meaningOfExit(reasonOf(state));
   const why = reasonOf(state) || "it gave no reason";
-  return new Failure(`${state.process.type} of ${app.name} crashed: ${why}${meaning ? ` (${meaning})` : ""}`, {
+  const process = state.process.type === "web" ? app.name : `${state.process.type} of ${app.name}`;
+  return new Failure(`${process} crashed: ${why}${meaning ? ` (${meaning})` : ""}`, {
     log: log.slice(-LAST_LINES),
     next: adviseCrash(faultOf(app, state, log)),
   });
@@ -89,13 +93,16 @@ async function toCrash({ api }: Context, app: Resource, state: ProcessState): Pr
 
 const LAST_LINES = 12;
 
+/** Of a stack: what the language's runtime did says nothing about the app. */
+const RUNTIME_FRAME = /^\s+at .*\(?node:internal\/|^Node\.js v\d/;
+
 /** What the app itself wrote in its last run that has ended. */
 export function lastRun(lines: readonly LogLine[]): string[] {
   const own = lines.filter(({ source }) => source.startsWith("APP/"));
   const isExit = ({ message }: LogLine): boolean => /^Exit status \d+/.test(message);
   const end = own.findLastIndex(isExit);
   const run = end < 0 ? own : own.slice(own.slice(0, end).findLastIndex(isExit) + 1, end);
-  return run.map(({ message }) => message);
+  return run.map(({ message }) => message).filter((message) => message.trim() !== "" && !RUNTIME_FRAME.test(message));
 }
 
 function isUp({ process, instances }: ProcessState): boolean {

@@ -64,7 +64,7 @@ const OF_CRASHES: readonly Advice[] = [
   [/(?:SyntaxError|IndentationError)/, "correct the line above, then: cup push APP"],
   [/status 127|(?:command )?not found/, 'cup push APP -c "START COMMAND"'],
   [/status 126|Permission denied/, "chmod +x its start program, then: cup push APP"],
-  [/no (?:start )?command/i, 'cup push APP -c "START COMMAND", or add a Procfile'],
+  [/no start command/i, 'cup push APP -c "START COMMAND", or add a Procfile'],
 ];
 
 export interface Fault {
