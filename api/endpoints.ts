@@ -1,5 +1,6 @@
 // The endpoint table: every row of every resource.
 import { adminEndpoints } from "./admin/admin.ts";
+import { auditEventEndpoints } from "./audit-event/audit-event.ts";
 import { buildpackEndpoints } from "./buildpack/buildpack.ts";
 import { deploymentEndpoints } from "./deployment/deployment.ts";
 import { domainEndpoints } from "./domain/domain.ts";
@@ -55,6 +56,7 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...environmentGroupEndpoints,
     ...usageSummaryEndpoints,
     ...featureFlagEndpoints,
+    ...auditEventEndpoints,
     ...appEndpoints,
     ...processEndpoints(services),
     ...packageEndpoints(services),

@@ -5,6 +5,7 @@ import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Informers } from "../kube/cache/informers.ts";
 import { createPodUsageReader } from "../telemetry/pods/pod-usage.ts";
+import type { AuditWriter } from "../telemetry/audit/audit-writer.ts";
 import type { TelemetryClient } from "../telemetry/telemetry-client.ts";
 import { createAuthenticator } from "./identity/authenticate.ts";
 import { createTokenIssuer, type TokenIssuerSettings } from "./identity/token-issuer.ts";
@@ -39,6 +40,8 @@ export interface ApiDeps {
   now?: () => Date;
   /** Records the API's lines in apps' logs. Without it there are none. */
   appLog?: AppLog;
+  /** Records audit events. Without it there are none. */
+  audit?: AuditWriter;
   /** Default: `rbac`. */
   authorization?: AuthorizationMode;
   /** An issuer that kube-apiserver does not trust; the platform impersonates its users. Default: none. */
@@ -77,6 +80,7 @@ export function createApi(deps: ApiDeps): Api {
     now,
     review: permissions.review,
     ...(deps.appLog && { appLog: deps.appLog }),
+    ...(deps.audit && { audit: deps.audit }),
   };
   const handler = createRouting({
     endpoints,

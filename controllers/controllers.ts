@@ -1,6 +1,7 @@
 // All controllers of CF's kinds. They need no leader: each is a pure translation, and claims decide races.
 import type { Controller } from "../kube/controller/controller.ts";
 import { appController } from "./app/app.ts";
+import { auditLogController } from "./audit-log/audit-log.ts";
 import { buildController } from "./build/build.ts";
 import { buildpackController } from "./buildpack/buildpack.ts";
 import { claimController } from "./claim/claim.ts";
@@ -52,5 +53,6 @@ export function createControllers(options: ControllersOptions): Controller[] {
     buildController(options),
     dropletController(options.hasContent),
     routeController,
+    auditLogController,
   ];
 }

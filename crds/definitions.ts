@@ -1,6 +1,7 @@
 // All our kinds, in the order in which they are created and listed.
 import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { App } from "./app/app.ts";
+import { AuditLog } from "./audit-log/audit-log.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
 import { Build } from "./build/build.ts";
 import { Buildpack } from "./buildpack/buildpack.ts";
@@ -47,6 +48,7 @@ export const DEFINITIONS: readonly ResourceDefinition[] = [
   IsolationSegment,
   EnvironmentGroup,
   FeatureFlag,
+  AuditLog,
   Claim,
   Replica,
   LRP,

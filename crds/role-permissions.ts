@@ -3,6 +3,7 @@ import { ClusterRole, Event } from "../kube/api/builtin.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { App } from "./app/app.ts";
+import { AuditLog } from "./audit-log/audit-log.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
 import { Build } from "./build/build.ts";
 import { Buildpack } from "./buildpack/buildpack.ts";
@@ -72,6 +73,11 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Process, Package, Build, Droplet, Revision, Rollout], verbs: READ, roles: readers },
   { on: [Route], verbs: READ, roles: [...readers, ORG_AUDITOR_IN_SPACE] },
   { on: [LRP, TaskRun, RouteBinding, Staging], verbs: READ, roles: readers },
+  {
+    on: [AuditLog],
+    verbs: READ,
+    roles: [developer, auditor, supporter, orgAuditor, ORG_AUDITOR_IN_SPACE, globalAuditor],
+  },
   // kubectl describe shows an object's Events.
   { on: [Event], verbs: READ, roles: [...readers, orgManager, orgAuditor] },
   { on: [App, Process, Package, Build, Droplet, Rollout], verbs: WRITE, roles: [developer] },

@@ -10,7 +10,8 @@ import { isNameHolder } from "./name-claims.ts";
 import { notAuthorized, notFound } from "../http/errors.ts";
 import { requireNotSuspended } from "./suspension.ts";
 import { kindTitle } from "../cf/kind-title.ts";
-import { logWrites } from "./logged-writes.ts";
+import { observeWrites } from "./observed-writes.ts";
+import { logToApps, recordEvents, recordReads } from "./write-observers.ts";
 import { createSessionWriter } from "./session-writes.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { ListScope, Session, SessionDeps, SessionReader, SessionRequest } from "./session.ts";
@@ -28,10 +29,16 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
     platformClient: deps.platformClient,
     callerClient: () => (callerClient ??= caller.connect(deps.platformClient)),
   });
+  const { appLog, audit, cache } = deps;
+  const observers = [
+    ...(appLog ? [logToApps(cache, appLog)] : []),
+    ...(audit ? [recordEvents(deps, request, audit)] : []),
+  ];
   return {
     ...reader,
-    ...(deps.appLog ? logWrites(writer, deps.cache, deps.appLog) : writer),
+    ...observers.reduce(observeWrites, writer),
     platformClient: deps.platformClient,
+    recordRead: audit ? recordReads(deps, request, audit) : () => undefined,
   };
 }
 

@@ -3,6 +3,7 @@ import { Secret, SubjectAccessReview, TokenReview } from "../../kube/api/builtin
 import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { Claim } from "../../crds/claim/claim.ts";
+import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts";
 import { POD_USAGE_PERMISSIONS } from "../../telemetry/pods/pod-usage.ts";
 import { CACHED_KINDS } from "../cache/cluster-cache.ts";
 
@@ -13,6 +14,7 @@ export const API_PERMISSIONS: readonly Permission[] = [
   // Environment variables and pull credentials, after the caller's permission was checked.
   { resource: Secret, verbs: ["get", "create", "patch"] },
   ...POD_USAGE_PERMISSIONS,
+  ...AUDIT_WRITER_PERMISSIONS,
   { resource: TokenReview, verbs: ["create"] },
   { resource: SubjectAccessReview, verbs: ["create"] },
 ];

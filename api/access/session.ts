@@ -6,6 +6,8 @@ import type { AccessAttributes } from "./rbac-authorizer.ts";
 import type { ReviewConfig } from "./reviewed-permissions.ts";
 import type { CFError } from "../http/errors.ts";
 import type { EndpointPermission } from "./required-permission.ts";
+import type { App } from "../../crds/app/app.ts";
+import type { AuditWriter } from "../../telemetry/audit/audit-writer.ts";
 import type { LogEntry } from "../../telemetry/envelope.ts";
 import type { Caller } from "../identity/caller.ts";
 import type { PeerGroup } from "../peers/peer-group.ts";
@@ -24,6 +26,8 @@ export interface SessionDeps {
   now: () => Date;
   /** Records lines in apps' logs, if this process keeps any. */
   appLog?: AppLog;
+  /** Records audit events, if this process does. */
+  audit?: AuditWriter;
   /** How permissions are reviewed; undefined where RBAC alone decides. */
   review?: ReviewConfig | undefined;
 }
@@ -83,6 +87,8 @@ export interface Session {
    * Holds the request while `isUnderWay` is true, a few seconds at most (held-reads.ts). Read the object again afterwards.
    */
   holdWhile(refs: readonly ResourceRef[], isUnderWay: () => boolean): Promise<void>;
+  /** Records an audit event of a read: `type` without `audit.app.`. */
+  recordRead(type: string, app: App, data?: Record<string, unknown>): void;
   /** Call it before a reply shows other clients' writes: resolves once all replicas have observed of these kinds what this one has. */
   publishObserved(refs: readonly ResourceRef[]): Promise<void>;
 }
@@ -94,7 +100,9 @@ export interface SessionRequest {
   permission: EndpointPermission;
   /** The request is not a GET. */
   writes: boolean;
+  /** The parsed body, for audit events. */
+  body?: unknown;
 }
 
 export type SessionWriter = Pick<Session, "create" | "patch" | "patchWithRetry" | "delete" | "publishObserved">;
-export type SessionReader = Omit<Session, keyof SessionWriter | "platformClient">;
+export type SessionReader = Omit<Session, keyof SessionWriter | "platformClient" | "recordRead">;

@@ -35,6 +35,7 @@ const env = endpoint({
     const app = session.get(App, params.guid);
     requireVisibleVariables(session);
     const variables = await readVariables(session, app);
+    session.recordRead("environment.show", app);
     const { VCAP_SERVICES } = systemEnv([]);
     return ok({
       staging_env_json: variablesOfGroup(session.cache, "staging"),
@@ -67,7 +68,9 @@ const getVariables = endpoint({
   handler: async ({ session, params, base }) => {
     const app = session.get(App, params.guid);
     requireVisibleVariables(session);
-    return ok(presentVariables(await readVariables(session, app), base, params.guid));
+    const variables = await readVariables(session, app);
+    session.recordRead("environment_variables.show", app);
+    return ok(presentVariables(variables, base, params.guid));
   },
 });
 

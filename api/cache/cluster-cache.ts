@@ -1,5 +1,6 @@
 // The API's cache of the cluster: one watched store per kind with its indexes, GUIDs, and the space and org of an object.
 import { App } from "../../crds/app/app.ts";
+import { AuditLog } from "../../crds/audit-log/audit-log.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
@@ -85,6 +86,7 @@ const cachedKinds: readonly CachedKind[] = [
   cachedKind(IsolationSegment),
   cachedKind(EnvironmentGroup),
   cachedKind(FeatureFlag),
+  cachedKind(AuditLog, { target: ({ spec }) => [...new Set(spec.events.map(({ target }) => target.guid))] }),
   cachedKind(Claim, { host: indexClaimByHost }),
   cachedKind(LRP),
   cachedKind(BackendClass),
@@ -102,6 +104,7 @@ const spaceKinds: ReadonlySet<unknown> = new Set([
   Rollout,
   Route,
   LRP,
+  AuditLog,
 ]);
 
 /** Kinds that have the index `guid`. */

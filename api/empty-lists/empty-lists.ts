@@ -16,7 +16,6 @@ const EMPTY_LISTS = [
   "service_plans",
   "service_credential_bindings",
   "service_route_bindings",
-  "audit_events",
   "app_usage_events",
   "service_usage_events",
   "tasks",

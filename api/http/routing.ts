@@ -34,6 +34,7 @@ export interface RoutingDeps {
     signal: AbortSignal;
     permission: EndpointPermission;
     writes: boolean;
+    body: unknown;
   }) => Session;
 }
 
@@ -150,13 +151,15 @@ async function toRequestContext(
   const pending = anonymous ? undefined : deps.waitUntilCurrent();
   if (pending) await pending;
   const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
-  const session =
-    caller && deps.createSession({ caller, signal, permission: row.permission, writes: row.method !== "GET" });
   const raw = rawQuery(request.originalUrl);
+  const query = row.query ? parseQuery(row.query, raw, row.badQueryError ?? "BadQueryParameter") : raw;
+  const body = await parseRequestBody(row, request, signal);
+  const session =
+    caller && deps.createSession({ caller, signal, permission: row.permission, writes: row.method !== "GET", body });
   return {
     params: { ...(request.params as Record<string, string>) },
-    query: row.query ? parseQuery(row.query, raw, row.badQueryError ?? "BadQueryParameter") : raw,
-    body: await parseRequestBody(row, request, signal),
+    query,
+    body,
     base: deps.url ?? `${request.protocol}://${safeHost(request.headers.host)}`,
     url: normalisedUrl(request.originalUrl),
     caller,

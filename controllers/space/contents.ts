@@ -1,5 +1,6 @@
 // Deletes the contents of a space's namespace: all objects of our kinds, with their finalizers, before the namespace itself.
 import { App } from "../../crds/app/app.ts";
+import { AuditLog } from "../../crds/audit-log/audit-log.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
@@ -30,6 +31,7 @@ export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [
   RouteBinding,
   LRP,
   TaskRun,
+  AuditLog,
 ];
 
 /** Objects of our kinds in a namespace, by kind. */

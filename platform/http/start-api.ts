@@ -1,6 +1,7 @@
 // Starts the CF API of this process and introduces it to the other replicas.
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Member } from "../../kube/lease/member.ts";
+import { createAuditWriter } from "../../telemetry/audit/audit-writer.ts";
 import { createApi, type Api } from "../../api/server.ts";
 import { findLiveMembers } from "../leases/replica-membership.ts";
 import { createPeerDirectory } from "../peers/peer-directory.ts";
@@ -44,6 +45,8 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
     directory: createPeerDirectory(membership, peerServers.peers),
     tokenFor: peerServers.peers.tokenFor,
   };
+  const audit = createAuditWriter({ client, writer: membership.identity, log });
+  context.disposables.defer(() => audit.close());
   return createApi({
     client,
     informers,
@@ -51,6 +54,7 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
     log,
     telemetry,
     appLog: startAppLog(context, peerServers),
+    audit,
     ...omitUndefined({
       url: options.publicURL,
       authorization: options.authorization,

@@ -1,0 +1,45 @@
+// Who learns of a session's writes: the log of the app, and the audit events.
+import { App } from "../../crds/app/app.ts";
+import type { AuditWriter } from "../../telemetry/audit/audit-writer.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { appOf } from "../cf/app/owner-app.ts";
+import { appOfWrite, toAppLogLine } from "../cf/app/app-log.ts";
+import { redact } from "../cf/audit/redact-request.ts";
+import { toAuditEvents, toReadEvent, type AuditContext } from "../cf/audit/to-audit-events.ts";
+import type { WriteObserver } from "./observed-writes.ts";
+import type { AppLog, Session, SessionDeps, SessionRequest } from "./session.ts";
+
+/** Each write adds a line to its app's log. */
+export function logToApps(cache: ClusterCache, log: AppLog): WriteObserver {
+  return (write) => {
+    const app = appOfWrite(write, (child) => appOf(cache, child as Parameters<typeof appOf>[1]));
+    const source = app && cache.guid(App, app);
+    const message = source && toAppLogLine(write, source);
+    if (source && message) log({ source, sourceType: "API", message });
+  };
+}
+
+/** Each write that CF records becomes audit events; a request that changes an object in several writes made or updated it once. */
+export function recordEvents(deps: SessionDeps, request: SessionRequest, audit: AuditWriter): WriteObserver {
+  const touched = new Set<string>();
+  return (write) => {
+    for (const { namespace, event } of toAuditEvents(write, toAuditContext(deps, request))) {
+      const { target, type } = event;
+      const isRepeated = type.endsWith(".update") && touched.has(target.guid);
+      if (/\.(?:create|update)$/.test(type)) touched.add(target.guid);
+      if (!isRepeated) audit.record(namespace, event);
+    }
+  };
+}
+
+/** Records reads that CF records: of variables, and downloads. */
+export function recordReads(deps: SessionDeps, request: SessionRequest, audit: AuditWriter): Session["recordRead"] {
+  return (type, app, data) => {
+    const { namespace, event } = toReadEvent({ type, app, data }, toAuditContext(deps, request));
+    audit.record(namespace, event);
+  };
+}
+
+function toAuditContext({ cache, now }: SessionDeps, { caller, body }: SessionRequest): AuditContext {
+  return { cache, actor: caller.name, now: now(), ...(body !== undefined && { request: redact(body) }) };
+}

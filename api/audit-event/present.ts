@@ -1,0 +1,21 @@
+// Presents an audit event as CF's JSON.
+import type { AuditEvent } from "../../crds/audit-log/audit-log.ts";
+import { link } from "../http/presentation.ts";
+import { formatTimestamp } from "../http/timestamps.ts";
+
+export function presentAuditEvent(event: AuditEvent, base: string): object {
+  const { guid, at, type, actor, target, data, spaceGUID, orgGUID } = event;
+  const time = formatTimestamp(at);
+  return {
+    guid,
+    created_at: time,
+    updated_at: time,
+    type,
+    actor,
+    target,
+    data: data === undefined ? {} : (JSON.parse(data) as object),
+    space: spaceGUID === undefined ? null : { guid: spaceGUID },
+    organization: orgGUID === undefined ? null : { guid: orgGUID },
+    links: { self: link(`${base}/v3/audit_events/${guid}`) },
+  };
+}

@@ -1,0 +1,111 @@
+// The audit events that each write makes.
+import { expect, test } from "vitest";
+import { aProcess, aRoute, anApp } from "../../../crds/test-objects.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import { listEvents, type AuditedWrite } from "./event-rules.ts";
+
+const of = (spec: object = {}): KubeObject => ({ apiVersion: "v", kind: "K", metadata: { name: "x" }, spec }) as never;
+const stopped = anApp({ state: "Stopped" });
+const started = anApp({ state: "Started" });
+const shop = { app: "shop", process: "web", port: 0, protocol: "http1" };
+const cart = { app: "cart", process: "api", port: 9000, protocol: "http2", weight: 20 };
+const mapped = { route_guid: "G", process_type: "web", app_port: null, protocol: "http1" };
+const mappedCart = { route_guid: "G", process_type: "api", app_port: 9000, protocol: "http2", weight: 20 };
+const web = { process_guid: "G", process_type: "web" };
+const developers = {
+  ...of(),
+  metadata: { name: "x", namespace: "acme-dev" },
+  roleRef: { kind: "ClusterRole", name: "cupola-space-developer" },
+  subjects: [{ kind: "User", name: "ann" }],
+} as KubeObject;
+const request = { name: "n" };
+
+type Row = [
+  write: string,
+  object: KubeObject,
+  changes: object,
+  events: [type: string, data: object, target?: string][],
+];
+
+test.each<Row>([
+  ["create App", stopped, {}, [["audit.app.create", { request }]]],
+  ["patch App", stopped, { state: "Started", restart: "1" }, [["audit.app.start", {}]]],
+  ["patch App", started, { state: "Started", restart: "1" }, [["audit.app.restart", {}]]],
+  ["patch App", started, { state: "Stopped" }, [["audit.app.stop", {}]]],
+  [
+    "patch App",
+    started,
+    { droplet: { name: "d1" } },
+    [["audit.app.droplet.mapped", { request: { droplet_guid: "Droplet d1" } }]],
+  ],
+  ["patch App", started, { env: [] }, [["audit.app.update", { request }]]],
+  ["delete App", started, {}, [["audit.app.delete-request", {}]]],
+  ["create Process", aProcess(), {}, [["audit.app.process.create", web]]],
+  [
+    "patch Process",
+    aProcess(),
+    { instances: 2, memoryMB: 64 },
+    [["audit.app.process.scale", { ...web, request: { instances: 2, memory_in_mb: 64 } }]],
+  ],
+  ["patch Process", aProcess(), { command: "x" }, [["audit.app.process.update", { ...web, request }]]],
+  [
+    "patch Process",
+    aProcess(),
+    { restartInstances: { 1: "now" } },
+    [["audit.app.process.terminate_instance", { ...web, process_index: 1 }]],
+  ],
+  ["create Package", of(), {}, [["audit.app.package.create", { package_guid: "G", request }]]],
+  ["patch Package", of(), { content: {} }, [["audit.app.package.upload", { package_guid: "G" }]]],
+  ["patch Package", of(), {}, []],
+  [
+    "create Build",
+    of({ packageRef: { name: "p1" } }),
+    {},
+    [["audit.app.build.create", { build_guid: "G", package_guid: "Package p1" }]],
+  ],
+  ["delete Droplet", of(), {}, [["audit.app.droplet.delete", { droplet_guid: "G" }]]],
+  ["create Task", of(), {}, [["audit.app.task.create", { task_guid: "G", request }]]],
+  ["patch Task", of(), { cancelled: true }, [["audit.app.task.cancel", { task_guid: "G" }]]],
+  ["patch Rollout", of(), { cancelled: true }, [["audit.app.deployment.cancel", { deployment_guid: "G" }]]],
+  ["patch Rollout", of(), { paused: false }, [["audit.app.deployment.continue", { deployment_guid: "G" }]]],
+  [
+    "create Route",
+    aRoute({ destinations: [shop] }),
+    {},
+    [
+      ["audit.route.create", { request }],
+      ["audit.app.map-route", mapped, "shop"],
+    ],
+  ],
+  [
+    "patch Route",
+    aRoute({ destinations: [shop] }),
+    { destinations: [cart] },
+    [
+      ["audit.app.map-route", mappedCart, "cart"],
+      ["audit.app.unmap-route", mapped, "shop"],
+    ],
+  ],
+  ["patch Route", aRoute({ destinations: [shop] }), { destinations: [{ ...shop, weight: 5 }] }, []],
+  ["delete Route", aRoute(), {}, [["audit.route.delete-request", { request: { recursive: false } }]]],
+  ["create Space", of(), {}, [["audit.space.create", { request }]]],
+  ["delete Org", of(), {}, [["audit.organization.delete-request", {}]]],
+  ["create RoleBinding", developers, {}, [["audit.user.space_developer_add", { request }, "ann"]]],
+  ["delete RoleBinding", developers, {}, [["audit.user.space_developer_remove", { request }, "ann"]]],
+  ["create ConfigMap", of(), {}, []],
+])("%s of %j with %j", (write, object, changes, events) => {
+  const [verb, kind] = write.split(" ") as [AuditedWrite["verb"], string];
+  const guidOf: AuditedWrite["guidOf"] = (of, name) => `${of} ${name}`;
+  const found = listEvents({
+    verb,
+    kind,
+    object,
+    changes: changes as Record<string, unknown>,
+    guid: "G",
+    guidOf,
+    request,
+  });
+  expect(found.map(({ type, data, target }) => [type, data, "name" in target ? target.name : undefined])).toEqual(
+    events.map(([type, data, target]) => [type, data, target]),
+  );
+});

@@ -1,0 +1,188 @@
+// Which audit events a write makes, in CF's types and metadata. Pure: the objects and the request in, drafts of events out.
+import type { App } from "../../../crds/app/app.ts";
+import type { Process } from "../../../crds/process/process.ts";
+import type { Destination, Route } from "../../../crds/route/route.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import { rolesOf } from "../role/role-assignments.ts";
+
+/** A write with what the rules need of its surroundings. */
+export interface AuditedWrite {
+  verb: "create" | "patch" | "delete";
+  kind: string;
+  /** The created object, or its state before a patch or deletion. */
+  object: KubeObject;
+  /** `spec` of the merge patch. */
+  changes: Record<string, unknown>;
+  /** GUID of the object. */
+  guid: string;
+  /** The app that the object is or belongs to. */
+  app?: App | undefined;
+  /** GUID of the object of that kind and name in the object's namespace; "" when there is none. */
+  guidOf: (kind: "App" | "Package" | "Droplet" | "Revision", name: string) => string;
+  /** The request's body without secrets. */
+  request?: unknown;
+}
+
+/** `target` "app" is the write's app, or another one by its object name; "self" is the object itself. */
+export interface EventDraft {
+  type: string;
+  target: { is: "app"; name?: string } | { is: "self" } | { is: "user"; name: string };
+  data: Record<string, unknown>;
+}
+
+type Rule = (write: AuditedWrite) => EventDraft[];
+
+/** The events of a write; none for writes that CF does not record. */
+export function listEvents(write: AuditedWrite): EventDraft[] {
+  return rules[`${write.verb} ${write.kind}`]?.(write) ?? [];
+}
+
+const APP = { is: "app" } as const;
+const SELF = { is: "self" } as const;
+
+function requestOf({ request }: AuditedWrite): Record<string, unknown> {
+  return request === undefined ? {} : { request };
+}
+
+/** An event about the app; `data` may add more than the request. */
+function ofApp(type: string, data: (write: AuditedWrite) => Record<string, unknown> = () => ({})): Rule {
+  return (write) => [{ type: `audit.app.${type}`, target: APP, data: data(write) }];
+}
+
+function ofSelf(type: string, data: (write: AuditedWrite) => Record<string, unknown> = requestOf): Rule {
+  return (write) => [{ type: `audit.${type}`, target: SELF, data: data(write) }];
+}
+
+/** Create, update and delete of an object that is its own target. */
+function lifecycleOf(kind: string, noun: string, deletion: string): Record<string, Rule> {
+  return {
+    [`create ${kind}`]: ofSelf(`${noun}.create`),
+    [`patch ${kind}`]: ofSelf(`${noun}.update`),
+    [`delete ${kind}`]: ofSelf(`${noun}.${deletion}`, () => ({})),
+  };
+}
+
+const rules: Readonly<Record<string, Rule>> = {
+  "create App": ofApp("create", requestOf),
+  "patch App": appChange,
+  "delete App": ofApp("delete-request"),
+  "create Process": ofApp("process.create", processData),
+  "patch Process": processChange,
+  "delete Process": ofApp("process.delete", processData),
+  "create Package": ofApp("package.create", (write) => ({ package_guid: write.guid, ...requestOf(write) })),
+  "patch Package": (write) =>
+    "content" in write.changes ? ofApp("package.upload", ({ guid }) => ({ package_guid: guid }))(write) : [],
+  "delete Package": ofApp("package.delete", ({ guid }) => ({ package_guid: guid })),
+  "create Build": ofApp("build.create", buildData),
+  "create Droplet": ofApp("droplet.create", (write) => ({ droplet_guid: write.guid, ...requestOf(write) })),
+  "patch Droplet": (write) =>
+    "content" in write.changes ? ofApp("droplet.upload", ({ guid }) => ({ droplet_guid: guid }))(write) : [],
+  "delete Droplet": ofApp("droplet.delete", ({ guid }) => ({ droplet_guid: guid })),
+  "create Task": ofApp("task.create", (write) => ({ task_guid: write.guid, ...requestOf(write) })),
+  "patch Task": (write) =>
+    "cancelled" in write.changes ? ofApp("task.cancel", ({ guid }) => ({ task_guid: guid }))(write) : [],
+  "create Rollout": ofApp("deployment.create", (write) => ({ deployment_guid: write.guid, ...requestOf(write) })),
+  "patch Rollout": rolloutChange,
+  "create Route": routeCreation,
+  "patch Route": routeChange,
+  "delete Route": ofSelf("route.delete-request", () => ({ request: { recursive: false } })),
+  ...lifecycleOf("Space", "space", "delete-request"),
+  ...lifecycleOf("Org", "organization", "delete-request"),
+  ...lifecycleOf("Buildpack", "buildpack", "delete"),
+  ...lifecycleOf("Stack", "stack", "delete"),
+  ...lifecycleOf("OrgQuota", "organization_quota", "delete"),
+  ...lifecycleOf("SpaceQuota", "space_quota", "delete"),
+  "create RoleBinding": roleEvents("add"),
+  "delete RoleBinding": roleEvents("remove"),
+};
+
+function appChange(write: AuditedWrite): EventDraft[] {
+  const { changes, object, guidOf } = write;
+  const event = (type: string, data: Record<string, unknown> = {}): EventDraft => ({
+    type: `audit.app.${type}`,
+    target: APP,
+    data,
+  });
+  if (changes["state"] === "Stopped") return [event("stop")];
+  if (changes["state"] === "Started") return [event((object as App).spec.state === "Started" ? "restart" : "start")];
+  const droplet = (changes["droplet"] as { name?: string } | undefined)?.name;
+  if (droplet !== undefined)
+    return [event("droplet.mapped", { request: { droplet_guid: guidOf("Droplet", droplet) } })];
+  return [event("update", requestOf(write))];
+}
+
+function processData({ object, guid }: AuditedWrite): Record<string, unknown> {
+  return { process_guid: guid, process_type: (object as Process).spec.type };
+}
+
+/** Fields of a scale, with CF's names. */
+const SIZES: Readonly<Record<string, string>> = {
+  instances: "instances",
+  memoryMB: "memory_in_mb",
+  diskMB: "disk_in_mb",
+  logRateLimitBytesPerSecond: "log_rate_limit_in_bytes_per_second",
+};
+
+function processChange(write: AuditedWrite): EventDraft[] {
+  const event = (type: string, data: Record<string, unknown>): EventDraft[] => [
+    { type: `audit.app.process.${type}`, target: APP, data: { ...processData(write), ...data } },
+  ];
+  const [index] = Object.keys((write.changes["restartInstances"] ?? {}) as object);
+  if (index !== undefined) return event("terminate_instance", { process_index: Number(index) });
+  const entries = Object.entries(write.changes);
+  if (entries.length > 0 && entries.every(([key]) => key in SIZES))
+    return event("scale", { request: Object.fromEntries(entries.map(([key, value]) => [SIZES[key], value])) });
+  return event("update", requestOf(write));
+}
+
+function buildData({ object, guid, guidOf }: AuditedWrite): Record<string, unknown> {
+  const name = (object as { spec?: { packageRef?: { name?: string } } }).spec?.packageRef?.name;
+  return { build_guid: guid, ...(name !== undefined && { package_guid: guidOf("Package", name) }) };
+}
+
+function rolloutChange({ changes, guid }: AuditedWrite): EventDraft[] {
+  const type = changes["cancelled"] ? "cancel" : changes["paused"] === false ? "continue" : undefined;
+  return type ? [{ type: `audit.app.deployment.${type}`, target: APP, data: { deployment_guid: guid } }] : [];
+}
+
+function routeCreation(write: AuditedWrite): EventDraft[] {
+  const created: EventDraft = { type: "audit.route.create", target: SELF, data: requestOf(write) };
+  return [created, ...(write.object as Route).spec.destinations.map((one) => mapping("map-route", write, one))];
+}
+
+/** Destinations are compared by what identifies them: another weight alone is no event. */
+function routeChange(write: AuditedWrite): EventDraft[] {
+  const after = write.changes["destinations"] as Destination[] | undefined;
+  if (!after) return [{ type: "audit.route.update", target: SELF, data: requestOf(write) }];
+  const before = (write.object as Route).spec.destinations;
+  const missingIn = (others: Destination[]) => (one: Destination) =>
+    !others.some((other) => other.app === one.app && other.process === one.process && other.port === one.port);
+  return [
+    ...after.filter(missingIn(before)).map((one) => mapping("map-route", write, one)),
+    ...before.filter(missingIn(after)).map((one) => mapping("unmap-route", write, one)),
+  ];
+}
+
+function mapping(type: string, { guid }: AuditedWrite, destination: Destination): EventDraft {
+  const { app, process, port, protocol, weight } = destination;
+  return {
+    type: `audit.app.${type}`,
+    target: { is: "app", name: app },
+    data: {
+      route_guid: guid,
+      process_type: process,
+      app_port: port || null,
+      protocol,
+      ...(weight !== undefined && { weight }),
+    },
+  };
+}
+
+function roleEvents(change: "add" | "remove"): Rule {
+  return (write) =>
+    rolesOf(write.object).map(({ type, user }) => ({
+      type: `audit.user.${type}_${change}`,
+      target: { is: "user", name: user },
+      data: requestOf(write),
+    }));
+}

@@ -1,0 +1,125 @@
+// Completes the events of a write: GUIDs and names of actor and target, the namespace that they belong to, space and org.
+import { App } from "../../../crds/app/app.ts";
+import type { AuditEvent } from "../../../crds/audit-log/audit-log.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { newGUID } from "../../../crds/guid.ts";
+import { displayNameOf } from "../../../crds/object-names.ts";
+import { Org } from "../../../crds/org/org.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { Revision } from "../../../crds/revision/revision.ts";
+import type { Route } from "../../../crds/route/route.ts";
+import { Space } from "../../../crds/space/space.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import { appOf } from "../app/owner-app.ts";
+import { appOfWrite, type Write } from "../app/app-log.ts";
+import { listEvents, type AuditedWrite, type EventDraft } from "./event-rules.ts";
+import { toEventData } from "./redact-request.ts";
+
+/** An event and the namespace whose AuditLog it belongs to. */
+export interface PlacedEvent {
+  namespace: string;
+  event: AuditEvent;
+}
+
+export interface AuditContext {
+  cache: ClusterCache;
+  /** The caller's name. */
+  actor: string;
+  /** The request's body without secrets. */
+  request?: unknown;
+  now: Date;
+}
+
+const kinds: Readonly<Record<string, ResourceRef>> = { App, Package, Droplet, Revision };
+
+export function toAuditEvents(write: Write, context: AuditContext): PlacedEvent[] {
+  const audited = toAuditedWrite(write, context);
+  return listEvents(audited).flatMap((draft) => placeEvent(draft, audited, context) ?? []);
+}
+
+/** The event of a read that CF records: `type` without `audit.app.`, about an app. */
+export function toReadEvent(
+  { type, app, data = {} }: { type: string; app: App; data?: Record<string, unknown> | undefined },
+  context: AuditContext,
+): PlacedEvent {
+  const write = toAuditedWrite({ verb: "patch", ref: App, object: app }, context);
+  return placeEvent({ type: `audit.app.${type}`, target: { is: "app" }, data }, write, context) as PlacedEvent;
+}
+
+function toAuditedWrite({ verb, ref, object, changes = {} }: Write, { cache, request }: AuditContext): AuditedWrite {
+  const { namespace = "" } = object.metadata;
+  return {
+    verb,
+    kind: ref.kind,
+    object,
+    changes,
+    // Deleted and new objects need not be in the cache, and RoleBindings have no GUID.
+    guid: cache.guid(ref, object),
+    app: appOfWrite({ verb, ref, object }, (child) => appOf(cache, child as Parameters<typeof appOf>[1])),
+    guidOf(kind, name) {
+      const of = kinds[kind];
+      const found = of && cache.store(of).find({ namespace, name });
+      return of && found ? cache.guid(of, found) : "";
+    },
+    request,
+  };
+}
+
+function placeEvent(draft: EventDraft, write: AuditedWrite, context: AuditContext): PlacedEvent | undefined {
+  const target = findTarget(draft, write, context.cache);
+  if (!target) return undefined;
+  const at = context.now.toISOString();
+  const data = toEventData(draft.data);
+  return {
+    namespace: write.object.metadata.namespace ?? SYSTEM_NAMESPACE,
+    event: {
+      guid: newGUID(context.now.getTime()),
+      at,
+      type: draft.type,
+      actor: { guid: context.actor, type: "user", name: context.actor },
+      target,
+      ...findOwners(write, context.cache),
+      ...(data !== undefined && { data }),
+    },
+  };
+}
+
+function findTarget(
+  { target }: EventDraft,
+  write: AuditedWrite,
+  cache: ClusterCache,
+): AuditEvent["target"] | undefined {
+  if (target.is === "user") return { guid: target.name, type: "user", name: target.name };
+  if (target.is === "self") return { guid: write.guid, type: targetType(write.kind), name: nameOf(write.object) };
+  const { namespace = "" } = write.object.metadata;
+  const app = target.name === undefined ? write.app : cache.store(App).find({ namespace, name: target.name });
+  return app && { guid: cache.guid(App, app), type: "app", name: displayNameOf(app) };
+}
+
+const TARGET_TYPES: Readonly<Record<string, string>> = {
+  Org: "organization",
+  OrgQuota: "organization_quota",
+  SpaceQuota: "space_quota",
+};
+
+function targetType(kind: string): string {
+  return TARGET_TYPES[kind] ?? kind.toLowerCase();
+}
+
+/** A route's name is its host, as in CF. */
+function nameOf(object: KubeObject): string {
+  return object.kind === "Route" ? (object as Route).spec.host : displayNameOf(object as App);
+}
+
+/** GUIDs of the space and org that the object is in, or is. */
+function findOwners({ kind, object, guid }: AuditedWrite, cache: ClusterCache): Partial<AuditEvent> {
+  if (kind === Org.kind) return { orgGUID: guid };
+  const { namespace } = object.metadata;
+  const space = kind === Space.kind ? undefined : cache.spaceOf(namespace);
+  const org = cache.orgOf(space ? space.metadata.namespace : namespace);
+  const spaceGUID = kind === Space.kind ? guid : space && cache.guid(Space, space);
+  return { ...(spaceGUID && { spaceGUID }), ...(org && { orgGUID: cache.guid(Org, org) }) };
+}

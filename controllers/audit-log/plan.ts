@@ -1,0 +1,26 @@
+// Which segments of a namespace's audit events are too old to be kept. Pure.
+import type { AuditLog } from "../../crds/audit-log/audit-log.ts";
+
+/** Events that are kept per namespace, and those that share a segment with the oldest of them. */
+const KEPT_EVENTS = 1_000;
+/** Segments that are kept however few events they have: each restart of a replica begins a new one. */
+const KEPT_SEGMENTS = 100;
+
+/** The segments beyond both limits, oldest first. */
+export function planExcessSegments(segments: readonly AuditLog[]): AuditLog[] {
+  const newestFirst = segments
+    .filter(({ metadata }) => !metadata.deletionTimestamp)
+    .toSorted((one, other) => (lastGUID(one) < lastGUID(other) ? 1 : -1));
+  let events = 0;
+  const excess = newestFirst.filter((segment, at) => {
+    const isExcess = events >= KEPT_EVENTS || at >= KEPT_SEGMENTS;
+    events += segment.spec.events.length;
+    return isExcess;
+  });
+  return excess.toReversed();
+}
+
+/** GUIDs of events sort by time. */
+function lastGUID({ spec }: AuditLog): string {
+  return spec.events.at(-1)?.guid ?? "";
+}

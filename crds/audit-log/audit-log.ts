@@ -1,0 +1,48 @@
+// The AuditLog kind: a segment of the audit events of one namespace. One process appends to it; a full one is followed by another.
+import { z } from "zod";
+import { defineResource, listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { GROUP } from "../groups.ts";
+
+/** Events in one segment; the next one goes to a new object. */
+export const MAX_SEGMENT_EVENTS = 100;
+/** Length of an event's data, as JSON text. */
+export const MAX_EVENT_DATA = 8192;
+
+const party = z.object({
+  guid: z.string().max(255).describe("GUID; of a user, the Kubernetes user name."),
+  type: z.string().max(63).describe("What it is: user, app, route, process, …"),
+  name: z.string().max(255).describe("Name at the time of the event."),
+});
+
+const auditEvent = z.object({
+  guid: z.string().max(63).describe("GUID of the event. It sorts by time."),
+  at: z.string().max(64).meta({ format: "date-time" }).describe("When it happened."),
+  type: z.string().max(128).describe("What happened, in CF's words: audit.app.create, audit.app.process.crash, …"),
+  actor: party.describe("Who did it."),
+  target: party.describe("What it was done to."),
+  spaceGUID: z.string().max(63).optional().describe("GUID of the target's space."),
+  orgGUID: z.string().max(63).optional().describe("GUID of the target's organization."),
+  data: z.string().max(MAX_EVENT_DATA).optional().describe("More about it: a JSON object, without secrets."),
+});
+export type AuditEvent = z.output<typeof auditEvent>;
+
+export const AuditLog = defineResource({
+  group: GROUP,
+  kind: "AuditLog",
+  plural: "auditlogs",
+  namespaced: true,
+  shortNames: ["cfaudit"],
+  description:
+    "Audit events of an organization's or a space's namespace, or of the platform. The platform writes them: the newest 1000 or so events of a namespace are kept.",
+  columns: [
+    { name: "Writer", jsonPath: ".spec.writer" },
+    { name: "First", jsonPath: ".spec.events[0].at" },
+    { name: "Types", jsonPath: ".spec.events[*].type" },
+  ],
+  spec: z.object({
+    writer: z.string().max(255).describe("The process that appends to it."),
+    events: listAtomic(z.array(auditEvent).max(MAX_SEGMENT_EVENTS)).describe("The events, oldest first."),
+  }),
+  status: readyStatus({}),
+});
+export type AuditLog = Resource<typeof AuditLog>;

@@ -1,0 +1,104 @@
+// Audit events: what each write leaves, who may read it, filters and order.
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
+import { createAuditWriter, type AuditWriter } from "../../../telemetry/audit/audit-writer.ts";
+import { eventually } from "../../eventually.ts";
+import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
+import { shapeProblems } from "./response-shape.ts";
+import type { Replica, TestUser } from "./test-env.ts";
+
+let bench: ApiHarness;
+let replica: Replica;
+let audit: AuditWriter;
+let space: { guid: string };
+let app: { guid: string };
+const call = async (method: string, path: string, body?: unknown, person: TestUser = "admin") => {
+  const answer = await replica.call(person, method, path, body);
+  expect([method, path, answer.status, answer.json.errors]).toEqual([method, path, expect.any(Number), undefined]);
+  return answer.json;
+};
+/** The types of the events about a target, oldest first, once there are so many. */
+async function typesOf(target: { guid: string }, count: number, person: TestUser = "admin"): Promise<string[]> {
+  return eventually(async () => {
+    const { resources } = await call("GET", `/v3/audit_events?target_guids=${target.guid}`, undefined, person);
+    expect(resources).toHaveLength(count);
+    return resources.map((event: { type: string }) => event.type);
+  });
+}
+beforeAll(async () => {
+  bench = await startApiHarness();
+  audit = createAuditWriter({
+    client: bench.testEnv.kube,
+    writer: "api-0",
+    log: pino({ level: "silent" }),
+    intervalMs: 20,
+  });
+  replica = await bench.testEnv.replica("audited", { audit });
+  const org = await call("POST", "/v3/organizations", { name: "org" });
+  space = await call("POST", "/v3/spaces", { name: "space", relationships: { organization: to(org) } });
+  app = await call("POST", "/v3/apps", {
+    name: "shop",
+    relationships: { space: to(space) },
+    environment_variables: { KEY: "s3cret" },
+  });
+  for (const [type, place] of [
+    ["organization_user", { organization: to(org) }],
+    ["space_auditor", { space: to(space) }],
+  ] as const)
+    await call("POST", "/v3/roles", { type, relationships: { user: to("ann"), ...place } });
+});
+afterAll(async () => {
+  await audit.close();
+  await bench.testEnv.stop();
+});
+
+test("each write leaves an event with its actor, target and request, without secrets", async () => {
+  await call("PATCH", `/v3/apps/${app.guid}`, { name: "store" });
+  await call("POST", `/v3/apps/${app.guid}/processes/web/actions/scale`, { instances: 3 });
+  await call("POST", `/v3/apps/${app.guid}/actions/stop`);
+  expect(await typesOf(app, 4)).toEqual([
+    "audit.app.create",
+    "audit.app.process.create",
+    "audit.app.update",
+    "audit.app.process.scale",
+  ]);
+  const { resources } = await call("GET", `/v3/audit_events?target_guids=${app.guid}&order_by=created_at`);
+  const [created] = resources;
+  expect(shapeProblems("audit_event", created)).toEqual([]);
+  expect(created).toMatchObject({
+    actor: { guid: "admin", type: "user", name: "admin" },
+    target: { guid: app.guid, type: "app", name: "shop" },
+    space: { guid: space.guid },
+    data: { request: { name: "shop", environment_variables: "[PRIVATE DATA HIDDEN]" } },
+  });
+  expect(await call("GET", `/v3/audit_events/${created.guid}`)).toEqual(created);
+  expect(JSON.stringify((await bench.testEnv.kube.list(AuditLog)).items)).not.toContain("s3cret");
+});
+
+test("lists are filtered and ordered", async () => {
+  const newest = (await call("GET", `/v3/audit_events?target_guids=${app.guid}&order_by=-created_at`)).resources[0];
+  expect(newest.type).toBe("audit.app.process.scale");
+  const list = async (query: string): Promise<string[]> =>
+    (await call("GET", `/v3/audit_events?${query}`)).resources.map((event: { type: string }) => event.type);
+  expect(await list("types=audit.space.create,audit.organization.create")).toEqual([
+    "audit.organization.create",
+    "audit.space.create",
+  ]);
+  expect(await list(`target_guids[not]=${app.guid}&space_guids=${space.guid}`)).toEqual([
+    "audit.space.create",
+    "audit.user.space_auditor_add",
+  ]);
+  expect(await list(`guids=${newest.guid}`)).toEqual([newest.type]);
+  expect(fault(await replica.call("admin", "GET", "/v3/audit_events?nope=1"))[0]).toBe(400);
+  expect(fault(await replica.call("admin", "GET", "/v3/audit_events/nope"))).toEqual([
+    404,
+    "CF-ResourceNotFound",
+    "Event not found",
+  ]);
+});
+
+test("an auditor of the space reads its events, a stranger none", async () => {
+  expect(await typesOf(app, 4, "ann")).toContain("audit.app.create");
+  expect((await call("GET", "/v3/audit_events", undefined, "bob")).resources).toEqual([]);
+});
