@@ -11,6 +11,7 @@ import { environmentGroupController } from "./environment-group/environment-grou
 import { featureFlagController } from "./feature-flag/feature-flag.ts";
 import { isolationSegmentController } from "./isolation-segment/isolation-segment.ts";
 import { orgController } from "./org/org.ts";
+import { quotaController } from "./org-quota/enforce.ts";
 import { orgQuotaController } from "./org-quota/org-quota.ts";
 import { packageController } from "./package/package.ts";
 import { processController } from "./process/process.ts";
@@ -40,6 +41,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     buildpackController,
     stackController,
     orgQuotaController,
+    quotaController(),
     spaceQuotaController,
     securityGroupController,
     isolationSegmentController,

@@ -3,6 +3,7 @@ import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Draft } from "../../kube/client/client.ts";
+import { grantedInstances } from "../shared/process-demand.ts";
 import type { ReconcileResult } from "../../kube/controller/controller.ts";
 import { planLRPUpdate } from "./lrp.ts";
 
@@ -19,7 +20,17 @@ export function planNoInstances(reason: "Stopped" | "NoInstances"): ReconcileRes
   return { children: [], status: NOTHING_RUNS, ready: { status: "True", reason, message } };
 }
 
+/** A process under a quota that limits processes. */
+export interface ProcessQuota {
+  /** What the quotas allow, by the one replica that decides (controllers/org-quota); undefined until it has. */
+  grant: NonNullable<Process["status"]>["quota"];
+  /** The size of an instance at the current Revision. */
+  size: { memoryMB: number; logRateLimitBytesPerSecond: number } | undefined;
+}
+
 export interface LRPVersions {
+  /** Undefined where no quota limits processes. */
+  quota?: ProcessQuota | undefined;
   /** Name of the LRP at the current Revision. */
   name: string;
   /** Name of the current Revision. */
@@ -34,22 +45,63 @@ export interface LRPVersions {
  * Plans the LRP at the current Revision, once no LRP of an earlier start exists. A runner removes the finalizer of a
  * deleted LRP only after its instances have ended, so two versions never run at the same time.
  */
-export function planLRPs(process: Process, { name, revision, existing, makeLRP }: LRPVersions): ReconcileResult {
-  const desired = desiredInstances(process);
+export function planLRPs(process: Process, versions: LRPVersions): ReconcileResult {
+  const { name, revision, existing, makeLRP, quota } = versions;
   const current = existing.find((lrp) => lrp.metadata.name === name && !lrp.metadata.deletionTimestamp);
-  if (current) return planCurrentLRP(process, current, revision);
+  if (current) return planCurrentLRP(process, current, versions);
   if (existing.length > 0) return planStopping(existing, revision);
+  const desired = startableInstances(process, quota);
+  if (desired === 0) return planHeld(quota, revision);
   // The new LRP enqueues its process as soon as the cache has it, so the status is written once.
   return { children: [makeLRP(desired)], keepStatus: true };
 }
 
-function planCurrentLRP(process: Process, current: LRP, revision: string): ReconcileResult {
+/** Instances of a new LRP: those that are desired and allowed; none of a size that is not. */
+function startableInstances(process: Process, quota: ProcessQuota | undefined): number {
   const desired = desiredInstances(process);
+  if (!quota) return desired;
+  return quota.size ? Math.min(desired, grantedInstances(quota.grant, quota.size)) : 0;
+}
+
+/** Instances of an LRP that runs. One that is older than the limit goes on, but gets no larger. */
+function allowedInstances(process: Process, current: LRP, quota: ProcessQuota | undefined): number {
+  const desired = desiredInstances(process);
+  return quota ? Math.min(desired, quota.grant?.instances ?? current.spec.instances) : desired;
+}
+
+/** A process that a quota does not let start. The grant enqueues it again. */
+function planHeld(quota: ProcessQuota | undefined, revision: string): ReconcileResult {
+  const { problem } = quota?.grant ?? {};
+  return {
+    children: [],
+    status: { runningInstances: 0, lrp: undefined, revision },
+    ready:
+      problem === undefined
+        ? { status: "False", reason: "QuotaPending", message: "its quota has not been checked yet" }
+        : toQuotaExceeded(problem),
+  };
+}
+
+function toQuotaExceeded(problem: string): NonNullable<ReconcileResult["ready"]> {
+  return {
+    status: "False",
+    reason: "QuotaExceeded",
+    message: `${problem}; stop or shrink others, or raise the quota, and it starts by itself`,
+    isFailure: true,
+  };
+}
+
+function planCurrentLRP(process: Process, current: LRP, { revision, quota }: LRPVersions): ReconcileResult {
+  const allowed = allowedInstances(process, current, quota);
+  const { problem } = quota?.grant ?? {};
   const running = current.status?.runningInstances ?? 0;
   return {
-    children: [planLRPUpdate(current, { instances: desired, restartInstances: process.spec.restartInstances })],
+    children: [planLRPUpdate(current, { instances: allowed, restartInstances: process.spec.restartInstances })],
     status: { runningInstances: running, lrp: current.metadata.name, revision },
-    ready: toProcessReady(current, running, desired),
+    ready:
+      problem !== undefined && running >= allowed
+        ? toQuotaExceeded(`${running} of ${desiredInstances(process)} instances run: ${problem}`)
+        : toProcessReady(current, running, allowed),
   };
 }
 

@@ -45,9 +45,10 @@ import {
   type RolloutVersions,
 } from "../shared/rollouts.ts";
 import { listRouteURLs } from "../shared/route-urls.ts";
+import { hasProcessLimits, QUOTA_KINDS } from "../shared/quotas.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { lrpName, planLRP } from "./lrp.ts";
-import { planNoInstances, planLRPs, desiredInstances } from "./plan.ts";
+import { planNoInstances, planLRPs, desiredInstances, type ProcessQuota } from "./plan.ts";
 import { planRolloutLRPs } from "./rollout.ts";
 
 export interface ProcessOptions {
@@ -60,7 +61,7 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     name: "process",
     for: Process,
     owns: [LRP],
-    reads: [...TENANCY_KINDS, BackendClass, Domain, Droplet, EnvironmentGroup, Route],
+    reads: [...TENANCY_KINDS, ...QUOTA_KINDS, BackendClass, Domain, Droplet, EnvironmentGroup, Route],
     indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
     watches: [
       watch(App, mapAppToOwned),
@@ -114,6 +115,7 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
   if (!revision) return { keepStatus: true };
   readRolloutsOf(existing, revision, context);
   return planLRPs(process, {
+    quota: findQuota(process, revision, context.read),
     name: lrpName(process, revision),
     revision: revision.metadata.name,
     existing,
@@ -166,6 +168,13 @@ function readRolloutsOf(existing: readonly LRP[], running: Revision, { read, his
   for (const { spec, metadata } of history.revisions)
     if (spec.rollout !== undefined && newer.has(spec.version))
       read.find(Rollout, { namespace: metadata.namespace, name: spec.rollout });
+}
+
+/** What the quotas let this process run; undefined where none limits processes. */
+function findQuota(process: Process, revision: Revision, read: Reader): ProcessQuota | undefined {
+  if (!hasProcessLimits(read, process.metadata.namespace ?? "")) return undefined;
+  const size = revision.spec.processes.find(({ type }) => type === process.spec.type);
+  return { grant: process.status?.quota, size };
 }
 
 /** Leaves the LRPs alone. Until the app's status is about its current spec, the process's status does not change. */

@@ -62,6 +62,15 @@ export const Process = defineResource({
   ),
   status: readyStatus({
     runningInstances: z.int().min(0).optional().describe("Number of instances that run and are healthy."),
+    quota: z
+      .object({
+        instances: z.int().min(0).describe("Number of instances that the quotas allow."),
+        memoryMB: z.int().min(0).describe("Their size, in MB."),
+        logRateLimitBytesPerSecond: z.int().min(-1).describe("Their log rate; -1 means unlimited."),
+        problem: z.string().max(1024).optional().describe("Why it is not what the spec asks for."),
+      })
+      .optional()
+      .describe("What the quotas of org and space allow, where one limits processes. One replica writes it."),
     lrp: z.string().max(253).optional().describe("The LRP that runs this process."),
     revision: z.string().max(253).optional().describe("The Revision that the current or next LRP is made from."),
   }),

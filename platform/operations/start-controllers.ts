@@ -135,7 +135,7 @@ function listBackendSingletons(context: PlatformContext, peerServers: PeerServer
 }
 
 function listControllerSingletons(
-  { blobs, registry, informers, log, options }: PlatformContext,
+  { blobs, registry, informers, log, options, apiURL }: PlatformContext,
   backends: readonly Backend[],
 ): Singleton[] {
   const { operations, unusedContentMs: graceMs } = options;
@@ -143,7 +143,7 @@ function listControllerSingletons(
   const removal = operations.includes("controllers")
     ? toSingleton(
         "controllers",
-        [],
+        createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }),
         [
           createBlobRemovalTask({ blobs, read, log, graceMs }),
           ...(registry ? [createImageRemovalTask({ registry, read, log, graceMs })] : []),

@@ -36,25 +36,34 @@ export const quotaLimitsBody = {
   // A space quota has no domains; CF takes and ignores them on update.
   domains: domains.optional(),
 };
-const body = z.strictObject(quotaLimitsBody);
-type LimitsBody = z.output<typeof body>;
+interface LimitsBody {
+  apps?: z.output<typeof apps> | undefined;
+  services?: z.output<typeof services> | undefined;
+  routes?: z.output<typeof routes> | undefined;
+  domains?: z.output<typeof domains> | undefined;
+}
+
+/** CF's name of each limit to the field of the spec. */
+const FIELDS: Readonly<Record<string, string>> = {
+  total_memory_in_mb: "totalMemoryMB",
+  per_process_memory_in_mb: "instanceMemoryMB",
+  total_instances: "totalInstances",
+  per_app_tasks: "totalAppTasks",
+  log_rate_limit_in_bytes_per_second: "logRateLimitBytesPerSecond",
+  paid_services_allowed: "paidServices",
+  total_service_instances: "totalServiceInstances",
+  total_service_keys: "totalServiceKeys",
+  total_routes: "totalRoutes",
+  total_reserved_ports: "totalReservedPorts",
+  total_domains: "totalDomains",
+};
 
 /** The fields of the spec that the body names; null removes a limit, as in a merge patch. */
 export function toLimits({ apps, services, routes, domains }: LimitsBody): Record<string, unknown> {
-  const all: [string, number | boolean | null | undefined][] = [
-    ["totalMemoryMB", apps?.total_memory_in_mb],
-    ["instanceMemoryMB", apps?.per_process_memory_in_mb],
-    ["totalInstances", apps?.total_instances],
-    ["totalAppTasks", apps?.per_app_tasks],
-    ["logRateLimitBytesPerSecond", apps?.log_rate_limit_in_bytes_per_second],
-    ["paidServices", services?.paid_services_allowed],
-    ["totalServiceInstances", services?.total_service_instances],
-    ["totalServiceKeys", services?.total_service_keys],
-    ["totalRoutes", routes?.total_routes],
-    ["totalReservedPorts", routes?.total_reserved_ports],
-    ["totalDomains", domains?.total_domains],
-  ];
-  return Object.fromEntries(all.filter(([, value]) => value !== undefined));
+  const given = Object.entries({ ...apps, ...services, ...routes, ...domains });
+  return Object.fromEntries(
+    given.filter(([, value]) => value !== undefined).map(([name, value]) => [FIELDS[name] ?? name, value]),
+  );
 }
 
 /** The limits of a new quota: null is no limit. */

@@ -1,5 +1,11 @@
 // Quotas of orgs and spaces: create, update, apply, delete, who may; what exceeds one is refused in CF's words; usage summaries.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { App } from "../../../crds/app/app.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { Process } from "../../../crds/process/process.ts";
+import { Space } from "../../../crds/space/space.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
 import { shapeProblems } from "./response-shape.ts";
 import type { Answer } from "./test-env.ts";
@@ -215,3 +221,74 @@ test("unlimited logs and a limit of logs exclude each other", async () => {
     "Current usage exceeds new quota values. The org(s) being assigned this quota contain apps running with an unlimited log rate limit.",
   );
 });
+
+test("50 starts at once, over three replicas and with kubectl: exactly as many instances as the quota allows", async () => {
+  const crowd = await bench.org("Crowd");
+  const spaces = [await bench.space(crowd, "one"), await bench.space(crowd, "two")];
+  await bench.make("/v3/organization_quotas", {
+    name: "crowd",
+    apps: { total_instances: 10 },
+    relationships: { organizations: { data: [{ guid: crowd.guid }] } },
+  });
+  const { kube, replicas: two } = bench.testEnv;
+  const replicas = [...two, await bench.testEnv.replica("3", {})];
+  const { cache } = two[0].api;
+  const namespaces = spaces.map(({ guid }) => cache.store(Space).byIndex("guid", guid)[0]?.status?.namespace ?? "");
+  const apps = await Promise.all(
+    Array.from({ length: 50 }, (_none, at) => makeStoppedApp(kube, namespaces[at % 2], at)),
+  );
+  const isOurs = ({ metadata }: { metadata: { namespace?: string } }): boolean =>
+    namespaces.includes(metadata.namespace ?? "");
+  await expect
+    .poll(async () => (await bench.column(`/v3/apps?per_page=100&organization_guids=${crowd.guid}`, "guid")).length, {
+      timeout: 10_000,
+    })
+    .toBe(apps.length);
+  const running = (): number =>
+    cache
+      .store(LRP)
+      .list()
+      .filter(isOurs)
+      .reduce((sum, { spec }) => sum + spec.instances, 0);
+  let most = 0;
+  cache.store(LRP).onChange(() => (most = Math.max(most, running())));
+
+  const answers = await Promise.all(
+    apps.map(async ({ metadata }, at) => {
+      const path = `/v3/apps/${metadata.uid}/actions/start`;
+      if (at % 5 > 1) return (await replicas[at % 3]?.call("admin", "POST", path))?.status;
+      await kube.patch(App, metadata, { type: "merge", body: { spec: { state: "Started" } } });
+      return 200;
+    }),
+  );
+  expect([...new Set(answers)].filter((status) => status !== 200 && status !== 422)).toEqual([]);
+  const started = answers.filter((status) => status === 200).length;
+  const held = (): number =>
+    cache
+      .store(Process)
+      .list()
+      .filter(isOurs)
+      .filter(({ status }) => status?.conditions?.some(({ reason }) => reason === "QuotaExceeded")).length;
+  await expect.poll(() => [running(), held()], { timeout: 20_000 }).toEqual([10, started - 10]);
+  expect(most).toBe(10);
+
+  // Who stops makes room for one that waits.
+  const [lucky] = cache.store(LRP).list().filter(isOurs);
+  await bench.call("POST", `/v3/apps/${lucky?.spec.app.guid}/actions/stop`);
+  await expect.poll(() => [running(), held()], { timeout: 20_000 }).toEqual([10, started - 11]);
+}, 60_000);
+
+/** An app of one instance, as kubectl applies it. */
+async function makeStoppedApp(kube: KubeClient, namespace: string | undefined, at: number): Promise<App> {
+  const name = `crowd-${at}`;
+  const metadata = { name, namespace: namespace ?? "" };
+  await kube.create(Droplet, {
+    metadata,
+    spec: { appRef: { name }, kind: "docker", image: "example.com/hello:1", lifecycleType: "docker", processTypes: {} },
+  });
+  await kube.create(Process, {
+    metadata: { ...metadata, name: `${name}.web` },
+    spec: { appRef: { name }, type: "web", instances: 1 },
+  });
+  return kube.create<App>(App, { metadata, spec: { droplet: { name }, lifecycle: { type: "docker" } } });
+}

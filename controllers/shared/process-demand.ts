@@ -1,0 +1,62 @@
+// What a process asks of the quotas, and what they grant it. Pure.
+import type { App } from "../../crds/app/app.ts";
+import type { Demand } from "../../crds/org-quota/rules.ts";
+import { defaultInstances } from "../../crds/process/defaults.ts";
+import type { Process } from "../../crds/process/process.ts";
+import type { Revision } from "../../crds/revision/revision.ts";
+
+const NONE: Demand = { instances: 0, memoryMB: 0, logRateLimitBytesPerSecond: 0 };
+
+/** By the larger of its spec and of the current revision, whose sizes run until the next start; nothing while the app is stopped. */
+export function desiredDemand(
+  { spec }: Process,
+  app: App | undefined,
+  findRevision: (name: string) => Revision | undefined,
+): Demand {
+  const instances = isStarted(app) ? (spec.instances ?? defaultInstances(spec.type)) : 0;
+  if (instances === 0) return NONE;
+  const { revision } = app?.status ?? {};
+  const processes = revision === undefined ? [] : (findRevision(revision)?.spec.processes ?? []);
+  const current = processes.find(({ type }) => type === spec.type) ?? spec;
+  return {
+    instances,
+    memoryMB: Math.max(spec.memoryMB, current.memoryMB),
+    logRateLimitBytesPerSecond: largerRate(spec.logRateLimitBytesPerSecond, current.logRateLimitBytesPerSecond),
+  };
+}
+
+function isStarted(app: App | undefined): boolean {
+  return app?.spec.state === "Started" && !app.metadata.deletionTimestamp;
+}
+
+function largerRate(one: number, other: number): number {
+  return one < 0 || other < 0 ? -1 : Math.max(one, other);
+}
+
+/** What the quotas of org and space let a process run. */
+export type Grant = NonNullable<NonNullable<Process["status"]>["quota"]>;
+
+export function withoutProblem({ problem: _problem, ...demand }: Grant): Demand {
+  return demand;
+}
+
+/** Is `wanted` no more than `held` in any respect? */
+export function covers(held: Demand | undefined, wanted: Demand): boolean {
+  if (wanted.instances === 0) return true;
+  return (
+    held !== undefined &&
+    wanted.instances <= held.instances &&
+    wanted.memoryMB <= held.memoryMB &&
+    coversLogs(held.logRateLimitBytesPerSecond, wanted.logRateLimitBytesPerSecond)
+  );
+}
+
+function coversLogs(held: number, wanted: number): boolean {
+  return held < 0 || (wanted >= 0 && wanted <= held);
+}
+
+/** A process whose LRP needs `size` for each instance: how many instances its grant lets it start. */
+export function grantedInstances(grant: Grant | undefined, size: Omit<Demand, "instances">): number {
+  if (!grant || grant.instances === 0) return 0;
+  return covers(withoutProblem(grant), { ...size, instances: grant.instances }) ? grant.instances : 0;
+}
