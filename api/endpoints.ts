@@ -15,6 +15,7 @@ import { securityGroupEndpoints } from "./security-group/security-group.ts";
 import { spaceQuotaEndpoints } from "./space-quota/space-quota.ts";
 import { usageSummaryEndpoints } from "./usage-summary/usage-summary.ts";
 import { stackEndpoints } from "./stack/stack.ts";
+import { taskEndpoints } from "./task/task.ts";
 import { emptyListEndpoints } from "./empty-lists/empty-lists.ts";
 import { userEndpoints } from "./user/user.ts";
 import { appEndpoints } from "./app/app.ts";
@@ -59,6 +60,7 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...auditEventEndpoints,
     ...appEndpoints,
     ...processEndpoints(services),
+    ...taskEndpoints,
     ...packageEndpoints(services),
     ...buildEndpoints,
     ...dropletEndpoints(services),

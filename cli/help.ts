@@ -7,6 +7,7 @@ import { EXIT_CODES } from "./failure.ts";
 const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Start", "local start, push, logs, open"],
   ["Apps", "apps, app, start, stop, restart, restage, scale, delete, render"],
+  ["Tasks", "run, tasks, cancel-task"],
   ["Environment", "env, set-env, unset-env"],
   ["Routes", "routes, create-route, delete-route, map-route, unmap-route"],
   ["Orgs, spaces", "orgs, create-org, delete-org, spaces, create-space, delete-space"],

@@ -7,6 +7,7 @@ import { addOrgs, addPlatform, addSpaces } from "./commands/orgs.ts";
 import { addPush } from "./commands/push.ts";
 import { addMappings, addRoutes } from "./commands/routes.ts";
 import { addShell } from "./commands/shell.ts";
+import { addTasks } from "./commands/tasks.ts";
 import { addTarget } from "./commands/target.ts";
 import { EXIT_CODES } from "./failure.ts";
 import { tellUsageErrors, topHelp } from "./help.ts";
@@ -24,6 +25,7 @@ export function buildProgram(): Command {
   addApps(program);
   addEnvironment(program);
   addAppVerbs(program);
+  addTasks(program);
   addRoutes(program);
   addMappings(program);
   addOrgs(program);

@@ -24,6 +24,7 @@ import { spaceController } from "./space/space.ts";
 import { spaceQuotaController } from "./space-quota/space-quota.ts";
 import type { HasContent } from "./shared/has-content.ts";
 import { stackController } from "./stack/stack.ts";
+import { taskController } from "./task/task.ts";
 
 export interface ControllersOptions {
   /** Address of the CF API that apps read as `cf_api` in VCAP_APPLICATION, without a trailing slash. */
@@ -56,5 +57,6 @@ export function createControllers(options: ControllersOptions): Controller[] {
     dropletController(options.hasContent),
     routeController,
     auditLogController,
+    taskController(options),
   ];
 }

@@ -26,6 +26,7 @@ import { Space } from "./space/space.ts";
 import { SpaceQuota } from "./space-quota/space-quota.ts";
 import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
+import { Task } from "./task/task.ts";
 import { TaskRun } from "./task-run/task-run.ts";
 
 export const DEFINITIONS: readonly ResourceDefinition[] = [
@@ -38,6 +39,7 @@ export const DEFINITIONS: readonly ResourceDefinition[] = [
   Droplet,
   Revision,
   Rollout,
+  Task,
   Domain,
   Route,
   Buildpack,

@@ -39,6 +39,7 @@ import { Space } from "./space/space.ts";
 import { SpaceQuota } from "./space-quota/space-quota.ts";
 import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
+import { Task } from "./task/task.ts";
 import { TaskRun } from "./task-run/task-run.ts";
 
 const READ = ["get", "list", "watch"] as const;
@@ -70,7 +71,7 @@ export interface RolePermission {
  * cupola-admin may do everything and cupola-admin-read-only may read everything, so neither has a line here.
  */
 export const ROLE_PERMISSIONS: readonly RolePermission[] = [
-  { on: [App, Process, Package, Build, Droplet, Revision, Rollout], verbs: READ, roles: readers },
+  { on: [App, Process, Package, Build, Droplet, Revision, Rollout, Task], verbs: READ, roles: readers },
   { on: [Route], verbs: READ, roles: [...readers, ORG_AUDITOR_IN_SPACE] },
   { on: [LRP, TaskRun, RouteBinding, Staging], verbs: READ, roles: readers },
   {
@@ -80,13 +81,16 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   },
   // kubectl describe shows an object's Events.
   { on: [Event], verbs: READ, roles: [...readers, orgManager, orgAuditor] },
-  { on: [App, Process, Package, Build, Droplet, Rollout], verbs: WRITE, roles: [developer] },
+  { on: [App, Process, Package, Build, Droplet, Rollout, Task], verbs: WRITE, roles: [developer] },
   { on: [Route], verbs: WRITE, roles: appOperators },
   // Setting a droplet creates Processes for its process types.
   { on: [Process], verbs: ["create", "update", "patch"], roles: [supporter] },
   { on: [App], verbs: ["update", "patch"], roles: [supporter] },
   { on: [Build], verbs: ["create"], roles: [supporter] },
   { on: [Rollout], verbs: ["create", "update", "patch"], roles: [supporter] },
+  // A supporter cancels tasks, but neither creates nor labels them.
+  { on: [Task], verbs: ["update", "patch"], roles: [supporter] },
+  { on: [Task], subresource: "cancel", verbs: ["update"], roles: appOperators },
   { on: [App], subresource: "env", verbs: ["get", "update"], roles: appOperators },
   { on: [App], subresource: "state", verbs: ["update"], roles: appOperators },
   { on: [App], subresource: "droplet", verbs: ["update"], roles: appOperators },
@@ -95,7 +99,7 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Revision], subresource: "secrets", verbs: ["get"], roles: [developer] },
   { on: [App], subresource: "logs", verbs: ["get"], roles: readers },
   { on: [Process], subresource: "scale", verbs: ["get", "update", "patch"], roles: appOperators },
-  { on: [Process, Rollout], subresource: "settings", verbs: ["update"], roles: [developer] },
+  { on: [Process, Rollout, Task], subresource: "settings", verbs: ["update"], roles: [developer] },
   { on: [Revision], verbs: ["patch"], roles: [developer] },
   { on: [Package, Droplet], subresource: "content", verbs: ["get", "update"], roles: [developer] },
   {
@@ -148,6 +152,8 @@ export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
   // Metadata of an existing one; a supporter may give a new one its labels, as in CF.
   { on: Rollout, subresource: "settings", fields: [], metadata: true },
   { on: Package, subresource: "content", fields: ["content", "files"] },
+  { on: Task, subresource: "cancel", fields: ["cancelled"] },
+  { on: Task, subresource: "settings", fields: [], metadata: true },
   { on: Space, subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegment"] },
   // An org manager may rename the org, but neither lift its suspension nor choose its quota or the segments that it may use.
   { on: Org, subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegments"] },

@@ -31,6 +31,7 @@ export function seedObjects(): KubeObject[] {
     },
     systemObject(BackendClass, "host", { role: "builder", default: true }),
     systemObject(BackendClass, "process", { role: "runner", default: true }),
+    systemObject(BackendClass, "process-task", { role: "task-runner", default: true }),
     systemObject(BackendClass, "local", { role: "router", default: true }),
     systemObject(Domain, LOCAL_DOMAIN, { name: LOCAL_DOMAIN }),
     systemObject(Stack, "host", { name: "host", description: "This machine, as it is", default: true }),

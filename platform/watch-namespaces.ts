@@ -19,6 +19,7 @@ import { Route } from "../crds/route/route.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
 import { Staging } from "../crds/staging/staging.ts";
+import { Task } from "../crds/task/task.ts";
 import { TaskRun } from "../crds/task-run/task-run.ts";
 import { HTTPRoute } from "../backends/routers/gateway/http-route.ts";
 import {
@@ -42,6 +43,7 @@ const SPACE_SCOPED = [
   Revision,
   Rollout,
   Route,
+  Task,
   LRP,
   TaskRun,
   Staging,

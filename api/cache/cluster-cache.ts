@@ -25,6 +25,7 @@ import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
+import { Task } from "../../crds/task/task.ts";
 import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { IndexFunction, Store } from "../../kube/cache/reader.ts";
@@ -73,6 +74,7 @@ const cachedKinds: readonly CachedKind[] = [
     open: (rollout) => (isEnded(rollout) ? [] : ["true"]),
     process: (rollout) => [rolloutProcessGUID(rollout)],
   }),
+  cachedKind(Task, { app: indexByApp }),
   cachedKind(Domain, { name: (domain) => [domain.spec.name], objectName: (domain) => [domain.metadata.name] }),
   cachedKind(Route, {
     app: (route) => [...new Set(route.spec.destinations.map((one) => `${route.metadata.namespace}/${one.app}`))],
@@ -102,6 +104,7 @@ const spaceKinds: ReadonlySet<unknown> = new Set([
   Droplet,
   Revision,
   Rollout,
+  Task,
   Route,
   LRP,
   AuditLog,

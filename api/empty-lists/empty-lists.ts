@@ -18,7 +18,6 @@ const EMPTY_LISTS = [
   "service_route_bindings",
   "app_usage_events",
   "service_usage_events",
-  "tasks",
 ] as const;
 
 function emptyPage({ base, url, query }: { base: string; url: string; query: z.output<typeof emptyQuery> }): Reply {
@@ -39,7 +38,6 @@ const lists = EMPTY_LISTS.map((name) =>
 
 /** Lists below an object: 404 when the caller does not see the object. */
 const nestedLists = [
-  { path: "/v3/apps/:guid/tasks", on: App },
   { path: "/v3/apps/:guid/sidecars", on: App },
 ] as const;
 const nested = nestedLists.map(({ path, on }) =>

@@ -69,6 +69,12 @@ export const errorCatalogue = {
     status: 502,
     detail: "Failed to perform operation due to blobstore unavailability.",
   },
+  ProcessNotFound: {
+    code: 350003,
+    title: "CF-ProcessNotFound",
+    status: 404,
+    detail: "The process could not be found: %s",
+  },
   StagingInProgress: {
     code: 170017,
     title: "CF-StagingInProgress",

@@ -1,8 +1,8 @@
 // The LRP of one process at one Revision: everything a runner needs, in one object. Pure.
-import { isPlatformVariable, systemEnv, vcapApplication } from "../../crds/app/vcap.ts";
+import { vcapApplication } from "../../crds/app/vcap.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
-import { deriveGUID, guidOf } from "../../crds/guid.ts";
+import { deriveGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { generatedName } from "../../crds/object-names.ts";
@@ -11,6 +11,8 @@ import type { Process } from "../../crds/process/process.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
+import { toDropletArtifact } from "../shared/droplet-artifact.ts";
+import { planRunningEnv } from "../shared/running-env.ts";
 import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
 export interface LRPInput {
@@ -72,7 +74,7 @@ export function planLRP(input: LRPInput, instances: number): Draft {
       processType: type,
       revision: String(revision.spec.version),
       version,
-      droplet: { guid: guidOf(droplet), ...toArtifact(droplet) },
+      droplet: toDropletArtifact(droplet),
       ...sizes,
       env: planProcessEnv(input, version),
       instances,
@@ -119,16 +121,7 @@ function pickOwnedKeys(values: Readonly<Record<string, string>> | undefined): Re
   return Object.fromEntries(Object.entries(values ?? {}).filter(([key]) => OWNED_KEYS.has(key)));
 }
 
-function toArtifact(droplet: Droplet): Record<string, unknown> {
-  const { kind, image, imagePullSecretRef, content, root, processTypes, ports } = droplet.spec;
-  const all = { kind, image, imagePullSecretRef, content, root, processTypes, ports };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-}
-
-/**
- * The environment by Cloud Foundry's precedence: container defaults, the running group, the user's variables, then the platform's, which a user cannot
- * override. The runner adds the variables that differ by instance or machine (PORT, CF_INSTANCE_*, HOME, ...).
- */
+/** The environment of all instances. */
 export function planProcessEnv(input: LRPInput, version: string): EnvVar[] {
   const { snapshot, tenancy, app, droplet } = input;
   const application = vcapApplication({
@@ -141,13 +134,11 @@ export function planProcessEnv(input: LRPInput, version: string): EnvVar[] {
     process: { guid: input.processGUID, type: snapshot.type },
     version,
   });
-  const merged = new Map<string, EnvVar>();
-  const set = (variable: EnvVar): unknown => merged.set(variable.name, variable);
-  if (droplet.spec.kind !== "docker") set({ name: "LANG", value: "en_US.UTF-8" });
-  for (const variable of input.groupEnv) set(variable);
-  for (const variable of input.revision.spec.env) if (!isPlatformVariable(variable.name)) set(variable);
-  set({ name: "VCAP_APPLICATION", value: JSON.stringify(application) });
-  set({ name: "MEMORY_LIMIT", value: `${snapshot.memoryMB}m` });
-  for (const [name, value] of Object.entries(systemEnv([]))) set({ name, value });
-  return [...merged.values()];
+  return planRunningEnv({
+    dropletKind: droplet.spec.kind,
+    groupEnv: input.groupEnv,
+    env: input.revision.spec.env,
+    application,
+    memoryMB: snapshot.memoryMB,
+  });
 }

@@ -11,6 +11,7 @@ import { Rollout } from "../../crds/rollout/rollout.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Staging } from "../../crds/staging/staging.ts";
+import { Task } from "../../crds/task/task.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
 import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -24,6 +25,7 @@ export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [
   App,
   Process,
   Build,
+  Task,
   Package,
   Droplet,
   Revision,

@@ -24,6 +24,7 @@ import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Staging } from "../../crds/staging/staging.ts";
+import { TaskRun } from "../../crds/task-run/task-run.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { AppHandler } from "../http/http-server.ts";
 import type { Singleton } from "../leases/singletons.ts";
@@ -68,7 +69,7 @@ interface BackendFactory {
 
 const BACKEND_FACTORIES: Partial<Record<Operation, BackendFactory>> = {
   "host-builder": { create: hostBuilder, singletonKinds: [Staging, Droplet, LRP, Buildpack, BackendClass] },
-  "process-runner": { create: processRunner, singletonKinds: [LRP, BackendClass] },
+  "process-runner": { create: processRunner, singletonKinds: [LRP, TaskRun, BackendClass] },
   "local-router": { create: localRouter, watchedKinds: [LRP] },
 };
 

@@ -6,7 +6,7 @@ export const OPERATIONS = {
   "host-builder": "builds on this machine (class host)",
   "cnb-builder": "builds in Pods, with Cloud Native Buildpacks (class cnb)",
   "kpack-builder": "builds by kpack (class kpack)",
-  "process-runner": "runs instances as processes of this machine (class process)",
+  "process-runner": "runs instances and tasks as processes of this machine (classes process and process-task)",
   "local-router": "serves routes on the API's own port (class local)",
   "deployment-runner": "runs instances as Deployments (class deployment)",
   "statefulset-runner": "runs instances as StatefulSets (class statefulset)",

@@ -4,8 +4,9 @@ import { stringify } from "yaml";
 import { TaskRun } from "../../../crds/task-run/task-run.ts";
 import type { Job } from "../../../kube/api/builtin.ts";
 import type { PodObject } from "../../pods/slim-pod.ts";
+import { toReady } from "../../task-status.ts";
 import { planJob } from "./plan.ts";
-import { observeTask, toReady } from "./task-status.ts";
+import { observeTask } from "./task-status.ts";
 
 const guid = (digit: number): string => `0000000${digit}-0000-4000-8000-000000000000`;
 const NOON = "2026-11-22T12:00:00Z";

@@ -13,8 +13,9 @@ import {
 import { classController } from "../../class-controller.ts";
 import { endWorkload } from "../../pods/end-workload.ts";
 import { slimPod, type PodObject } from "../../pods/slim-pod.ts";
+import { CANCELLED, failed, isEnded, reportTask, toReady } from "../../task-status.ts";
 import { planJob } from "./plan.ts";
-import { failed, isEnded, observeTask, toReady, type TaskStatus } from "./task-status.ts";
+import { observeTask } from "./task-status.ts";
 
 const JOB_CLASS = "job";
 
@@ -57,18 +58,13 @@ async function runTask(task: TaskRun, context: ReconcileContext): Promise<Reconc
   if (task.spec.cancelled) return await cancel(task, context);
   const { droplet } = task.spec;
   if (droplet.kind === "host")
-    return report(failed(task, "class job runs images; this droplet was built for the host", context.now()));
+    return reportTask(failed(task, "class job runs images; this droplet was built for the host", context.now()));
   const { read } = context;
   const job = read.find(Job, task.metadata);
-  if (job) return report(observeTask(task, job, findPod(task, context)));
+  if (job) return reportTask(observeTask(task, job, findPod(task, context)));
   return task.status?.state === undefined
-    ? { children: [planJob(task)], ...report({ state: "Pending" }) }
+    ? { children: [planJob(task)], ...reportTask({ state: "Pending" }) }
     : await missJob(task, context);
-}
-
-function report(status: TaskStatus): ReconcileResult {
-  const absent = { exitCode: undefined, details: undefined, startedAt: undefined, finishedAt: undefined };
-  return { status: { ...absent, ...status }, ready: toReady(status) };
 }
 
 function findPod({ metadata: { namespace = "", name } }: TaskRun, { read }: ReconcileContext): PodObject | undefined {
@@ -80,7 +76,7 @@ async function missJob(task: TaskRun, { client, now }: ReconcileContext): Promis
   const live = await client.find(Job, task.metadata);
   // Its event is under way.
   if (live) return { keepStatus: true };
-  return report(failed(task, "its Job was deleted; whether the command ran is not known", now()));
+  return reportTask(failed(task, "its Job was deleted; whether the command ran is not known", now()));
 }
 
 async function cancel(task: TaskRun, context: ReconcileContext): Promise<ReconcileResult> {
@@ -90,7 +86,7 @@ async function cancel(task: TaskRun, context: ReconcileContext): Promise<Reconci
     if (!(error instanceof NotReady)) throw error;
     throw new NotReady("Cancelling", "the task was cancelled and is ending", { cause: error });
   }
-  return report(failed(task, "the task was cancelled", context.now()));
+  return reportTask(failed(task, CANCELLED, context.now()));
 }
 
 /** The Job of an ended task stays for a while, then goes with its pod; its status is already the TaskRun's. */

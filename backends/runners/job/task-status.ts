@@ -5,24 +5,10 @@ import { describeProblem } from "../../../crds/lrp/instance-problem.ts";
 import type { TaskRun } from "../../../crds/task-run/task-run.ts";
 import type { Job } from "../../../kube/api/builtin.ts";
 import { omitUndefined } from "../../../kube/api/omit-undefined.ts";
-import type { ReadyDraft } from "../../../kube/controller/controller.ts";
 import { findStartProblem } from "../../pods/pod-problems.ts";
 import { findAppContainer } from "../../pods/pod-progress.ts";
 import type { PodObject } from "../../pods/slim-pod.ts";
-
-type Status = NonNullable<TaskRun["status"]>;
-/** Without conditions. A missing field is removed from the object. */
-export type TaskStatus = Pick<Status, "state" | "exitCode" | "details" | "startedAt" | "finishedAt">;
-
-/** A run whose result is known. It never changes again. */
-export function isEnded({ status }: TaskRun): boolean {
-  return status?.state === "Succeeded" || status?.state === "Failed";
-}
-
-/** A run that failed for this reason, now. */
-export function failed({ status }: TaskRun, details: string, now: Date): TaskStatus {
-  return { state: "Failed", details, finishedAt: toTime(now), ...omitUndefined({ startedAt: status?.startedAt }) };
-}
+import { describeMemoryExcess, describeTimeout, type TaskStatus } from "../../task-status.ts";
 
 /** The status while the Job exists. `pod` is its only one, once there is one. */
 export function observeTask(task: TaskRun, job: Job, pod: PodObject | undefined): TaskStatus {
@@ -51,13 +37,6 @@ function toEnd({ task, outcome, end, pod, startedAt }: Ending): TaskStatus {
   };
 }
 
-/** The Ready condition of a TaskRun with this status. */
-export function toReady({ state, details = "" }: TaskStatus): ReadyDraft {
-  if (state === "Succeeded") return { status: "True", reason: "Succeeded", message: "" };
-  const failure = state === "Failed" || details !== "" ? { isFailure: true as const } : {};
-  return { status: "False", reason: state ?? "Pending", message: details, ...failure };
-}
-
 function findOutcome({ status }: Job): JobCondition | undefined {
   return status?.conditions?.find(
     (condition) => (condition.type === "Complete" || condition.type === "Failed") && condition.status === "True",
@@ -65,12 +44,11 @@ function findOutcome({ status }: Job): JobCondition | undefined {
 }
 
 function describeFailure(
-  { spec }: TaskRun,
+  task: TaskRun,
   found: { reason: string | undefined; end: ContainerStateTerminated | undefined; pod: PodObject | undefined },
 ): string {
-  if (found.reason === "DeadlineExceeded") return `the task did not end within its ${spec.timeoutSeconds} s`;
-  if (found.end?.reason === "OOMKilled")
-    return `Exited with status 137 (out of memory: it may use ${spec.memoryMB} MB)`;
+  if (found.reason === "DeadlineExceeded") return describeTimeout(task);
+  if (found.end?.reason === "OOMKilled") return describeMemoryExcess(task);
   if (found.pod?.status?.reason === "Evicted") return `its pod was evicted: ${found.pod.status.message ?? ""}`;
   if (found.end) return `Exited with status ${found.end.exitCode}`;
   return "its pod has gone; whether the command ran is not known";
@@ -80,9 +58,4 @@ function describeFailure(
 function findObstacle(pod: PodObject, { spec }: TaskRun): string | undefined {
   const found = findStartProblem(pod, { ...spec, processType: "", healthCheck: { type: "process" } }, []);
   return found && describeProblem(found.problem);
-}
-
-/** Whole seconds, as Kubernetes writes times. */
-function toTime(now: Date): string {
-  return now.toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -1,14 +1,22 @@
 // Logs an instance's stdout and stderr, within its log rate limit.
-import { toOutputSource } from "../../../crds/lrp/instance-problem.ts";
-import type { LRP } from "../../../crds/lrp/lrp.ts";
+import type { SourceType } from "../../../telemetry/envelope.ts";
 import type { InstanceLog } from "./runner-context.ts";
 import type { InstanceFiles } from "./instance-record.ts";
 import { tailFile } from "./tail-file.ts";
 
+/** Whose output it is, and the limit on it; -1 means none. */
+export interface OutputSource {
+  source: SourceType;
+  bytesPerSecond: number;
+}
+
 /** Starts reading both files. The returned function reads the rest and stops. */
-export function followOutput(lrp: LRP, files: InstanceFiles, log: InstanceLog): () => void {
-  const source = toOutputSource(lrp.spec.processType);
-  const allow = rateLimit(lrp.spec.logRateLimitBytesPerSecond, (limit) =>
+export function followOutput(
+  { source, bytesPerSecond }: OutputSource,
+  files: Pick<InstanceFiles, "stdout" | "stderr">,
+  log: InstanceLog,
+): () => void {
+  const allow = rateLimit(bytesPerSecond, (limit) =>
     log(source, `app instance exceeded log rate limit (${limit} bytes/sec)`, { stream: "ERR" }),
   );
   const onDropped = (bytes: number): void =>

@@ -3,7 +3,8 @@
 /** Input of the environment. `env` is the LRP's, with secrets resolved. */
 export interface InstanceEnvironmentOptions {
   env: Readonly<Record<string, string>>;
-  index: number;
+  /** A task has none. */
+  index?: number | undefined;
   instanceGuid: string;
   /** Declared ports and the host ports that stand for them, in order; the first is PORT. */
   ports: readonly { port: number; hostPort: number }[];
@@ -21,8 +22,7 @@ export function instanceEnvironment(options: InstanceEnvironmentOptions): Record
   const { index, instanceGuid, ports, address } = options;
   const first = ports[0]?.hostPort;
   const own: Record<string, string> = {
-    CF_INSTANCE_INDEX: String(index),
-    INSTANCE_INDEX: String(index),
+    ...(index !== undefined && { CF_INSTANCE_INDEX: String(index), INSTANCE_INDEX: String(index) }),
     CF_INSTANCE_GUID: instanceGuid,
     INSTANCE_GUID: instanceGuid,
     CF_INSTANCE_IP: address,
@@ -63,7 +63,7 @@ function completeVcapApplication(options: InstanceEnvironmentOptions, port: numb
     ...parsed,
     host: "0.0.0.0",
     instance_id: instanceGuid,
-    instance_index: index,
+    ...(index !== undefined && { instance_index: index }),
     ...(port !== undefined && { port }),
   });
 }

@@ -7,12 +7,19 @@ import type { LiveProcess } from "./live-process.ts";
 import type { InstanceLog, RunnerContext } from "./runner-context.ts";
 import type { Usage } from "./usage-meter.ts";
 
+/** The limits in an LRP's spec, or a TaskRun's. */
+export interface LimitedWorkload {
+  spec: Pick<LRP["spec"], "memoryMB" | "diskMB" | "processType" | "droplet"> & {
+    healthCheck: Pick<LRP["spec"]["healthCheck"], "type">;
+  };
+}
+
 /** The parts of an instance's run that its limits concern. */
 export interface LimitedInstance {
-  context: RunnerContext;
-  lrp: LRP;
-  record: InstanceRecord;
-  files: InstanceFiles;
+  context: Pick<RunnerContext, "meter" | "timings" | "onError">;
+  lrp: LimitedWorkload;
+  record: Pick<InstanceRecord, "startedAt">;
+  files: Pick<InstanceFiles, "dir">;
   events: { onUsage: (usage: Usage) => void };
   log: InstanceLog;
 }
@@ -55,7 +62,7 @@ export function watchInstanceLimits(
 /** The limit that this usage exceeds, if any. Pure. */
 export function exceededLimit(
   usage: Pick<Usage, "mem" | "disk">,
-  lrp: LRP,
+  lrp: LimitedWorkload,
 ): { problem: ExitProblem; message: string } | undefined {
   const { memoryMB, diskMB, processType } = lrp.spec;
   if (usage.mem > memoryMB * 2 ** 20)

@@ -35,6 +35,11 @@ export function instancesFolder(home: string): string {
   return join(home, "instances");
 }
 
+/** The folder of all tasks in a runner's home. */
+export function tasksFolder(home: string): string {
+  return join(home, "tasks");
+}
+
 export function instanceFiles(instancesDir: string, guid: string): InstanceFiles {
   const dir = join(instancesDir, guid);
   return { dir, tmp: join(dir, "tmp"), stdout: join(dir, "stdout.log"), stderr: join(dir, "stderr.log") };

@@ -1,11 +1,9 @@
 // Runner `process`: runs LRPs as processes of this machine. It wires the parts together; platform/ starts and stops it.
-import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import { type Controller, defineController, NotReady } from "../../../kube/controller/controller.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
-import type { Store } from "../../../kube/cache/reader.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import type { StatsQuery } from "../../../telemetry/envelope.ts";
@@ -14,9 +12,10 @@ import { classController, type ClassPublication } from "../../class-controller.t
 import { createCgroup, findCgroupParent } from "../../host/cgroup.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
 import { type DropletLauncher, defaultTimings, type RunnerTimings, type RunnerContext } from "./runner-context.ts";
-import { type LeftoverInstances, readLeftoverInstances } from "./leftover-instances.ts";
+import { type LeftoverInstances, readLeftoverInstances, terminateUnwantedOnceKnown } from "./leftover-instances.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
-import { instancesFolder } from "./instance-record.ts";
+import { instancesFolder, tasksFolder } from "./instance-record.ts";
+import { createTaskRunner, type TaskRunner } from "./task/task-runner.ts";
 import { createUsageMeter } from "./usage-meter.ts";
 import { createPortPool } from "./port-pool.ts";
 
@@ -65,6 +64,8 @@ interface Runner {
   /** By uid: LRPs under deletion, or gone, whose instances are ending. */
   terminating: Map<string, Promise<void>>;
   leftovers: LeftoverInstances | undefined;
+  /** Runs TaskRuns. */
+  tasks: TaskRunner;
   enqueue: (key: ObjectKey) => void;
   closed: boolean;
   /** Called once, when the runner stops. */
@@ -73,9 +74,14 @@ interface Runner {
 
 /** Makes the runner; nothing happens before `start` and its controllers. */
 export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunner {
+  const context = toContext(options);
   const runner: Runner = {
     options,
-    context: toContext(options),
+    context,
+    tasks: createTaskRunner({
+      context: { ...context, instancesDir: tasksFolder(options.home) },
+      informers: options.informers,
+    }),
     instancesByUid: new Map(),
     terminating: new Map(),
     leftovers: undefined,
@@ -92,6 +98,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
         capabilities: processCapabilities,
         ...(options.endpoint && { endpoint: options.endpoint }),
       }),
+      ...runner.tasks.controllers,
     ],
     start: () => startRunner(runner),
     stop: (instances) => stopRunner(runner, instances),
@@ -113,7 +120,11 @@ async function startRunner(runner: Runner): Promise<void> {
     }),
     options.telemetry.registerStats((query) => stats(runner, query)),
   );
-  void terminateUnwanted(runner, watch.store);
+  terminateUnwantedOnceKnown(runner.leftovers, watch.store, {
+    isOurs: (lrp) => lrp.spec.class === processClass,
+    isClosed: () => runner.closed,
+  }).catch((error: unknown) => context.onError(error, "ending instances that no LRP wants"));
+  await runner.tasks.start();
 }
 
 async function stopRunner(runner: Runner, instances: "leave" | "stop"): Promise<void> {
@@ -122,6 +133,7 @@ async function stopRunner(runner: Runner, instances: "leave" | "stop"): Promise<
   await Promise.all([
     ...[...runner.instancesByUid.values()].map((entry) => entry[instances]()),
     ...runner.terminating.values(),
+    runner.tasks.stop(instances),
   ]);
   if (instances === "stop") await runner.leftovers?.terminateUnwanted(() => false);
   runner.context.meter.close();
@@ -231,27 +243,6 @@ function closeInstances(runner: Runner, { metadata: { uid = "", namespace, name 
     });
   runner.terminating.set(uid, termination);
   return true;
-}
-
-/** Interval between checks whether unreadable namespaces are readable again. */
-const RECHECK_MS = 60_000;
-
-/** Ends instances of an earlier run that no LRP wants, once every LRP is known. While a namespace cannot be read, nothing ends. */
-async function terminateUnwanted(runner: Runner, store: Store<LRP>): Promise<void> {
-  while (!(await store.waitSynced(RECHECK_MS)) || store.parkedNamespaces.length > 0) {
-    if (runner.closed) return;
-    if (store.parkedNamespaces.length > 0) await delay(RECHECK_MS, undefined, { ref: false });
-  }
-  if (runner.closed) return;
-  const uids = new Set(
-    store
-      .list()
-      .filter((lrp) => lrp.spec.class === processClass)
-      .map((lrp) => lrp.metadata.uid),
-  );
-  await runner.leftovers
-    ?.terminateUnwanted((uid) => uids.has(uid))
-    .catch((error: unknown) => runner.context.onError(error, "ending instances that no LRP wants"));
 }
 
 function stats(runner: Runner, query: StatsQuery): ReturnType<LrpInstances["stats"]> {

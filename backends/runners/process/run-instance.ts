@@ -8,9 +8,8 @@ import {
   type InstanceProblem,
 } from "../../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
-import { dropletPaths } from "../../host/droplet-metadata.ts";
 import { instanceLog, type InstanceLog, type RunnerContext } from "./runner-context.ts";
-import { instanceEnvironment } from "./instance-environment.ts";
+import { launchDroplet } from "./launch-droplet.ts";
 import { adoptProcess, toExitProblem, type Exit, type LiveProcess, startProcess } from "./live-process.ts";
 import type { Usage } from "./usage-meter.ts";
 import { followOutput } from "./follow-output.ts";
@@ -25,6 +24,7 @@ import {
 } from "./instance-record.ts";
 import { joinCommand, killCgroup } from "../../host/cgroup.ts";
 import { StartFailed } from "../../host/start-failed.ts";
+import type { LaunchSpec } from "../../host/prepare-launch.ts";
 import { LaunchRefused } from "../../host/launch-refused.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
 import { watchInstanceLimits } from "./instance-limits.ts";
@@ -101,7 +101,8 @@ async function attempt(session: RunSession): Promise<RunOutcome> {
     await killInstance(processTree(context.instancesDir, record));
     return { kind: "stopped" };
   }
-  session.closeOutput = followOutput(session.lrp, session.files, log);
+  const { processType, logRateLimitBytesPerSecond: bytesPerSecond } = session.lrp.spec;
+  session.closeOutput = followOutput({ source: toOutputSource(processType), bytesPerSecond }, session.files, log);
   try {
     return await supervise(session, live, AbortSignal.any([signal, over.signal]));
   } finally {
@@ -151,36 +152,21 @@ async function start(session: RunSession): Promise<LiveProcess | "stopped" | Err
   }
 }
 
-async function prepare({
-  context,
-  lrp,
-  record,
-  files,
-  signal,
-}: RunSession): Promise<{ command: string[]; env: Record<string, string>; cwd: string }> {
-  const { droplet, space, processType, command } = lrp.spec;
-  if (droplet.kind !== "host")
-    throw new LaunchRefused(
-      `runner process runs apps built from source, not images (${droplet.kind}): push the app's source, or choose a runner that takes images`,
-    );
-  if (!droplet.content || !droplet.root)
-    throw new LaunchRefused("the droplet names no content and root, which a host droplet needs: restage the app");
-  await context.launcher.restore({ space: space.guid, digest: droplet.content.digest, root: droplet.root });
-  const appDir = dropletPaths.app(droplet.root);
-  const env = instanceEnvironment({
-    env: await context.resolveEnv(lrp),
-    index: record.index,
-    instanceGuid: record.guid,
-    ports: record.ports,
-    memoryMB: lrp.spec.memoryMB,
-    address: context.address,
-    home: appDir,
-    tmp: files.tmp,
-    appDir,
-    path: context.launcher.path,
+async function prepare({ context, lrp, record, files, signal }: RunSession): Promise<LaunchSpec> {
+  const { processType, command, memoryMB } = lrp.spec;
+  return launchDroplet(context, lrp, {
+    processType,
+    command,
+    signal,
+    instance: {
+      index: record.index,
+      instanceGuid: record.guid,
+      ports: record.ports,
+      memoryMB,
+      address: context.address,
+      tmp: files.tmp,
+    },
   });
-  const request = { root: droplet.root, processType, env, signal, ...(command !== undefined && { command }) };
-  return context.launcher.prepare(request);
 }
 
 async function supervise(session: RunSession, live: LiveProcess, signal: AbortSignal): Promise<RunOutcome> {

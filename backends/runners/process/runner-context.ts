@@ -57,6 +57,12 @@ export const defaultTimings: RunnerTimings = {
   backoff: (delayMs) => delayMs,
 };
 
+/** An LRP or a TaskRun. */
+export interface Workload {
+  metadata: Pick<LRP["metadata"], "name" | "namespace">;
+  spec: Pick<LRP["spec"], "env">;
+}
+
 export interface RunnerContext {
   instancesDir: string;
   /** Address at which the router reaches instances. */
@@ -73,8 +79,8 @@ export interface RunnerContext {
   createCgroup: (guid: string) => Promise<string | undefined>;
   /** False when another process may run the same instances. */
   isLeader: () => boolean;
-  /** The LRP's env with the values of its Secrets. @throws Error with the missing Secret or key */
-  resolveEnv: (lrp: LRP) => Promise<Record<string, string>>;
+  /** The env with the values of its Secrets. @throws Error with the missing Secret or key */
+  resolveEnv: (workload: Workload) => Promise<Record<string, string>>;
   onError: (error: unknown, what: string) => void;
 }
 

@@ -11,6 +11,7 @@ export function fixtures(): KubeObject[] {
   return [
     systemObject(BackendClass, "builder", { role: "builder", default: true }),
     systemObject(BackendClass, "runner", { role: "runner", default: true }),
+    systemObject(BackendClass, "task-runner", { role: "task-runner", default: true }),
     systemObject(BackendClass, "router", { role: "router", default: true }),
     systemObject(Domain, "apps.example", { name: "apps.example" }),
     systemObject(Stack, "base", { name: "base", default: true }),

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import type { BackendRole } from "../../../crds/backend-class/find-class.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import type { LrpInstance } from "../../../crds/lrp/lrp.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
@@ -24,13 +25,16 @@ export interface Laptop {
   stop(): Promise<void>;
 }
 
-/** Starts it with a BackendClass of this name. `users` are known by their tokens. */
-export async function startLaptop(className: string, users: readonly TokenUser[]): Promise<Laptop> {
+/** Starts it with this BackendClass. `users` are known by their tokens. */
+export async function startLaptop(
+  { className, role }: { className: string; role: BackendRole },
+  users: readonly TokenUser[],
+): Promise<Laptop> {
   const server = await startEmbedded({ users });
   const { url, ca, adminToken } = server;
   const client = createClient({ server: url, ca, auth: { kind: "token", token: adminToken } });
   await installManifests(client);
-  await applyObjects(client, [systemObject(BackendClass, className, { role: "runner" })]);
+  await applyObjects(client, [systemObject(BackendClass, className, { role })]);
   await client.create(Namespace, {
     metadata: { name: NAMESPACE, labels: { [LABELS.namespaceKind]: "space", [LABELS.space]: SPACE.guid } },
   });

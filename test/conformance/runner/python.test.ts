@@ -40,7 +40,7 @@ async function grantRights({ client }: Laptop): Promise<void> {
 }
 
 async function start(): Promise<RunnerEnvironment> {
-  const laptop = await startLaptop(CLASS, [{ token: TOKEN, user: USER }]);
+  const laptop = await startLaptop({ className: CLASS, role: "runner" }, [{ token: TOKEN, user: USER }]);
   await grantRights(laptop);
   const dir = mkdtempSync(join(tmpdir(), "cupola-python-"));
   const root = join(dir, "droplet");

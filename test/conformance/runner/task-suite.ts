@@ -7,10 +7,15 @@ import { eventually } from "../../eventually.ts";
 import type { RunnerEnvironment } from "./environment.ts";
 import type { RunnerSuite } from "./suite.ts";
 
-type TaskEnvironment = Pick<
+export type TaskEnvironment = Pick<
   RunnerEnvironment,
   "client" | "className" | "namespace" | "space" | "droplet" | "command" | "patience"
->;
+> & {
+  /** How long a task may take that never ends; long enough for its start. */
+  timeoutSeconds?: number;
+  /** A task that needs three seconds to end after SIGTERM, from the first moment of its run. The probe is ready for SIGTERM a moment later only. */
+  slowToEnd?: object;
+};
 
 interface Task {
   get(): Promise<TaskRun>;
@@ -21,8 +26,9 @@ interface Task {
 }
 
 const SLOW_MS = 60_000;
+const PROBE_SLOW_TO_END = { env: [{ name: "PROBE_ON_SIGTERM", value: "3000" }] };
 
-async function createTask(env: TaskEnvironment, name: string, change: object = {}): Promise<Task> {
+export async function createTask(env: TaskEnvironment, name: string, change: object = {}): Promise<Task> {
   const { client, namespace, patience } = env;
   const key = { namespace, name };
   await client.create(TaskRun, {
@@ -97,8 +103,9 @@ export function taskTests({
     });
 
     test.concurrent("a task that does not end in time fails with that reason", async () => {
-      const { status } = await (await createTask(env, "slow", { timeoutSeconds: 5 })).ended();
-      expect(status).toMatchObject({ state: "Failed", details: expect.stringMatching(/5 s/) });
+      const { timeoutSeconds = 5 } = env;
+      const { status } = await (await createTask(env, "slow", { timeoutSeconds })).ended();
+      expect(status).toMatchObject({ state: "Failed", details: expect.stringContaining(`${timeoutSeconds} s`) });
     });
 
     test.concurrent("a cancelled task ends, and has failed", async () => {
@@ -115,13 +122,14 @@ export function taskTests({
     });
 
     test.concurrent("a droplet of a kind that the class does not take fails at once", async () => {
-      const droplet = { guid: "host", kind: "host", processTypes: {} };
+      const [kind, reason] = env.droplet.kind === "host" ? ["docker", /image/] : ["host", /host/];
+      const droplet = { guid: "other", kind, image: "example.com/x:1", processTypes: {} };
       const { status } = await (await createTask(env, "other-kind", { droplet })).ended();
-      expect(status).toMatchObject({ state: "Failed", details: expect.stringMatching(/host/) });
+      expect(status).toMatchObject({ state: "Failed", details: expect.stringMatching(reason) });
     });
 
     test.concurrent("a deleted task exists until it has ended", async () => {
-      const made = await createTask(env, "deleted", { env: [{ name: "PROBE_ON_SIGTERM", value: "3000" }] });
+      const made = await createTask(env, "deleted", env.slowToEnd ?? PROBE_SLOW_TO_END);
       await made.inState("Running");
       const deleted = Date.now();
       await env.client.delete(TaskRun, { namespace: env.namespace, name: "deleted" });

@@ -1,0 +1,93 @@
+// `cup run`: one command in an app's droplet, with its output, until it ends.
+import { setTimeout as delay } from "node:timers/promises";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
+import type { Json, Resource } from "../api/client.ts";
+import { followLog, type LogLine } from "../app/log-stream.ts";
+import { toMegabytes } from "../app/to-megabytes.ts";
+import type { Context } from "../context.ts";
+import { Failure } from "../failure.ts";
+import type { Result } from "../output.ts";
+
+export interface RunOptions {
+  name?: string;
+  memory?: string;
+  disk?: string;
+  process?: string;
+  detach?: boolean;
+}
+
+const POLL_MS = 250;
+/** Lines may come this long before the platform's clock and ours agree that the task was made. */
+const CLOCK_SKEW_NS = 60n * 1_000_000_000n;
+
+/** `words` are joined by blanks; a shell runs them. Without any the process `--process` gives the command. */
+export async function runTask(
+  context: Context,
+  appName: string,
+  words: readonly string[],
+  options: RunOptions,
+): Promise<Result> {
+  if (words.length === 0 && options.process === undefined)
+    throw new Failure("what should run?", { kind: "usage", next: `cup run ${appName} -- ls -l` });
+  const app = await context.app(appName);
+  const before = BigInt(Date.now()) * 1_000_000n - CLOCK_SKEW_NS;
+  const task = await context.api.request<Task>("POST", `/v3/apps/${app.guid}/tasks`, {
+    body: await toBody(context, app, words, options),
+  });
+  const id = String(task.sequence_id);
+  if (options.detach)
+    return { json: task, text: [`Task ${id} (${task.name}) of ${appName} runs. Next: cup tasks ${appName}`] };
+  context.progress.step(`Task ${id} (${task.name}) of ${appName} runs; Ctrl-C leaves it running`);
+  const ended = await follow(context, app, { task, since: before });
+  if (ended.state === "SUCCEEDED") return { json: ended, text: [] };
+  throw new Failure(`task ${id} failed: ${ended.result.failure_reason ?? "no reason given"}`, {
+    next: `cup logs ${appName} --recent`,
+  });
+}
+
+interface Task extends Resource {
+  sequence_id: number;
+  state: string;
+  result: { failure_reason: string | null };
+}
+
+async function toBody(
+  context: Context,
+  app: Resource,
+  words: readonly string[],
+  { name, memory, disk, process }: RunOptions,
+): Promise<Json> {
+  const template = process && (await context.api.request<Resource>("GET", `/v3/apps/${app.guid}/processes/${process}`));
+  return omitUndefined({
+    command: words.length > 0 ? words.join(" ") : undefined,
+    name,
+    memory_in_mb: memory && toMegabytes(memory),
+    disk_in_mb: disk && toMegabytes(disk),
+    template: template && { process: { guid: template.guid } },
+  });
+}
+
+/** Prints the task's output as it comes, and returns the task once it has ended. */
+async function follow({ api }: Context, app: Resource, { task, since }: { task: Task; since: bigint }): Promise<Task> {
+  const over = new AbortController();
+  const printing = (async (): Promise<void> => {
+    for await (const line of followLog(api, app.guid, { since, signal: over.signal })) print(line, task);
+  })();
+  try {
+    for (;;) {
+      const now = await api.request<Task>("GET", `/v3/tasks/${task.guid}`);
+      if (now.state === "SUCCEEDED" || now.state === "FAILED") return now;
+      await delay(POLL_MS);
+    }
+  } finally {
+    over.abort();
+    await printing;
+  }
+}
+
+function print({ source, type, message, timestamp }: LogLine, task: Task): void {
+  const createdAt = BigInt(Date.parse(String(task["created_at"]))) * 1_000_000n;
+  // Earlier tasks may have had the same name.
+  if (source !== `APP/TASK/${task.name}/0` || timestamp < createdAt) return;
+  (type === "ERR" ? process.stderr : process.stdout).write(`${message}\n`);
+}

@@ -1,0 +1,155 @@
+// Runs a Task: gives it its number, creates its TaskRun, and deletes the oldest finished tasks of the app.
+import { App } from "../../crds/app/app.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
+import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
+import { groupVariables } from "../../crds/environment-group/group-variables.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { Route } from "../../crds/route/route.ts";
+import { isFinished, planSequence } from "../../crds/task/sequence.ts";
+import { Task } from "../../crds/task/task.ts";
+import { TaskRun } from "../../crds/task-run/task-run.ts";
+import {
+  defineController,
+  NotReady,
+  watch,
+  type Controller,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../kube/controller/controller.ts";
+import { appKey, getApp, indexByApp, OWNING_APP_INDEX, toAppOwnership } from "../shared/app-owned.ts";
+import { chooseClass } from "../shared/choose-class.ts";
+import { snapshotEnv } from "../shared/env-snapshot.ts";
+import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.ts";
+import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
+import { listRouteURLs } from "../shared/route-urls.ts";
+import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
+import { planFailedTask, planTaskRun, planTaskRunUpdate, planTaskStatus, taskRunName } from "./plan.ts";
+
+/** Tasks that have not ended, by "any" and by app: only these wait for apps and classes. */
+const OPEN_INDEX = "controllers/open";
+
+export interface TaskOptions {
+  /** The address of the CF API, for VCAP_APPLICATION. */
+  apiURL: string;
+}
+
+export function taskController({ apiURL }: TaskOptions): Controller {
+  return defineController({
+    name: "task",
+    for: Task,
+    owns: [TaskRun],
+    reads: [...TENANCY_KINDS, Droplet, EnvironmentGroup, Route],
+    indexes: {
+      [GUID_INDEX]: indexByGUID,
+      [OWNING_APP_INDEX]: indexByApp,
+      [OPEN_INDEX]: (task: Task) => (isFinished(task) ? [] : ["any", ...indexByApp(task)]),
+    },
+    watches: [
+      watch(App, (app) => ({ [OPEN_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
+      watch(BackendClass, () => ({ [OPEN_INDEX]: "any" })),
+    ],
+
+    async reconcile(task, context) {
+      const app = getApp(context.read, task);
+      const appGUID = resolveGUID(App, app, context).guid;
+      const { guid, labels } = resolveGUID(Task, task, context);
+      const base = toAppOwnership(app, appGUID, labels);
+      if (isFinished(task)) {
+        await deleteExcessTasks(task, context);
+        return { ...base, ...planFinished(task) };
+      }
+      return { ...(await reconcileOpenTask({ task, guid, app, appGUID, apiURL }, context)), ...base };
+    },
+  });
+}
+
+function planFinished({ status }: Task): ReconcileResult {
+  if (status?.state === "Succeeded") return { ready: { status: "True", reason: "Succeeded", message: "" } };
+  return { ready: { status: "False", reason: "Failed", message: status?.failureReason ?? "", isFailure: true } };
+}
+
+interface OpenTask {
+  task: Task;
+  guid: string;
+  app: App;
+  appGUID: string;
+  apiURL: string;
+}
+
+async function reconcileOpenTask(open: OpenTask, context: ReconcileContext): Promise<ReconcileResult> {
+  const { task } = open;
+  const { read } = context;
+  const sequenceID = planSequence(task, listTasksOfApp(task, context));
+  const run = read.find(TaskRun, { namespace: task.metadata.namespace, name: taskRunName(task) });
+  // The inputs of a run may have changed since, so it is not planned again.
+  if (run)
+    return {
+      children: [planTaskRunUpdate(run, task.spec)],
+      ...planTaskStatus(task, { sequenceID, droplet: task.status?.droplet ?? task.spec.dropletRef?.name, run }),
+    };
+  // Another run would be a second one: a command runs at most once.
+  if (task.status?.state === "Running")
+    return planFailedTask(
+      sequenceID,
+      "its TaskRun was deleted; whether the command has ended is not known",
+      context.now(),
+    );
+  if (task.spec.cancelled) return planFailedTask(sequenceID, "the task was cancelled", context.now());
+  const droplet = getDroplet(open, context);
+  return {
+    children: [await startTask(open, droplet, context)],
+    ...planTaskStatus(task, { sequenceID, droplet: droplet.metadata.name, run: undefined }),
+  };
+}
+
+/** @throws NotReady without a droplet; with one, the task starts by itself */
+function getDroplet({ task, app }: OpenTask, { read }: ReconcileContext): Droplet {
+  const name = task.spec.dropletRef?.name ?? task.status?.droplet ?? app.spec.droplet?.name;
+  const droplet = name === undefined ? undefined : read.find(Droplet, { namespace: task.metadata.namespace, name });
+  if (droplet) return droplet;
+  const what =
+    name === undefined ? `app ${app.metadata.name} has no current droplet` : `droplet ${name} does not exist`;
+  throw new NotReady("DropletMissing", `${what}; push the app, or name a droplet that exists`, { isFailure: true });
+}
+
+async function startTask(
+  { task, guid, app, appGUID, apiURL }: OpenTask,
+  droplet: Droplet,
+  { read, client }: ReconcileContext,
+): Promise<ReturnType<typeof planTaskRun>> {
+  const tenancy = getTenancy(read, task.metadata.namespace ?? "");
+  const backend = chooseClass(read.list(BackendClass), {
+    role: "task-runner",
+    className: task.spec.runner,
+    requires: { capability: "dropletKinds", word: droplet.spec.kind },
+  });
+  const { env } = await snapshotEnv(app, appGUID, client);
+  return planTaskRun({
+    task,
+    taskGUID: guid,
+    app: { guid: appGUID, name: displayNameOf(app) },
+    tenancy,
+    droplet,
+    groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "running" })),
+    env,
+    apiURL,
+    uris: listRouteURLs(read, app.metadata, tenancy),
+    className: backend.metadata.name,
+  });
+}
+
+function listTasksOfApp(task: Task, { read }: ReconcileContext): Task[] {
+  return read.byIndex(Task, OWNING_APP_INDEX, indexByApp(task)[0] ?? "", task.metadata.namespace);
+}
+
+async function deleteExcessTasks(task: Task, context: ReconcileContext): Promise<void> {
+  const finished = listTasksOfApp(task, context).filter(isFinished);
+  if (finished.length <= HISTORY_LIMITS.tasks) return;
+  await deleteAll(
+    context.client,
+    Task,
+    planExcess(finished, HISTORY_LIMITS.tasks, () => false),
+  );
+}
