@@ -1,6 +1,7 @@
 // The objects of the first start, so that `cup push` works at once. Pure.
 import type { KubeObject } from "../kube/api/object.ts";
 import { apiVersionOf } from "../kube/api/resource-ref.ts";
+import { bundledBuildpacks } from "../backends/builders/host/buildpack-folders.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../crds/buildpack/buildpack.ts";
 import { Domain } from "../crds/domain/domain.ts";
@@ -35,12 +36,17 @@ export function seedObjects(): KubeObject[] {
     systemObject(BackendClass, "local", { role: "router", default: true }),
     systemObject(Domain, LOCAL_DOMAIN, { name: LOCAL_DOMAIN }),
     systemObject(Stack, "host", { name: "host", description: "This machine, as it is", default: true }),
-    ...["nodejs", "staticfile", "procfile"].map((name, at) =>
-      systemObject(Buildpack, name, { name: `${name}_buildpack`, path: name, position: at + 1 }),
-    ),
+    ...seedBuildpacks(),
     systemObject(OrgQuota, "default", { name: "default", default: true }),
     systemObject(Org, LOCAL_ORG, {}),
   ];
+}
+
+/** The bundled buildpacks, in the order of detection. */
+export function seedBuildpacks(): KubeObject[] {
+  return bundledBuildpacks.map((name, at) =>
+    systemObject(Buildpack, name, { name: `${name}_buildpack`, path: name, position: at + 1 }),
+  );
 }
 
 /** The first space, once the org has its namespace. */

@@ -23,7 +23,8 @@ import { readBuildSettings } from "./build-settings.ts";
 import { createDoOnce, type DoOnce } from "./do-once.ts";
 import { cupolaVersion, refuseNewerHome } from "./version.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
-import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } from "./seed.ts";
+import { bundledBuildpacks } from "../backends/builders/host/buildpack-folders.ts";
+import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedBuildpacks, seedObjects, seedRoles, seedSpace } from "./seed.ts";
 
 export interface LocalOptions {
   home: Home;
@@ -77,6 +78,8 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   disposables.defer(() => platform.stop({ instances: "end" }));
   // Once: what a person deletes of it stays deleted.
   await doOnce("seeded", "true", () => seed(admin));
+  // A version with other buildpacks adds them to a home of an older one.
+  await doOnce("buildpacks", bundledBuildpacks.join(), () => applyObjects(admin, seedBuildpacks()));
   const users = [
     { name: "admin", token: tokens.admin },
     { name: DEVELOPER, token: tokens.developer },

@@ -7,8 +7,19 @@ import { loadBuildpack } from "./lifecycle/buildpack.ts";
 import type { ProvideUploaded } from "./uploaded-buildpacks.ts";
 import { StagingFailure } from "../staging-failure.ts";
 
-/** The buildpacks that come with this builder, in the order of detection. */
-export const bundledBuildpacks = ["nodejs", "staticfile", "procfile"] as const;
+/**
+ * The buildpacks that come with this builder, in the order of detection. Node.js is after the other languages,
+ * whose projects often have a package.json for their pages.
+ */
+export const bundledBuildpacks = ["java", "go", "ruby", "php", "python", "nodejs", "staticfile", "procfile"] as const;
+
+/** Names that other Cloud Foundries and Cloud Native Buildpacks use. */
+const otherNames: Readonly<Record<string, string>> = {
+  node: "nodejs",
+  static: "staticfile",
+  "static-website": "staticfile",
+  binary: "procfile",
+};
 
 /** The folder of a bundled buildpack. */
 export function bundledFolder(name: (typeof bundledBuildpacks)[number]): string {
@@ -67,9 +78,11 @@ export async function findBuildpacks(
 function toFolder(wanted: string): string {
   if (isAbsolute(wanted)) return wanted;
   // Classic names mean the bundled ones, so that a manifest written for another Cloud Foundry works.
-  const bundled = bundledBuildpacks.find((one) =>
-    [one, `${one}_buildpack`, `cupola/${one}`].includes(wanted.toLowerCase()),
-  );
+  const plain = wanted
+    .toLowerCase()
+    .replace(/^cupola\//, "")
+    .replace(/[-_]buildpack$/, "");
+  const bundled = bundledBuildpacks.find((one) => one === (otherNames[plain] ?? plain));
   if (bundled) return bundledFolder(bundled);
   throw new StagingFailure(
     "NoBuildpacksFound",

@@ -1,5 +1,6 @@
 // The bundled buildpacks, with real builds and launches: detection, start commands, caches and error messages.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -41,13 +42,17 @@ async function writeFiles(folder: string, files: Files): Promise<void> {
 }
 
 /** Builds an app of these files as the builder does: with all bundled buildpacks, in their order, and procfile as the companion. */
-async function build(files: Files, user: Record<string, string> = {}): Promise<DropletMetadata> {
+async function build(
+  files: Files,
+  user: Record<string, string> = {},
+  order: readonly (typeof bundledBuildpacks)[number][] = bundledBuildpacks,
+): Promise<DropletMetadata> {
   builds += 1;
   root = join(directory, "droplets", `b${builds}`);
   const work = join(directory, "work", `b${builds}`);
   await mkdir(join(root, "app"), { recursive: true });
   await writeFiles(join(root, "app"), files);
-  const folders = bundledBuildpacks.map(bundledFolder);
+  const folders = order.map(bundledFolder);
   return runLifecycle({
     workspace: {
       root,
@@ -60,7 +65,7 @@ async function build(files: Files, user: Record<string, string> = {}): Promise<D
     },
     buildpacks: folders,
     detect: true,
-    available: folders,
+    available: bundledBuildpacks.map(bundledFolder),
     companionBuildpack: bundledFolder("procfile"),
     cache: join(directory, "cache"),
     log: (_stream, line) => void lines.push(line),
@@ -170,7 +175,7 @@ describe("detection and start commands", () => {
     [
       "nothing fits",
       { "readme.txt": "" },
-      /nodejs@0.1.0: no package.json; .*procfile@0.1.0: no Procfile; .*staticfile@0.1.0: no Staticfile, index.html/,
+      /none of the buildpacks fits the app: it has readme.txt. Next: push another folder .*nodejs@0.1.0: no package.json; .*staticfile@0.1.0: no Staticfile, index.html.*procfile@0.1.0: no Procfile/,
     ],
     [
       "broken package.json",
@@ -191,7 +196,7 @@ describe("detection and start commands", () => {
     [
       "npm says no",
       { "package.json": '{"dependencies":{"a":"file:./a"},"scripts":{"preinstall":"echo not today >&2; exit 3"}}' },
-      /npm install failed with status 3/,
+      /npm install --omit=dev failed with status 3. Next: run npm install on your machine/,
     ],
   ])("a failure says why: %s", async (_name, files, message) => {
     await expect(build(files)).rejects.toThrow(message);
@@ -227,7 +232,7 @@ describe("dependencies", () => {
       ".npmrc": "package-lock=false\n",
     };
     await build(files);
-    expect(lines.join("\n")).toMatch(/warning: there is no package-lock.json.*\n +npm install --omit=dev/);
+    expect(lines.join("\n")).toMatch(/warning: there is no lockfile.*\n +\$ npm install --omit=dev/);
     expect((await (await serve())("/")).body).toBe("one production");
     expect(await readdir(join(root, "app", "node_modules"))).toEqual(expect.not.arrayContaining(["dev"]));
     expect(await readdir(join(root, "layers", "cupola_nodejs"))).toEqual(["environment"]);
@@ -265,12 +270,43 @@ describe("dependencies", () => {
     expect((await (await serve())("/")).body).toBe("vendored production");
   });
 
-  test("engines.node that this machine does not satisfy causes a warning", async () => {
-    await build({ "package.json": '{"engines":{"node":"^4.0.0"},"scripts":{"start":"x"}}' });
-    expect(lines.join("\n")).toContain(
-      `warning: package.json wants Node.js ^4.0.0; the app will run on ${process.versions.node}`,
-    );
+  test("engines.node that is no version range causes a warning", async () => {
+    await build({ "package.json": '{"engines":{"node":"the newest"},"scripts":{"start":"x"}}' });
+    expect(lines.join("\n")).toContain('warning: engines.node, "the newest", is no version range');
   });
+
+  test("a build script runs with devDependencies, which are then removed; a site that it leaves is served", async () => {
+    const tarball = await packLib("module.exports = 1;");
+    const files = {
+      "package.json": `{"name":"site","scripts":{"build":"node make.js"},"devDependencies":{"lib":"file:${tarball}"}}`,
+      "make.js":
+        'require("lib"); const fs = require("fs"); fs.mkdirSync("dist"); fs.writeFileSync("dist/index.html", "built");',
+      ".npmrc": "package-lock=false\n",
+    };
+    await build(files);
+    expect(lines.join("\n")).toMatch(
+      /npm install --include=dev[^]*npm run build[^]*npm prune --omit=dev[^]*serves dist/,
+    );
+    expect(await readdir(join(root, "app", "node_modules"))).not.toContain("lib");
+    expect(await (await serve())("/some/page")).toMatchObject({ status: 200, body: "built" });
+  });
+});
+
+test("several that fit: the first in the order builds, and the others are named", async () => {
+  expect(
+    used(await build({ "server.js": "", "requirements.txt": "", Procfile: "web: x" }, {}, ["nodejs", "python"])),
+  ).toEqual(["nodejs", "procfile"]);
+  expect(lines).toContain("Building with Node.js 0.1.0 (server.js), Procfile 0.1.0 (Procfile)");
+  expect(lines).toContain(
+    "Python (requirements.txt) would fit, too; Node.js comes first in the order of buildpacks. Choose with -b",
+  );
+});
+
+const hasPHP = process.env["PATH"]?.split(":").some((folder) => existsSync(join(folder, "php")));
+test.skipIf(hasPHP)("a missing toolchain is named with how to get it", async () => {
+  await expect(build({ "index.php": "" }, {}, ["php"])).rejects.toThrow(
+    /PHP is not installed on this machine: there is no php on the PATH. Next: install it/,
+  );
 });
 
 describe("static files", () => {
@@ -313,6 +349,17 @@ describe("static files", () => {
     const get = await serve();
     expect(await get("/any/where")).toMatchObject({ status: 200, body: "spa" });
     expect((await get("/secret.txt")).body).toBe("spa");
+    await build({
+      "index.html": "home",
+      "Staticfile.auth": "ann:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n",
+      Staticfile: "status_codes:\n  404: /lost.html\n",
+      "lost.html": "lost",
+    });
+    const closed = await serve();
+    const authorization = `Basic ${Buffer.from("ann:secret").toString("base64")}`;
+    expect(await closed("/")).toMatchObject({ status: 401 });
+    expect(await closed("/", { authorization })).toMatchObject({ status: 200, body: "home" });
+    expect(await closed("/none", { authorization })).toMatchObject({ status: 404, body: "lost" });
     await build({ Staticfile: "directory: visible\n", "x/a.txt": "a", "x/.b": "b" });
     const list = await (await serve())("/x/");
     expect(list.body).toContain('href="a.txt"');

@@ -18,7 +18,7 @@ import { toProcessTypes } from "../../host/droplet-metadata.ts";
 import { findProcess, listMembers, readProcesses, trySignal } from "../../host/process-table.ts";
 import { restoreDroplet } from "../../host/restore-droplet.ts";
 import { releaseRoot } from "../../host/root-owner.ts";
-import { bundledFolder, bundledBuildpacks, toFolders } from "./buildpack-folders.ts";
+import { bundledFolder, bundledBuildpacks } from "./buildpack-folders.ts";
 import { removeOrphanedBuilds } from "./orphaned-builds.ts";
 import { groupLeaderFile, runStaging, type StagedDroplet, type StagingJob } from "./staging-job.ts";
 
@@ -484,17 +484,4 @@ test("a droplet with a root outside the droplets folder is not unpacked", async 
       restoreDroplet(store, { space, digest: `sha256:${"0".repeat(64)}`, root: other }, join(directory, "droplets")),
     ).rejects.toThrow(/restage the app/);
   }
-});
-
-test("buildpacks are found by name, classic name and path", () => {
-  expect(
-    toFolders([{ name: "nodejs_buildpack" }, { name: "mine", path: "/opt/bp" }, { name: "x", path: "staticfile" }]),
-  ).toEqual([
-    { name: "nodejs_buildpack", folder: bundledFolder("nodejs") },
-    { name: "mine", folder: "/opt/bp" },
-    { name: "x", folder: bundledFolder("staticfile") },
-  ]);
-  expect(() => toFolders([{ name: "https://example.com/bp.git" }])).toThrow(
-    /it takes nodejs, staticfile, procfile and folders/,
-  );
 });

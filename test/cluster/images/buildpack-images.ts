@@ -136,14 +136,17 @@ function listLifecycle({ lifecycle, launcher }: LifecyclePrograms): ImageEntry[]
   ];
 }
 
-/** Our buildpacks import each other and a package of npm, so they lie together, and links lead there. */
+/** Our buildpacks import each other and packages of npm, so they lie together, and links lead there. */
 function listBuildpacks(): ImageEntry[] {
   return [
     ...BUNDLED.flatMap((name) => [
       ...listFolder(join(BUILDPACKS, name), `/cnb/cupola/buildpacks/${name}`),
       symlink(`/cnb/buildpacks/cupola_${name}/${versionOf(name)}`, `/cnb/cupola/buildpacks/${name}`),
     ]),
-    ...listFolder(join(CHECKOUT, "node_modules", "semver"), "/cnb/cupola/node_modules/semver"),
+    ...listFolder(join(BUILDPACKS, "shared"), "/cnb/cupola/buildpacks/shared"),
+    ...["semver", "smol-toml"].flatMap((name) =>
+      listFolder(join(CHECKOUT, "node_modules", name), `/cnb/cupola/node_modules/${name}`),
+    ),
     ...Object.entries(SCRIPT_BUILDPACK).map(([path, content]) =>
       file(`/cnb/buildpacks/test_script/1.0.0/${path}`, { content }),
     ),

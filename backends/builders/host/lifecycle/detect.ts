@@ -1,5 +1,5 @@
 // Detection: runs bin/detect of all buildpacks of a group in parallel, and picks the first group whose plan resolves.
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { z } from "zod";
@@ -11,15 +11,18 @@ import type { GroupMember } from "./order.ts";
 import { type Alternative, type Candidate, type PlanEntry, resolvePlan } from "./build-plan.ts";
 import { type LineSink, runExecutable, type RunResult } from "./run-executable.ts";
 import { findToml } from "./toml-file.ts";
+import { describeUndetected } from "./undetected.ts";
 
-/** The buildpacks that build, in order, and their plan. */
+/** The buildpacks that build, in order, their plan, and what each said that it found. */
 export interface Detected {
   buildpacks: Buildpack[];
   plan: PlanEntry[];
+  found: ReadonlyMap<Buildpack, string>;
 }
 
 /** The result of one bin/detect. */
-type DetectResult = { kind: "pass"; alternatives: Alternative[] } | { kind: "fail" | "error"; message: string };
+type DetectResult =
+  { kind: "pass"; alternatives: Alternative[]; found: string } | { kind: "fail" | "error"; message: string };
 
 const names = z.array(z.object({ name: z.string() })).default([]);
 const needs = z
@@ -46,16 +49,44 @@ export interface DetectOptions {
 export async function detect(options: DetectOptions): Promise<Detected> {
   const detectOnce = createDetector(options);
   const failures = new Map<string, string>();
-  for (const group of options.groups) {
+  for (const [at, group] of options.groups.entries()) {
     const outcome = await tryGroup(group, detectOnce);
-    if ("buildpacks" in outcome) return outcome;
+    if ("buildpacks" in outcome) {
+      await logOthers(outcome, options, detectOnce, at);
+      return outcome;
+    }
     for (const [buildpackKey, message] of outcome.failures) failures.set(buildpackKey, message);
   }
-  const summary = [...failures].map(([buildpackKey, message]) => `${buildpackKey}: ${message}`).join("; ");
+  const looked = [...failures].map(([buildpackKey, message]) => `${buildpackKey}: ${message}`);
+  const entries = await readdir(dropletPaths.app(options.workspace.root), { withFileTypes: true });
   throw new StagingFailure(
     "NoAppDetectedError",
-    `none of the buildpacks fits the app (${summary || "there are none"})`,
+    describeUndetected(
+      entries.map((entry) => ({ name: entry.name, isDirectory: entry.isDirectory() })),
+      looked,
+    ),
   );
+}
+
+/** Says which buildpacks after the chosen ones fit, too: the order decided, and -b decides otherwise. */
+async function logOthers(
+  { buildpacks }: Detected,
+  { groups, forced, log }: DetectOptions,
+  detectOnce: Detect,
+  chosenAt: number,
+): Promise<void> {
+  if (forced) return;
+  const others = groups.slice(chosenAt + 1).flatMap((group) => group.filter((member) => !member.optional).slice(0, 1));
+  const rivals = others.filter(({ buildpack }) => !buildpacks.includes(buildpack));
+  const results = await Promise.all(rivals.map(async (member) => ({ member, result: await detectOnce(member) })));
+  const fitting = results.flatMap(({ member: { buildpack }, result }) =>
+    result.kind === "pass" ? [`${buildpack.name}${result.found && ` (${result.found})`}`] : [],
+  );
+  if (fitting.length > 0)
+    log(
+      "OUT",
+      `${fitting.join(" and ")} would fit, too; ${buildpacks[0]?.name ?? ""} comes first in the order of buildpacks. Choose with -b`,
+    );
 }
 
 type Detect = (member: GroupMember) => Promise<DetectResult>;
@@ -80,11 +111,14 @@ async function tryGroup(
   const results = await Promise.all(group.map(async (member) => ({ member, result: await detectOnce(member) })));
   const failures = new Map<string, string>();
   const candidates: Candidate[] = [];
+  const found = new Map<Buildpack, string>();
   let failed = false;
   for (const { member, result } of results) {
     const key = keyOf(member.buildpack);
-    if (result.kind === "pass") candidates.push({ key, optional: member.optional, alternatives: result.alternatives });
-    else failures.set(key, result.message);
+    if (result.kind === "pass") {
+      candidates.push({ key, optional: member.optional, alternatives: result.alternatives });
+      found.set(member.buildpack, result.found);
+    } else if (!member.optional) failures.set(key, result.message);
     if (result.kind !== "pass" && !member.optional) failed = true;
   }
   if (failed || candidates.length === 0) return { failures };
@@ -95,6 +129,7 @@ async function tryGroup(
   return {
     buildpacks: group.map((member) => member.buildpack).filter((buildpack) => chosen.has(keyOf(buildpack))),
     plan: resolution.plan,
+    found,
   };
 }
 
@@ -117,10 +152,18 @@ async function detectBuildpack(buildpack: Buildpack, options: DetectOptions): Pr
     env: buildpackEnvironment(workspace, buildpack, workspace.base, { CNB_BUILD_PLAN_PATH: plan }),
     log: (stream, line) => void lines.push([stream, line]),
   });
+  const found = result.status === 0 ? shortLine(lines) : "";
   const passed = result.status === 0 || (options.forced && result.status === failStatus);
   // Detects run in parallel, so the output of each is logged in one piece. The output of a plain "no" (100) is not logged.
-  if (passed || result.status !== failStatus) for (const [stream, line] of lines) options.log(stream, line);
-  return passed ? { kind: "pass", alternatives: await readAlternatives(plan, buildpack) } : toFailure(result);
+  const isShown = passed ? found === "" : result.status !== failStatus;
+  if (isShown) for (const [stream, line] of lines) options.log(stream, line);
+  return passed ? { kind: "pass", alternatives: await readAlternatives(plan, buildpack), found } : toFailure(result);
+}
+
+/** The only line of a detect that passed, if it is short: it names what was found, and is shown with the buildpack's name. */
+function shortLine(lines: readonly (readonly ["OUT" | "ERR", string])[]): string {
+  const [first, ...more] = lines;
+  return first && first[0] === "OUT" && more.length === 0 && first[1].length <= 60 ? first[1] : "";
 }
 
 function toFailure(result: RunResult): DetectResult {

@@ -44,7 +44,11 @@ export async function runLifecycle(options: LifecycleOptions): Promise<DropletMe
     [...chosen, ...others],
   );
   const detected = await detect({ workspace, groups, forced: !options.detect, log });
-  log("OUT", `Building with ${detected.buildpacks.map(({ name, version }) => `${name} ${version}`).join(", ")}`);
+  const named = detected.buildpacks.map((buildpack) => {
+    const found = detected.found.get(buildpack);
+    return `${buildpack.name} ${buildpack.version}${found ? ` (${found})` : ""}`;
+  });
+  log("OUT", `Building with ${named.join(", ")}`);
   const built = await build({ workspace, detected, cache: options.cache, log });
   await saveLayers(options.cache, built.layers);
   for (const { directory, layers } of built.layers) await keepLaunchLayers(directory, layers);

@@ -1,48 +1,26 @@
-// Reads dependencies, scripts and the start command of a package.json.
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+// What a package.json says: dependencies, scripts, and whether an install stays inside node_modules.
+import { readJson } from "../shared/files.mjs";
 
 /** The parsed package.json; empty when there is none. Throws with the reason when it cannot be read. */
 export function readPackage(app) {
-  const text = readIfThere(join(app, "package.json")).replace(/^\uFEFF/, "");
-  if (text === "") return {};
-  let description;
-  try {
-    description = JSON.parse(text);
-  } catch (error) {
-    throw new Error(`package.json is not valid JSON: ${error.message}`);
-  }
-  if (typeof description !== "object" || description === null || Array.isArray(description))
-    throw new Error("package.json is not a JSON object");
-  return description;
+  return readJson(app, "package.json");
 }
 
-/** The text of a file; "" when it does not exist. */
-export function readIfThere(path) {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (error.code === "ENOENT") return "";
-    throw error;
-  }
+/** Whether the user wants an install without devDependencies at the end, as production is. */
+export function isProduction(env = process.env) {
+  return (env.NODE_ENV ?? "production") === "production" && env.NPM_CONFIG_PRODUCTION !== "false";
 }
 
-/** The start command, for a shell; undefined when the app has none. */
-export function findStart(app, { scripts, main }) {
-  const { prestart, start, poststart } = scripts ?? {};
-  // Runs the script without npm, which takes memory and keeps signals from the app.
-  if (start) return [prestart, start, poststart].filter(Boolean).join(" && ");
-  const file = ["server.js", "server.mjs", "server.cjs", main, "app.js", "main.js", "index.js", "index.mjs"].find(
-    (name) => typeof name === "string" && name !== "" && existsSync(join(app, name)),
-  );
-  return file && `node ${/^[A-Za-z0-9_./-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
-}
-
-/** Whether npm has anything to install. */
-export function hasDependencies(description, production) {
+/** Whether a package manager has anything to install. */
+export function hasDependencies(description, withDev) {
   const { dependencies, optionalDependencies, devDependencies } = description;
-  const counted = [dependencies, optionalDependencies, ...(production ? [] : [devDependencies])];
+  const counted = [dependencies, optionalDependencies, ...(withDev ? [devDependencies] : [])];
   return counted.some((group) => Object.keys(group ?? {}).length > 0) || installsOutside(description);
+}
+
+/** Whether the app depends on a package, in any group. */
+export function dependsOn({ dependencies, devDependencies, optionalDependencies }, name) {
+  return Object.hasOwn({ ...devDependencies, ...optionalDependencies, ...dependencies }, name);
 }
 
 /** Whether an install also writes outside the app's node_modules; a copy of node_modules would then be incomplete. */
@@ -51,7 +29,12 @@ export function installsOutside({ scripts, workspaces, dependencies, optionalDep
     (name) => scripts?.[name],
   );
   const linked = Object.values({ ...dependencies, ...optionalDependencies, ...devDependencies }).some(
-    (spec) => /^(file:|link:|\.|\/)/.test(String(spec)) && !/\.(tgz|tar\.gz)$/.test(String(spec)),
+    (spec) => /^(file:|link:|portal:|workspace:|\.|\/)/.test(String(spec)) && !/\.(tgz|tar\.gz)$/.test(String(spec)),
   );
   return own || linked || workspaces !== undefined;
+}
+
+/** The first of `names` that package.json has as a script. */
+export function findScript({ scripts }, names) {
+  return names.find((name) => typeof scripts?.[name] === "string" && scripts[name].trim() !== "");
 }

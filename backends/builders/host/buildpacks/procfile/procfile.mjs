@@ -1,6 +1,7 @@
 // Reads a Procfile: one `type: command` a line. The bundled buildpacks share it.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Problem } from "../shared/log.mjs";
 
 /** Commands by process type; undefined without a Procfile. Throws on a malformed line. */
 export function readProcfile(app) {
@@ -12,20 +13,8 @@ export function readProcfile(app) {
     if (row.trim() === "---" && Object.keys(commands).length === 0) continue;
     if (row.trim() === "" || row.trim().startsWith("#")) continue;
     const match = /^\s*([A-Za-z0-9_-]+)\s*:\s*(\S.*?)\s*$/.exec(row);
-    if (!match) throw new Error(`Procfile, line ${index + 1}: write it as "type: command"`);
+    if (!match) throw new Problem(`Procfile, line ${index + 1}: write it as "type: command"`);
     commands[match[1]] = match[2];
   }
   return commands;
-}
-
-const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
-
-/** A launch.toml with processes `{ type, command, isDefault }`, each run through a shell. */
-export function toLaunchToml(processes) {
-  return processes
-    .map(
-      ({ type, command, isDefault }) =>
-        `[[processes]]\ntype = ${JSON.stringify(type)}\ncommand = ${JSON.stringify([shell, "-c", command])}\ndefault = ${isDefault}\n`,
-    )
-    .join("\n");
 }

@@ -4,9 +4,10 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream";
+import { isAllowed } from "./passwords.mjs";
 
 const root = await realpath(process.argv[2]);
-const settings = JSON.parse(readFileSync(join(import.meta.dirname, "settings.json"), "utf8"));
+const settings = JSON.parse(readFileSync(new URL("settings.json", import.meta.url), "utf8"));
 const types = {
   html: "text/html; charset=utf-8",
   htm: "text/html; charset=utf-8",
@@ -57,6 +58,11 @@ process.once("SIGTERM", () => {
 });
 
 async function answer(request, response) {
+  if (settings.transportSecurity) response.setHeader("strict-transport-security", settings.transportSecurity);
+  const secure = settings.forceHttps && toSecureUrl(request);
+  if (secure) return response.writeHead(301, { location: secure }).end();
+  if (settings.users && !isAllowed(settings.users, request.headers.authorization))
+    return response.writeHead(401, { "www-authenticate": 'Basic realm="Restricted", charset="UTF-8"' }).end();
   if (request.method !== "GET" && request.method !== "HEAD")
     return response.writeHead(405, { allow: "GET, HEAD" }).end();
   const url = new URL(request.url, "http://static");
@@ -69,6 +75,14 @@ async function answer(request, response) {
   const instead = settings.pushstate ? await find(join(root, "index.html")) : undefined;
   if (instead) return send(request, response, 200, instead);
   return notFound(request, response);
+}
+
+/** Where https is served; undefined for what came by https, and on a laptop, which has none. */
+function toSecureUrl({ headers, url }) {
+  const host = headers["x-forwarded-host"] ?? headers.host ?? "";
+  const name = host.replace(/:\d+$/, "");
+  const isLocal = name === "" || name === "localhost" || name.endsWith(".localhost") || /^[\d.[\]:]+$/.test(name);
+  return headers["x-forwarded-proto"] === "http" && !isLocal ? `https://${host}${url}` : undefined;
 }
 
 // Undefined for a malformed escape, a path upwards and a hidden file.
@@ -111,7 +125,7 @@ async function answerDirectory(request, response, directory) {
 }
 
 async function notFound(request, response) {
-  const page = await find(join(root, "404.html"));
+  const page = await find(join(root, settings.statusCodes?.["404"] ?? "404.html"));
   if (page && !page.isDirectory) return send(request, response, 404, page);
   response.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end("Not Found\n");
 }

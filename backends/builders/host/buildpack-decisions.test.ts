@@ -1,0 +1,297 @@
+// What the bundled buildpacks decide: package managers, versions, programs and start commands, by the files of an app.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { choosePrograms } from "./buildpacks/go/programs.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { commandOfFolder, parseManifest } from "./buildpacks/java/jar.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { wantedJava } from "./buildpacks/java/jdk.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { wantedNode } from "./buildpacks/nodejs/node-version.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { choosePackageManager } from "./buildpacks/nodejs/package-manager.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { findNeededDevDependency, findStart as findNodeStart } from "./buildpacks/nodejs/start.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { chooseInstaller, fromPipfileLock } from "./buildpacks/python/environment.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { toRange } from "./buildpacks/python/interpreter.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { findStart as findPythonStart } from "./buildpacks/python/start.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { findStart as findRubyStart } from "./buildpacks/ruby/start.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { isAllowed } from "./buildpacks/staticfile/passwords.mjs";
+
+type Files = Record<string, string>;
+let app: string;
+beforeEach(async () => {
+  app = await mkdtemp(join(tmpdir(), "cupola-decisions-"));
+  vi.spyOn(console, "log").mockImplementation(() => undefined);
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await rm(app, { recursive: true, force: true });
+});
+
+async function write(files: Files): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(app, path)), { recursive: true });
+    await writeFile(join(app, path), content);
+  }
+}
+
+describe("Node.js", () => {
+  test.each<[string, Files, object, object]>([
+    ["npm without a lockfile", {}, {}, { name: "npm", lock: undefined }],
+    ["npm's lockfile", { "package-lock.json": "{}" }, {}, { name: "npm", lock: "package-lock.json" }],
+    [
+      "pnpm's lockfile, of pnpm 8",
+      { "pnpm-lock.yaml": "lockfileVersion: '6.0'\n" },
+      {},
+      { name: "pnpm", version: "8", lock: "pnpm-lock.yaml" },
+    ],
+    ["Yarn's classic lockfile", { "yarn.lock": "# yarn lockfile v1\n" }, {}, { name: "yarn", version: "1" }],
+    ["Yarn's lockfile", { "yarn.lock": "__metadata:\n  version: 8\n" }, {}, { name: "yarn", version: "4" }],
+    [
+      "packageManager wins over another lockfile",
+      { "package-lock.json": "{}" },
+      { packageManager: "pnpm@9.1.0+sha512.abc" },
+      { name: "pnpm", version: "9.1.0", lock: undefined, why: "packageManager" },
+    ],
+  ])("package manager: %s", async (_name, files, description, expected) => {
+    await write(files);
+    expect(choosePackageManager(app, description)).toMatchObject(expected);
+  });
+
+  test("an unknown package manager is refused", () => {
+    expect(() => choosePackageManager(app, { packageManager: "bun@1.2.0" })).toThrow(/Next: use npm, pnpm or yarn/);
+  });
+
+  test.each<[Files, object, object | undefined]>([
+    [{}, {}, undefined],
+    [{ ".nvmrc": "v20\n" }, {}, { range: "20", source: ".nvmrc" }],
+    [{ ".nvmrc": "v20\n" }, { engines: { node: "22.x" } }, { range: "22.x", source: "engines.node" }],
+  ])("version: %j, %j", async (files, description, expected) => {
+    await write(files);
+    expect(wantedNode(app, description)).toEqual(expected);
+  });
+
+  const built = { scripts: { build: "x" } };
+  test.each<[string, Files, object, object | undefined]>([
+    ["a start script", {}, { scripts: { start: "node a.js" } }, { command: "node a.js" }],
+    [
+      "a production script before a server for development",
+      { "src/main.ts": "" },
+      { scripts: { start: "nest start", "start:prod": "node dist/main" } },
+      { command: "node dist/main" },
+    ],
+    [
+      "the files of a build before a server for development",
+      { "build/index.html": "" },
+      { scripts: { start: "react-scripts start", build: "react-scripts build" } },
+      { site: "build" },
+    ],
+    ["Vite's files", { "dist/index.html": "", "index.html": "main.js", "main.js": "" }, built, { site: "dist" }],
+    [
+      "Angular's files",
+      { "dist/shop/browser/index.html": "" },
+      { ...built, name: "shop" },
+      { site: "dist/shop/browser" },
+    ],
+    ["Nuxt's server", { ".output/server/index.mjs": "" }, built, { command: "node .output/server/index.mjs" }],
+    [
+      "Next.js without a start script",
+      { ".next/BUILD_ID": "1" },
+      { dependencies: { next: "15" } },
+      { command: "next start" },
+    ],
+    [
+      "a page whose script is for the browser",
+      { "index.html": '<script src="app.js">', "app.js": "" },
+      {},
+      { site: "." },
+    ],
+    ["a server beside a page", { "index.html": "<p>", "app.js": "" }, {}, { command: "node app.js" }],
+    ["TypeScript, which Node runs", { "index.ts": "" }, {}, { command: "node index.ts" }],
+    ["a Staticfile", { Staticfile: "", "dist/index.html": "" }, { scripts: { start: "x" } }, { site: "dist" }],
+    [
+      "nodemon, which is for development",
+      { "server.js": "" },
+      { scripts: { start: "nodemon server.js" } },
+      { command: "node server.js" },
+    ],
+    ["nothing", { "src/x.js": "" }, {}, undefined],
+  ])("start: %s", async (_name, files, description, expected) => {
+    await write(files);
+    const start = findNodeStart(app, description);
+    if (expected) expect(start).toMatchObject(expected);
+    else expect(start).toBeUndefined();
+  });
+
+  test("a start command that needs a devDependency is noticed", async () => {
+    await write({
+      "node_modules/tsx/package.json": '{"bin":"cli.js"}',
+      "node_modules/vite/package.json": '{"bin":{"vite":"x"}}',
+    });
+    const description = { devDependencies: { vite: "1", tsx: "1" } };
+    expect(findNeededDevDependency(app, description, "echo a && tsx server.ts")).toBe("tsx");
+    expect(findNeededDevDependency(app, description, "node tsx.js")).toBeUndefined();
+  });
+});
+
+describe("Python", () => {
+  test.each([
+    ["3.12", ">=3.12.0 <3.13.0-0"],
+    [">=3.10,<4", ">=3.10.0 <4.0.0-0"],
+    ["~=3.11", ">=3.11.0 <4.0.0-0"],
+    ["~=3.11.2", ">=3.11.2 <3.12.0-0"],
+    ["==3.11.*", ">=3.11.0 <3.12.0-0"],
+    ["^3.11", ">=3.11.0 <4.0.0-0"],
+    [">=3.9,!=3.9.7", ">=3.9.0"],
+    ["pypy", ""],
+  ])("version %s", (text, range) => {
+    expect(toRange(text)).toBe(range === "" ? "*" : range);
+  });
+
+  test.each<[string, Files, object, string | undefined]>([
+    ["uv's lockfile", { "uv.lock": "", "requirements.txt": "" }, { project: {} }, "uv"],
+    ["Poetry's lockfile", { "poetry.lock": "" }, { tool: { poetry: {} } }, "poetry"],
+    ["requirements before a pyproject", { "requirements.txt": "" }, { project: {} }, "pip"],
+    ["a pyproject alone", {}, { project: {} }, "uv"],
+    ["Pipfile.lock", { "Pipfile.lock": "{}" }, {}, "pipenv"],
+    ["nothing", {}, {}, undefined],
+  ])("installer: %s", async (_name, files, project, tool) => {
+    await write(files);
+    expect(chooseInstaller(app, project)?.tool).toBe(tool);
+  });
+
+  test("requirements that others include decide, too", async () => {
+    await write({ "requirements.txt": "-r base.txt\nflask\n", "base.txt": "-c limits.txt\n", "limits.txt": "" });
+    expect(chooseInstaller(app, {}).files).toEqual(["requirements.txt", "base.txt", "limits.txt"]);
+  });
+
+  test("a Pipfile.lock as pip's requirements", () => {
+    const lock = {
+      default: {
+        flask: { version: "==3.1.0", extras: ["async"], markers: "python_version > '3.8'", hashes: ["sha256:a"] },
+      },
+    };
+    expect(fromPipfileLock(lock)).toBe("flask[async]==3.1.0 ; python_version > '3.8' --hash=sha256:a");
+  });
+
+  const flask = "from flask import Flask\napp = Flask(__name__)\n";
+  test.each<[string, Files, string[], RegExp]>([
+    [
+      "Flask with gunicorn",
+      { "app.py": flask },
+      ["flask", "gunicorn"],
+      /^gunicorn app:app --bind \$\{HOST:-0.0.0.0\}:\$PORT$/,
+    ],
+    ["Flask alone", { "src/main.py": flask }, ["flask"], /^flask --app src.main:app run/],
+    [
+      "a factory of Flask",
+      { "shop/__init__.py": "def create_app(x=1):\n" },
+      ["flask", "gunicorn"],
+      /^gunicorn 'shop:create_app\(\)'/,
+    ],
+    [
+      "FastAPI",
+      { "app/main.py": "api: FastAPI = FastAPI()\n" },
+      ["fastapi", "uvicorn"],
+      /^uvicorn app.main:api --host/,
+    ],
+    [
+      "Django with gunicorn",
+      { "manage.py": 'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")', "shop/wsgi.py": "" },
+      ["django", "gunicorn"],
+      /^gunicorn shop.wsgi/,
+    ],
+    ["Django alone", { "manage.py": "" }, ["django"], /^python manage.py runserver --noreload/],
+    ["Streamlit", { "app.py": "" }, ["streamlit"], /^streamlit run app.py --server.address/],
+    ["a program", { "main.py": "" }, [], /^python main.py$/],
+  ])("start: %s", async (_name, files, installed, command) => {
+    await write(files);
+    expect(findPythonStart(app, new Set(installed))?.command).toMatch(command);
+  });
+
+  test("FastAPI without a server names the next step", async () => {
+    await write({ "main.py": "app = FastAPI()\n" });
+    expect(() => findPythonStart(app, new Set(["fastapi"]))).toThrow(/Next: add uvicorn/);
+  });
+});
+
+test.each<[string[], string, object]>([
+  [["."], "example.com/shop", { web: "." }],
+  [[".", "cmd/tool"], "example.com/shop", { web: "." }],
+  [["cmd/worker", "cmd/web"], "example.com/shop", { web: "cmd/web", worker: "cmd/worker" }],
+  [["cmd/shop", "cmd/Shop_Admin"], "example.com/shop/v2", { web: "cmd/shop", "shop-admin": "cmd/Shop_Admin" }],
+  [["tools/gen", "service/api"], "example.com/shop", { web: "service/api" }],
+  [["only/one"], "example.com/shop", { web: "only/one" }],
+  [["tools/a", "tools/b"], "example.com/shop", {}],
+])("Go programs among %j of %s", (mains, module, expected) => {
+  expect(choosePrograms(mains, module)).toEqual(expected);
+});
+
+describe("Java", () => {
+  test("an unpacked jar starts by its manifest, whose lines are wrapped", async () => {
+    const manifest =
+      "Manifest-Version: 1.0\r\nMain-Class: com.example.a.very.long.pack\r\n age.Main\r\nClass-Path: lib/a.jar lib/b.jar\r\n\r\nName: x\r\nMain-Class: no\r\n";
+    expect(parseManifest(manifest)).toMatchObject({ "Main-Class": "com.example.a.very.long.package.Main" });
+    await write({ "META-INF/MANIFEST.MF": manifest });
+    expect(commandOfFolder(app)).toBe("exec java -cp .:lib/a.jar:lib/b.jar com.example.a.very.long.package.Main");
+  });
+
+  test.each<[Files, object | undefined]>([
+    [{ "pom.xml": "<java.version>21</java.version>" }, { source: "pom.xml", major: 21 }],
+    [
+      {
+        "pom.xml":
+          "<maven.compiler.source>1.8</maven.compiler.source><maven.compiler.target>1.8</maven.compiler.target>",
+      },
+      { source: "pom.xml", major: 8 },
+    ],
+    [
+      { "system.properties": "java.runtime.version=17\n", "pom.xml": "<java.version>11</java.version>" },
+      { source: "system.properties", major: 17 },
+    ],
+    [{ "build.gradle.kts": "languageVersion = JavaLanguageVersion.of(25)" }, { source: "build.gradle.kts", major: 25 }],
+    [{}, undefined],
+  ])("version by %j", async (files, expected) => {
+    await write(files);
+    expect(wantedJava(app)).toEqual(expected);
+  });
+});
+
+test.each<[string, Files, RegExp]>([
+  ["Rails", { Gemfile: "", "config.ru": "", "config/application.rb": "" }, /^bundle exec rails server/],
+  [
+    "Rack with puma",
+    { Gemfile: "", "Gemfile.lock": "    puma (6.4.0)\n", "config.ru": "" },
+    /^bundle exec puma -b tcp/,
+  ],
+  ["Rack", { Gemfile: "", "config.ru": "" }, /^bundle exec rackup/],
+  ["a program", { "app.rb": "" }, /^ruby app.rb$/],
+])("Ruby starts %s", async (_name, files, command) => {
+  await write(files);
+  expect(findRubyStart(app).command).toMatch(command);
+});
+
+test("passwords of a Staticfile.auth are checked by htpasswd's hashes", () => {
+  const basic = (user: string, password: string): string =>
+    `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+  const users = {
+    ann: "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=",
+    bob: "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/",
+    cy: "{PLAIN}secret",
+  };
+  for (const user of Object.keys(users)) {
+    expect(isAllowed(users, basic(user, "secret")), user).toBe(true);
+    expect(isAllowed(users, basic(user, "other")), user).toBe(false);
+  }
+  expect(isAllowed(users, basic("constructor", "secret"))).toBe(false);
+  expect(isAllowed(users, undefined)).toBe(false);
+});

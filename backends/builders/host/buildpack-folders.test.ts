@@ -1,0 +1,16 @@
+// Which folder a buildpack's name means.
+import { expect, test } from "vitest";
+import { bundledFolder, toFolders } from "./buildpack-folders.ts";
+
+test("buildpacks are found by name, classic name and path", () => {
+  expect(
+    toFolders([{ name: "nodejs_buildpack" }, { name: "mine", path: "/opt/bp" }, { name: "x", path: "staticfile" }]),
+  ).toEqual([
+    { name: "nodejs_buildpack", folder: bundledFolder("nodejs") },
+    { name: "mine", folder: "/opt/bp" },
+    { name: "x", folder: bundledFolder("staticfile") },
+  ]);
+  expect(() => toFolders([{ name: "https://example.com/bp.git" }])).toThrow(
+    /it takes java, go, .*, nodejs, staticfile, procfile/,
+  );
+});

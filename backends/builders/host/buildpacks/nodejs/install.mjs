@@ -1,0 +1,60 @@
+// Installs node_modules for the build, keeps a copy for the next one, and prunes what only the build needed.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { digestOf } from "../shared/files.mjs";
+import { copyTree, moveTree } from "../shared/copy-tree.mjs";
+import { openLayer } from "../shared/layers.mjs";
+import { say, warn } from "../shared/log.mjs";
+import { runStep } from "../shared/tools.mjs";
+import { installsOutside } from "./package.mjs";
+import { inputs } from "./package-manager.mjs";
+
+/** Fills `<app>/node_modules`, from the last build where nothing has changed. `withDev`: with devDependencies. */
+export function installModules({ app, description, manager, commands, node, withDev }) {
+  const modules = join(app, "node_modules");
+  const layer = openLayer("modules", { cache: true });
+  const kept = join(layer.path, "node_modules");
+  const key = digestOf(app, { texts: [node.version, manager.name, withDev], files: ["package.json", ...inputs] });
+  const isReusable = commands.isRelocatable && !installsOutside(description);
+  if (isReusable && layer.isFor(key) && existsSync(kept)) {
+    say("Reusing the dependencies of the last build");
+    copyTree(kept, modules);
+    return layer.keep({ key });
+  }
+  if (!manager.lock) warn("there is no lockfile, so versions may change from build to build; commit one");
+  layer.drop();
+  run(commands.install(withDev), app, nextAfterInstall(manager));
+  if (!isReusable || !existsSync(modules)) return undefined;
+  const fresh = openLayer("modules", { cache: true });
+  copyTree(modules, join(fresh.path, "node_modules"));
+  return fresh.keep({ key });
+}
+
+function nextAfterInstall({ name, lock }) {
+  const again = `run ${name} install on your machine`;
+  return lock ? `${again}, and push with the ${lock} that it writes` : `${again} to see the same error`;
+}
+
+/** Runs a command of the package manager. */
+export function run({ argv, shown, env }, app, next) {
+  runStep(argv, { cwd: app, shown, env: { NODE_ENV: "production", ...userNodeEnv(), ...env }, next });
+}
+
+function userNodeEnv() {
+  return process.env.NODE_ENV ? { NODE_ENV: process.env.NODE_ENV } : {};
+}
+
+/** What builds keep for the next one; it is not part of the droplet. */
+const buildCaches = [".next/cache", "node_modules/.cache"];
+
+/** Runs a build script with the caches of the last build. */
+export function runBuildScript({ app, commands, script }) {
+  const layer = openLayer("build-cache", { cache: true });
+  for (const path of buildCaches)
+    if (existsSync(join(layer.path, path))) moveTree(join(layer.path, path), join(app, path));
+  run(commands.run(script), app, `run the script "${script}" of package.json on your machine to see the same error`);
+  const written = buildCaches.filter((path) => existsSync(join(app, path)));
+  for (const path of written) moveTree(join(app, path), join(layer.path, path));
+  if (written.length > 0) layer.keep();
+  else layer.drop();
+}

@@ -1,0 +1,94 @@
+// How a built app starts: its start script, its server file, its framework's server, or a server for the files that the build left.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { quote, readIfThere } from "../shared/files.mjs";
+import { dependsOn } from "./package.mjs";
+
+/** Servers for a developer's machine: none of them is for production, and some need devDependencies. */
+const devServer =
+  /^(npx )?(vite( (dev|serve|preview))?|react-scripts start|vue-cli-service serve|ng serve|astro (dev|preview)|parcel|webpack(-dev-server| serve)|nest start|nodemon|next dev|nuxt dev|gatsby (develop|serve)|docusaurus (start|serve)|svelte-kit dev|eleventy --serve)\b/;
+
+const serverFiles = ["server.js", "server.mjs", "server.cjs"];
+const builtServers = [
+  ".output/server/index.mjs",
+  "dist/server/entry.mjs",
+  "build/index.js",
+  "dist/main.js",
+  "dist/server.js",
+  "dist/index.js",
+];
+const plainFiles = ["app.js", "main.js", "index.js", "index.mjs", "server.ts", "app.ts", "main.ts", "index.ts"];
+/** Where builds leave a site, the most telling first. */
+const siteFolders = ["dist", "build", "out", ".output/public", "_site", "public", "dist/client", "."];
+
+/**
+ * `{ command, why }`, or `{ site, why }` with the folder to serve; undefined when there is nothing to start.
+ * Call it after the build.
+ */
+export function findStart(app, description) {
+  const { scripts = {} } = description;
+  if (existsSync(join(app, "Staticfile"))) return { site: findSite(app, description) ?? ".", why: "Staticfile" };
+  const script = withHooks(scripts, "start");
+  const isDev = devServer.test((scripts.start ?? "").trim());
+  if (script && !isDev) return { command: script, why: "start script" };
+  const production = ["start:prod", "start:production", "serve:prod"].find((name) => scripts[name]);
+  if (production) return { command: withHooks(scripts, production), why: `${production} script` };
+  return (
+    startFile(findServer(app, description)) ??
+    findFramework(app, description) ??
+    toSite(scripts.build && findSite(app, description)) ??
+    startFile(plainFiles.find((name) => existsSync(join(app, name)) && !isForBrowser(app, name))) ??
+    toSite(findSite(app, description)) ??
+    (script ? { command: script, why: "start script, a server for development" } : undefined)
+  );
+}
+
+function startFile(file) {
+  return file && { command: `node ${quote(file)}`, why: file };
+}
+
+function toSite(site) {
+  return site && { site, why: `${site === "." ? "" : `${site}/`}index.html` };
+}
+
+/** Whether the app's page loads the file. */
+function isForBrowser(app, name) {
+  return readIfThere(join(app, "index.html")).includes(name);
+}
+
+/** The script's text with its pre and post scripts. It runs without npm, which takes memory and keeps signals from the app. */
+function withHooks(scripts, name) {
+  if (!scripts[name]) return undefined;
+  return [scripts[`pre${name}`], scripts[name], scripts[`post${name}`]].filter(Boolean).join(" && ");
+}
+
+function findServer(app, { main, scripts }) {
+  const built = scripts?.build ? builtServers : [];
+  return [...serverFiles, ...(main ? [main] : []), ...built].find(
+    (name) => typeof name === "string" && name !== "" && existsSync(join(app, name)),
+  );
+}
+
+function findFramework(app, description) {
+  if (dependsOn(description, "next") && existsSync(join(app, ".next", "BUILD_ID")))
+    return { command: "next start", why: "Next.js" };
+  return undefined;
+}
+
+/** The folder with index.html that the build left, or that came along. Angular's is one folder deeper. */
+function findSite(app, { name }) {
+  const angular = name ? [`dist/${name}/browser`, `dist/${name}`] : [];
+  return [...siteFolders, ...angular, "dist/browser"].find((folder) => existsSync(join(app, folder, "index.html")));
+}
+
+/** The package of devDependencies whose program the command starts: without it the app would not start. */
+export function findNeededDevDependency(app, { devDependencies }, command) {
+  const words = (command ?? "").split(/&&|;|\|\|/).map((part) => part.trim().replace(/^npx /, "").split(/\s+/)[0]);
+  return Object.keys(devDependencies ?? {}).find((name) => {
+    const path = join(app, "node_modules", name, "package.json");
+    if (!existsSync(path)) return false;
+    const { bin } = JSON.parse(readFileSync(path, "utf8"));
+    const programs = typeof bin === "string" ? [name.split("/").at(-1)] : Object.keys(bin ?? {});
+    return programs.some((program) => words.includes(program));
+  });
+}

@@ -1,0 +1,61 @@
+// Finds and runs the ecosystem's own tools, each as a step with its time.
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { Problem, say } from "./log.mjs";
+
+/** The path of a program on PATH; undefined when there is none. */
+export function findTool(name, path = process.env.PATH ?? "") {
+  return path
+    .split(delimiter)
+    .filter(Boolean)
+    .map((folder) => join(folder, name))
+    .find(isProgram);
+}
+
+/** As findTool. Throws with how to get the program. */
+export function requireTool(name, { title, install }) {
+  const found = findTool(name);
+  if (found) return found;
+  throw new Problem(`${title} is not installed on this machine: there is no ${name} on the PATH. Next: ${install}`);
+}
+
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Runs a tool with its output in the build's log. `shown` replaces the command line in the log.
+ * Throws with `next` when it fails.
+ */
+export function runStep([file, ...args], { cwd, env = {}, shown, next } = {}) {
+  const title = shown ?? [file, ...args].join(" ");
+  say(`$ ${title}`);
+  const started = Date.now();
+  const { status, signal, error } = spawnSync(file, args, {
+    cwd,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, ...env },
+  });
+  if (error) throw new Problem(`${title} cannot be run: ${error.message}`);
+  if (status !== 0)
+    throw new Problem(`${title} failed with status ${status ?? signal}${next ? `. Next: ${next}` : ""}`);
+  say(`done in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/** The output of a quick command, trimmed; undefined when it fails. */
+export function outputOf([file, ...args], { cwd, env = {} } = {}) {
+  const { status, stdout } = spawnSync(file, args, {
+    cwd,
+    encoding: "utf8",
+    timeout: 60_000,
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, ...env },
+  });
+  return status === 0 ? stdout.trim() : undefined;
+}

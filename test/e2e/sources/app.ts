@@ -1,0 +1,31 @@
+// What an app of the sources journey is: files, what its machine needs, what it answers, and how it changes.
+
+/** An app in a shape that people have. It answers `expects`, and after the change `changesTo`. */
+export interface SourceApp {
+  name: string;
+  /** Contents by path; `ONE` in them becomes the text that the change replaces. */
+  files: Readonly<Record<string, string>>;
+  /** Programs that the machine must have. */
+  needs?: readonly string[];
+  /** Runs in the app's folder before the first push, as its developer would: a lockfile, a jar. */
+  prepare?: readonly (readonly [string, ...string[]])[];
+  /** Path that answers; `/` unless said. */
+  at?: string;
+  /** What is pushed, relative to the app's folder: a subfolder or an archive. */
+  path?: string;
+  /** Further lines of the app in its manifest. */
+  manifest?: Readonly<Record<string, unknown>>;
+  /** What the build's log says. */
+  says: RegExp;
+  /** Whether `npm test` pushes it, too. */
+  inCI?: boolean;
+}
+
+/** The text that an app answers before its change, and after. */
+export const BEFORE = "one";
+export const AFTER = "two";
+
+/** The files with the text of now. */
+export function filesOf({ files }: SourceApp, text: string): [path: string, content: string][] {
+  return Object.entries(files).map(([path, content]) => [path, content.replaceAll("ONE", text)]);
+}
