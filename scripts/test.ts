@@ -1,4 +1,4 @@
-// `npm test`: every check of the project, one stage after another, and one closing line with the sum of their tests.
+// `npm test`: every check of the project, in lanes of which two run at a time, and one closing line with the sum of their tests.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,12 @@ interface Stage {
   name: string;
   /** The file it runs, where that may not be there yet. */
   needs?: string;
-  run(): Promise<Count>;
+  run(): Promise<Outcome>;
+}
+
+interface Outcome extends Count {
+  /** Printed when the stage has ended, in one piece, since another stage prints meanwhile. */
+  output?: string;
 }
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -23,29 +28,27 @@ const bin = (name: string) => join(root, "node_modules", ".bin", name);
 const minute = 60_000;
 
 /** A command that is one test: it passes when it exits with 0. Its output is shown only when it fails. */
-async function asOneTest(command: [string, ...string[]], deadlineMs = 10 * minute): Promise<Count> {
+async function asOneTest(command: [string, ...string[]], deadlineMs = 10 * minute): Promise<Outcome> {
   const { code, output } = await runCommand(command, { cwd: root, deadlineMs });
-  if (code !== 0) console.log(output);
-  return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
+  return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0, output };
 }
 
 /** Has the binaries ready before any test waits for them: the first build takes minutes. */
-async function provideControlPlane(): Promise<Count> {
+async function provideControlPlane(): Promise<Outcome> {
   const reason = whyNoControlPlane();
   if (!reason) {
     await provideBinaries();
     return { passed: 1, failed: 0, skipped: 0 };
   }
-  console.log(`no real control plane: ${reason}. What needs one is skipped.`);
-  return process.env.CI ? { passed: 0, failed: 1, skipped: 0 } : { passed: 0, failed: 0, skipped: 1 };
+  const output = `no real control plane: ${reason}. What needs one is skipped.`;
+  return process.env.CI ? { passed: 0, failed: 1, skipped: 0, output } : { passed: 0, failed: 0, skipped: 1, output };
 }
 
 /** Builds what a node and its tests need, and starts a node once: not every machine that has root lets one run. */
-async function tryNode(): Promise<Count> {
+async function tryNode(): Promise<Outcome> {
   nodeProblem = whyNoNode() ?? (await startNodeOnce());
   if (!nodeProblem) return { passed: 1, failed: 0, skipped: 0 };
-  console.log(`no node: ${nodeProblem}. Tests on a node are skipped.`);
-  return { passed: 0, failed: 0, skipped: 1 };
+  return { passed: 0, failed: 0, skipped: 1, output: `no node: ${nodeProblem}. Tests on a node are skipped.` };
 }
 let nodeProblem: string | undefined;
 
@@ -62,11 +65,12 @@ async function startNodeOnce(): Promise<string | undefined> {
 }
 
 /** A stage that needs a node. */
-function onNode(run: () => Promise<Count>): () => Promise<Count> {
+function onNode(run: () => Promise<Outcome>): () => Promise<Outcome> {
   return () => (nodeProblem ? Promise.resolve({ passed: 0, failed: 0, skipped: 1 }) : run());
 }
 
-async function vitest(...selection: string[]): Promise<Count> {
+/** Its output is shown only when it fails. */
+async function vitest(...selection: string[]): Promise<Outcome> {
   const dir = mkdtempSync(join(tmpdir(), "cupola-report-"));
   try {
     const report = join(dir, "vitest.json");
@@ -82,32 +86,21 @@ async function vitest(...selection: string[]): Promise<Count> {
     const count = readVitestReport(report);
     // Vitest also fails for what is no test: an unhandled rejection, a file that does not load.
     const broken = code !== 0 && count.failed === 0 ? 1 : 0;
-    if (code !== 0) console.log(output);
-    return { ...count, failed: count.failed + broken };
+    return { ...count, failed: count.failed + broken, ...(code !== 0 && { output }) };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
-async function journeys(...args: string[]): Promise<Count> {
+async function journeys(...args: string[]): Promise<Outcome> {
   const { code, output } = await runCommand([process.execPath, "test/e2e/main.ts", ...args], {
     cwd: root,
     deadlineMs: 40 * minute,
-    echo: true,
   });
   const count = parseClosingLine(output);
-  if (!count) return { passed: 0, failed: 1, skipped: 0 };
-  return { ...count, failed: count.failed + (code !== 0 && count.failed === 0 ? 1 : 0) };
+  if (!count) return { passed: 0, failed: 1, skipped: 0, output };
+  return { ...count, failed: count.failed + (code !== 0 && count.failed === 0 ? 1 : 0), output };
 }
-
-/** The others, of the runners, take four minutes each: `npm run test:node` runs all. */
-const NODE_TESTS = [
-  "test/cluster/node",
-  "test/conformance/telemetry",
-  "test/conformance/routers",
-  "cnb.node",
-  "broken-apps",
-];
 
 /** What is cheap of them; all of them are for `npm run e2e -- --on cluster`. */
 const CLUSTER_JOURNEYS = ["cup.e2e", "races.e2e"];
@@ -116,7 +109,7 @@ const CLUSTER_JOURNEYS = ["cup.e2e", "races.e2e"];
 const CHAOS_RUNS = 3;
 
 /** Each seed is a test. */
-async function chaos(): Promise<Count> {
+async function chaos(): Promise<Outcome> {
   const reason = whyNoControlPlane();
   if (reason)
     return process.env.CI
@@ -124,64 +117,79 @@ async function chaos(): Promise<Count> {
       : { passed: 0, failed: 0, skipped: CHAOS_RUNS };
   const { output } = await runCommand(
     [process.execPath, "test/chaos/main.ts", "--seed", "1", "--runs", String(CHAOS_RUNS)],
-    { cwd: root, deadlineMs: 20 * minute, echo: true },
+    { cwd: root, deadlineMs: 20 * minute },
   );
   const diverged = Number(/^diverged: (\d+)$/m.exec(output)?.[1] ?? CHAOS_RUNS);
-  return { passed: Math.max(CHAOS_RUNS - diverged, 0), failed: diverged, skipped: 0 };
+  return { passed: Math.max(CHAOS_RUNS - diverged, 0), failed: diverged, skipped: 0, output };
 }
 
-/** Checks that only read the sources: two at a time, since each is one thread for most of its time. */
-const sourceChecks: Stage[] = [
-  { name: "type check", run: () => asOneTest([bin("tsc"), "--noEmit"]) },
-  {
-    name: "format",
-    run: () => asOneTest([bin("prettier"), "--check", "--log-level=warn", "."]),
-  },
-  { name: "lint", run: () => asOneTest([bin("eslint"), "--max-warnings=0", "."]) },
-  { name: "unused files, exports and dependencies", run: () => asOneTest([bin("knip"), "--no-progress"]) },
-  {
-    name: "generated files up to date",
-    needs: "scripts/gen.ts",
-    run: () => asOneTest([process.execPath, "scripts/gen.ts", "--check"]),
-  },
+/** Stages that run one after another. */
+type Lane = Stage[];
+
+/** What the other stages need, and checks that only read the sources, each of which is one thread for most of its time. */
+const preparation: Lane[] = [
+  [
+    { name: "control plane binaries", run: provideControlPlane },
+    { name: "a node", run: tryNode },
+  ],
+  [{ name: "lint", run: () => asOneTest([bin("eslint"), "--max-warnings=0", "."]) }],
+  [{ name: "type check", run: () => asOneTest([bin("tsc"), "--noEmit"]) }],
+  [{ name: "format", run: () => asOneTest([bin("prettier"), "--check", "--log-level=warn", "."]) }],
+  [{ name: "unused files, exports and dependencies", run: () => asOneTest([bin("knip"), "--no-progress"]) }],
+  [
+    {
+      name: "generated files up to date",
+      needs: "scripts/gen.ts",
+      run: () => asOneTest([process.execPath, "scripts/gen.ts", "--check"]),
+    },
+  ],
 ];
 
-/** One after another: each has the machine to itself. */
-const stages: Stage[] = [
-  { name: "control plane binaries", run: provideControlPlane },
-  { name: "a node", run: tryNode },
-  { name: "unit tests", run: () => vitest("--project=unit") },
-  // Servers are waited for more than two cores can fill.
-  { name: "contract tests", run: () => vitest("--project=contract", "--maxWorkers=3") },
-  { name: "tests on a node", run: onNode(() => vitest("--project=node", ...NODE_TESTS)) },
-  { name: "end-to-end journeys", needs: "test/e2e/main.ts", run: () => journeys() },
-  {
-    name: "journeys on a real control plane",
-    needs: "test/e2e/main.ts",
-    run: () => journeys("--on", "cluster", ...CLUSTER_JOURNEYS),
-  },
-  { name: "journeys on a node", needs: "test/e2e/main.ts", run: onNode(() => journeys("--on", "node")) },
-  { name: "chaos", needs: "test/chaos/main.ts", run: chaos },
+/** Two run at a time. The node's lane is first: it is the longest, and since it mostly waits for pods, it leaves the processors to the other. */
+const lanes: Lane[] = [
+  [
+    { name: "tests on a node", run: onNode(() => vitest("--project=node")) },
+    { name: "journeys on a node", needs: "test/e2e/main.ts", run: onNode(() => journeys("--on", "node")) },
+  ],
+  [
+    { name: "unit tests", run: () => vitest("--project=unit") },
+    // Servers are waited for more than two cores can fill.
+    { name: "contract tests", run: () => vitest("--project=contract", "--maxWorkers=3") },
+  ],
+  [
+    { name: "end-to-end journeys", needs: "test/e2e/main.ts", run: () => journeys() },
+    {
+      name: "journeys on a real control plane",
+      needs: "test/e2e/main.ts",
+      run: () => journeys("--on", "cluster", ...CLUSTER_JOURNEYS),
+    },
+    { name: "chaos", needs: "test/chaos/main.ts", run: chaos },
+  ],
 ];
 
-/** Runs a stage and prints its counts; a stage that throws has failed. */
+/** Runs a stage and prints its output and counts; a stage that throws has failed. */
 async function runStage(stage: Stage): Promise<Count> {
+  console.log(`== ${stage.name}`);
   const started = Date.now();
-  const count = await stage.run().catch((error: unknown): Count => {
-    console.log(error);
-    return { passed: 0, failed: 1, skipped: 0 };
+  const { output, ...count } = await stage.run().catch((error: unknown): Outcome => {
+    return { passed: 0, failed: 1, skipped: 0, output: String(error instanceof Error ? error.stack : error) };
   });
+  if (output) console.log(output);
   console.log(`== ${stage.name}: ${closingLine(count)} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
   return count;
 }
 
-const exists = ({ needs }: Stage): boolean => !needs || existsSync(join(root, needs));
-const twoAtATime = pLimit(2);
-const counts = await Promise.all(sourceChecks.filter(exists).map((stage) => twoAtATime(runStage, stage)));
-for (const stage of stages.filter(exists)) {
-  console.log(`\n== ${stage.name}`);
-  counts.push(await runStage(stage));
+async function runLane(lane: Lane): Promise<Count> {
+  const counts: Count[] = [];
+  for (const stage of lane) if (!stage.needs || existsSync(join(root, stage.needs))) counts.push(await runStage(stage));
+  return sum(counts);
 }
-const total = sum(counts);
+
+async function runLanes(all: Lane[]): Promise<Count> {
+  const twoAtATime = pLimit(2);
+  return sum(await Promise.all(all.map((lane) => twoAtATime(runLane, lane))));
+}
+
+const total = sum([await runLanes(preparation), await runLanes(lanes)]);
 console.log(`\n${closingLine(total)}`);
 process.exitCode = total.failed > 0 ? 1 : 0;
