@@ -5,6 +5,7 @@ import { Process } from "../../../crds/process/process.ts";
 import { Rollout } from "../../../crds/rollout/rollout.ts";
 import type { Session } from "../../access/session.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import { deploymentStatus } from "../rollout/app-rollouts.ts";
 import { toVersions } from "./web-processes.ts";
 import { notFound } from "../../http/errors.ts";
 import { appGUIDOf, appKey, appOf } from "../app/owner-app.ts";
@@ -45,7 +46,7 @@ function findOfType(session: Session, app: App, type: string): Process | undefin
   return process && toVersions(session.cache, process)[0];
 }
 
-/** The version of a web process that a Rollout starts; once it has been deployed, the web process itself, for clients that still know that GUID. */
+/** The version of a web process that a Rollout starts; once the app runs it alone, or is stopped, the web process itself: clients still ask by that GUID. */
 function findVersion(session: Session, guid: string): Process | undefined {
   const { cache } = session;
   const rollout = cache.store(Rollout).byIndex("process", guid)[0];
@@ -54,7 +55,6 @@ function findVersion(session: Session, guid: string): Process | undefined {
     app && session.canSee(App, app) ? processesOf(session, app).find(({ spec }) => spec.type === "web") : undefined;
   if (!rollout || !web) return undefined;
   const [standing, ...newer] = toVersions(cache, web);
-  const isPast =
-    rollout.status?.finalRevision !== undefined && rollout.status.finalRevision === rollout.status.revision;
-  return newer.find((version) => guidOf(version) === guid) ?? (isPast ? standing : undefined);
+  const isGone = deploymentStatus(cache, rollout).state === "CANCELED";
+  return newer.find((version) => guidOf(version) === guid) ?? (isGone ? undefined : standing);
 }

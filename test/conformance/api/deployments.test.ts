@@ -273,6 +273,20 @@ describe("canary", () => {
   });
 });
 
+test("a stop and a start in between: the deployment is over, clients still find its process, and the app runs its droplet", async () => {
+  const app = await startApp("interrupted", 2);
+  const made = await deploy(app, { strategy: "canary" });
+  await untilStatus(made, "ACTIVE PAUSED");
+  const second = `/v3/processes/${made.new_processes[0].guid}`;
+  await bench.call("POST", `/v3/apps/${app.guid}/actions/stop`);
+  await expectWebs(app, [[app.guid, "DOWNDOWN"]]);
+  expect((await bench.read(second)).guid).toBe(app.guid);
+  await bench.call("POST", `/v3/apps/${app.guid}/actions/start`);
+  await untilStatus(made, "FINALIZED DEPLOYED");
+  await expectWebs(app, [[app.guid, "RUNNINGRUNNING"]]);
+  expect((await bench.read(`${second}/stats`)).resources).toHaveLength(2);
+});
+
 describe("revisions", () => {
   test("each deployment of something new makes one; a rollback returns to droplet, variables and command", async () => {
     const app = await startApp("revised", 1);
