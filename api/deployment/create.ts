@@ -22,6 +22,7 @@ import { findRunnerProblem } from "../cf/process/runner-class.ts";
 import { deployableDroplet, hasRevisions, releasesOf } from "../cf/rollout/app-revisions.ts";
 import { readRevisionVariables } from "../cf/rollout/revision-env.ts";
 import { unprocessable } from "../http/errors.ts";
+import { requireDeploymentQuota } from "./quota.ts";
 import { toRolloutSpec, type DeploymentInput } from "./payload.ts";
 
 /** What a deployment runs. */
@@ -35,13 +36,15 @@ interface Target {
 export async function createDeployment(session: Session, body: DeploymentInput): Promise<Rollout> {
   const app = findDeployableApp(session, body.relationships?.app?.data.guid);
   const target = findTarget(session, app, body);
-  const classes = session.cache.store(BackendClass).list();
-  const problem = findRunnerProblem(processesOf(session, app), target.droplet, classes);
+  const processes = processesOf(session, app);
+  const problem = findRunnerProblem(processes, target.droplet, session.cache.store(BackendClass).list());
   if (problem !== undefined) throw unprocessable(problem);
+  const draft = toRollout(session, app, { body, target });
+  requireDeploymentQuota(session, app, { processes, spec: Rollout.spec.parse(draft["spec"]) as Rollout["spec"] });
   if (target.revision) await restoreVariables(session, app, target.revision);
   await addProcesses(session, app, target.droplet);
   if (app.spec.state === "Stopped") await changeProcesses(session, app, body, target);
-  const rollout = await session.create(Rollout, toRollout(session, app, { body, target }));
+  const rollout = await session.create(Rollout, draft);
   await changeApp(session, app, target.droplet);
   return rollout;
 }

@@ -396,6 +396,25 @@ describe("refusals", () => {
     expect(await refuse(app, { revision: { guid: "nope" } })).toBe("The revision does not exist");
   });
 
+  test("a quota without room for one instance more", async () => {
+    const org = await bench.org("tight");
+    const tight = await bench.space(org, "tight");
+    const app = await bench.app(tight, "tight");
+    const droplet = await bench.droplet(app, "tight-d1", { processTypes: { web: "npm start" } });
+    await bench.call("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, to(droplet));
+    expect((await bench.call("POST", `/v3/apps/${app.guid}/actions/start`)).status).toBe(200);
+    const quota = await bench.make("/v3/organization_quotas", {
+      name: "tight",
+      apps: { total_instances: 2 },
+      relationships: { organizations: { data: [{ guid: org.guid }] } },
+    });
+    expect(quota.apps.total_instances).toBe(2);
+    expect(await refuse(app, { options: { web_instances: 3, max_in_flight: 2 } })).toBe(
+      "app_instance_limit app_instance_limit_exceeded for organization tight. This organization's quota may not be large enough to support rolling deployments or your configured max-in-flight.",
+    );
+    await untilStatus(await deploy(app), "FINALIZED DEPLOYED");
+  });
+
   test("a deployment that is not there", async () => {
     for (const [method, rest] of [
       ["GET", ""],
