@@ -55,9 +55,22 @@ export function ratio({ process, instances }: ProcessState): string {
   return `${instances.filter((instance) => instance.state === "RUNNING").length}/${process.instances}`;
 }
 
-/** The most telling state first: why it is not up, else how it is. */
+/** `running/wanted` of each process. */
 export function summarise(app: Json, processes: readonly ProcessState[]): string {
   return app["state"] === "STOPPED"
     ? "stopped"
     : processes.map((state) => `${state.process.type}:${ratio(state)}`).join(", ");
+}
+
+/** An app in a word. */
+export type AppState = "running" | "starting" | "crashing" | "down" | "stopped" | "failed";
+
+/** The worst of its processes; `failed`: it is stopped, or has no droplet, since its newest build failed. Pure. */
+export function stateOf(app: Json, processes: readonly ProcessState[], hasFailedBuild: boolean): AppState {
+  if (hasFailedBuild) return "failed";
+  if (app["state"] === "STOPPED") return "stopped";
+  const states = processes.flatMap(({ instances }) => instances.map(({ state }) => state));
+  if (states.includes("CRASHED")) return "crashing";
+  if (states.includes("DOWN")) return "down";
+  return states.includes("STARTING") ? "starting" : "running";
 }

@@ -17,6 +17,15 @@ describe("manifests", () => {
       { n: 64 },
       [{ name: "a-64", memory: "64M" }],
     ],
+    [
+      "merge keys",
+      "defaults: &d { memory: 64M, env: { A: b } }\napplications: [{ name: a, <<: *d }, { name: b, <<: *d, memory: 1G }]",
+      {},
+      [
+        { name: "a", memory: "64M", env: { A: "b" } },
+        { name: "b", memory: "1G", env: { A: "b" } },
+      ],
+    ],
     ["keys too", "applications: [{ name: a, env: { ((k)): v } }]", { k: "KEY" }, [{ name: "a", env: { KEY: "v" } }]],
   ])("%s", (_what, text, variables, expected) => {
     expect(parseManifest(text, variables, "manifest.yml")).toEqual(expected);
@@ -25,6 +34,11 @@ describe("manifests", () => {
   test.each([
     ["a variable without a value", "applications: [{ name: ((who)) }]", "((who)) has no value"],
     ["no applications", "applications: []", "manifest.yml: applications"],
+    [
+      "every fault, variables included,",
+      "applications: [{ name: a, memroy: 1G, instances: two, env: { B: ((b)) } }]",
+      /^manifest.yml has 3 faults:\n {2}the variable \(\(b\)\) has no value: --var b=VALUE\n {2}a: there is no key memroy; did you mean memory\?\n {2}a: instances must be/,
+    ],
     ["no YAML", "applications: [", "manifest.yml is no valid YAML"],
     [
       "a YAML bomb",

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { Failure } from "../failure.ts";
+import { findManifestFaults } from "./check-manifest.ts";
 import type { PushOptions } from "./options.ts";
 
 const application = z.looseObject({
@@ -71,7 +72,7 @@ function readVariables(options: PushOptions): Record<string, unknown> {
 
 function parseYaml(text: string, where: string): unknown {
   try {
-    const value: unknown = parse(text, { maxAliasCount: 100 });
+    const value: unknown = parse(text, { maxAliasCount: 100, merge: true });
     // An alias inside its own anchor has no end; JSON refuses it.
     JSON.stringify(value);
     return value;
@@ -89,37 +90,43 @@ export function parseManifest(
   variables: Record<string, unknown>,
   where: string,
 ): z.output<typeof application>[] {
-  const parsed = document.safeParse(interpolate(parseYaml(text, where), variables));
-  if (!parsed.success)
-    throw new Failure(
-      `${where}: ${parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")}`,
-      { kind: "usage" },
-    );
-  return parsed.data.applications;
+  const faults: string[] = [];
+  const filled = interpolate(parseYaml(text, where), variables, (fault) => faults.push(fault));
+  faults.push(...findManifestFaults(filled));
+  if (faults.length > 0)
+    throw new Failure(sayFaults(where, [...new Set(faults)]), {
+      kind: "usage",
+      next: `correct ${where}, then push again`,
+    });
+  return document.parse(filled).applications;
+}
+
+function sayFaults(where: string, faults: readonly string[]): string {
+  return faults.length === 1
+    ? `${where}: ${faults[0]}`
+    : `${where} has ${faults.length} faults:\n${faults.map((fault) => `  ${fault}`).join("\n")}`;
 }
 
 const WHOLE = /^\(\(([^()]+)\)\)$/;
 const PART = /\(\(([^()]+)\)\)/g;
 
 /** Replaces ((name)) in every string; a string that is one variable alone takes its type. */
-function interpolate(value: unknown, variables: Record<string, unknown>): unknown {
-  if (typeof value === "string") return interpolateText(value, variables);
-  if (Array.isArray(value)) return value.map((item) => interpolate(item, variables));
+function interpolate(value: unknown, variables: Record<string, unknown>, onFault: (fault: string) => void): unknown {
+  const fill = (text: string): unknown => interpolateText(text, variables, onFault);
+  if (typeof value === "string") return fill(value);
+  if (Array.isArray(value)) return value.map((item) => interpolate(item, variables, onFault));
   if (value !== null && typeof value === "object")
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [interpolateText(key, variables), interpolate(item, variables)]),
+      Object.entries(value).map(([key, item]) => [fill(key), interpolate(item, variables, onFault)]),
     );
   return value;
 }
 
-function interpolateText(text: string, variables: Record<string, unknown>): unknown {
+function interpolateText(text: string, variables: Record<string, unknown>, onFault: (fault: string) => void): unknown {
   const resolveVariable = (name: string): unknown => {
-    if (!(name in variables))
-      throw new Failure(`the manifest's variable ((${name})) has no value`, {
-        kind: "usage",
-        next: `--var ${name}=VALUE`,
-      });
-    return variables[name];
+    if (name in variables) return variables[name];
+    onFault(`the variable ((${name})) has no value: --var ${name}=VALUE`);
+    return "1";
   };
   const whole = WHOLE.exec(text);
   return whole?.[1]

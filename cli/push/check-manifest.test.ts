@@ -1,0 +1,58 @@
+// What is said of a manifest that is wrong.
+import { expect, test } from "vitest";
+import { findManifestFaults } from "./check-manifest.ts";
+
+test("every fault at once, each with its place and the key that was meant", () => {
+  const document = {
+    applications: [
+      { name: "shop", memroy: "1G", instances: "two", env: ["A=b"], frobnicate: 1 },
+      { name: "jobs", processes: [{ type: "worker", diskquota: "1G", memory: "lots" }], routes: ["a.example.org"] },
+      { name: "shop", "health-check-type": "tcp" },
+    ],
+  };
+  expect(findManifestFaults(document)).toEqual([
+    "shop: there is no key memroy; did you mean memory?",
+    'shop: instances must be a whole number, 0 or more, not "two"',
+    'shop: env must have keys and values, not ["A=b"]',
+    "shop: there is no key frobnicate",
+    "jobs, process worker: there is no key diskquota; did you mean disk_quota?",
+    'jobs, process worker: memory must be a size such as 256M or 1G, not "lots"',
+    "jobs, route 1: there is no key a.example.org",
+    'shop: health-check-type must be one of port, http, process, none, not "tcp"',
+    "two applications are called shop",
+  ]);
+});
+
+test.each([
+  ["nothing", null],
+  ["no applications", {}],
+  ["an empty list", { applications: [] }],
+])("%s", (_what, document) => {
+  expect(findManifestFaults(document)).toEqual(["applications: must be a list of at least one application"]);
+});
+
+test("an application that is no map", () => {
+  expect(findManifestFaults({ applications: ["shop"] })).toEqual(["application 1: must have keys and values"]);
+});
+
+test("every key of a usual manifest is known", () => {
+  const app = {
+    name: "shop",
+    path: ".",
+    buildpacks: ["nodejs_buildpack"],
+    command: null,
+    disk_quota: "1G",
+    memory: "256M",
+    instances: 2,
+    timeout: 60,
+    env: { A: 1, B: true },
+    routes: [{ route: "shop.example.org", protocol: "http2" }],
+    processes: [{ type: "worker", "health-check-type": "process", memory: "64MB" }],
+    services: ["db"],
+    sidecars: [],
+    metadata: { labels: { a: "b" } },
+    "log-rate-limit-per-second": -1,
+    stack: "cflinuxfs4",
+  };
+  expect(findManifestFaults({ version: 1, applications: [app], defaults: {} })).toEqual([]);
+});
