@@ -44,7 +44,12 @@ function report(error: unknown, json: boolean): void {
     process.stdout.write(
       `${JSON.stringify({ error: { kind, message, next, ...(log.length > 0 && { log }) } }, null, 2)}\n`,
     );
-  else process.stderr.write(`${toLines(failure).join("\n")}\n`);
+  else printFailure(failure);
+}
+
+/** Tells a person on stderr; the exit code stays as it is. */
+export function printFailure(failure: Failure): void {
+  process.stderr.write(`${toLines(failure).join("\n")}\n`);
 }
 
 /** What went wrong, the log that tells why, and the next step as the last line. */

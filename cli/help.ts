@@ -5,7 +5,7 @@ import { EXIT_CODES } from "./failure.ts";
 
 /** All commands, as a person looks for them. A test holds that none is missing and that it fits a screen. */
 const GROUPS: readonly (readonly [title: string, commands: string])[] = [
-  ["Start", "local start, push, logs, open"],
+  ["Start", "local start, push, dev, logs, open"],
   ["Apps", "apps, app, start, stop, restart, restage, scale, delete, render"],
   ["Tasks", "run, tasks, cancel-task"],
   ["Environment", "env, set-env, unset-env"],

@@ -94,7 +94,7 @@ async function toCrash({ api }: Context, app: Resource, state: ProcessState): Pr
 const LAST_LINES = 12;
 
 /** Of a stack: what the language's runtime did says nothing about the app. */
-const RUNTIME_FRAME = /^\s+at .*\(?node:internal\/|^Node\.js v\d/;
+const RUNTIME_FRAME = /^\s+at .*\bnode:|^Node\.js v\d/;
 
 /** What the app itself wrote in its last run that has ended. */
 export function lastRun(lines: readonly LogLine[]): string[] {

@@ -46,6 +46,16 @@ export function addPush(program: Command): void {
     );
   addPushOptions(
     program
+      .command("dev [app]")
+      .description("push an app, then whatever you save, until Ctrl-C")
+      .addHelpText("after", example("cup dev shop", "cup dev shop --path ~/shop")),
+  ).action(
+    withContext(async (context, app: string | undefined, options: PushOptions) =>
+      (await import("../push/dev.ts")).dev(context, app, options),
+    ),
+  );
+  addPushOptions(
+    program
       .command("render [app]")
       .description("print the objects that a push would write, as YAML")
       .addHelpText("after", example("cup render | kubectl apply --server-side -f -")),
