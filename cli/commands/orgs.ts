@@ -11,6 +11,11 @@ export function addOrgs(program: Command): void {
     .addHelpText("after", example("cup orgs"))
     .action(withContext(async (context) => (await import("../org/org.ts")).listOrgs(context)));
   program
+    .command("org [name]")
+    .description("show an org, by default the targeted one, and what it uses of its quota")
+    .addHelpText("after", example("cup org", "cup org acme"))
+    .action(withContext(async (context, name?: string) => (await import("../org/org.ts")).showOrg(context, name)));
+  program
     .command("create-org <name>")
     .description("create an org")
     .addHelpText("after", example("cup create-org acme"))
@@ -34,6 +39,13 @@ export function addSpaces(program: Command): void {
     .description("list spaces of the org")
     .addHelpText("after", example("cup spaces"))
     .action(withContext(async (context) => (await import("../space/space.ts")).listSpaces(context)));
+  program
+    .command("space [name]")
+    .description("show a space, by default the targeted one, and what it uses of its quota")
+    .addHelpText("after", example("cup space", "cup space dev"))
+    .action(
+      withContext(async (context, name?: string) => (await import("../space/space.ts")).showSpace(context, name)),
+    );
   program
     .command("create-space <name>")
     .description("create a space")

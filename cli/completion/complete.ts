@@ -41,8 +41,9 @@ function optionsOf(program: Command, command: Command): string[] {
 function sourceOf(command: Command, at: number): NameSource | undefined {
   const name = command.registeredArguments[at]?.name();
   if (name === "app" || name === "domain") return name;
-  if (name === "name" && command.name() === "delete-org") return "org";
-  return name === "name" && command.name() === "delete-space" ? "space" : undefined;
+  if (name !== "name") return undefined;
+  if (["org", "delete-org"].includes(command.name())) return "org";
+  return ["space", "delete-space"].includes(command.name()) ? "space" : undefined;
 }
 
 const PATHS = { app: "/v3/apps", domain: "/v3/domains", org: "/v3/organizations", space: "/v3/spaces" } as const;

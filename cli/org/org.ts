@@ -2,7 +2,8 @@
 import type { Resource } from "../api/client.ts";
 import { confirm } from "../confirm.ts";
 import { getNamed, type Context } from "../context.ts";
-import { table, type Result } from "../output.ts";
+import { fields, table, type Result } from "../output.ts";
+import { usageTable, type Quota, type Usage } from "../quota/usage.ts";
 
 export async function listOrgs({ api }: Context): Promise<Result> {
   const orgs = await api.list("/v3/organizations", { order_by: "name" });
@@ -33,4 +34,34 @@ export async function deleteOrg(
   progress.step(`Deleting org ${name} and all in it`);
   await api.waitForJob((await api.start("DELETE", `/v3/organizations/${org.guid}`)).job);
   return { json: { deleted: org.guid }, text: [`Org ${name} is gone.`] };
+}
+
+interface Related {
+  data: { guid: string } | null;
+}
+
+/** The org, or the targeted one, with what it uses of its quota. */
+export async function showOrg(context: Context, name?: string): Promise<Result> {
+  const { api } = context;
+  const { guid } = name === undefined ? await context.org() : await getNamed(api, "/v3/organizations", name);
+  const path = `/v3/organizations/${guid}`;
+  const org = await api.request<Resource & { suspended: boolean; relationships: { quota: Related } }>("GET", path);
+  const { data } = org.relationships.quota;
+  const quota = data ? await api.request<Quota>("GET", `/v3/organization_quotas/${data.guid}`) : undefined;
+  const { usage_summary: usage } = await api.request<{ usage_summary: Usage }>("GET", `${path}/usage_summary`);
+  const spaces = await api.list("/v3/spaces", { organization_guids: guid, order_by: "name" });
+  return {
+    json: { ...org, quota, usage },
+    text: [
+      ...fields([
+        ["name", org.name],
+        ["guid", guid],
+        ["suspended", org.suspended ? "yes" : "no"],
+        ["spaces", spaces.map((space) => space.name).join(", ") || "none"],
+        ["quota", quota?.name ?? "none"],
+      ]),
+      "",
+      ...usageTable(usage, quota),
+    ],
+  };
 }

@@ -2,7 +2,8 @@
 import type { Resource } from "../api/client.ts";
 import { confirm } from "../confirm.ts";
 import { getNamed, type Context } from "../context.ts";
-import { table, type Result } from "../output.ts";
+import { fields, table, type Result } from "../output.ts";
+import { usageTable, type Quota, type Usage } from "../quota/usage.ts";
 
 export async function listSpaces(context: Context): Promise<Result> {
   const org = await context.org();
@@ -50,4 +51,35 @@ export async function deleteSpace(context: Context, name: string, options: { for
   context.progress.step(`Deleting space ${name} and all in it`);
   await context.api.waitForJob((await context.api.start("DELETE", `/v3/spaces/${space.guid}`)).job);
   return { json: { deleted: space.guid }, text: [`Space ${name} is gone.`] };
+}
+
+/** The space, or the targeted one, with what it uses of its quota; the org's quota holds beside it. */
+export async function showSpace(context: Context, name?: string): Promise<Result> {
+  const { api } = context;
+  const org = await context.org();
+  const { guid } =
+    name === undefined
+      ? await context.space()
+      : await getNamed(api, "/v3/spaces", name, { organization_guids: org.guid });
+  const path = `/v3/spaces/${guid}`;
+  const space = await api.request<
+    Resource & { suspended: boolean; relationships: { quota: { data: { guid: string } | null } } }
+  >("GET", path);
+  const { data } = space.relationships.quota;
+  const quota = data ? await api.request<Quota>("GET", `/v3/space_quotas/${data.guid}`) : undefined;
+  const { usage_summary: usage } = await api.request<{ usage_summary: Usage }>("GET", `${path}/usage_summary`);
+  return {
+    json: { ...space, quota, usage },
+    text: [
+      ...fields([
+        ["name", space.name],
+        ["guid", guid],
+        ["org", org.name],
+        ["suspended", space.suspended ? "yes" : "no"],
+        ["quota", quota?.name ?? "none of its own"],
+      ]),
+      "",
+      ...usageTable({ ...usage, domains: 0 }, quota),
+    ],
+  };
 }

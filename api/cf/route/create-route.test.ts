@@ -23,11 +23,15 @@ function sessionAmid(after: Claim[]) {
   const removed: KubeObject[] = [];
   const seen: Claim[] = [];
   const stores = new Map<ResourceRef, object>([[Claim, { byIndex: () => seen, find: () => undefined }]]);
-  const none = { find: () => undefined, byIndex: (index: string) => (index === "objectName" ? [domain] : []) };
+  const none = {
+    list: () => [],
+    find: () => undefined,
+    byIndex: (index: string) => (index === "objectName" ? [domain] : []),
+  };
   const session = {
     cache: {
       store: (ref: ResourceRef) => stores.get(ref) ?? none,
-      spaceOf: () => ({ metadata: { name: "dev", namespace: "acme" } }),
+      spaceOf: () => ({ metadata: { name: "dev", namespace: "acme" }, spec: {} }),
       orgOf: () => ({ metadata: { name: "acme" }, spec: {} }),
     },
     create: (_ref: unknown, draft: object) => {
