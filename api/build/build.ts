@@ -12,7 +12,8 @@ import { CFError, unprocessable } from "../http/errors.ts";
 import { appGUIDOf, appKey, appOf, nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
 import { checkStackState, lifecycleSchema, stackOf, toLifecycle, type LifecycleInput } from "../cf/app/lifecycle.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
-import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
+import { toNewMetadata, metadataSchema } from "../cf/metadata/metadata.ts";
+import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
 import { toPackageState } from "../cf/package/package-state.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
@@ -175,16 +176,7 @@ export const buildEndpoints: readonly Endpoint[] = [
     summary: "Update a build's metadata",
     handler: async ({ session, params, body, base }) => {
       const build = session.get(Build, params.guid);
-      return ok(
-        presentBuild(
-          session.cache,
-          await session.patch(Build, build, {
-            type: "merge",
-            body: { metadata: toMetadataPatch(body.metadata, build) },
-          }),
-          base,
-        ),
-      );
+      return ok(presentBuild(session.cache, await patchMetadata(session, Build, build, body.metadata), base));
     },
   }),
 ];

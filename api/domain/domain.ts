@@ -16,7 +16,8 @@ import { newJob } from "../jobs/jobs.ts";
 import { domainOf, owningOrg, isUsableBy } from "../cf/route/domains.ts";
 import { requireDomainQuota } from "../cf/quota/check.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
-import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
+import { toNewMetadata, metadataSchema } from "../cf/metadata/metadata.ts";
+import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema, toManySchema, toOneSchema } from "../http/shared-schemas.ts";
 import { resolveOrg } from "../cf/org/org-and-space-namespaces.ts";
@@ -195,16 +196,7 @@ export const domainEndpoints: readonly Endpoint[] = [
     summary: "Update a domain's metadata",
     handler: async ({ session, params, body, base }) => {
       const domain = session.get(Domain, params.guid);
-      return ok(
-        presentDomain(
-          session,
-          await session.patch(Domain, domain, {
-            type: "merge",
-            body: { metadata: toMetadataPatch(body.metadata, domain) },
-          }),
-          base,
-        ),
-      );
+      return ok(presentDomain(session, await patchMetadata(session, Domain, domain, body.metadata), base));
     },
   }),
   endpoint({

@@ -11,7 +11,7 @@ import { appGUIDOf, appKey, appOf } from "../cf/app/owner-app.ts";
 import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { toBlobReply } from "../http/blob-reply.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
-import { toMetadataPatch } from "../cf/metadata/metadata.ts";
+import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
@@ -136,14 +136,7 @@ const rows: readonly Endpoint[] = [
     summary: "Update a droplet's metadata",
     handler: async ({ session, params, body, base }) => {
       const droplet = session.get(Droplet, params.guid);
-      return present(
-        session,
-        await session.patch(Droplet, droplet, {
-          type: "merge",
-          body: { metadata: toMetadataPatch(body.metadata, droplet) },
-        }),
-        base,
-      );
+      return present(session, await patchMetadata(session, Droplet, droplet, body.metadata), base);
     },
   }),
   endpoint({

@@ -11,7 +11,7 @@ import { newJob } from "../jobs/jobs.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { appGUIDOf, resolveApp, appKey, nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
-import { toMetadataPatch } from "../cf/metadata/metadata.ts";
+import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
 import { listKnownPackages, UPLOADED_PACKAGES } from "../cf/package/known-packages.ts";
 import { parseBody } from "../http/validation.ts";
 import { toPackageState } from "../cf/package/package-state.ts";
@@ -101,16 +101,7 @@ const rows: readonly Endpoint[] = [
     summary: "Update a package's metadata",
     handler: async ({ session, params, body, base }) => {
       const found = session.get(Package, params.guid);
-      return ok(
-        presentPackage(
-          session.cache,
-          await session.patch(Package, found, {
-            type: "merge",
-            body: { metadata: toMetadataPatch(body.metadata, found) },
-          }),
-          base,
-        ),
-      );
+      return ok(presentPackage(session.cache, await patchMetadata(session, Package, found, body.metadata), base));
     },
   }),
   endpoint({
