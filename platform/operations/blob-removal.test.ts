@@ -33,17 +33,23 @@ function reader(objects: Record<string, unknown[]>, hidden: readonly string[] = 
 }
 
 test("removes unreferenced contents once their day is over", async () => {
-  const [used, staged, running, unused] = await Promise.all(["used", "staged", "running", "unused"].map(put));
+  const [used, staged, running, buildpack, unused] = await Promise.all(
+    ["used", "staged", "running", "buildpack", "unused"].map(put),
+  );
   const read = reader({
     Package: [{ spec: { content: used } }, { spec: {} }],
     Droplet: [{ spec: {} }],
-    Staging: [{ spec: { package: {} }, status: { droplet: { content: staged } } }, { spec: { package: {} } }],
+    Staging: [
+      { spec: { package: {}, buildpacks: [] }, status: { droplet: { content: staged } } },
+      { spec: { package: {}, buildpacks: [{ name: "own", content: buildpack }, { name: "installed" }] } },
+    ],
     LRP: [{ spec: { droplet: { content: running } } }],
   });
   expect(await removeUnusedBlobs({ blobs, read, now: Date.now() + DAY_MS - 60_000 })).toBe(0);
   expect(await removeUnusedBlobs({ blobs, read, now: Date.now() + DAY_MS + 60_000 })).toBe(1);
   expect(await blobs.has("space-1", unused?.digest ?? "")).toBe(false);
-  for (const kept of [used, staged, running]) expect(await blobs.has("space-1", kept?.digest ?? "")).toBe(true);
+  for (const kept of [used, staged, running, buildpack])
+    expect(await blobs.has("space-1", kept?.digest ?? "")).toBe(true);
 });
 
 test("a shorter grace removes sooner", async () => {

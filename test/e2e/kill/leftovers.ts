@@ -1,5 +1,6 @@
 // What must not be left of a platform that was killed: objects whose owner is gone, claims that nobody bears, processes of no instance.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { DEFINITIONS } from "../../../crds/definitions.ts";
 import type { TestPlatform } from "../support/test-platform.ts";
 
 export interface LiveObject {
@@ -16,30 +17,11 @@ export interface LiveObject {
   status?: Record<string, unknown>;
 }
 
-const KINDS = [
-  "orgs",
-  "spaces",
-  "apps",
-  "processes",
-  "packages",
-  "builds",
-  "droplets",
-  "revisions",
-  "routes",
-  "domains",
-  "claims",
-].map((plural) => `${plural}.cupola.dev`);
-const WORKLOADS = ["lrps", "stagings", "routebindings"].map((plural) => `${plural}.workloads.cupola.dev`);
+const KINDS = DEFINITIONS.map(({ plural, group }) => `${plural}.${group}`);
 
 /** All objects of the stage that the platform made or keeps. */
 export async function readObjects(testPlatform: TestPlatform): Promise<LiveObject[]> {
-  const { code, output } = await testPlatform.kubectl(
-    "get",
-    [...KINDS, ...WORKLOADS, "secrets"].join(","),
-    "-A",
-    "-o",
-    "json",
-  );
+  const { code, output } = await testPlatform.kubectl("get", [...KINDS, "secrets"].join(","), "-A", "-o", "json");
   if (code !== 0) throw new Error(`kubectl get: ${output}`);
   return (JSON.parse(output) as { items: LiveObject[] }).items;
 }
