@@ -107,9 +107,14 @@ function assignableDroplet(session: Session, app: App, guid: string | null | und
   if (guid === null || guid === undefined)
     throw unprocessable("Current droplet cannot be removed. Replace it with a preferred droplet.");
   const droplet = session.find(Droplet, guid);
-  if (droplet?.metadata.namespace === app.metadata.namespace && droplet?.spec.appRef.name === app.metadata.name)
-    return droplet;
+  const isOwn =
+    droplet?.metadata.namespace === app.metadata.namespace && droplet?.spec.appRef.name === app.metadata.name;
+  if (droplet && isOwn && !isAwaitingUpload(droplet)) return droplet;
   throw unprocessable("Unable to assign current droplet. Ensure the droplet exists and belongs to this app.");
+}
+
+function isAwaitingUpload({ spec }: Droplet): boolean {
+  return spec.kind === "host" && spec.content === undefined;
 }
 
 /** Creates a process with the default number of instances for each process type of the droplet; never removes one. */

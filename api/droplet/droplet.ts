@@ -1,10 +1,9 @@
 // Endpoints of Droplet: `/v3/droplets`, and the droplets of an app and of a package.
-import type { z } from "zod";
+import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
-import { Space } from "../../crds/space/space.ts";
-import { accepted, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
+import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { appGUIDOf, appKey, appOf } from "../cf/app/owner-app.ts";
@@ -18,10 +17,22 @@ import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import { booleanText, csv, csvEnum, listQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../access/session.ts";
+import { parseBody } from "../http/validation.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
+import {
+  copyDroplet,
+  copyDropletBody,
+  createDroplet,
+  createDropletBody,
+  createDropletQuery,
+  newRoot,
+  spaceGUIDOf,
+} from "./create.ts";
+import { storeDroplet } from "./upload.ts";
 import { DROPLET_STATES, dropletState, redactionFor, presentDroplet } from "./present.ts";
 
 const path = "/v3/droplets/:guid";
-const DOWNLOAD_DEADLINE_MS = 15 * 60_000;
+const CONTENT_DEADLINE_MS = 15 * 60_000;
 const read = { verb: "get", on: Droplet } as const;
 const states = csvEnum(...DROPLET_STATES).optional();
 const dropletListQuery = listQuery({
@@ -155,28 +166,84 @@ const rows: readonly Endpoint[] = [
   }),
 ];
 
-/** Endpoints of droplets; downloads come from the blob store. */
+function createRow(blobs: Services["blobs"]): Endpoint {
+  return endpoint({
+    method: "POST",
+    path: "/v3/droplets",
+    permission: { verb: "create", on: Droplet },
+    query: createDropletQuery,
+    // The query decides which schema validates the body: create or copy.
+    body: z.looseObject({}),
+    timeoutMs: CONTENT_DEADLINE_MS,
+    summary: "Create a droplet to upload, or copy one",
+    handler: async ({ session, query, body, base }) => {
+      const made =
+        query.source_guid === undefined
+          ? await createDroplet(session, parseBody(createDropletBody, body))
+          : await copyDroplet(session, blobs, {
+              sourceGUID: query.source_guid,
+              appGUID: parseBody(copyDropletBody, body).relationships.app.data.guid,
+            });
+      return created(presentDroplet(session.cache, made, base));
+    },
+  });
+}
+
+/** @throws CFError 422 for a droplet that was uploaded or built */
+function requireAwaitingUpload(droplet: Droplet): void {
+  if (dropletState(droplet) !== "AWAITING_UPLOAD")
+    throw unprocessable("Droplet may be uploaded only once. Create a new droplet to upload bits.");
+}
+
+function uploadRow(blobs: Services["blobs"]): Endpoint {
+  return endpoint({
+    method: "POST",
+    path: `${path}/upload`,
+    permission: { verb: "update", on: Droplet, subresource: "content" },
+    bodyFormat: "multipart",
+    timeoutMs: CONTENT_DEADLINE_MS,
+    summary: "Upload a droplet",
+    handler: async ({ session, params, base, request, signal }) => {
+      const droplet = session.get(Droplet, params.guid);
+      session.authorize(contentRight("update", droplet));
+      requireNotSuspended(session, droplet.metadata.namespace ?? "");
+      requireAwaitingUpload(droplet);
+      const root = newRoot(session);
+      const content = await storeDroplet(blobs, { space: spaceGUIDOf(session, droplet), root }, request, signal);
+      const uploaded = await session.patchWithRetry(Droplet, droplet, (current) => {
+        requireAwaitingUpload(current);
+        return { spec: { content, root } };
+      });
+      const current = (): Droplet => session.cache.store(Droplet).byUid(uploaded.metadata.uid ?? "") ?? uploaded;
+      await session.holdWhile([Droplet], () => dropletState(current()) === "PROCESSING_UPLOAD");
+      await session.publishObserved([Droplet]);
+      const job = await newJob(session, "droplet.upload", params.guid);
+      return accepted(job, presentDroplet(session.cache, current(), base));
+    },
+  });
+}
+
+const contentRight = (verb: "get" | "update", { metadata }: Droplet) =>
+  ({ verb, on: Droplet, subresource: "content", namespace: metadata.namespace ?? "", name: metadata.name }) as const;
+
+/** Endpoints of droplets; their files are in the blob store. */
 export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
   const download = endpoint({
     method: "GET",
     path: `${path}/download`,
     permission: { verb: "get", on: Droplet, subresource: "content" },
-    timeoutMs: DOWNLOAD_DEADLINE_MS,
+    timeoutMs: CONTENT_DEADLINE_MS,
     summary: "Download a droplet",
     handler: async ({ session, params }) => {
       const droplet = session.get(Droplet, params.guid);
-      session.authorize({
-        verb: "get",
-        on: Droplet,
-        subresource: "content",
-        namespace: droplet.metadata.namespace ?? "",
-        name: droplet.metadata.name,
-      });
-      const { content } = droplet.spec;
-      const space = session.cache.spaceOf(droplet.metadata.namespace);
-      if (!content || !space) throw unprocessable("Cannot download droplets with an image.");
-      return toBlobReply(blobs, session.cache.guid(Space, space), content.digest);
+      session.authorize(contentRight("get", droplet));
+      const { content, lifecycleType, kind } = droplet.spec;
+      if (lifecycleType === "docker") throw unprocessable("Cannot download droplets with 'docker' lifecycle.");
+      if (kind !== "host") throw unprocessable("Cannot download droplets that are images: pull the image instead.");
+      if (!content || dropletState(droplet) !== "STAGED")
+        throw unprocessable("Only staged droplets can be downloaded.");
+      return toBlobReply(blobs, spaceGUIDOf(session, droplet), content.digest);
     },
   });
-  return [...rows, download];
+  return [...rows, createRow(blobs), uploadRow(blobs), download];
 }

@@ -8,7 +8,12 @@ import { presentIdentity, link, presentMetadata, toOneRelationship } from "../ht
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
-const STATES = { Staged: "STAGED", Failed: "FAILED", Expired: "EXPIRED" } as const;
+const STATES = {
+  AwaitingUpload: "AWAITING_UPLOAD",
+  Staged: "STAGED",
+  Failed: "FAILED",
+  Expired: "EXPIRED",
+} as const;
 export const DROPLET_STATES = [
   "STAGING",
   "AWAITING_UPLOAD",
@@ -19,9 +24,13 @@ export const DROPLET_STATES = [
   "EXPIRED",
 ] as const;
 
-/** The CF state; a droplet without status yet counts as staged. */
-export function dropletState(droplet: Droplet): (typeof DROPLET_STATES)[number] {
-  return STATES[droplet.status?.state ?? "Staged"];
+/** The CF state; a built droplet without status yet counts as staged. */
+export function dropletState({ spec, status }: Droplet): (typeof DROPLET_STATES)[number] {
+  const isUploadable = spec.kind === "host" && spec.buildRef === undefined;
+  if (isUploadable && spec.content === undefined) return "AWAITING_UPLOAD";
+  // The status is still that of before the upload.
+  if (status?.state === "AwaitingUpload") return "PROCESSING_UPLOAD";
+  return STATES[status?.state ?? "Staged"];
 }
 
 export function presentDroplet(cache: ClusterCache, droplet: Droplet, base: string, hidden?: string): object {
@@ -68,6 +77,7 @@ function links(
     app: link(`${base}/v3/apps/${app}`),
     assign_current_droplet: link(`${base}/v3/apps/${app}/relationships/current_droplet`, "PATCH"),
     ...(found && { package: link(`${base}/v3/packages/${cache.guid(Package, found)}`) }),
+    ...(dropletState(droplet) === "AWAITING_UPLOAD" && { upload: link(`${self}/upload`, "POST") }),
     ...(droplet.spec.content && { download: link(`${self}/download`) }),
   };
 }

@@ -15,7 +15,7 @@ import type { HasContent } from "../shared/has-content.ts";
 import { HISTORY_LIMITS, planExcess, deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
-import { planDropletsInUse } from "./plan.ts";
+import { isAwaitingUpload, planAwaitingUpload, planDropletsInUse } from "./plan.ts";
 
 export function dropletController(hasContent: HasContent): Controller {
   return defineController({
@@ -32,6 +32,7 @@ export function dropletController(hasContent: HasContent): Controller {
       await requireContent(droplet, hasContent, context);
       await deleteExcessDroplets(droplet, context);
       const appGUID = resolveGUID(App, app, context).guid;
+      if (isAwaitingUpload(droplet)) return { ...toAppOwnership(app, appGUID, labels), ...planAwaitingUpload() };
       return { ...toAppOwnership(app, appGUID, labels), status: { state: "Staged" } };
     },
   });

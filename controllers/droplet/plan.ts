@@ -1,9 +1,10 @@
-// Finds the droplets in use, which are kept at any age. Pure.
+// Finds the droplets in use, which are kept at any age, and those whose file is still to come. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { guidOf } from "../../crds/guid.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
+import type { ReconcileResult } from "../../kube/controller/controller.ts";
 
 /** In use: named by an app of the namespace, by an app's current Revision, or by an LRP. */
 export function planDropletsInUse(
@@ -20,4 +21,16 @@ export function planDropletsInUse(
   ]);
   const guids = new Set(lrps.map((lrp) => lrp.spec.droplet.guid));
   return (droplet) => names.has(droplet.metadata.name) || guids.has(guidOf(droplet));
+}
+
+/** A host droplet that is made before its file comes. */
+export function isAwaitingUpload({ spec }: Pick<Droplet, "spec">): boolean {
+  return spec.kind === "host" && spec.content === undefined;
+}
+
+export function planAwaitingUpload(): Pick<ReconcileResult, "status" | "ready"> {
+  return {
+    status: { state: "AwaitingUpload" },
+    ready: { status: "False", reason: "AwaitingUpload", message: "waiting for the droplet's file" },
+  };
 }

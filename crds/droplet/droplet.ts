@@ -66,18 +66,27 @@ export const Droplet = defineResource({
       "appRef",
       "kind",
       "image",
-      "content",
-      "root",
     ),
     [
       {
-        rule: "self.kind == 'host' ? has(self.content) && has(self.root) : has(self.image)",
-        message: "a host droplet needs content and root, any other an image",
+        rule: "self.kind == 'host' ? has(self.content) == has(self.root) : has(self.image)",
+        message: "a host droplet needs content and root, or neither until they are uploaded; any other an image",
+      },
+      {
+        rule: "!has(oldSelf.content) || (has(self.content) && self.content == oldSelf.content)",
+        message: "content is immutable once it is set",
+      },
+      {
+        rule: "!has(oldSelf.root) || (has(self.root) && self.root == oldSelf.root)",
+        message: "root is immutable once it is set",
       },
     ],
   ),
   status: readyStatus({
-    state: z.enum(["Staged", "Failed", "Expired"]).optional().describe("Only a Staged droplet can run."),
+    state: z
+      .enum(["AwaitingUpload", "Staged", "Failed", "Expired"])
+      .optional()
+      .describe("Only a Staged droplet can run."),
   }),
 });
 export type Droplet = Resource<typeof Droplet>;

@@ -96,7 +96,7 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
       classController({
         name: hostClass,
         role: "builder",
-        capabilities: hostCapabilities,
+        capabilities: { ...hostCapabilities, dropletFolder: options.dropletsDir },
         ...(options.endpoint && { endpoint: options.endpoint }),
       }),
     ],

@@ -1,4 +1,5 @@
 // The Cloud Native Buildpacks lifecycle without containers: from an app directory and buildpack folders to a droplet's directory.
+import { ROOT_LABEL } from "../../../../blobs/droplet/receive-droplet.ts";
 import { writeMetadata, type DropletMetadata } from "../../../host/droplet-metadata.ts";
 import { build } from "./build.ts";
 import { type Buildpack, loadBuildpack } from "./buildpack.ts";
@@ -52,7 +53,9 @@ export async function runLifecycle(options: LifecycleOptions): Promise<DropletMe
   const built = await build({ workspace, detected, cache: options.cache, log });
   await saveLayers(options.cache, built.layers);
   for (const { directory, layers } of built.layers) await keepLaunchLayers(directory, layers);
-  await writeMetadata(workspace.root, built.metadata);
+  // Whoever downloads the droplet can tell where its layers belong.
+  const labels = { ...built.metadata.labels, [ROOT_LABEL]: workspace.root };
+  await writeMetadata(workspace.root, { ...built.metadata, labels });
   return built.metadata;
 }
 

@@ -1,0 +1,47 @@
+// Takes a droplet as a file: `POST /v3/droplets/:guid/upload`.
+import type { IncomingMessage } from "node:http";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
+import { BlobTooLarge, type Blob, type BlobStore } from "../../blobs/blob-store.ts";
+import { receiveDroplet } from "../../blobs/droplet/receive-droplet.ts";
+import { CFError, unprocessable } from "../http/errors.ts";
+import { readUploadForm, type UploadForm } from "../http/upload-form.ts";
+
+const MAX_DROPLET_BYTES = 4 * 1024 * 1024 * 1024;
+
+/** Stores the uploaded droplet for `root`. @throws CFError 400, 413, 422 */
+export async function storeDroplet(
+  blobs: BlobStore,
+  { space, root }: { space: string; root: string },
+  request: IncomingMessage,
+  signal: AbortSignal,
+): Promise<Blob> {
+  const scratch = await mkdtemp(join(tmpdir(), "cupola-droplet-"));
+  try {
+    const { bits } = await readUploadForm(request, { scratch, maxBytes: MAX_DROPLET_BYTES, signal });
+    return await receiveDroplet(blobs, { space, root, scratch, bits: await checkFile(bits) });
+  } catch (error) {
+    throw toRefusal(error);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+const invalid = (problem: string, options?: { cause?: unknown }): CFError =>
+  unprocessable(`Uploaded droplet file is invalid: ${problem}`, options);
+
+async function checkFile(bits: UploadForm["bits"]): Promise<string> {
+  if (!bits) throw invalid("A droplet tgz file must be uploaded as 'bits'");
+  if (!/\.(?:tgz|tar\.gz)$/.test(bits.filename)) throw invalid(`${bits.filename} is not a tgz`);
+  if ((await stat(bits.path)).size === 0) throw invalid(`${bits.filename} cannot be empty`);
+  return bits.path;
+}
+
+function toRefusal(error: unknown): unknown {
+  if (error instanceof ArchiveRejected) return invalid(error.message, { cause: error });
+  if (error instanceof BlobTooLarge)
+    return new CFError("PayloadTooLarge", `${MAX_DROPLET_BYTES} bytes`, { cause: error });
+  return error;
+}

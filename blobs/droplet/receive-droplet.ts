@@ -1,0 +1,115 @@
+// Receives a host droplet as a file: one of this platform, or a tar.gz with the app in the folder `app`. It gets a root of its own.
+import { createReadStream } from "node:fs";
+import { lstat, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { parse, stringify } from "smol-toml";
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
+import { ArchiveRejected } from "../archive/archive-path.ts";
+import { packDirectory, unpackTar } from "../archive/tar.ts";
+import type { Blob, BlobStore } from "../blob-store.ts";
+import { moveRoot } from "./move-root.ts";
+
+/** The label in a droplet's metadata.toml that names the root it was built at. */
+export const ROOT_LABEL = "dev.cupola.root";
+
+const MAX_UNPACKED_BYTES = 16 * 2 ** 30;
+const MAX_STORED_BYTES = 16 * 2 ** 30;
+const MAX_METADATA_BYTES = 1 << 20;
+const METADATA = ["layers", "config", "metadata.toml"];
+
+export interface DropletUpload {
+  space: string;
+  /** The tar.gz: a file's path, or its stream. */
+  bits: string | Readable;
+  /** The root it gets. */
+  root: string;
+  /** The root it was built at, where that is known; else its own metadata tell. */
+  from?: string | undefined;
+  /** An empty folder that the caller removes. */
+  scratch: string;
+}
+
+/** Stores the droplet, ready to be unpacked at `root`. @throws ArchiveRejected with the reason, BlobTooLarge */
+export async function receiveDroplet(
+  store: Pick<BlobStore, "put">,
+  { space, bits, root, from, scratch }: DropletUpload,
+): Promise<Blob> {
+  const folder = await mkdtemp(join(scratch, "droplet-"));
+  try {
+    const content = typeof bits === "string" ? createReadStream(bits) : bits;
+    await unpack(content, folder);
+    if (!(await isFolder(join(folder, "app"))))
+      throw new ArchiveRejected("it has no folder app, where the app would be");
+    const metadata = await readPlainFile(folder, METADATA);
+    if (metadata === undefined) await describeApp(folder);
+    else await relocate(folder, from ?? findRoot(metadata), root);
+    return await store.put(space, "droplet", packDirectory(folder, ["app", "layers"]), { maxBytes: MAX_STORED_BYTES });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function unpack(content: Readable, folder: string): Promise<void> {
+  try {
+    await unpackTar(content, folder, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "any" });
+  } catch (error) {
+    // What zlib and tar-stream say of broken archives.
+    if (error instanceof Error && /incorrect header|unexpected end|Invalid tar|invalid/i.test(error.message))
+      throw new ArchiveRejected(`it is no tar.gz that can be read: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+async function relocate(folder: string, from: string | undefined, to: string): Promise<void> {
+  if (from === undefined || from === to) return;
+  if (dirname(from) !== dirname(to) || basename(from).length !== basename(to).length)
+    throw new ArchiveRejected(
+      `it was built at ${from}, and its layers may name that folder; this platform keeps droplets under ${dirname(to)}. Push the source here instead`,
+    );
+  await moveRoot(folder, from, to);
+}
+
+const metadataFile = z.object({ labels: z.array(z.object({ key: z.string(), value: z.string() })).default([]) });
+
+function findRoot(metadata: string): string | undefined {
+  const parsed = metadataFile.safeParse(parseOrReject(metadata));
+  if (!parsed.success)
+    throw new ArchiveRejected("its layers/config/metadata.toml has no labels as lists of key and value");
+  return parsed.data.labels.find(({ key }) => key === ROOT_LABEL)?.value;
+}
+
+function parseOrReject(toml: string): unknown {
+  try {
+    return parse(toml);
+  } catch (cause) {
+    throw new ArchiveRejected("its layers/config/metadata.toml cannot be read", { cause });
+  }
+}
+
+const stagingInfo = z.object({ start_command: z.string().min(1) });
+
+/** A droplet of another platform has no metadata of ours: its staging_info.yml names the start command, or `cf push -c` does. */
+async function describeApp(folder: string): Promise<void> {
+  const info = await readPlainFile(folder, ["staging_info.yml"]);
+  const found = info === undefined ? undefined : stagingInfo.safeParse(parseYaml(info)).data;
+  const web = found && { type: "web", command: [found.start_command], args: [], direct: false };
+  // Layers of another kind are no layers here.
+  await rm(join(folder, "layers"), { recursive: true, force: true });
+  await mkdir(join(folder, "layers", "config"), { recursive: true });
+  await writeFile(join(folder, ...METADATA), stringify({ buildpacks: [], processes: web ? [web] : [], labels: [] }));
+}
+
+/** The text of a small file; undefined when there is none, or a link on the way to it. */
+async function readPlainFile(folder: string, parts: readonly string[]): Promise<string | undefined> {
+  const parents = parts.slice(0, -1).map((_, at) => join(folder, ...parts.slice(0, at + 1)));
+  for (const parent of parents) if (!(await isFolder(parent))) return undefined;
+  const path = join(folder, ...parts);
+  const stats = await lstat(path).catch(() => undefined);
+  return stats?.isFile() && stats.size <= MAX_METADATA_BYTES ? readFile(path, "utf8") : undefined;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isDirectory() ?? false;
+}
