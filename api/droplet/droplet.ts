@@ -242,6 +242,8 @@ export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
       if (kind !== "host") throw unprocessable("Cannot download droplets that are images: pull the image instead.");
       if (!content || dropletState(droplet) !== "STAGED")
         throw unprocessable("Only staged droplets can be downloaded.");
+      const app = appOf(session.cache, droplet);
+      if (app) session.recordRead("droplet.download", app, { droplet_guid: params.guid });
       return toBlobReply(blobs, spaceGUIDOf(session, droplet), content.digest);
     },
   });

@@ -9,7 +9,7 @@ import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../h
 import { CFError, unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
-import { appGUIDOf, resolveApp, appKey, nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
+import { appGUIDOf, appOf, resolveApp, appKey, nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
 import { listKnownPackages, UPLOADED_PACKAGES } from "../cf/package/known-packages.ts";
@@ -250,6 +250,8 @@ function downloadRow(blobs: BlobStore): Endpoint {
       const { content } = found.spec;
       if (found.spec.type !== "bits") throw unprocessable("Package type must be bits.");
       if (!content) throw unprocessable("Package has no bits to download.");
+      const app = appOf(session.cache, found);
+      if (app) session.recordRead("package.download", app, { package_guid: params.guid });
       const stored = await blobs.open(spaceGUID(session, found), content.digest);
       return { status: 200, body: toZip(stored, defaultZipLimits.maxUnpackedBytes), contentType: "application/zip" };
     },

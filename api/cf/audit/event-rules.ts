@@ -89,6 +89,7 @@ const rules: Readonly<Record<string, Rule>> = {
   ...lifecycleOf("Space", "space", "delete-request"),
   ...lifecycleOf("Org", "organization", "delete-request"),
   ...lifecycleOf("Buildpack", "buildpack", "delete"),
+  "patch Buildpack": (write) => ofSelf("content" in write.changes ? "buildpack.upload" : "buildpack.update")(write),
   ...lifecycleOf("Stack", "stack", "delete"),
   ...lifecycleOf("OrgQuota", "organization_quota", "delete"),
   ...lifecycleOf("SpaceQuota", "space_quota", "delete"),
@@ -103,6 +104,8 @@ function appChange(write: AuditedWrite): EventDraft[] {
     target: APP,
     data,
   });
+  // CF records nothing when a build cache is cleared.
+  if ("buildCache" in changes) return [];
   if (changes["state"] === "Stopped") return [event("stop")];
   if (changes["state"] === "Started") return [event((object as App).spec.state === "Started" ? "restart" : "start")];
   const droplet = (changes["droplet"] as { name?: string } | undefined)?.name;
