@@ -4,11 +4,15 @@ import { defineConfig } from "vitest/config";
 /** A node starts, gets its images and an installation: minutes on a busy machine. */
 const isOnNode = process.env["CUPOLA_E2E_ON"] === "node";
 
+/** Journeys of minutes that only somebody who names them wants. */
+const BY_NAME = ["big-upload"].filter((name) => !process.argv.includes(name));
+
 // Journeys start whole platforms: one file at a time, so that each has the machine.
 export default defineConfig({
   test: {
     name: "e2e",
     include: ["**/*.e2e.ts"],
+    exclude: BY_NAME.map((name) => `**/${name}.e2e.ts`),
     root: import.meta.dirname,
     pool: "forks",
     fileParallelism: false,

@@ -1,5 +1,5 @@
 // Packages and builds: uploads, downloads, images, and what becomes of them.
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
@@ -173,6 +173,36 @@ describe("packages and builds", () => {
       expect(fault(answer).slice(0, 2)).toEqual([400, "CF-PackageBitsAlreadyUploaded"]);
     const [won] = answers.filter(({ status }) => status === 200);
     expect((await bench.read(`/v3/packages/${guid}`)).data.checksum).toEqual(won?.json.data.checksum);
+  });
+
+  test("a second push sends only the file that changed", async () => {
+    const big = randomBytes(1 << 20).toString("hex");
+    const mine = await bench.app(space, "twice");
+    const push = async (files: Record<string, string>): Promise<{ sent: number; guid: string }> => {
+      const known = Object.entries(files).map(([path, content]) => ({
+        path,
+        mode: "644",
+        checksum: { value: createHash("sha1").update(content).digest("hex") },
+        size_in_bytes: content.length,
+      }));
+      const matches = await bench.call("POST", "/v3/resource_matches", { resources: known });
+      const matched = new Set(matches.json.resources.map(({ path }: { path: string }) => path));
+      const bytes = zip(
+        Object.entries(files).flatMap(([name, content]) => (matched.has(name) ? [] : [{ name, content }])),
+      );
+      const resources = JSON.stringify(matches.json.resources);
+      const { guid } = await bench.make("/v3/packages", { type: "bits", relationships: { app: to(mine) } });
+      const answer = await upload(guid, { bits: bytes, resources });
+      expect([answer.status, answer.json.errors]).toEqual([200, undefined]);
+      return { sent: bytes.length + resources.length, guid };
+    };
+    expect((await push({ "big.bin": big, "index.js": "one" })).sent).toBeGreaterThan(1 << 20);
+    const second = await push({ "big.bin": big, "index.js": "two" });
+    expect(second.sent).toBeLessThan(1000);
+    const { url } = bench.testEnv.replicas[0];
+    const headers = { authorization: "bearer admin-token" };
+    const all = await fetch(`${url}/v3/packages/${second.guid}/download`, { headers });
+    expect((await all.arrayBuffer()).byteLength).toBeGreaterThan(1 << 20);
   });
 
   test("files pushed before match for callers who may read them", async () => {
