@@ -14,6 +14,7 @@ import { routeEndpoints } from "./route/route.ts";
 import { securityGroupEndpoints } from "./security-group/security-group.ts";
 import { spaceQuotaEndpoints } from "./space-quota/space-quota.ts";
 import { usageSummaryEndpoints } from "./usage-summary/usage-summary.ts";
+import { sidecarEndpoints } from "./sidecar/sidecar.ts";
 import { stackEndpoints } from "./stack/stack.ts";
 import { taskEndpoints } from "./task/task.ts";
 import { emptyListEndpoints } from "./empty-lists/empty-lists.ts";
@@ -61,6 +62,7 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...appEndpoints,
     ...processEndpoints(services),
     ...taskEndpoints,
+    ...sidecarEndpoints,
     ...packageEndpoints(services),
     ...buildEndpoints,
     ...dropletEndpoints(services),

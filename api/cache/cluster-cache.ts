@@ -40,6 +40,7 @@ import {
   type RbacWatch,
 } from "../access/rbac-authorizer.ts";
 import { roleGUIDs } from "../cf/role/role-assignments.ts";
+import { dropletSidecarGUIDs, userSidecarGUIDs } from "../../crds/sidecar-guids.ts";
 import { createTrackedStores, type TrackedStores } from "./tracked-stores.ts";
 import { recordLastWrite } from "./object-times.ts";
 
@@ -63,11 +64,11 @@ const indexByStatusNamespace = (object: { status?: { namespace?: string } }): st
 const cachedKinds: readonly CachedKind[] = [
   cachedKind(Org, { namespace: indexByStatusNamespace }),
   cachedKind(Space, { namespace: indexByStatusNamespace }),
-  cachedKind(App),
+  cachedKind(App, { sidecar: userSidecarGUIDs }),
   cachedKind(Process, { app: indexByApp }),
   cachedKind(Package, { app: indexByApp }),
   cachedKind(Build, { app: indexByApp }),
-  cachedKind(Droplet, { app: indexByApp }),
+  cachedKind(Droplet, { app: indexByApp, sidecar: dropletSidecarGUIDs }),
   cachedKind(Revision, { app: indexByApp }),
   cachedKind(Rollout, {
     app: indexByApp,

@@ -16,6 +16,7 @@ import { readVariables, writeVariables } from "../cf/app/app-env.ts";
 import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { appOwnerReferences, nameFromGUID } from "../cf/app/owner-app.ts";
 import { toNewMetadata } from "../cf/metadata/metadata.ts";
+import { sidecarsOf } from "../cf/process/sidecars.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { processesOf } from "../cf/process/processes.ts";
 import { findRunnerProblem } from "../cf/process/runner-class.ts";
@@ -41,7 +42,8 @@ export async function createDeployment(session: Session, body: DeploymentInput):
   if (problem !== undefined) throw unprocessable(problem);
   const draft = toRollout(session, app, { body, target });
   requireDeploymentQuota(session, app, { processes, spec: Rollout.spec.parse(draft["spec"]) as Rollout["spec"] });
-  if (target.revision) await restoreVariables(session, app, target.revision);
+  if (target.revision)
+    await restoreVariables(session, await restoreSidecars(session, app, target.revision), target.revision);
   await addProcesses(session, app, target.droplet);
   if (app.spec.state === "Stopped") await changeProcesses(session, app, body, target);
   const rollout = await session.create(Rollout, draft);
@@ -94,10 +96,11 @@ function findFormer(session: Session, app: App, guid: string): Target {
 
 /** Whether two revisions have the same droplet, environment and commands. */
 function isSameRelease(latest: Revision | undefined, { spec }: Revision): boolean {
-  const contentOf = ({ dropletRef, env, processes }: Revision["spec"]): unknown => [
+  const contentOf = ({ dropletRef, env, processes, sidecars = [] }: Revision["spec"]): unknown => [
     dropletRef,
     env,
     processes.map(({ type, command }) => ({ type, command })),
+    sidecars,
   ];
   return latest !== undefined && isDeepStrictEqual(contentOf(latest.spec), contentOf(spec));
 }
@@ -107,6 +110,16 @@ async function restoreVariables(session: Session, app: App, revision: Revision):
   const wanted = await readRevisionVariables(session, app, revision);
   const removed = Object.keys(await readVariables(session, app)).filter((name) => !Object.hasOwn(wanted, name));
   await writeVariables(session, app, { ...wanted, ...Object.fromEntries(removed.map((name) => [name, null])) });
+}
+
+/** As in CF, the app's sidecars become those of the revision at once; a buildpack's come with the droplet. */
+async function restoreSidecars(session: Session, app: App, { spec }: Revision): Promise<App> {
+  const ofBuildpacks = new Set(
+    sidecarsOf(session.cache, app).flatMap(({ name, origin }) => (origin === "buildpack" ? [name] : [])),
+  );
+  const wanted = (spec.sidecars ?? []).filter(({ name }) => !ofBuildpacks.has(name));
+  if (wanted.length === 0 && (app.spec.sidecars ?? []).length === 0) return app;
+  return await session.patch(App, app, { type: "merge", body: { spec: { sidecars: wanted } } });
 }
 
 async function addProcesses(session: Session, app: App, droplet: Droplet): Promise<void> {

@@ -1,6 +1,5 @@
-// Lists and relationships of kinds that the platform does not have yet, which clients request anyway: always empty. README names them.
+// Lists of kinds that the platform does not have yet, which clients request anyway: always empty. README names them.
 import { z } from "zod";
-import { App } from "../../crds/app/app.ts";
 import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { presentPage } from "../http/page.ts";
 import { pagingParameters } from "../http/query.ts";
@@ -36,23 +35,4 @@ const lists = EMPTY_LISTS.map((name) =>
   }),
 );
 
-/** Lists below an object: 404 when the caller does not see the object. */
-const nestedLists = [
-  { path: "/v3/apps/:guid/sidecars", on: App },
-] as const;
-const nested = nestedLists.map(({ path, on }) =>
-  endpoint({
-    method: "GET",
-    path,
-    permission: { verb: "get", on },
-    query: emptyQuery,
-    isAlwaysEmpty: true,
-    summary: "Always empty for now",
-    handler: (request) => {
-      request.session.get(on, request.params.guid);
-      return emptyPage(request);
-    },
-  }),
-);
-
-export const emptyListEndpoints: readonly Endpoint[] = [...lists, ...nested];
+export const emptyListEndpoints: readonly Endpoint[] = lists;

@@ -21,8 +21,12 @@ const SIZES = new Set(["memory", "disk-quota"]);
 const INSTRUCTIONS = new Set(["path", "default-route", "random-route", "no-route", "docker", "buildpack", "name"]);
 /** Process keys at the top level of an app, which configure its web process. */
 const WEB_KEYS = new Set<string>(LOCAL_KEYS);
-/** As in CF, generated manifests write this one key with an underscore. */
-const generatedKey = (key: string): string => (key === "disk-quota" ? "disk_quota" : key);
+const GENERATED_KEYS: Readonly<Record<string, string>> = {
+  "disk-quota": "disk_quota",
+  "process-types": "process_types",
+};
+/** As in CF, generated manifests write these keys with an underscore. */
+const generatedKey = (key: string): string => GENERATED_KEYS[key] ?? key;
 
 type Json = Record<string, unknown>;
 

@@ -18,6 +18,7 @@ const process = (type: string, spec: object = {}): Process =>
 const input = (more: Partial<ManifestInput> = {}): ManifestInput => ({
   app: app(),
   processes: [],
+  sidecars: [],
   variables: {},
   routes: [],
   metadata: { labels: {}, annotations: {} },
@@ -100,4 +101,15 @@ test("values that look like something else in YAML stay text", () => {
 
 test("a document begins with its marker", () => {
   expect(toYaml({ name: "a" })).toBe("---\napplications:\n  - name: a\n");
+});
+
+test("sidecars have their memory as a size, and no key without a value", () => {
+  const sidecars = [
+    { name: "proxy", command: "envoy", processTypes: ["web", "worker"], memoryMB: 64 },
+    { name: "agent", command: "run", processTypes: ["web"] },
+  ];
+  expect(toApplication(input({ sidecars }))["sidecars"]).toEqual([
+    { name: "proxy", command: "envoy", process_types: ["web", "worker"], memory: "64M" },
+    { name: "agent", command: "run", process_types: ["web"] },
+  ]);
 });

@@ -3,12 +3,14 @@ import { stringify } from "yaml";
 import type { App } from "../../crds/app/app.ts";
 import type { HealthCheck } from "../../crds/schema-fields.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
+import type { Sidecar } from "../../crds/sidecar.ts";
 import type { Process } from "../../crds/process/process.ts";
 import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 
 export interface ManifestInput {
   app: App;
   processes: readonly Process[];
+  sidecars: readonly Sidecar[];
   variables: Readonly<Record<string, string>>;
   routes: readonly { url: string; protocol: string; options?: Record<string, unknown> | undefined }[];
   metadata: { labels: Record<string, string>; annotations: Record<string, string> };
@@ -20,6 +22,7 @@ export interface ManifestInput {
 export function toApplication({
   app,
   processes,
+  sidecars,
   variables,
   routes,
   metadata,
@@ -40,7 +43,12 @@ export function toApplication({
       .map(({ url, protocol, options }) => compact({ route: url, protocol, options })),
     metadata: compact(metadata),
     processes: [...processes].sort((one, other) => (one.spec.type < other.spec.type ? -1 : 1)).map(toProcess),
+    sidecars: sidecars.map(toSidecar),
   });
+}
+
+function toSidecar({ name, processTypes, command, memoryMB }: Sidecar): Record<string, unknown> {
+  return compact({ name, process_types: [...processTypes], command, memory: memoryMB && `${memoryMB}M` });
 }
 
 function toProcess({ spec }: Process): Record<string, unknown> {

@@ -17,6 +17,8 @@ import { processesOf as appProcesses } from "../cf/process/processes.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { withoutNulls } from "../cf/without-nulls.ts";
 import { readVariables, writeVariables } from "../cf/app/app-env.ts";
+import { sidecarsOf } from "../cf/process/sidecars.ts";
+import { saveSidecar } from "../cf/process/save-sidecar.ts";
 import { toFeaturesPatch } from "../cf/app/app-features.ts";
 import { toApp } from "../cf/app/new-app.ts";
 import { defaultStack, findUnknownBuildpack, toLifecycle } from "../cf/app/lifecycle.ts";
@@ -145,9 +147,20 @@ async function applyOne(session: Session, app: App, entry: Application): Promise
     const spec = specOf(process, current);
     if (!current || differs(spec, effectiveSpec(current))) await createOrPatchProcess(session, app, process.type, spec);
   }
-  const updated = await updateApp(session, app, entry);
+  const updated = await updateApp(session, await applySidecars(session, app, entry), entry);
   await applyRoutes(session, updated, entry);
   if (entry.env) await writeVariables(session, updated, entry.env);
+}
+
+/** As in CF, a sidecar of a known name is changed, any other added, none removed. */
+async function applySidecars(session: Session, app: App, { sidecars = [] }: Application): Promise<App> {
+  let current = app;
+  for (const entry of sidecars) {
+    const known = sidecarsOf(session.cache, current).find(({ name }) => name === entry.name);
+    const { name, command, "process-types": processTypes, memory: memoryMB = known?.memoryMB } = entry;
+    current = await saveSidecar(session, current, { name, command, processTypes, memoryMB }, known?.guid);
+  }
+  return current;
 }
 
 function specOf(entry: ReturnType<typeof processesOf>[number], current: Process | undefined): Record<string, unknown> {
@@ -184,6 +197,7 @@ async function generated(session: Session, app: App): Promise<Record<string, unk
   return toApplication({
     app,
     processes: appProcesses(session, app),
+    sidecars: sidecarsOf(session.cache, app),
     variables: await readVariables(session, app),
     routes: session.list(Route, { index: ["app", appKey(app)] }).map((route) => ({
       url: routeURLOf(session.cache, route),

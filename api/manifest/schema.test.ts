@@ -134,7 +134,13 @@ test.each<[object, string[]]>([
     { name: "a", metadata: { labels: { "a b": "c" } } },
     ["For application 'a': Metadata label key error: 'a b' contains invalid characters"],
   ],
-  [{ name: "a", sidecars: [{}] }, ["For application 'a': Sidecars are not served here yet"]],
+  [
+    { name: "a", sidecars: [{ name: "s", "process-types": [] }] },
+    [
+      "For application 'a': Sidecar \"s\": Command can't be blank",
+      "For application 'a': Sidecar \"s\": Process types must have at least 1 process_type",
+    ],
+  ],
   [
     { name: "a", buildpack: "x", buildpacks: ["y"] },
     ["For application 'a': Buildpack and Buildpacks fields cannot be used together."],

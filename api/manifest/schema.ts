@@ -93,6 +93,13 @@ const routeEntry = z.looseObject({
   options: z.unknown().optional(),
 });
 
+const sidecarEntry = z.looseObject({
+  name: z.string().min(1).max(255),
+  command: z.string().min(1).max(4096),
+  "process-types": z.array(z.string().min(1).max(255)).min(1, "must have at least 1 process_type").max(50),
+  memory: z.union([z.int().min(1).max(MAX_MB), size]).nullish(),
+});
+
 const BUILDPACK_LENGTH = "must be between 1 and 4096 characters";
 const buildpackSchema = z.string().min(1, BUILDPACK_LENGTH).max(4096, BUILDPACK_LENGTH);
 const FEATURES = "must be a map of valid feature names to booleans (true = enabled, false = disabled)";
@@ -112,7 +119,7 @@ const application = webProcess.extend({
   routes: z.array(routeEntry, "must be a list of route objects").max(100).optional(),
   processes: z.array(processEntry).max(100).optional(),
   services: z.array(z.unknown()).optional(),
-  sidecars: z.array(z.unknown()).optional(),
+  sidecars: z.array(sidecarEntry, "must be an array of sidecar configurations").max(20).optional(),
   features: z.record(z.string(), z.boolean(FEATURES), FEATURES).optional(),
   metadata: metadataSchema.optional(),
 });
@@ -176,8 +183,20 @@ function toText(issue: z.core.$ZodIssue, entry: unknown): string {
   if (key === "name" && isEmptyName(issue)) return "Name must not be empty";
   if (key === "processes") return processProblem(issue, entry, { at, field });
   if (key === "routes") return routesProblem(issue, field);
+  if (key === "sidecars") return sidecarProblem(issue, entry, { at, field });
   const problem = attributeProblem(key, issue);
   return PROCESS_KEYS.has(key) ? `Process "web": ${problem}` : problem;
+}
+
+function sidecarProblem(
+  issue: z.core.$ZodIssue,
+  entry: unknown,
+  { at, field }: { at: string | undefined; field: string | undefined },
+): string {
+  if (at === undefined || field === undefined) return attributeProblem("sidecars", issue);
+  const { name } = (entry as { sidecars: { name?: unknown }[] }).sidecars[Number(at)] ?? {};
+  const problem = attributeProblem(field, issue);
+  return typeof name === "string" && name !== "" ? `Sidecar "${name}": ${problem}` : `Sidecar ${problem.toLowerCase()}`;
 }
 
 function routesProblem(issue: z.core.$ZodIssue, field: string | undefined): string {
@@ -217,7 +236,6 @@ const CONFLICTS: readonly [holds: (app: Application) => unknown, text: string][]
   [(app) => app.buildpacks && app.buildpack !== undefined, "Buildpack and Buildpacks fields cannot be used together."],
   [(app) => app["random-route"] && app["default-route"], "Random-route and default-route may not be used together"],
   [(app) => app.services?.length, "Services cannot be bound here yet"],
-  [(app) => app.sidecars?.length, "Sidecars are not served here yet"],
 ];
 
 function unusedEndpoints(app: Application): string[] {

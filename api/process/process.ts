@@ -8,7 +8,8 @@ import { Space } from "../../crds/space/space.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { endpoint, noContent, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
-import { CFError } from "../http/errors.ts";
+import { leavesRoom, sidecarsOf } from "../cf/process/sidecars.ts";
+import { CFError, unprocessable } from "../http/errors.ts";
 import { appGUIDOf, appOf, appKey } from "../cf/app/owner-app.ts";
 import { getProcess, getProcessOfType, processGUID } from "../cf/process/processes.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
@@ -17,6 +18,7 @@ import { requireNoDeployment } from "../cf/rollout/app-rollouts.ts";
 import { withRolloutProcesses } from "../cf/process/web-processes.ts";
 import { toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { presentPage } from "../http/page.ts";
+import { link } from "../http/presentation.ts";
 import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../access/session.ts";
@@ -103,6 +105,9 @@ async function scale(session: Session, process: Process, body: z.output<typeof s
   requireSettled(session, process, "Cannot scale this process while a deployment is in flight.");
   const spec = toScaleSpec(body);
   const app = appOf(session.cache, process);
+  const { memoryMB } = spec;
+  if (app && typeof memoryMB === "number" && !leavesRoom(sidecarsOf(session.cache, app), process.spec.type, memoryMB))
+    throw unprocessable("The requested memory allocation is not large enough to run all of your sidecar processes");
   requireChangeQuota(session, { app, before: process, after: { ...process, spec: { ...process.spec, ...spec } } });
   return session.patch(Process, process, { type: "merge", body: { spec } });
 }
@@ -181,17 +186,6 @@ function objectRows(path: ProcessPath, find: FindProcess): Endpoint[] {
       handler: async ({ session, params, body, base }) =>
         ok(present(session, await update(session, find(session, params), body), base)),
     }),
-    endpoint({
-      method: "GET",
-      path: `${path}/sidecars`,
-      permission: read,
-      isAlwaysEmpty: true,
-      summary: "List sidecars of a process: always empty for now",
-      handler: ({ session, params, base, url }) => {
-        find(session, params);
-        return ok(presentPage([], { base, url, query: { page: 1, per_page: 50 } }, () => ({})));
-      },
-    }),
   ];
 }
 
@@ -246,7 +240,14 @@ function instanceRows(path: ProcessPath, find: FindProcess, services: Services):
       path: `${path}/process_instances`,
       permission: read,
       summary: "List instances and their states",
-      handler: ({ session, params }) => ok({ resources: embedded(session, find(session, params)).process_instances }),
+      handler: ({ session, params, base }) => {
+        const process = find(session, params);
+        const self = `${base}/v3/processes/${processGUID(session.cache, process)}`;
+        return ok({
+          resources: embedded(session, process).process_instances,
+          links: { self: link(`${self}/process_instances`), process: link(self) },
+        });
+      },
     }),
   ];
 }

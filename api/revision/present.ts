@@ -1,5 +1,6 @@
 // Presents a Revision as CF's JSON.
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import type { Sidecar } from "../../crds/sidecar.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { appGUIDOf } from "../cf/app/owner-app.ts";
@@ -15,7 +16,7 @@ export function presentRevision(cache: ClusterCache, revision: Revision, base: s
     version: spec.release ?? spec.version,
     droplet: { guid: dropletGUID(cache, revision) },
     processes: Object.fromEntries(spec.processes.map(({ type, command }) => [type, { command: command ?? null }])),
-    sidecars: [],
+    sidecars: (spec.sidecars ?? []).map(presentSidecar),
     description: spec.description,
     deployable: deployableDroplet(cache, revision) !== undefined,
     relationships: { app: toOneRelationship(app) },
@@ -26,6 +27,10 @@ export function presentRevision(cache: ClusterCache, revision: Revision, base: s
       environment_variables: link(`${base}/v3/revisions/${at.guid}/environment_variables`),
     },
   };
+}
+
+function presentSidecar({ name, command, processTypes, memoryMB }: Sidecar): object {
+  return { name, command, process_types: processTypes, memory_in_mb: memoryMB ?? null };
 }
 
 /** The GUID of the droplet; null once it is deleted. */

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { parse } from "smol-toml";
 import type { Environment } from "./host-environment.ts";
+import { singleQuote } from "./single-quote.ts";
 import { addLayers, listDirectory } from "./layer-environment.ts";
 import {
   type DropletMetadata,
@@ -174,8 +175,4 @@ function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function singleQuote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,6 +1,7 @@
 // Renders an LRP's pod, and what surrounds it whichever kind of workload makes the pods. Pure; shared by the runners whose instances are pods.
 import { ANNOTATIONS, LABELS, STABLE_LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
+import { mainMemoryMB, sidecarContainerName, type ProcessSidecar } from "../../crds/sidecar.ts";
 import type { ObjectMeta } from "../../kube/api/object.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { literal, planEnvironment } from "./environment.ts";
@@ -14,6 +15,9 @@ const DRAIN_SECONDS = 2;
 
 /** Seconds after which a pod of a node that does not answer is replaced. Kubernetes' own default is 300; Cloud Foundry gives up a cell sooner. */
 const LOST_NODE_SECONDS = 60;
+
+/** Memory of a sidecar that names none; a container needs a limit. */
+const DEFAULT_SIDECAR_MB = 64;
 
 /** What differs between the runners. `indexLabel` is the pod's label that holds the instance index. */
 export interface PodVariant {
@@ -80,13 +84,14 @@ function planPod(lrp: LRP, { indexLabel, schedulingGates }: PodVariant): Record<
     })),
     containers: [
       {
-        ...planContainer(lrp.spec, indexLabel),
+        ...planContainer({ ...lrp.spec, memoryMB: mainMemoryMB(lrp.spec) }, indexLabel),
         ...(lrp.spec.ports.length > 0 && {
           ports: lrp.spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" })),
           lifecycle: { preStop: { sleep: { seconds: DRAIN_SECONDS } } },
         }),
         ...planProbes(lrp.spec),
       },
+      ...(lrp.spec.sidecars ?? []).map((sidecar) => planSidecar(lrp.spec, sidecar, indexLabel)),
     ],
   };
 }
@@ -120,6 +125,18 @@ export function planContainer(spec: ProgramSpec, indexLabel?: string): Record<st
     resources: planResources(spec),
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
   };
+}
+
+/** A sidecar has the image and the variables of its process, and its own share of the memory; it gets no port. */
+function planSidecar(
+  spec: LRP["spec"],
+  { name, command, memoryMB = DEFAULT_SIDECAR_MB }: ProcessSidecar,
+  indexLabel: string,
+): Record<string, unknown> {
+  const env = spec.env.map((variable) =>
+    variable.name === "MEMORY_LIMIT" ? { name: variable.name, value: `${memoryMB}m` } : variable,
+  );
+  return { ...planContainer({ ...spec, env, command, memoryMB, ports: [] }, indexLabel), name: sidecarContainerName(name) };
 }
 
 /** A given command runs through a shell (docker) or the lifecycle's launcher (cnb); without one the image's own applies. */

@@ -7,6 +7,7 @@ import type { Droplet } from "../../crds/droplet/droplet.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
 import { effectiveHealthCheck, effectivePorts, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
+import { mergeSidecars, type Sidecar } from "../../crds/sidecar.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
 import type { Rollout } from "../../crds/rollout/rollout.ts";
 import { findRevision } from "../shared/rollouts.ts";
@@ -14,7 +15,7 @@ import { chooseClass } from "../shared/choose-class.ts";
 
 export type RevisionSpec = Revision["spec"];
 /** The fields that revisions are compared by: without version, description and restart. */
-type RevisionContent = Pick<RevisionSpec, "dropletRef" | "env" | "processes">;
+type RevisionContent = Pick<RevisionSpec, "dropletRef" | "env" | "processes" | "sidecars">;
 
 /** The Revision that the app's status names. */
 export function findCurrentRevision(app: App, revisions: readonly Revision[]): Revision | undefined {
@@ -99,6 +100,7 @@ function toRolloutContent(content: RevisionContent, { rollout, revisions }: Snap
     dropletRef: restored?.dropletRef ?? content.dropletRef,
     env: restored ? restored.env.map((variable) => ({ ...variable })) : content.env,
     processes: content.processes.map((process) => withRollout(process, rollout, restored)),
+    ...toSidecars(restored ? restored.sidecars : content.sidecars),
   };
 }
 
@@ -112,7 +114,12 @@ function withRollout(process: RevisionProcess, rollout: Rollout, restored: Revis
   });
 }
 
-function toContent({ droplet, processes, env, classes }: SnapshotInput): RevisionContent {
+/** Revisions without sidecars have no such field. */
+function toSidecars(sidecars: readonly Sidecar[] | undefined): Pick<RevisionContent, "sidecars"> {
+  return sidecars?.length ? { sidecars: [...sidecars] } : {};
+}
+
+function toContent({ app, droplet, processes, env, classes }: SnapshotInput): RevisionContent {
   return {
     dropletRef: { name: droplet.metadata.name },
     env: env.map((variable) => ({ ...variable })),
@@ -121,6 +128,7 @@ function toContent({ droplet, processes, env, classes }: SnapshotInput): Revisio
       .toSorted((a, b) => (a.type < b.type ? -1 : 1))
       // The field is a list-map keyed by type. CEL on names prevents two processes of one type.
       .filter((process, at, all) => process.type !== all[at - 1]?.type),
+    ...toSidecars(mergeSidecars(app.spec.sidecars, droplet.spec.sidecars)),
   };
 }
 
@@ -147,8 +155,8 @@ export function snapshotProcess(process: Process, droplet: Droplet, classes: rea
 }
 
 function hasSameContent(latest: RevisionSpec, content: RevisionContent): boolean {
-  const { dropletRef, env, processes } = latest;
-  return isDeepStrictEqual(toPlainJSON({ dropletRef, env, processes }), toPlainJSON(content));
+  const { dropletRef, env, processes, sidecars } = latest;
+  return isDeepStrictEqual(toPlainJSON({ dropletRef, env, processes, ...toSidecars(sidecars) }), toPlainJSON(content));
 }
 
 /** The value as a server would return it. */
@@ -177,6 +185,9 @@ function listChanges(before: RevisionContent, after: RevisionContent): string[] 
       ? []
       : ["New environment variables deployed."]),
     ...describeProcesses(before.processes, after.processes),
+    ...(isDeepStrictEqual(toPlainJSON(before.sidecars ?? []), toPlainJSON(after.sidecars ?? []))
+      ? []
+      : ["Sidecars updated."]),
   ].toSorted();
 }
 

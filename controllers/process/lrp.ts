@@ -7,6 +7,7 @@ import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { generatedName } from "../../crds/object-names.ts";
 import { processTypeLabel } from "../../crds/process/defaults.ts";
+import { mainMemoryMB, sidecarsOfType } from "../../crds/sidecar.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -46,7 +47,7 @@ export function planLRP(input: LRPInput, instances: number): Draft {
   const { process, tenancy, revision, snapshot, droplet, app } = input;
   const version = deriveGUID("lrp", process.metadata.uid ?? "", revision.metadata.uid ?? "");
   const { labels, annotations } = tenancyLabels(tenancy);
-  const { type, runner, ...sizes } = snapshot;
+  const { type, runner } = snapshot;
   return {
     apiVersion: apiVersionOf(LRP),
     kind: LRP.kind,
@@ -75,12 +76,19 @@ export function planLRP(input: LRPInput, instances: number): Draft {
       revision: String(revision.spec.version),
       version,
       droplet: toDropletArtifact(droplet),
-      ...sizes,
+      ...sizesOf(input),
       env: planProcessEnv(input, version),
       instances,
       ...(process.spec.restartInstances && { restartInstances: process.spec.restartInstances }),
     },
   };
+}
+
+/** Command, sizes, checks and sidecars. */
+function sizesOf({ snapshot, revision }: LRPInput): Partial<LRP["spec"]> {
+  const { type, runner: _class, ...sizes } = snapshot;
+  const sidecars = sidecarsOfType(revision.spec.sidecars, type);
+  return { ...sizes, ...(sidecars.length > 0 && { sidecars }) };
 }
 
 /** Updates an existing LRP: only instances and restarts come from the process. An update of the platform therefore changes no running LRP. */
@@ -123,22 +131,24 @@ function pickOwnedKeys(values: Readonly<Record<string, string>> | undefined): Re
 
 /** The environment of all instances. */
 export function planProcessEnv(input: LRPInput, version: string): EnvVar[] {
-  const { snapshot, tenancy, app, droplet } = input;
+  const { snapshot, tenancy, app, droplet, revision } = input;
+  const sidecars = sidecarsOfType(revision.spec.sidecars, snapshot.type);
+  const memoryMB = mainMemoryMB({ memoryMB: snapshot.memoryMB, sidecars });
   const application = vcapApplication({
     apiURL: input.apiURL,
     app,
     space: tenancy.space,
     org: tenancy.org,
     uris: input.uris,
-    limits: { memoryMB: snapshot.memoryMB, diskMB: snapshot.diskMB },
+    limits: { memoryMB, diskMB: snapshot.diskMB },
     process: { guid: input.processGUID, type: snapshot.type },
     version,
   });
   return planRunningEnv({
     dropletKind: droplet.spec.kind,
     groupEnv: input.groupEnv,
-    env: input.revision.spec.env,
+    env: revision.spec.env,
     application,
-    memoryMB: snapshot.memoryMB,
+    memoryMB,
   });
 }

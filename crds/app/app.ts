@@ -1,8 +1,9 @@
 // The App kind: the desired state that users write. Processes, Revisions and LRPs follow from it.
 import { z } from "zod";
-import { defineResource, immutable, listSet, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
-import { className, displayName, envVars, lifecycleType, memoryMB, refTo } from "../schema-fields.ts";
+import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { className, displayName, envVars, lifecycleType, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { MAX_SIDECARS, sidecar } from "../sidecar.ts";
 
 const lifecycle = z
   .object({
@@ -19,13 +20,8 @@ const lifecycle = z
   })
   .describe("How the app is built.");
 
-const sidecar = z.object({
-  name: z.string().min(1).max(255).describe("Name of the sidecar."),
-  command: z.string().min(1).max(4096).describe("The command it runs."),
-  processTypes: listSet(z.array(z.string().min(1).max(255)).min(1).max(50)).describe(
-    "Process types that it runs beside.",
-  ),
-  memoryMB: memoryMB.optional().describe("Its share of the process's memory, in MB."),
+const userSidecar = sidecar.extend({
+  guid: z.string().max(63).optional().describe("The GUID that cf shows. Defaults to one derived from app and name."),
 });
 
 export const App = defineResource({
@@ -70,7 +66,7 @@ export const App = defineResource({
       .describe(
         "Environment variables of the app. cf set-env stores values in the Secret <app>-env. PORT and names that start with VCAP_ are reserved.",
       ),
-    sidecars: listMap(z.array(sidecar).max(20), ["name"])
+    sidecars: listMap(z.array(userSidecar).max(MAX_SIDECARS), ["name"])
       .optional()
       .describe("Programs that run beside the app's processes."),
     features: z

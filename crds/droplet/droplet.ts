@@ -10,6 +10,7 @@ import {
 } from "../../kube/api/resource.ts";
 import { content, lifecycleType, port, processTypes, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { sidecars } from "../sidecar.ts";
 
 const detectedBuildpack = z.object({
   name: z.string().max(255).describe("The buildpack's name in cf."),
@@ -62,6 +63,7 @@ export const Droplet = defineResource({
           .default([])
           .describe("The buildpacks that built it."),
         ...dropletArtifact,
+        sidecars: sidecars.optional().describe("Sidecars that its buildpacks give the app."),
       }),
       "appRef",
       "kind",

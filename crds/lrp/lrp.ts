@@ -13,6 +13,7 @@ import {
   readinessCheck,
 } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
+import { processSidecars } from "../sidecar.ts";
 
 const instance = z.object({
   index: z.int().min(0).max(10000),
@@ -78,6 +79,9 @@ export const LRP = defineResource({
       healthCheck,
       readinessHealthCheck: readinessCheck,
       user: z.string().max(255).optional(),
+      sidecars: processSidecars
+        .optional()
+        .describe("Programs that run beside each instance; the instance ends when one of them ends."),
       restartInstances: z.record(z.string().max(5), z.string().max(63)).meta({ maxProperties: 1000 }).optional(),
     }),
     "class",
@@ -99,6 +103,7 @@ export const LRP = defineResource({
     "healthCheck",
     "readinessHealthCheck",
     "user",
+    "sidecars",
   ),
   status: readyStatus({
     runningInstances: z.int().min(0).optional().describe("Number of instances that are Running and ready."),

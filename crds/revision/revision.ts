@@ -12,6 +12,7 @@ import {
   refTo,
 } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { MAX_SIDECARS, sidecar } from "../sidecar.ts";
 
 export const revisionProcess = z.object({
   type: z.string().min(1).max(255),
@@ -50,6 +51,7 @@ const spec = withRules(
         "The user's environment variables. Their values are in an immutable Secret that is named by a keyed digest.",
       ),
     processes: listMap(z.array(revisionProcess).max(100), ["type"]),
+    sidecars: listMap(z.array(sidecar).max(2 * MAX_SIDECARS), ["name"]).optional(),
   }),
   [{ rule: "self == oldSelf", message: "a Revision never changes" }],
 );

@@ -382,3 +382,40 @@ describe("an instance", () => {
     await vi.waitFor(() => expect(refusals()).toHaveLength(2), soon);
   });
 });
+
+describe("sidecars", () => {
+  const proxy = (command: string) => ({ sidecars: [{ name: "proxy", command, memoryMB: 32 }] });
+
+  it("run beside the instance with their own memory limit, log under their name, and end with it", async () => {
+    writeFileSync(
+      join(root, "proxy.cjs"),
+      "console.log(`proxy ${process.env.MEMORY_LIMIT} ${process.env.VCAP_APPLICATION}`); setInterval(() => {}, 1000)",
+    );
+    const slot = open(lrp(server, proxy(`${process.execPath} proxy.cjs`)));
+    await running(slot);
+    await vi.waitFor(
+      () =>
+        expect(logs()).toContain(
+          'APP/PROC/WEB/SIDECAR/PROXY/0 OUT proxy 32m {"name":"x","host":"0.0.0.0","instance_id":"' +
+            `${slot.status().guid}","instance_index":0,"port":${slot.status().ports?.[0]?.hostPort},"limits":{"mem":32}}`,
+        ),
+      soon,
+    );
+    const dir = context.instancesDir;
+    expect((await findByEnvironment(`TMPDIR=${join(dir, slot.status().guid ?? "", "tmp")}`)).length).toBeGreaterThan(1);
+    await slot.stop();
+    expect(logs().some((line) => line.includes("Exit status"))).toBe(false);
+  });
+
+  it("end the instance when one of them ends, and the crash names it", async () => {
+    const slot = open(lrp(server, proxy("sh -c 'sleep 0.5; exit 5'")));
+    await vi.waitFor(
+      () =>
+        expect(slot.status().details).toBe(
+          "APP/PROC/WEB/SIDECAR/PROXY: Exited with status 5; cf logs --recent shows its last lines",
+        ),
+      soon,
+    );
+    await vi.waitFor(() => expect(slot.status().crashCount).toBeGreaterThan(0), soon);
+  });
+});

@@ -9,6 +9,7 @@ import {
 } from "../../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { instanceLog, type InstanceLog, type RunnerContext } from "./runner-context.ts";
+import { followSidecars, joinSidecars, watchSidecars } from "./sidecars.ts";
 import { launchDroplet } from "./launch-droplet.ts";
 import { adoptProcess, toExitProblem, type Exit, type LiveProcess, startProcess } from "./live-process.ts";
 import type { Usage } from "./usage-meter.ts";
@@ -102,7 +103,11 @@ async function attempt(session: RunSession): Promise<RunOutcome> {
     return { kind: "stopped" };
   }
   const { processType, logRateLimitBytesPerSecond: bytesPerSecond } = session.lrp.spec;
-  session.closeOutput = followOutput({ source: toOutputSource(processType), bytesPerSecond }, session.files, log);
+  const closers = [
+    followOutput({ source: toOutputSource(processType), bytesPerSecond }, session.files, log),
+    followSidecars(session.lrp, session.files, log),
+  ];
+  session.closeOutput = () => closers.forEach((close) => close());
   try {
     return await supervise(session, live, AbortSignal.any([signal, over.signal]));
   } finally {
@@ -152,8 +157,21 @@ async function start(session: RunSession): Promise<LiveProcess | "stopped" | Err
   }
 }
 
-async function prepare({ context, lrp, record, files, signal }: RunSession): Promise<LaunchSpec> {
-  const { processType, command, memoryMB } = lrp.spec;
+/** The instance's own program, behind its sidecars. */
+async function prepare(session: RunSession): Promise<LaunchSpec> {
+  const main = await prepareProgram(session, session.lrp.spec.command);
+  const command = await joinSidecars(session.lrp.spec, session.files, {
+    main,
+    prepare: (sidecar) => prepareProgram(session, sidecar.command),
+  });
+  return { ...main, command };
+}
+
+async function prepareProgram(
+  { context, lrp, record, files, signal }: RunSession,
+  command: string | undefined,
+): Promise<LaunchSpec> {
+  const { processType, memoryMB } = lrp.spec;
   return launchDroplet(context, lrp, {
     processType,
     command,
@@ -175,6 +193,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
   let upSince = record.state === "Running" ? Date.parse(record.since) : undefined;
   let ready = false;
   const limits = watchInstanceLimits(session, live);
+  const sidecars = watchSidecars(lrp, session.files);
   const health = watchHealth(
     {
       lrp,
@@ -212,9 +231,11 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
     live.exited.then((exit) => ({ exit })),
     health.then((unhealthy): StopCause | Promise<StopCause> => (unhealthy === undefined ? stopSignal : { unhealthy })),
     limits.exceeded,
+    sidecars.ended,
     stopSignal,
   ]);
   limits.stop();
+  sidecars.stop();
   if ("signal" in ended && ended.signal === "leave") return { kind: "left" };
   events.onReady(false);
   if ("signal" in ended) return stop(session, live, ready);
@@ -239,7 +260,7 @@ async function crash(
   const problem = "exceeded" in why ? why.exceeded : toExitProblem(why.exit, processType);
   await killInstance(tree);
   closeOutput();
-  log(toOutputSource(processType), toExitLine(problem), { stream: "exceeded" in why ? "ERR" : "OUT" });
+  log(toOutputSource(problem.processType), toExitLine(problem), { stream: "exceeded" in why ? "ERR" : "OUT" });
   return describeProblem(problem);
 }
 
