@@ -57,8 +57,7 @@ async function start(disposables: AsyncDisposableStack, keep: boolean): Promise<
   disposables.defer(() => kube.close());
   await installManifests(kube);
   await applyObjects(kube, fixtures());
-  // The garbage collector learns of new kinds every half a minute; a new one knows them.
-  await plane.restart("kube-controller-manager");
+  await plane.restartControllers();
   const proxy = await startFaultyProxy(plane.url, plane.ca);
   disposables.defer(() => proxy.close());
   const replicas = await createReplicas(

@@ -32,6 +32,8 @@ export interface ControlPlane {
   issueClient(subject: Subject): Promise<KeyPair>;
   /** SIGKILL to one of its programs, and after `downMs` a new one on the same data. Resolves when kube-apiserver is ready again. */
   restart(part: ControlPlaneComponent, downMs?: number): Promise<void>;
+  /** To be called after kinds were installed: a running garbage collector learns of new kinds every 30 s only, a new one knows them. */
+  restartControllers(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -74,6 +76,12 @@ async function startOnce(binaries: Binaries, options: ControlPlaneOptions): Prom
     start("kube-apiserver");
     await untilReady(url, authority.cert, [...running.values()]);
     if (options.controllers !== false) start("kube-controller-manager");
+    const restart: ControlPlane["restart"] = async (part, downMs = 0) => {
+      await running.get(part)?.kill();
+      await delay(downMs);
+      start(part);
+      await untilReady(url, authority.cert, [...running.values()]);
+    };
     return {
       url,
       adminToken,
@@ -83,12 +91,8 @@ async function startOnce(binaries: Binaries, options: ControlPlaneOptions): Prom
       kubectl: binaries.kubectl,
       dir: plan.dir,
       issueClient: (subject) => issueCertificate(authority, subject),
-      async restart(part, downMs = 0) {
-        await running.get(part)?.kill();
-        await delay(downMs);
-        start(part);
-        await untilReady(url, authority.cert, [...running.values()]);
-      },
+      restart,
+      restartControllers: () => restart("kube-controller-manager"),
     };
   } catch (error) {
     await stop();

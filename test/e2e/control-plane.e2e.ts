@@ -131,7 +131,6 @@ describe.skipIf(reason)("the platform on a real control plane", () => {
 
   test("deleting the app deletes its generated objects", async () => {
     await cup("delete", "shop", "--routes", "--force");
-    // kube-controller-manager's garbage collector learns of new kinds every 30 s only.
     await eventually(async () => expect(await generated()).toEqual([]), 60_000);
   });
 });

@@ -183,7 +183,6 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
 
   test("without the route no Ingress and no Service, without the app no Deployment", async () => {
     await client.delete(Route, key("shop"));
-    // The garbage collector learns of new kinds every 30 seconds.
     await eventually(async () => expect(await list(Ingress)).toHaveLength(1), 60_000);
     expect(await list(Service)).toHaveLength(1);
     await client.delete(Route, key("shop-too"));

@@ -77,7 +77,8 @@ export function controllerTests(server: Server): void {
     flagTests(() => testEnv);
 
     test("two replicas at once make one of everything, and come to rest", async () => {
-      const second = await startTestEnv(endpoint);
+      const { url, ca, adminToken } = endpoint;
+      const second = await startTestEnv({ url, ca, adminToken });
       try {
         const keys = Array.from({ length: 10 }, (_, at) => ({ namespace, name: `double-${at}` }));
         await Promise.all(keys.map((key) => applyApp(client, key)));

@@ -26,6 +26,7 @@ export interface Endpoint {
   url: string;
   ca: string;
   adminToken: string;
+  restartControllers?(): Promise<void>;
 }
 
 export interface TestEnv {
@@ -72,6 +73,7 @@ export async function startTestEnv(endpoint: Endpoint, backends: Backends = FAKE
     });
   const client = connect();
   await installManifests(client);
+  await endpoint.restartControllers?.();
   await applyObjects(client, fixtures(backends));
   const writes: string[] = [];
   const contents = new Set<string>();

@@ -42,6 +42,7 @@ export interface Endpoint {
   url: string;
   ca: string;
   adminToken: string;
+  restartControllers?(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -107,6 +108,7 @@ export async function startTestEnv(server: ServerUnderTest): Promise<TestEnv> {
   };
   const root = client(endpoint.adminToken);
   await installManifests(root);
+  await endpoint.restartControllers?.();
   await applyObjects(root, [...fixtures(), ...platformRoles()]);
   const url = await startPlatform(client(PLATFORM_TOKEN), disposables);
   const raw = connect(endpoint);

@@ -45,7 +45,8 @@ function settings(): KubeObject[] {
 export const PLATFORM_USER: TokenUser = { token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] };
 
 /** What the platform needs of a cluster. */
-type Cluster = Pick<ControlPlane, "url" | "ca" | "adminToken" | "stop">;
+type Cluster = Pick<ControlPlane, "url" | "ca" | "adminToken" | "stop"> &
+  Partial<Pick<ControlPlane, "restartControllers">>;
 
 /** Starts a cluster, which knows `PLATFORM_USER`, and the platform on it. A control plane without nodes unless said. */
 export async function startClusterPlatform(
@@ -56,6 +57,7 @@ export async function startClusterPlatform(
   const home = mkdtempSync(join(tmpdir(), "cupola-cluster-"));
   const admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
   await installManifests(admin);
+  await plane.restartControllers?.();
   await applyObjects(admin, settings());
   const kubeconfig = join(home, "kubeconfig");
   const access = { server: plane.url, ca: plane.ca };

@@ -56,6 +56,7 @@ export async function startReplicatedPlatform(): Promise<{ base: TestPlatformBas
     kubeconfigText({ ...access, users: [{ name: "cupola", token: "platform-token" }] }),
   );
   await installManifests(admin);
+  await plane.restartControllers();
   const replicas: Replica[] = await Promise.all(
     Array.from({ length: REPLICAS }, async () => ({ port: await freePort(), up: false, child: undefined })),
   );
