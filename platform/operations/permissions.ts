@@ -12,6 +12,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import { Replica } from "../../crds/replica/replica.ts";
+import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts";
 import { INSTANCE_PROBLEM_PERMISSIONS } from "../../telemetry/pods/instance-problems.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
@@ -109,7 +110,11 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     toWatchPermission(Namespace),
     ...(operation === "api" ? API_PERMISSIONS : []),
     ...(operation === "controllers"
-      ? [...listControllerPermissions().cluster, ...[...BLOB_REFERRERS, ...IMAGE_REFERRERS].map(toWatchPermission)]
+      ? [
+          ...listControllerPermissions().cluster,
+          ...[...BLOB_REFERRERS, ...IMAGE_REFERRERS].map(toWatchPermission),
+          ...AUDIT_WRITER_PERMISSIONS,
+        ]
       : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
     ...(operation === "logs" ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS] : []),

@@ -11,6 +11,7 @@ import {
   type Backend,
 } from "./backends.ts";
 import { createBlobRemovalTask } from "./blob-removal.ts";
+import { createCrashAudit } from "./crash-audit.ts";
 import { createImageRemovalTask } from "./image-removal.ts";
 import { listBuilderControllers, toBuildRegistry } from "./builders.ts";
 import { toSingleton, runSingletons, type Singleton } from "../leases/singletons.ts";
@@ -135,7 +136,7 @@ function listBackendSingletons(context: PlatformContext, peerServers: PeerServer
 }
 
 function listControllerSingletons(
-  { blobs, registry, informers, log, options, apiURL }: PlatformContext,
+  { client, blobs, registry, informers, log, options, apiURL, membership }: PlatformContext,
   backends: readonly Backend[],
 ): Singleton[] {
   const { operations, unusedContentMs: graceMs } = options;
@@ -146,6 +147,7 @@ function listControllerSingletons(
         createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }),
         [
           createBlobRemovalTask({ blobs, read, log, graceMs }),
+          createCrashAudit({ client, informers, log, writer: membership.identity }),
           ...(registry ? [createImageRemovalTask({ registry, read, log, graceMs })] : []),
         ],
       )
