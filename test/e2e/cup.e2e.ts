@@ -60,7 +60,7 @@ describe("cup", () => {
 
   test("push shows the build and ends with the address", async () => {
     const output = await cup("push", "hello", "--path", HELLO, "-m", "128M", "-i", "2");
-    expect(output).toContain("Staging complete");
+    expect(output).toContain(stage.on === "node" ? "*** Images" : "Staging complete");
     expect(output.trimEnd().split("\n").at(-1)).toBe(`hello runs: http://hello.apps.localhost:${stage.port}`);
     await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
     const app = await stage.cupJson<Shown>("app", "hello");

@@ -17,7 +17,7 @@ const { on, cf } = new Command()
   .parse()
   .opts<{ on: "laptop" | "cluster" | "node"; cf?: string }>();
 
-/** The journey that has been run there. Others are named: cf.e2e and cup.e2e are meant to fit. */
+/** What `npm test` runs there. By name: cf.e2e, cup.e2e, and node-traffic.e2e, which takes a quarter of an hour. */
 const NODE_JOURNEYS = ["node.e2e"];
 
 const reason = { laptop: () => undefined, cluster: whyNoControlPlane, node: whyNoNode }[on]();
