@@ -50,7 +50,7 @@ const { code } = await runCommand(
     cwd: root,
     deadlineMs: 60 * 60_000,
     echo: true,
-    env: { CUPOLA_E2E_ON: on, NO_COLOR: "1", ...(cf && { CF_BIN: cf }) },
+    env: { CUPOLA_E2E_ON: on, CUPOLA_E2E_NAMES: names.join(), NO_COLOR: "1", ...(cf && { CF_BIN: cf }) },
   },
 );
 const count = readVitestReport(report);

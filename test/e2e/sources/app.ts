@@ -9,6 +9,8 @@ export interface SourceApp {
   needs?: readonly string[];
   /** Runs in the app's folder before the first push, as its developer would: a lockfile, a jar. */
   prepare?: readonly (readonly [string, ...string[]])[];
+  /** Whether a change needs it again: what it makes holds the text. */
+  prepareAgain?: boolean;
   /** Path that answers; `/` unless said. */
   at?: string;
   /** What is pushed, relative to the app's folder: a subfolder or an archive. */

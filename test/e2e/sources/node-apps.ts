@@ -26,6 +26,7 @@ const expressLock: SourceApp = {
   name: "express-lock",
   prepare: [["npm", "install", "--package-lock-only", "--no-audit", "--no-fund"]],
   says: /npm by package-lock.json[^]*npm ci --omit=dev/,
+  inCI: false,
 };
 
 const pnpm: SourceApp = {

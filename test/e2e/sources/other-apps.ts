@@ -46,6 +46,7 @@ const jar: SourceApp = {
     ["javac", "-d", "classes", "Main.java"],
     ["jar", "--create", "--file", "app.jar", "--main-class", "Main", "-C", "classes", "."],
   ],
+  prepareAgain: true,
   path: "app.jar",
   manifest: { memory: "256M" },
   says: /a jar as it is[^]*Starts by exec java -cp \. Main/,

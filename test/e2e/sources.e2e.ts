@@ -1,0 +1,105 @@
+// Apps in the shapes that people have, as source: pushed, answering, changed, and pushed again by cup and by stock cf.
+// `npm run e2e -- sources` pushes all of them; `npm test` one or two of each ecosystem.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../eventually.ts";
+import type { SourceApp } from "./sources/app.ts";
+import { nodeApps } from "./sources/node-apps.ts";
+import { otherApps } from "./sources/other-apps.ts";
+import { deleteApp, findMissing, pushApp, writeApp, type PushTime } from "./sources/push-app.ts";
+import { pythonApps } from "./sources/python-apps.ts";
+import { cfOn, whyNoCf } from "./support/cf.ts";
+import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
+
+const apps: readonly SourceApp[] = [...nodeApps, ...pythonApps, ...otherApps];
+const isWhole = (process.env["CUPOLA_E2E_NAMES"] ?? "").split(",").includes("sources");
+/** Our own part of a second push, in seconds, on a machine that does nothing else. */
+const OURS_SECONDS = 5;
+
+function whySkipped(app: SourceApp): string | undefined {
+  const missing = findMissing(app);
+  if (missing.length > 0) return `this machine has no ${missing.join(", ")}`;
+  return isWhole || app.inCI ? undefined : "npm run e2e -- sources pushes it";
+}
+
+const noCf = whyNoCf();
+const noPlace = chosenPlatformKind() === "laptop" ? undefined : "sources are built on a laptop here";
+if (noPlace) console.log(`sources skipped: ${noPlace}`);
+else if (noCf) console.log(`cf is left out: ${noCf}`);
+
+describe.skipIf(noPlace)("apps as source", () => {
+  let stage: TestPlatform;
+  const rows: string[] = [];
+
+  beforeAll(async () => {
+    stage = await startTestPlatform();
+    await stage.cupJson("login", "--api", stage.url);
+    if (noCf) return;
+    const cf = cfOn(stage);
+    for (const command of [
+      ["api", stage.url],
+      ["auth", "developer"],
+      ["target", "-o", "local", "-s", "dev"],
+    ]) {
+      const { code, output } = await cf(...command);
+      expect(code, output).toBe(0);
+    }
+  });
+  afterAll(async () => {
+    await stage?.stop();
+    console.log(["app: first push by cup, second by cup, third by cf; ours in brackets", ...rows].join("\n"));
+  });
+
+  for (const app of apps) {
+    const reason = whySkipped(app);
+    test(app.name, { timeout: 400_000 }, async (context) => {
+      if (reason) return context.skip(reason);
+      await writeApp(stage, app, "one");
+      const first = await pushApp(stage, app, { by: "cup", text: "one" });
+      expect(first.output).toMatch(app.says);
+      await writeApp(stage, app, "two");
+      const second = await pushApp(stage, app, { by: "cup", text: "two" });
+      const third = noCf ? undefined : await pushByCf(app);
+      rows.push(`${app.name}: ${[first, second, third].flatMap((time) => (time ? [present(time)] : [])).join(", ")}`);
+      await deleteApp(stage, app);
+      if (isWhole) expect(second.ours, "seconds of the second push that are ours").toBeLessThan(OURS_SECONDS);
+      return undefined;
+    });
+  }
+
+  async function pushByCf(app: SourceApp): Promise<PushTime> {
+    await writeApp(stage, app, "three");
+    return pushApp(stage, app, { by: "cf", text: "three" });
+  }
+
+  test("several apps in one manifest", { timeout: 120_000 }, async () => {
+    const folder = join(stage.home, "several");
+    for (const [path, content] of [
+      ["manifest.yml", "applications:\n- { name: pages, path: pages }\n- { name: program, path: program }\n"],
+      ["pages/index.html", "pages"],
+      ["program/server.js", 'require("http").createServer((q, r) => r.end("program")).listen(process.env.PORT);'],
+    ] as const) {
+      mkdirSync(join(folder, path, ".."), { recursive: true });
+      writeFileSync(join(folder, path), content);
+    }
+    const { code, output } = await stage.cup("push", "--manifest", join(folder, "manifest.yml"));
+    expect(code, output).toBe(0);
+    for (const name of ["pages", "program"])
+      await eventually(async () => expect((await stage.get(`${name}.apps.localhost`)).body).toBe(name));
+  });
+
+  test("a folder that no buildpack fits is answered with the next step", async () => {
+    const folder = join(stage.home, "unknown");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "Cargo.toml"), '[package]\nname = "shop"\n');
+    const { code, output } = await stage.cup("push", "unknown", "--path", folder);
+    expect(code).toBe(1);
+    expect(output).toMatch(/it has Cargo.toml, which is a Rust project\. Next: /);
+  });
+});
+
+function present({ whole, ours }: PushTime): string {
+  return `${whole.toFixed(1)} s (${ours.toFixed(1)})`;
+}
