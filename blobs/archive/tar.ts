@@ -93,6 +93,8 @@ export interface UnpackOptions {
   maxEntries?: number;
   /** `inside`: refuse symlinks that lead out of the target (packages). `any`: make them as they are (droplets, whose layers may point to the system). */
   symlinks: "inside" | "any";
+  /** `below`: an absolute path is taken as one below the target, as in layers of images; otherwise it is refused. */
+  absolute?: "below";
 }
 
 /**
@@ -103,7 +105,8 @@ export async function unpackTar(content: Readable, target: string, options: Unpa
   const seen: ArchivePath[] = [];
   const directories = new Map<string, number>();
   await readTar(content, options.maxBytes, async (header, body) => {
-    const entry = toEntry(header);
+    const name = options.absolute === "below" ? header.name.replace(/^\/+/, "") : header.name;
+    const entry = toEntry({ ...header, name });
     if (entry.path !== "") seen.push(entry);
     if (seen.length > (options.maxEntries ?? 500_000)) throw new ArchiveRejected("it has too many entries");
     const path = join(target, entry.path);

@@ -159,7 +159,7 @@ function hasAppOptions(options: PushOptions): boolean {
 export function overlay(app: Application, options: PushOptions): Application {
   const given = {
     path: options.path === undefined ? undefined : resolve(options.path),
-    buildpacks: options.buildpack,
+    buildpacks: options.buildpack?.map((name) => (/^\.{1,2}(\/|$)/.test(name) ? resolve(name) : name)),
     command: options.command,
     instances: options.instances,
     memory: options.memory,

@@ -1,6 +1,7 @@
 // Apps in the shapes that people have, as source: pushed, answering, changed, and pushed again by cup and by stock cf.
 // `npm run e2e -- sources` pushes all of them; `npm test` one or two of each ecosystem.
 import { mkdirSync, writeFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
@@ -64,7 +65,8 @@ describe.skipIf(noPlace)("apps as source", () => {
       const third = noCf ? undefined : await pushByCf(app);
       rows.push(`${app.name}: ${[first, second, third].flatMap((time) => (time ? [present(time)] : [])).join(", ")}`);
       await deleteApp(stage, app);
-      if (isWhole) expect(second.ours, "seconds of the second push that are ours").toBeLessThan(OURS_SECONDS);
+      if (isWhole)
+        expect(second.ours, "seconds of the second push that are ours").toBeLessThan(OURS_SECONDS * busyness());
       return undefined;
     });
   }
@@ -99,6 +101,11 @@ describe.skipIf(noPlace)("apps as source", () => {
     expect(output).toMatch(/it has Cargo.toml, which is a Rust project\. Next: /);
   });
 });
+
+/** How many times as long things take for what else the machine does. */
+function busyness(): number {
+  return Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
+}
 
 function present({ whole, ours }: PushTime): string {
   return `${whole.toFixed(1)} s (${ours.toFixed(1)})`;

@@ -82,6 +82,9 @@ function checkStack(cache: ClusterCache, name: string | null | undefined): void 
   if (name && !findStack(cache, name)) throw unprocessable("Stack must be an existing stack");
 }
 
+/** A git repository, or an image in a registry: the builder judges it. */
+const ADDRESS = /^(https?|git|ssh|docker):\/\//;
+
 /** The first name that is neither an installed buildpack, nor one of a builder class, nor a URL. */
 export function findUnknownBuildpack(
   cache: ClusterCache,
@@ -97,9 +100,12 @@ export function findUnknownBuildpack(
     .store(BackendClass)
     .list()
     .filter(({ spec }) => spec.role === "builder");
+  // A folder of the builder's machine, which an app's own code can read there, too.
+  const takesFolders = builders.some(({ status }) => status?.capabilities?.["isolation"] === "none");
   const isOfBuilder = (name: string): boolean =>
+    (takesFolders && name.startsWith("/")) ||
     builders.some(({ status }) => mayHaveBuildpack(status?.capabilities, name));
-  return names?.find((name) => !known.has(name) && !/^(https?|git):\/\//.test(name) && !isOfBuilder(name));
+  return names?.find((name) => !known.has(name) && !ADDRESS.test(name) && !isOfBuilder(name));
 }
 
 /** Name of the default stack. */

@@ -10,7 +10,5 @@ test("buildpacks are found by name, classic name and path", () => {
     { name: "mine", folder: "/opt/bp" },
     { name: "x", folder: bundledFolder("staticfile") },
   ]);
-  expect(() => toFolders([{ name: "https://example.com/bp.git" }])).toThrow(
-    /it takes java, go, .*, nodejs, staticfile, procfile/,
-  );
+  expect(() => toFolders([{ name: "cobol" }])).toThrow(/it takes java, go, .*, nodejs, staticfile, procfile/);
 });

@@ -3,6 +3,7 @@ import { readdir } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
+import { isAddress, type ProvideFetched } from "./fetched-buildpacks.ts";
 import { loadBuildpack } from "./lifecycle/buildpack.ts";
 import type { ProvideUploaded } from "./uploaded-buildpacks.ts";
 import { StagingFailure } from "../staging-failure.ts";
@@ -44,13 +45,19 @@ export function toFolders(buildpacks: readonly { name: string; path?: string }[]
   return buildpacks.map(({ name, path }) => ({ name, folder: toFolder(path ?? name) }));
 }
 
+/** Where folders of buildpacks come from that are not on this machine. */
+export interface ProvideFolders {
+  uploaded: ProvideUploaded;
+  fetched: ProvideFetched;
+}
+
 /** A buildpack as a Staging or a Buildpack names it. */
 export type NamedBuildpack = Staging["spec"]["buildpacks"][number];
 
 /** Resolves and reads one buildpack. @throws StagingFailure that says why it cannot be used */
-export async function findBuildpack(buildpack: NamedBuildpack, provide: ProvideUploaded): Promise<UsableFolder> {
+export async function findBuildpack(buildpack: NamedBuildpack, provide: ProvideFolders): Promise<UsableFolder> {
   const { name, path, content } = buildpack;
-  const folder = content ? await provide(content.digest) : toFolder(path ?? name);
+  const folder = content ? await provide.uploaded(content.digest) : await findFolder(path ?? name, provide);
   const { id, version, order } = await loadBuildpack(folder);
   return { name, folder, id, version, isComposite: order !== undefined };
 }
@@ -61,7 +68,7 @@ export async function findBuildpack(buildpack: NamedBuildpack, provide: ProvideU
  */
 export async function findBuildpacks(
   { buildpacks, detect }: Pick<Staging["spec"], "buildpacks" | "detect">,
-  provide: ProvideUploaded,
+  provide: ProvideFolders,
   onUnusable: (why: string) => void,
 ): Promise<UsableFolder[]> {
   const found = await Promise.all(
@@ -75,6 +82,10 @@ export async function findBuildpacks(
   return found.filter((one) => one !== undefined);
 }
 
+function findFolder(wanted: string, { fetched }: ProvideFolders): Promise<string> | string {
+  return isAddress(wanted) ? fetched(wanted) : toFolder(wanted);
+}
+
 function toFolder(wanted: string): string {
   if (isAbsolute(wanted)) return wanted;
   // Classic names mean the bundled ones, so that a manifest written for another Cloud Foundry works.
@@ -86,7 +97,7 @@ function toFolder(wanted: string): string {
   if (bundled) return bundledFolder(bundled);
   throw new StagingFailure(
     "NoBuildpacksFound",
-    `the builder host cannot use ${hideUserinfo(wanted)}: it takes ${bundledBuildpacks.join(", ")} and folders of Cloud Native Buildpacks by absolute path`,
+    `the builder host cannot use ${hideUserinfo(wanted)}: it takes ${bundledBuildpacks.join(", ")}, and other Cloud Native Buildpacks by the absolute path of a folder, the URL of a git repository, or docker://IMAGE`,
   );
 }
 

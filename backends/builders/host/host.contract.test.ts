@@ -281,16 +281,17 @@ test.each([
   ],
   [
     "an address with a password",
-    "https://me:hunter2@example.com/x",
+    "ftp://me:hunter2@example.com/x",
     {
       ready: {
         status: "False",
-        message: expect.stringContaining("cannot use https://***:***@example.com/x") as string,
+        message: expect.stringContaining("cannot use ftp://***:***@example.com/x") as string,
       },
     },
   ],
 ])("the condition Usable of a Buildpack: %s", async (_name, path, expected) => {
-  const controller = buildpackController(() => Promise.reject(new Error("nothing is uploaded")));
+  const nothing = (): Promise<never> => Promise.reject(new Error("nothing is uploaded or fetched"));
+  const controller = buildpackController({ uploaded: nothing, fetched: nothing });
   expect(await controller.reconcile({ spec: { name: "x", path } } as never, {} as never)).toMatchObject(expected);
 });
 

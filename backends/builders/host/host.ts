@@ -1,4 +1,5 @@
 // Builder `host`: builds Stagings on this machine. It wires the parts together; platform/ starts and stops it.
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
@@ -12,6 +13,7 @@ import { readerLagMs } from "../../../telemetry/envelope.ts";
 import { toSourceTags } from "../../../telemetry/source-tags.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
+import { hostEnvironment } from "../../host/host-environment.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
 import { checkRoot } from "../../host/root-owner.ts";
 import {
@@ -19,8 +21,10 @@ import {
   findSiblings,
   bundledBuildpacks,
   bundledFolder,
+  type ProvideFolders,
   type UsableFolder,
 } from "./buildpack-folders.ts";
+import { fetchedBuildpacks } from "./fetched-buildpacks.ts";
 import { buildpackController } from "./buildpack-controller.ts";
 import { type BuildQueue, createBuildQueue } from "./build-queue.ts";
 import { removeOrphanedBuilds } from "./orphaned-builds.ts";
@@ -30,7 +34,7 @@ import { StagingFailure } from "../staging-failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
 import { startGarbageCollection, toAppCache } from "./garbage-collection.ts";
-import { uploadedBuildpacks, type ProvideUploaded } from "./uploaded-buildpacks.ts";
+import { uploadedBuildpacks } from "./uploaded-buildpacks.ts";
 import { newWorkDirectoryName } from "./work-directory.ts";
 
 /** The name of this class. */
@@ -80,7 +84,7 @@ const minMemoryMB = 512;
 /** Makes the builder; nothing happens before `start` and its controllers. */
 export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
   let enqueue: (key: ObjectKey) => void = () => undefined;
-  const provide = uploadedBuildpacks(options.blobs, buildpacksDir(options));
+  const provide = createProviders(options);
   const queue = createBuildQueue({
     concurrency: options.concurrency ?? 2,
     run: (staging, build) => runBuild(options, staging, { ...build, provide }),
@@ -111,6 +115,16 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
       for (const dispose of disposers.splice(0)) dispose();
       await queue.close();
     },
+  };
+}
+
+function createProviders(options: HostBuilderOptions): ProvideFolders {
+  return {
+    uploaded: uploadedBuildpacks(options.blobs, buildpacksDir(options)),
+    fetched: fetchedBuildpacks({
+      directory: join(options.home, "fetched-buildpacks"),
+      environment: { ...hostEnvironment(), HOME: homedir(), ...options.buildSettings },
+    }),
   };
 }
 
@@ -157,7 +171,7 @@ interface Build {
 async function runBuild(
   options: HostBuilderOptions,
   staging: Staging,
-  { provide, ...build }: Build & { provide: ProvideUploaded },
+  { provide, ...build }: Build & { provide: ProvideFolders },
 ): Promise<Outcome> {
   const { log, seen } = watchCertificateErrors(createLineSink(options, staging));
   try {

@@ -81,7 +81,6 @@ const next: SourceApp = {
     "app/layout.js": `export default function Layout({ children }) {\n  return <html><body>{children}</body></html>;\n}\n`,
     "app/page.js": `export default function Page() {\n  return <p>{"ONE"}</p>;\n}\n`,
   },
-  prepare: [["npm", "install", "--package-lock-only", "--no-audit", "--no-fund"]],
   manifest: { memory: "512M" },
   says: /script build[^]*npm run build[^]*Starts by start script: next start/,
 };

@@ -1,0 +1,67 @@
+// Reads a git repository by the machine's git: which commit a name stands for, and its files.
+import { execFile } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { promisify } from "node:util";
+import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
+import type { Environment } from "../../host/host-environment.ts";
+import { StagingFailure } from "../staging-failure.ts";
+
+const run = promisify(execFile);
+const DEADLINE_MS = 120_000;
+const COMMIT = /^[0-9a-f]{40}$/;
+
+export interface Repository {
+  url: string;
+  /** Branch, tag or commit; undefined for the default branch. */
+  reference: string | undefined;
+  environment: Environment;
+}
+
+/** The commit that the reference stands for now. @throws StagingFailure when there is no git, no repository or no such reference */
+export async function resolveCommit(repository: Repository): Promise<string> {
+  const { reference = "HEAD" } = repository;
+  if (COMMIT.test(reference)) return reference;
+  const output = await git(repository, ["ls-remote", "--", repository.url, reference, `${reference}^{}`]);
+  const rows = output.split("\n").filter(Boolean);
+  // The row of an annotated tag's commit follows that of the tag.
+  const commit = (rows.find((row) => row.endsWith("^{}")) ?? rows[0])?.split("\t")[0];
+  if (commit && COMMIT.test(commit)) return commit;
+  throw new StagingFailure(
+    "StagingError",
+    `the git repository ${hideUserinfo(repository.url)} has no branch or tag ${reference}`,
+  );
+}
+
+/** Clones the commit into `folder`, with no history where the server allows that. @throws StagingFailure */
+export async function cloneRepository(repository: Repository & { commit: string }, folder: string): Promise<void> {
+  const { url, reference, commit } = repository;
+  const isNamed = reference !== undefined && !COMMIT.test(reference);
+  const shallow = ["clone", "--quiet", "--depth", "1", ...(isNamed ? ["--branch", reference] : []), "--", url, folder];
+  try {
+    await git(repository, shallow);
+    await git(repository, ["-C", folder, "checkout", "--quiet", commit]);
+  } catch {
+    // A server of plain files has no shallow clones, and a commit need not be the newest.
+    await rm(folder, { recursive: true, force: true });
+    await git(repository, ["clone", "--quiet", "--", url, folder]);
+    await git(repository, ["-C", folder, "checkout", "--quiet", commit]);
+  }
+}
+
+async function git({ url, environment }: Repository, args: readonly string[]): Promise<string> {
+  // Submodules and other protocols could read files of this machine.
+  const env = { ...environment, GIT_TERMINAL_PROMPT: "0", GIT_ALLOW_PROTOCOL: "http:https:git:ssh", LC_ALL: "C" };
+  try {
+    return (await run("git", args, { env, timeout: DEADLINE_MS, maxBuffer: 16 * 2 ** 20 })).stdout;
+  } catch (cause) {
+    throw new StagingFailure("StagingError", toMessage(url, cause), { cause });
+  }
+}
+
+function toMessage(url: string, error: unknown): string {
+  const { code, stderr } = error as { code?: string | number; stderr?: string };
+  if (code === "ENOENT")
+    return "git is not installed on this machine, and a buildpack's address needs it. Next: install git, or name a folder";
+  const said = (stderr ?? "").trim().split("\n").at(-1)?.replaceAll(url, hideUserinfo(url)) ?? "";
+  return `the buildpack ${hideUserinfo(url)} cannot be fetched by git: ${said || `it ended with ${code}`}`;
+}
