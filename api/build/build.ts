@@ -3,16 +3,14 @@ import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { newGUID } from "../../crds/guid.ts";
-import { LABELS } from "../../crds/labels.ts";
 import { Package } from "../../crds/package/package.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
-import { appGUIDOf, appKey, appOf, nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
+import { appGUIDOf, appKey, appOf, newChildMetadata } from "../cf/app/owner-app.ts";
 import { checkStackState, lifecycleSchema, stackOf, toLifecycle, type LifecycleInput } from "../cf/app/lifecycle.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
-import { toNewMetadata, metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
 import { toPackageState } from "../cf/package/package-state.ts";
 import { presentPage } from "../http/page.ts";
@@ -116,17 +114,9 @@ function toBuild(
   app: App,
   { found, body }: { found: Package; body: z.output<typeof createBuildBody> },
 ): Draft {
-  const guid = newGUID();
-  const { labels, annotations } = toNewMetadata(body.metadata);
   const { name } = session.caller;
   return {
-    metadata: {
-      name: nameFromGUID(app, guid),
-      namespace: app.metadata.namespace,
-      labels: { ...labels, [LABELS.guid]: guid },
-      annotations,
-      ownerReferences: appOwnerReferences(app),
-    },
+    metadata: newChildMetadata(app, body.metadata),
     spec: {
       appRef: { name: app.metadata.name },
       packageRef: { name: found.metadata.name },

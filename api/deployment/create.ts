@@ -5,7 +5,6 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { COMMAND_PATCHES } from "../../crds/cf-command-patches.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { newGUID } from "../../crds/guid.ts";
-import { LABELS } from "../../crds/labels.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { Process } from "../../crds/process/process.ts";
@@ -14,8 +13,7 @@ import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { readVariables, writeVariables } from "../cf/app/app-env.ts";
 import { currentDroplet } from "../cf/app/current-droplet.ts";
-import { appOwnerReferences, nameFromGUID } from "../cf/app/owner-app.ts";
-import { toNewMetadata } from "../cf/metadata/metadata.ts";
+import { newChildMetadata } from "../cf/app/owner-app.ts";
 import { sidecarsOf } from "../cf/process/sidecars.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { processesOf } from "../cf/process/processes.ts";
@@ -144,16 +142,8 @@ function toRollout(
   app: App,
   { body, target }: { body: DeploymentInput; target: Target },
 ): Parameters<Session["create"]>[1] {
-  const guid = newGUID();
-  const { labels, annotations } = toNewMetadata(body.metadata);
   return {
-    metadata: {
-      name: nameFromGUID(app, guid),
-      namespace: app.metadata.namespace,
-      labels: { ...labels, [LABELS.guid]: guid },
-      annotations,
-      ownerReferences: appOwnerReferences(app),
-    },
+    metadata: newChildMetadata(app, body.metadata),
     spec: omitUndefined({
       appRef: { name: app.metadata.name },
       ...toRolloutSpec(body),

@@ -9,11 +9,10 @@ import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { newGUID } from "../../crds/guid.ts";
-import { LABELS } from "../../crds/labels.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
-import { appOwnerReferences, nameFromGUID } from "../cf/app/owner-app.ts";
+import { newChildMetadata } from "../cf/app/owner-app.ts";
 import { Space } from "../../crds/space/space.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
@@ -51,14 +50,8 @@ export function spaceGUIDOf({ cache }: Session, { metadata }: App | Droplet): st
 }
 
 function toDraft(app: App, spec: Partial<Droplet["spec"]>): Draft {
-  const guid = newGUID();
   return {
-    metadata: {
-      name: nameFromGUID(app, guid),
-      namespace: app.metadata.namespace,
-      labels: { [LABELS.guid]: guid },
-      ownerReferences: appOwnerReferences(app),
-    },
+    metadata: newChildMetadata(app),
     spec: { appRef: { name: app.metadata.name }, ...spec },
   };
 }

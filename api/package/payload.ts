@@ -2,11 +2,9 @@
 import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import type { Package } from "../../crds/package/package.ts";
-import { newGUID } from "../../crds/guid.ts";
-import { LABELS } from "../../crds/labels.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
-import { type MetadataInput, toNewMetadata, metadataSchema } from "../cf/metadata/metadata.ts";
+import { newChildMetadata } from "../cf/app/owner-app.ts";
+import { type MetadataInput, metadataSchema } from "../cf/metadata/metadata.ts";
 import { PACKAGE_STATES } from "../cf/package/package-state.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
 import { csv, csvEnum, listQuery } from "../http/query.ts";
@@ -48,16 +46,8 @@ export const createPackageQuery = z.object({ source_guid: z.string().min(1).max(
 
 /** The Package to create. Registry credentials are in a Secret that the spec names. */
 export function toPackage(app: App, spec: Omit<Package["spec"], "appRef">, metadata?: MetadataInput): Draft {
-  const guid = newGUID();
-  const { labels, annotations } = toNewMetadata(metadata);
   return {
-    metadata: {
-      name: nameFromGUID(app, guid),
-      namespace: app.metadata.namespace,
-      labels: { ...labels, [LABELS.guid]: guid },
-      annotations,
-      ownerReferences: appOwnerReferences(app),
-    },
+    metadata: newChildMetadata(app, metadata),
     spec: { ...spec, appRef: { name: app.metadata.name } },
   };
 }

@@ -1,10 +1,14 @@
 // The app that an object belongs to: its reference, index key, owner references and name.
 import { App } from "../../../crds/app/app.ts";
+import { newGUID } from "../../../crds/guid.ts";
+import { LABELS } from "../../../crds/labels.ts";
 import type { KubeObject, OwnerReference } from "../../../kube/api/object.ts";
 import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
+import type { Draft } from "../../../kube/client/client.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { CFError } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
+import { toNewMetadata, type MetadataInput } from "../metadata/metadata.ts";
 
 type AppChild = KubeObject & { spec: { appRef: { name: string } } };
 
@@ -34,6 +38,19 @@ export function resolveApp(session: Session, guid: string): App {
   const app = session.find(App, guid);
   if (!app) throw new CFError("UnprocessableEntity", "App is invalid. Ensure it exists and you have access to it.");
   return app;
+}
+
+/** The metadata of a new object of an app that users do not name: a package, build, droplet or deployment. */
+export function newChildMetadata(app: App, metadata?: MetadataInput): Draft["metadata"] {
+  const guid = newGUID();
+  const { labels, annotations } = toNewMetadata(metadata);
+  return {
+    name: nameFromGUID(app, guid),
+    namespace: app.metadata.namespace,
+    labels: { ...labels, [LABELS.guid]: guid },
+    annotations,
+    ownerReferences: appOwnerReferences(app),
+  };
 }
 
 /** A short, unique object name, derived from the GUID, for objects that users do not name. */

@@ -18,6 +18,7 @@ export interface LiveObject {
 }
 
 const KINDS = DEFINITIONS.map(({ plural, group }) => `${plural}.${group}`);
+const KIND_NAMES = new Set<string>(DEFINITIONS.map(({ kind }) => kind));
 
 /** All objects of the stage that the platform made or keeps. */
 export async function readObjects(testPlatform: TestPlatform): Promise<LiveObject[]> {
@@ -39,7 +40,9 @@ export function findOrphans(objects: readonly LiveObject[]): string[] {
       ...(deletionTimestamp ? ["is being deleted since " + deletionTimestamp] : []),
       ...(app && !guids.has(app) ? [`has no app ${app}`] : []),
       ...(route && !routes.has(route) ? [`has no route ${route}`] : []),
-      ...ownerReferences.filter(({ uid }) => !uids.has(uid)).map(({ kind, name }) => `has no owner ${kind} ${name}`),
+      ...ownerReferences
+        .filter(({ kind, uid }) => KIND_NAMES.has(kind) && !uids.has(uid))
+        .map(({ kind, name }) => `has no owner ${kind} ${name}`),
     ].map((what) => `${nameOf(object)} ${what}`);
   });
 }
