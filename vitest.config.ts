@@ -32,6 +32,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: "contract",
+          // Another lane of `npm test` runs beside this one; `eventually` reports after 30 s what it waited for.
+          testTimeout: 60_000,
           include: [`${sources}/*.contract.test.ts`, "test/{conformance,cluster,chaos}/**/*.test.ts"],
           exclude: [nodeTests],
         },
