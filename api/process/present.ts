@@ -131,7 +131,12 @@ function startProblemOf(app: App): string | undefined {
 
 function findCurrentProblem({ metadata, status }: App): { reason: string; message: string } | undefined {
   return status?.conditions?.find(
-    (one) => one.type === "Ready" && one.status === "False" && one.observedGeneration === metadata.generation,
+    (one) =>
+      one.type === "Ready" &&
+      one.status === "False" &&
+      one.observedGeneration === metadata.generation &&
+      // The start goes on.
+      one.reason !== "Releasing",
   );
 }
 
@@ -156,7 +161,9 @@ export function instancesOf(
 function presentUnreported(app: App | undefined, lrp: LRP | undefined): { cfState: string; details?: string } {
   if (app?.spec.state !== "Started" || lrp?.status?.instances !== undefined) return { cfState: "DOWN" };
   const details = startProblemOf(app);
-  return details === undefined ? { cfState: "STARTING" } : { cfState: "DOWN", details };
+  if (details === undefined) return { cfState: "STARTING" };
+  // cf waits for instances that are DOWN, and gives up on those that are CRASHED.
+  return { cfState: findCurrentProblem(app)?.reason === "ReleaseFailed" ? "CRASHED" : "DOWN", details };
 }
 
 /** Whether the app is starting and no instance has run or crashed yet. */

@@ -8,6 +8,7 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
+import { Task } from "../../crds/task/task.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -16,6 +17,7 @@ import { isForbidden, isNotFound } from "../../kube/client/errors.ts";
 import {
   defineController,
   watch,
+  type ReadyDraft,
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
@@ -27,6 +29,7 @@ import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { findDropletName, findRolloutWithoutRevision, type AppHistory } from "../shared/rollouts.ts";
 import { planDroplet, planMissingProcesses, planOldRevisions, planAppStatus, type AppPlan } from "./plan.ts";
 import { planAppReady } from "./ready.ts";
+import { findReleaseProblem, planReleaseTask, RELEASE_TYPE } from "./release.ts";
 import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
 
 const DROPLET_INDEX = "controllers/droplet";
@@ -46,6 +49,7 @@ export const appController = defineController({
     watch(Revision, (revision) => [mapToApp(revision)]),
     watch(Rollout, (rollout) => [mapToApp(rollout)]),
     watch(Build, (build) => [mapToApp(build)]),
+    watch(Task, (task) => (task.spec.name === RELEASE_TYPE ? [mapToApp(task)] : [])),
     watch(Droplet, (droplet) => ({ [DROPLET_INDEX]: appKey(droplet.metadata.namespace, droplet.metadata.name) })),
     watch(Route, (route) =>
       route.spec.destinations.map((destination) => ({ namespace: route.metadata.namespace, name: destination.app })),
@@ -64,43 +68,68 @@ export const appController = defineController({
     const { read, client } = context;
     const { guid, labels } = resolveGUID(App, app, context);
     await ensureClaim(App.kind, app, appName(app), context);
-    const key = appKey(app.metadata.namespace, app.metadata.name);
-    const processes = withoutDeleting(read.byIndex(Process, OWNING_APP_INDEX, key, app.metadata.namespace));
-    const revisions = withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, key, app.metadata.namespace));
-    const droplet =
-      app.spec.droplet && read.find(Droplet, { namespace: app.metadata.namespace, name: app.spec.droplet.name });
-    const rollouts = withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, app.metadata.namespace));
-    const history = { rollouts, revisions };
+    const { namespace } = app.metadata;
+    const key = appKey(namespace, app.metadata.name);
+    const processes = withoutDeleting(read.byIndex(Process, OWNING_APP_INDEX, key, namespace));
+    const revisions = withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, key, namespace));
+    const droplet = app.spec.droplet && read.find(Droplet, { namespace, name: app.spec.droplet.name });
+    const history = { rollouts: withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, namespace)), revisions };
     const due = findDueRollout(app, history, read) ?? { rollout: undefined, droplet };
     const missing = planMissingProcesses(app, guid, { processes, droplet: due.droplet, now: context.now() });
     const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
 
     const isDue = isComplete && isSnapshotDue(app, revisions);
     const isSnapshot = isDue || (isComplete && due.rollout !== undefined);
-    const snapshot = isSnapshot ? await takeSnapshot({ app, guid, ...due, processes, revisions }, context) : undefined;
+    const sources = isSnapshot ? { app, guid, ...due, processes, revisions } : undefined;
+    const { snapshot, release, releaseProblem } = await snapshotAfterRelease(sources, context);
     const outcome = planAppStatus(app, guid, {
       ...history,
       snapshot,
       isStartDue: isDue,
-      routes: read.list(Route, { namespace: app.metadata.namespace }),
+      routes: read.list(Route, { namespace }),
     });
     await deleteOldRevisions(app, revisions, client);
     const ready = planAppReady(app, {
       processes,
-      builds: withoutDeleting(read.byIndex(Build, OWNING_APP_INDEX, key, app.metadata.namespace)),
+      builds: withoutDeleting(read.byIndex(Build, OWNING_APP_INDEX, key, namespace)),
       droplet,
       revision: outcome.status.revision,
       isStartDue: isDue,
+      releaseProblem,
     });
     return {
       ...(isGUIDLabelDue(app) && { labels }),
-      createOnce: [...missing.drafts, ...listRevision(outcome)],
+      createOnce: [...missing.drafts, ...release, ...listRevision(outcome)],
       status: outcome.status,
       spec: planDroplet(app, history),
       ...(isComplete ? { ready } : planRequeue(missing)),
     };
   },
 });
+
+interface SnapshotOutcome {
+  snapshot: Snapshot | undefined;
+  /** The task to create that runs before the version starts. */
+  release: Draft[];
+  /** Why the version does not start yet. */
+  releaseProblem: ReadyDraft | undefined;
+}
+
+const NO_SNAPSHOT: SnapshotOutcome = { snapshot: undefined, release: [], releaseProblem: undefined };
+
+/** There is a snapshot only where one is due, and once the droplet's release command, if any, has succeeded. */
+async function snapshotAfterRelease(
+  sources: SnapshotSources | undefined,
+  context: ReconcileContext,
+): Promise<SnapshotOutcome> {
+  if (!sources) return NO_SNAPSHOT;
+  const { droplet, app } = sources;
+  const draft = droplet && planReleaseTask({ ...sources, droplet });
+  const task = draft && context.read.find(Task, { namespace: app.metadata.namespace, name: draft.metadata.name ?? "" });
+  const problem = draft && findReleaseProblem(task);
+  if (problem) return { ...NO_SNAPSHOT, release: task ? [] : [draft], releaseProblem: problem };
+  return { ...NO_SNAPSHOT, snapshot: await takeSnapshot(sources, context) };
+}
 
 function listRevision({ revision }: AppPlan): Draft[] {
   return revision ? [revision] : [];
@@ -129,7 +158,7 @@ function isGUIDLabelDue(app: App): boolean {
   return hasGUIDLabel(app) || isAppObserved(app);
 }
 
-function mapToApp(part: Process | Revision | Build | Rollout): { namespace?: string; name: string } {
+function mapToApp(part: Process | Revision | Build | Rollout | Task): { namespace?: string; name: string } {
   return { namespace: part.metadata.namespace, name: part.spec.appRef.name };
 }
 

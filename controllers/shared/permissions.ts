@@ -9,6 +9,7 @@ import { Org } from "../../crds/org/org.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { CF_ROLES, ORG_AUDITOR_IN_SPACE, ORG_CREATOR, ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
+import { Task } from "../../crds/task/task.ts";
 import { Space } from "../../crds/space/space.ts";
 import { createControllers } from "../controllers.ts";
 import { SPACE_CONTENT_KINDS } from "../space/contents.ts";
@@ -31,8 +32,8 @@ const SHARED_PERMISSIONS: readonly Permission[] = [
   { resource: Namespace, verbs: ["create", "patch", "delete"] },
   // history-limits.ts, space/contents.ts, org/: objects beyond their limit, and the contents of a space or org under deletion.
   ...[...SPACE_CONTENT_KINDS, Space].map((on): Permission => ({ resource: on, verbs: ["delete"] })),
-  // Created once: the web process and revisions by app/, droplets by build/.
-  ...[Process, Revision, Droplet].map((on): Permission => ({ resource: on, verbs: ["create", "patch"] })),
+  // Created once: processes, revisions and tasks of releases by app/, droplets by build/.
+  ...[Process, Revision, Task, Droplet].map((on): Permission => ({ resource: on, verbs: ["create", "patch"] })),
   // Managers may update their org or space by name. RBAC lets the platform grant only permissions that it holds.
   ...[Org, Space].map((on): Permission => ({ resource: on, verbs: ["update"] })),
   { resource: ClusterRole, verbs: ["bind"], names: BINDABLE_ROLES },

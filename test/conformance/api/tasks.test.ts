@@ -1,5 +1,6 @@
 // Tasks: creation, numbers, lists, cancellation, and who sees the command.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Task } from "../../../crds/task/task.ts";
 import { TaskRun } from "../../../crds/task-run/task-run.ts";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
@@ -257,4 +258,43 @@ test("an app takes its tasks along when it is deleted", async () => {
     timeout: 5000,
     interval: 20,
   });
+});
+
+test("a release command runs before the first version with a droplet; when it fails, the version does not start", async () => {
+  const released = await bench.app(space, "released");
+  const made = await bench.droplet(released, "released-d", { processTypes: { web: "run", release: "migrate" } });
+  await bench.call("PATCH", `/v3/apps/${released.guid}/relationships/current_droplet`, to(made));
+  const tasksOf = async (): Promise<{ guid: string; command: string; state: string }[]> =>
+    (await bench.read(`/v3/apps/${released.guid}/tasks?names=release&order_by=created_at`)).resources;
+  const nthTask = async (count: number): Promise<string> =>
+    await vi.waitFor(
+      async () => {
+        const tasks = await tasksOf();
+        expect(tasks).toHaveLength(count);
+        return tasks.find(({ state }) => state === "PENDING")?.guid ?? "";
+      },
+      { timeout: 5000, interval: 20 },
+    );
+  const lrps = async (): Promise<number> =>
+    (await bench.testEnv.kube.list(LRP)).items.filter(({ spec }) => spec.app.guid === released.guid).length;
+  const stats = async (): Promise<{ state: string; details: string }> =>
+    (await bench.read(`/v3/apps/${released.guid}/processes/web/stats`)).resources[0];
+
+  await bench.call("POST", `/v3/apps/${released.guid}/actions/start`);
+  await report(await nthTask(1), { state: "Failed", details: "Exited with status 1" });
+  await vi.waitFor(
+    async () =>
+      expect(await stats()).toMatchObject({
+        state: "CRASHED",
+        details: expect.stringContaining("release command failed"),
+      }),
+    { timeout: 5000, interval: 20 },
+  );
+  expect(await lrps()).toBe(0);
+
+  await bench.call("POST", `/v3/apps/${released.guid}/actions/restart`);
+  await report(await nthTask(2), { state: "Succeeded" });
+  await vi.waitFor(async () => expect(await lrps()).toBe(1), { timeout: 5000, interval: 20 });
+  await bench.call("POST", `/v3/apps/${released.guid}/actions/restart`);
+  await vi.waitFor(async () => expect(await bench.column(`/v3/apps/${released.guid}/tasks`, "guid")).toHaveLength(2));
 });
