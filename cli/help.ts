@@ -7,6 +7,8 @@ import { EXIT_CODES } from "./failure.ts";
 const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Start", "local start, push, dev, logs, open"],
   ["Apps", "apps, app, start, stop, restart, restage, scale, delete, render"],
+  ["Rollouts", "rollout start, rollout status, rollout continue"],
+  ["", "rollout cancel, rollout undo, revisions"],
   ["Tasks", "run, tasks, cancel-task"],
   ["Environment", "env, set-env, unset-env"],
   ["Routes", "routes, create-route, delete-route, map-route, unmap-route"],

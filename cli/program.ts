@@ -5,6 +5,7 @@ import { addAppVerbs, addApps, addEnvironment } from "./commands/apps.ts";
 import { addDoctor, addLocal } from "./commands/local.ts";
 import { addOrgs, addPlatform, addSpaces } from "./commands/orgs.ts";
 import { addPush } from "./commands/push.ts";
+import { addRollouts } from "./commands/rollouts.ts";
 import { addMappings, addRoutes } from "./commands/routes.ts";
 import { addShell } from "./commands/shell.ts";
 import { addTasks } from "./commands/tasks.ts";
@@ -25,6 +26,7 @@ export function buildProgram(): Command {
   addApps(program);
   addEnvironment(program);
   addAppVerbs(program);
+  addRollouts(program);
   addTasks(program);
   addRoutes(program);
   addMappings(program);

@@ -15,3 +15,11 @@ export function toCount(text: string): number {
   if (!Number.isInteger(count) || count < 0) throw new InvalidArgumentError("a whole number, 0 or more.");
   return count;
 }
+
+/** A comma list. @throws InvalidArgumentError */
+export function toPercentages(text: string): number[] {
+  const percentages = text.split(",").map(Number);
+  if (!percentages.every((one) => Number.isInteger(one) && one >= 1 && one <= 100))
+    throw new InvalidArgumentError("percentages from 1 to 100 with commas between, such as 10,50.");
+  return percentages;
+}

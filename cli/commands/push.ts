@@ -4,6 +4,7 @@ import { withContext } from "../action.ts";
 import { example } from "../help.ts";
 import type { PushOptions } from "../push/options.ts";
 import { toCount } from "./numbers.ts";
+import { addStrategyOptions } from "./rollouts.ts";
 
 function addPushOptions(command: Command): Command {
   const collect = (value: string, before: string[] = []): string[] => [...before, value];
@@ -29,14 +30,21 @@ function addPushOptions(command: Command): Command {
 
 /** From source to running instances. */
 export function addPush(program: Command): void {
-  addPushOptions(
-    program
-      .command("push [app]")
-      .description("build and start an app from this folder")
-      .addHelpText(
-        "after",
-        example("cup push shop", "cup push shop --path ~/shop --memory 256M", "cup push --vars-file test.yml"),
-      ),
+  addStrategyOptions(
+    addPushOptions(
+      program
+        .command("push [app]")
+        .description("build and start an app from this folder")
+        .addHelpText(
+          "after",
+          example(
+            "cup push shop",
+            "cup push shop --path ~/shop --memory 256M",
+            "cup push --vars-file test.yml",
+            "cup push shop --strategy rolling",
+          ),
+        ),
+    ),
   )
     .option("--no-start", "do not start it")
     .action(

@@ -21,4 +21,8 @@ export interface PushOptions {
   start?: boolean;
   var?: string[];
   varsFile?: string[];
+  strategy?: "rolling" | "canary";
+  maxInFlight?: number;
+  /** Percentages. */
+  steps?: number[];
 }

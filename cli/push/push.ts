@@ -3,6 +3,9 @@ import type { Resource } from "../api/client.ts";
 import { readUrls } from "../app/process-state.ts";
 import { waitUntilRunning } from "../app/wait-running.ts";
 import type { Context } from "../context.ts";
+import { Failure } from "../failure.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
+import { startDeployment, tellEnd, waitForDeployment, type DeployOptions } from "../rollout/deployment.ts";
 import type { Result } from "../output.ts";
 import { readSource, type Source } from "./pack-source.ts";
 import { afterInterrupt, tellAtInterrupt, type Phase } from "./interrupt.ts";
@@ -21,6 +24,8 @@ export interface PushedApp {
 /** How one app is pushed. */
 interface PushMode {
   start: boolean;
+  /** How instances are replaced; they are restarted unless it is given. Never without `start`. */
+  rollout?: DeployOptions | undefined;
   /** Told when the next phase begins. */
   onPhase?: (phase: Phase) => void;
 }
@@ -35,7 +40,13 @@ export async function push(context: Context, name: string | undefined, options: 
     const pushed: PushedApp[] = [];
     for (const [at, app] of manifest.applications.entries()) {
       const onPhase = (phase: Phase): void => void (now = { phase, app: app.name });
-      pushed.push(await pushSource(context, app, sources[at], { start: options.start !== false, onPhase }));
+      pushed.push(
+        await pushSource(context, app, sources[at], {
+          start: options.start !== false,
+          rollout: toRollout(options),
+          onPhase,
+        }),
+      );
     }
     return { json: pushed.length === 1 ? pushed[0] : pushed, text: pushed.flatMap((one) => one.text) };
   } finally {
@@ -68,32 +79,56 @@ async function pushSource(
   context: Context,
   entry: Application,
   source: Source | undefined,
-  { start, onPhase = () => undefined }: PushMode,
+  { start, rollout, onPhase = () => undefined }: PushMode,
 ): Promise<PushedApp> {
-  const { api, progress } = context;
+  const { progress } = context;
   onPhase("uploading");
   const app = await applyManifest(context, entry);
   const packageGuid = source ? await upload(context, app, source) : await imagePackage(context, app, entry);
   onPhase("building");
   progress.step(`Building ${entry.name}`);
-  await stage(context, app, packageGuid);
+  const droplet = await stage(context, app, packageGuid, !rollout);
   if (start) {
     onPhase("starting");
     progress.step(`Starting ${entry.name}`);
-    await api.request("POST", `/v3/apps/${app.guid}/actions/${app["state"] === "STARTED" ? "restart" : "start"}`);
-    await waitUntilRunning(context, app);
   }
+  const paused = rollout ? await rollOut(context, app, { droplet, rollout }) : undefined;
+  if (start && !rollout) await restart(context, app);
   const urls = await readUrls(context, app);
-  return {
-    name: app.name,
-    guid: app.guid,
-    urls,
-    text: [
-      start
-        ? `${app.name} runs${urls.length > 0 ? `: ${urls.join(", ")}` : "; it has no route"}`
-        : `${app.name} is built. Next: cup start ${app.name}`,
-    ],
-  };
+  const text = paused ?? [start ? tellRunning(app, urls) : `${app.name} is built. Next: cup start ${app.name}`];
+  return { name: app.name, guid: app.guid, urls, text };
+}
+
+function tellRunning(app: Resource, urls: readonly string[]): string {
+  return `${app.name} runs${urls.length > 0 ? `: ${urls.join(", ")}` : "; it has no route"}`;
+}
+
+async function restart(context: Context, app: Resource): Promise<void> {
+  const action = app["state"] === "STARTED" ? "restart" : "start";
+  await context.api.request("POST", `/v3/apps/${app.guid}/actions/${action}`);
+  await waitUntilRunning(context, app);
+}
+
+/** Replaces the instances. What is to be said when it pauses; undefined when the new version runs. */
+async function rollOut(
+  context: Context,
+  app: Resource,
+  { droplet, rollout }: { droplet: string; rollout: DeployOptions },
+): Promise<string[] | undefined> {
+  const started = await startDeployment(context, app, { source: { droplet: { guid: droplet } }, options: rollout });
+  const deployment = await waitForDeployment(context, app, started.guid);
+  if (deployment.status.reason === "PAUSED") return tellEnd(deployment, app.name);
+  if (app["state"] !== "STARTED") await waitUntilRunning(context, app);
+  return undefined;
+}
+
+function toRollout({ strategy, maxInFlight, steps, start }: PushOptions): DeployOptions | undefined {
+  if (strategy && start !== false) return omitUndefined({ strategy, maxInFlight, steps });
+  if (maxInFlight === undefined && !steps && !strategy) return undefined;
+  const what = strategy
+    ? "--no-start leaves nothing for --strategy to replace"
+    : "--max-in-flight and --steps need --strategy";
+  throw new Failure(what, { kind: "usage", next: "cup help push" });
 }
 
 async function applyManifest(context: Context, entry: Application): Promise<Resource> {

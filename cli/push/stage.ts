@@ -31,8 +31,8 @@ export async function waitUntilPackageReady({ api }: Context, guid: string): Pro
   }
 }
 
-/** Builds, prints the log, sets the droplet. @throws Failure with the build's error */
-export async function stage(context: Context, app: Resource, packageGuid: string): Promise<void> {
+/** Builds, prints the log, sets the droplet unless a rollout will. Returns the droplet's GUID. @throws Failure with the build's error */
+export async function stage(context: Context, app: Resource, packageGuid: string, setsDroplet = true): Promise<string> {
   const { api } = context;
   const build = await api.request<Build>("POST", "/v3/builds", { body: { package: { guid: packageGuid } } });
   const { state, error, droplet, lines } = await followBuild(context, app, build.guid);
@@ -44,9 +44,10 @@ export async function stage(context: Context, app: Resource, packageGuid: string
       ...(context.progress === silentProgress && { log: lines.slice(-LAST_LINES) }),
     });
   }
-  await api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, {
-    body: { data: { guid: droplet?.guid } },
-  });
+  const guid = droplet?.guid ?? "";
+  if (setsDroplet)
+    await api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { body: { data: { guid } } });
+  return guid;
 }
 
 const LAST_LINES = 20;
