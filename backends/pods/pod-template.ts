@@ -136,7 +136,10 @@ function planSidecar(
   const env = spec.env.map((variable) =>
     variable.name === "MEMORY_LIMIT" ? { name: variable.name, value: `${memoryMB}m` } : variable,
   );
-  return { ...planContainer({ ...spec, env, command, memoryMB, ports: [] }, indexLabel), name: sidecarContainerName(name) };
+  return {
+    ...planContainer({ ...spec, env, command, memoryMB, ports: [] }, indexLabel),
+    name: sidecarContainerName(name),
+  };
 }
 
 /** A given command runs through a shell (docker) or the lifecycle's launcher (cnb); without one the image's own applies. */

@@ -62,6 +62,9 @@ function listGroupsOf(namespace: string | undefined, read: Reader): { namespace:
   const names = read
     .list(Space)
     .filter((space) => space.metadata.namespace === namespace || space.status?.namespace === namespace)
-    .flatMap(({ spec: { securityGroups } }) => [...(securityGroups?.running ?? []), ...(securityGroups?.staging ?? [])]);
+    .flatMap(({ spec: { securityGroups } }) => [
+      ...(securityGroups?.running ?? []),
+      ...(securityGroups?.staging ?? []),
+    ]);
   return [...new Set(names)].map((name) => ({ namespace: SYSTEM_NAMESPACE, name }));
 }

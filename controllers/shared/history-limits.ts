@@ -6,7 +6,14 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 
 /** Number of objects kept per app. */
-export const HISTORY_LIMITS = { packages: 5, droplets: 5, builds: 100, revisions: 100, rollouts: 100, tasks: 100 } as const;
+export const HISTORY_LIMITS = {
+  packages: 5,
+  droplets: 5,
+  builds: 100,
+  revisions: 100,
+  rollouts: 100,
+  tasks: 100,
+} as const;
 
 /** The objects beyond the newest `keep`, oldest first, without those that are protected or already being deleted. */
 export function planExcess<T extends KubeObject>(
