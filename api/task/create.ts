@@ -12,6 +12,7 @@ import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { appKey, appOwnerReferences } from "../cf/app/owner-app.ts";
 import { toNewMetadata } from "../cf/metadata/metadata.ts";
 import { getProcess } from "../cf/process/processes.ts";
+import { requireTaskQuota } from "../cf/quota/check.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { toTaskSpec, type CreateTaskBody, type TaskTemplate } from "./payload.ts";
 
@@ -23,6 +24,11 @@ export async function createTask(session: Session, app: App, body: CreateTaskBod
   const droplet = chooseDroplet(session, app, body.droplet_guid);
   const spec = toTaskSpec(body, body.template ? findTemplate(session, droplet, body.template.process.guid) : undefined);
   if (spec["command"] === undefined) throw unprocessable("command is not present");
+  const { memoryMB, logRateLimitBytesPerSecond } = Task.spec.parse({
+    ...spec,
+    appRef: { name: app.metadata.name },
+  }) as Task["spec"];
+  requireTaskQuota(session, app.metadata.namespace ?? "", { memoryMB, logRateLimitBytesPerSecond });
   const guid = newGUID();
   const { labels, annotations } = toNewMetadata(body.metadata);
   return await createNumbered(session, app, (sequenceID) => ({

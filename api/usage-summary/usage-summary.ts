@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
-import { countProcesses, listRoutes, listSpaceNamespaces } from "../cf/quota/usage.ts";
+import { countProcesses, listRoutes, listSpaceNamespaces, listTasks } from "../cf/quota/usage.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { CFError } from "../http/errors.ts";
 import { link } from "../http/presentation.ts";
@@ -20,7 +20,7 @@ function summarize(cache: ClusterCache, namespaces: readonly string[], domains: 
     service_instances: 0,
     reserved_ports: routes.filter((route) => route.spec.port !== 0).length,
     domains,
-    per_app_tasks: 0,
+    per_app_tasks: listTasks(cache, namespaces).length,
     service_keys: 0,
   };
 }

@@ -3,20 +3,25 @@ import { App } from "../../crds/app/app.ts";
 import { ageSortKey } from "../../crds/guid.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Org } from "../../crds/org/org.ts";
-import { limitsProcesses, type Demand } from "../../crds/org-quota/rules.ts";
+import { addTask, limitsProcesses, NO_USAGE, type AppUsage, type Demand } from "../../crds/org-quota/rules.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
+import { Rollout } from "../../crds/rollout/rollout.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
+import { Task } from "../../crds/task/task.ts";
+import { isTaskUnderWay } from "../../crds/task/under-way.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { hasReached } from "../../kube/api/resource-version.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isNotFound } from "../../kube/client/errors.ts";
 import { defineController, watch, type Controller, type ReconcileContext } from "../../kube/controller/controller.ts";
+import { withoutDeleting } from "../shared/app-owned.ts";
 import { desiredDemand, type Grant } from "../shared/process-demand.ts";
 import { findOrgQuota, findSpaceOfNamespace, findSpaceQuota } from "../shared/quotas.ts";
+import type { AppHistory } from "../shared/rollouts.ts";
 import { findOrgOfNamespace } from "../shared/tenancy.ts";
 import { planGrants, type Applicant, type OrgQuotas } from "./plan.ts";
 
@@ -32,6 +37,8 @@ export function quotaController(): Controller {
     watches: [
       watch(Process, (process, read) => mapToOrg(process.metadata.namespace, read)),
       watch(App, (app, read) => mapToOrg(app.metadata.namespace, read)),
+      watch(Rollout, (rollout, read) => mapToOrg(rollout.metadata.namespace, read)),
+      watch(Task, (task, read) => mapToOrg(task.metadata.namespace, read)),
       watch(Space, (space, read) => toKeys(findOrgOfNamespace(read, space.metadata.namespace ?? ""))),
       watch(SpaceQuota, (quota, read) => toKeys(findOrgOfNamespace(read, quota.metadata.namespace ?? ""))),
       watch(OrgQuota, (_quota, read) => read.list(Org).map(({ metadata: { name } }) => ({ name }))),
@@ -45,23 +52,28 @@ export function quotaController(): Controller {
       // The client is another one in each term of the leader.
       let writes = terms.get(context.client);
       if (!writes) terms.set(context.client, (writes = new OwnWrites()));
-      const spaces = context.read.list(Space, { namespace: org.status?.namespace ?? "" });
-      const limits = findLimits(org, spaces, context.read);
-      // Without a limit an event costs nothing, once the grants of an earlier one are gone.
-      if (!limits && writes.isFree(org)) return {};
-      await writes.readOnce(org, spaces, context.client);
-      const applicants = spaces.flatMap(({ status }) => listApplicants(status?.namespace, writes, context.read));
-      const isLimited = ({ namespace }: Applicant): boolean =>
-        limits !== undefined && (limits.org !== undefined || limits.spaces.has(namespace));
-      for (const { uid, grant } of applicants.filter((one) => !isLimited(one)))
-        if (grant) await writes.write(uid, null, context);
-      if (limits)
-        for (const [uid, grant] of planGrants(applicants.filter(isLimited), limits))
-          await writes.write(uid, grant, context);
-      writes.setFree(org, limits === undefined);
+      await enforce(org, writes, context);
       return {};
     },
   });
+}
+
+async function enforce(org: Org, writes: OwnWrites, context: ReconcileContext): Promise<void> {
+  const { read } = context;
+  const spaces = read.list(Space, { namespace: org.status?.namespace ?? "" });
+  const quotas = findLimits(org, spaces, read);
+  // Without a limit an event costs nothing, once the grants of an earlier one are gone.
+  if (!quotas && writes.isFree(org)) return;
+  await writes.readOnce(org, spaces, context.client);
+  const applicants = spaces.flatMap(({ status }) => listApplicants(status?.namespace, writes, read));
+  const isLimited = ({ namespace }: Applicant): boolean =>
+    quotas !== undefined && (quotas.org !== undefined || quotas.spaces.has(namespace));
+  const free = applicants.filter((one) => one.grant !== undefined && !isLimited(one));
+  for (const { uid } of free) await writes.write(uid, null, context);
+  if (quotas)
+    for (const [uid, grant] of planGrants(applicants.filter(isLimited), { ...quotas, tasks: countTasks(spaces, read) }))
+      await writes.write(uid, grant, context);
+  writes.setFree(org, quotas === undefined);
 }
 
 function mapToOrg(namespace: string | undefined, read: Reader): { name: string }[] {
@@ -87,23 +99,44 @@ function findLimits(org: Org, spaces: readonly Space[], read: Reader): OrgQuotas
   return own || ofSpaces.length > 0 ? { org: own, spaces: new Map(ofSpaces) } : undefined;
 }
 
-function listApplicants(namespace: string | undefined, writes: OwnWrites, read: Reader): Applicant[] {
-  if (namespace === undefined) return [];
-  return read
-    .list(Process, { namespace })
-    .filter(({ metadata }) => !metadata.deletionTimestamp)
-    .map((cached) => toApplicant(writes.newest(cached), read));
+function countTasks(spaces: readonly Space[], read: Reader): Map<string, AppUsage> {
+  const namespaces = spaces.flatMap(({ status }) => status?.namespace ?? []);
+  return new Map(
+    namespaces.map((namespace) => [
+      namespace,
+      read
+        .list(Task, { namespace })
+        .filter(isTaskUnderWay)
+        .reduce((sum, { spec }) => addTask(sum, spec), NO_USAGE),
+    ]),
+  );
 }
 
-function toApplicant(process: Process, read: Reader): Applicant {
+function listApplicants(namespace: string | undefined, writes: OwnWrites, read: Reader): Applicant[] {
+  if (namespace === undefined) return [];
+  const histories = readHistories(namespace, read);
+  return withoutDeleting(read.list(Process, { namespace })).map((cached) =>
+    toApplicant(writes.newest(cached), histories, read),
+  );
+}
+
+/** The Revisions and Rollouts of each app of a namespace. */
+function readHistories(namespace: string, read: Reader): (app: string) => AppHistory {
+  const appOf = ({ spec }: Rollout | Revision): string => spec.appRef.name;
+  const rollouts = Map.groupBy(withoutDeleting(read.list(Rollout, { namespace })), appOf);
+  const revisions = Map.groupBy(read.list(Revision, { namespace }), appOf);
+  return (app) => ({ rollouts: rollouts.get(app) ?? [], revisions: revisions.get(app) ?? [] });
+}
+
+function toApplicant(process: Process, historyOf: (app: string) => AppHistory, read: Reader): Applicant {
   const { uid = "", namespace = "" } = process.metadata;
-  const app = read.find(App, { namespace, name: process.spec.appRef.name });
+  const { name } = process.spec.appRef;
   const grant = process.status?.quota;
   return {
     uid,
     namespace,
     order: ageSortKey(process),
-    wanted: desiredDemand(process, app, (name) => read.find(Revision, { namespace, name })),
+    wanted: desiredDemand(process, read.find(App, { namespace, name }), historyOf(name)),
     grant,
     ...(!grant && { running: findRunning(process, read) }),
   };

@@ -81,6 +81,13 @@ test("the space's quota holds beside the org's, for its space only", () => {
   ]);
 });
 
+test("tasks take their memory first", () => {
+  const tasks = new Map([["dev", { instances: 0, memoryMB: 250, logRateLimitBytesPerSecond: 0 }]]);
+  const quotas = { org: { name: "small", limits: { totalMemoryMB: 300 } }, spaces: new Map(), tasks };
+  expect(planGrants([applicant("a", size(1))], quotas).get("a")?.problem).toMatch("300 MB of memory");
+  expect(planGrants([applicant("a", size(1, 50))], quotas).get("a")).toEqual(size(1, 50));
+});
+
 test("an unchanged plan writes nothing", () => {
   const problem = "5 x 100 MB exceed quota small of the org, which allows 3 instances";
   const all = [

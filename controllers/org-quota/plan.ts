@@ -36,6 +36,8 @@ export interface OrgQuotas {
   org: NamedLimits | undefined;
   /** By the namespace of the space. */
   spaces: ReadonlyMap<string, NamedLimits>;
+  /** What tasks that are under way use, by the namespace of the space. */
+  tasks?: ReadonlyMap<string, AppUsage>;
 }
 
 /** Grants that differ from what the statuses say, by uid; null removes one. Those that become smaller come first. */
@@ -72,9 +74,9 @@ interface Ledger {
   replace(namespace: string, before: Demand | undefined, after: Demand): string | undefined;
 }
 
-function createLedger({ org, spaces }: OrgQuotas): Ledger {
-  let ofOrg: AppUsage = NO_USAGE;
-  const ofSpaces = new Map<string, AppUsage>();
+function createLedger({ org, spaces, tasks }: OrgQuotas): Ledger {
+  const ofSpaces = new Map<string, AppUsage>(tasks);
+  let ofOrg = [...ofSpaces.values()].reduce(addUsage, NO_USAGE);
   const book = (namespace: string, demand: Demand): void => {
     ofOrg = addDemand(ofOrg, demand);
     ofSpaces.set(namespace, addDemand(ofSpaces.get(namespace) ?? NO_USAGE, demand));
@@ -94,6 +96,14 @@ function createLedger({ org, spaces }: OrgQuotas): Ledger {
       book(namespace, after);
       return undefined;
     },
+  };
+}
+
+function addUsage(one: AppUsage, other: AppUsage): AppUsage {
+  return {
+    instances: one.instances + other.instances,
+    memoryMB: one.memoryMB + other.memoryMB,
+    logRateLimitBytesPerSecond: one.logRateLimitBytesPerSecond + other.logRateLimitBytesPerSecond,
   };
 }
 

@@ -2,8 +2,10 @@
 import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
+import { ownState } from "../../crds/rollout/rules.ts";
+import type { Rollout } from "../../crds/rollout/rollout.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { grantedInstances } from "../shared/process-demand.ts";
+import { grantedInstances, surgeOf } from "../shared/process-demand.ts";
 import type { ReconcileResult } from "../../kube/controller/controller.ts";
 import { planLRPUpdate } from "./lrp.ts";
 
@@ -80,6 +82,21 @@ function planHeld(quota: ProcessQuota | undefined, revision: string): ReconcileR
         ? { status: "False", reason: "QuotaPending", message: "its quota has not been checked yet" }
         : toQuotaExceeded(problem),
   };
+}
+
+/** A Rollout whose new instances have no room in a quota beside the old ones: these go on. Undefined when it has, and for the way back. */
+export function planHeldRollout(
+  process: Process,
+  quota: ProcessQuota | undefined,
+  rollout: Rollout,
+): ReconcileResult | undefined {
+  if (!quota || ownState(rollout) === "Canceling") return undefined;
+  const wanted = desiredInstances(process);
+  const granted = quota.size ? grantedInstances(quota.grant, quota.size) : 0;
+  if (granted >= wanted + surgeOf(rollout, wanted)) return undefined;
+  const { problem } = quota.grant ?? {};
+  // Until the grant says more, the cache only lags behind.
+  return problem === undefined ? { keepStatus: true } : { ready: toQuotaExceeded(problem) };
 }
 
 function toQuotaExceeded(problem: string): NonNullable<ReconcileResult["ready"]> {

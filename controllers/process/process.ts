@@ -48,7 +48,7 @@ import { listRouteURLs } from "../shared/route-urls.ts";
 import { hasProcessLimits, QUOTA_KINDS } from "../shared/quotas.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { lrpName, planLRP } from "./lrp.ts";
-import { planNoInstances, planLRPs, desiredInstances, type ProcessQuota } from "./plan.ts";
+import { desiredInstances, planHeldRollout, planLRPs, planNoInstances, type ProcessQuota } from "./plan.ts";
 import { planRolloutLRPs } from "./rollout.ts";
 
 export interface ProcessOptions {
@@ -128,7 +128,9 @@ function reconcileRollout(
   app: App,
   { versions, existing, ...context }: LRPContext & { versions: RolloutVersions; existing: readonly LRP[] },
 ): ReconcileResult {
-  const { rollout, running } = versions;
+  const { rollout, running, target } = versions;
+  const held = target && planHeldRollout(process, findQuota(process, target, context.read), rollout);
+  if (held) return held;
   const step = planRolloutStep(versions, context.history, { lrps: existing, wanted: desiredInstances(process) });
   const isFormer = (revision: Revision): boolean => revision.metadata.name === running.metadata.name;
   return planRolloutLRPs(process, {

@@ -3,26 +3,36 @@ import type { App } from "../../crds/app/app.ts";
 import type { Demand } from "../../crds/org-quota/rules.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
-import type { Revision } from "../../crds/revision/revision.ts";
+import type { Rollout } from "../../crds/rollout/rollout.ts";
+import { goalOf } from "../../crds/rollout/rules.ts";
+import { findOpenRollout, findRolloutRevision, findRunningRevision, type AppHistory } from "./rollouts.ts";
 
 const NONE: Demand = { instances: 0, memoryMB: 0, logRateLimitBytesPerSecond: 0 };
 
-/** By the larger of its spec and of the current revision, whose sizes run until the next start; nothing while the app is stopped. */
-export function desiredDemand(
-  { spec }: Process,
-  app: App | undefined,
-  findRevision: (name: string) => Revision | undefined,
-): Demand {
+/**
+ * By the largest of its spec and of the Revisions that it runs, whose sizes last until the next start; during a Rollout with the instances that run beside
+ * the old ones. Nothing while the app is stopped.
+ */
+export function desiredDemand({ spec }: Process, app: App | undefined, history: AppHistory): Demand {
   const instances = isStarted(app) ? (spec.instances ?? defaultInstances(spec.type)) : 0;
-  if (instances === 0) return NONE;
-  const { revision } = app?.status ?? {};
-  const processes = revision === undefined ? [] : (findRevision(revision)?.spec.processes ?? []);
-  const current = processes.find(({ type }) => type === spec.type) ?? spec;
+  if (!app || instances === 0) return NONE;
+  const rollout = spec.type === "web" ? findOpenRollout(history.rollouts) : undefined;
+  const revisions = [
+    findRunningRevision(app, history),
+    rollout && findRolloutRevision(rollout, history.revisions),
+  ].flatMap((revision) => revision?.spec.processes.find(({ type }) => type === spec.type) ?? []);
+  const sizes = [spec, ...revisions];
   return {
-    instances,
-    memoryMB: Math.max(spec.memoryMB, current.memoryMB),
-    logRateLimitBytesPerSecond: largerRate(spec.logRateLimitBytesPerSecond, current.logRateLimitBytesPerSecond),
+    instances: instances + (rollout ? surgeOf(rollout, instances) : 0),
+    memoryMB: Math.max(...sizes.map(({ memoryMB }) => memoryMB)),
+    logRateLimitBytesPerSecond: sizes.map((size) => size.logRateLimitBytesPerSecond).reduce(largerRate),
   };
+}
+
+/** Instances that a Rollout runs beside those that are wanted, at most. */
+export function surgeOf(rollout: Rollout, wanted: number): number {
+  const { total, limit } = goalOf(rollout, wanted);
+  return Math.max(0, total - wanted) + Math.min(limit, rollout.spec.maxInFlight);
 }
 
 function isStarted(app: App | undefined): boolean {

@@ -36,6 +36,11 @@ export function addDemand(usage: AppUsage, demand: Demand): AppUsage {
   };
 }
 
+/** The memory and log rate of a task; its number counts against a limit of its own. */
+export function addTask(usage: AppUsage, task: Omit<Demand, "instances">): AppUsage {
+  return { ...addDemand(usage, { ...task, instances: 1 }), instances: usage.instances };
+}
+
 /** The limits that `demand` would exceed beside `used`, which is what the others use; in CF's order. */
 export function findExcess(limits: AppLimits | undefined, used: AppUsage, demand: Demand): Excess[] {
   if (!limits || demand.instances === 0) return [];

@@ -3,7 +3,14 @@ import type { App } from "../../../crds/app/app.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
 import type { Org } from "../../../crds/org/org.ts";
 import type { Process } from "../../../crds/process/process.ts";
-import { addDemand, findExcess, limitsProcesses, type AppLimits, type Excess } from "../../../crds/org-quota/rules.ts";
+import {
+  addDemand,
+  findExcess,
+  limitsProcesses,
+  NO_USAGE,
+  type AppLimits,
+  type Excess,
+} from "../../../crds/org-quota/rules.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import type { Route } from "../../../crds/route/route.ts";
 import type { Space } from "../../../crds/space/space.ts";
@@ -11,7 +18,7 @@ import { unprocessable } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { quotaOf, spaceQuotaOf } from "../org/org-quota.ts";
-import { countProcesses, demandOf, listRoutes, listSpaceNamespaces } from "./usage.ts";
+import { countProcesses, demandOf, listRoutes, listSpaceNamespaces, listTasks } from "./usage.ts";
 
 type Place = "organization" | "space";
 
@@ -144,4 +151,45 @@ export function requireDomainQuota({ cache }: Pick<Session, "cache">, org: Org):
   if (limit === undefined || cache.store(Domain).list({ namespace: org.status?.namespace ?? "" }).length < limit)
     return;
   throw unprocessable(`The number of private domains exceeds the quota for organization "${displayNameOf(org)}"`);
+}
+
+const TASK_TEXTS: Record<Place, Partial<Record<Excess, (name: string) => string>>> = {
+  space: {
+    memory: () => "memory_in_mb exceeds space memory quota",
+    instanceMemory: () => "memory_in_mb exceeds space instance memory quota",
+    logRate: () => "log_rate_limit exceeds space log rate quota",
+    unlimitedLogRate: (name) => `log_rate_limit cannot be unlimited in space '${name}'.`,
+  },
+  organization: {
+    memory: () => "memory_in_mb exceeds organization memory quota",
+    instanceMemory: () => "memory_in_mb exceeds organization instance memory quota",
+    logRate: () => "log_rate_limit exceeds organization log rate quota",
+    unlimitedLogRate: (name) => `log_rate_limit cannot be unlimited in organization '${name}'.`,
+  },
+};
+
+/** One more task of this size. @throws CFError 422 in CF's words */
+export function requireTaskQuota(
+  { cache }: Pick<Session, "cache">,
+  namespace: string,
+  size: Omit<ReturnType<typeof demandOf>, "instances">,
+): void {
+  const texts = quotasIn(cache, namespace)
+    .toReversed()
+    .flatMap((quota) => listTaskProblems(cache, quota, size));
+  if (texts.length > 0) throw unprocessable([...new Set(texts)].join(", "));
+}
+
+function listTaskProblems(
+  cache: ClusterCache,
+  { place, name, limits, namespaces }: PlaceQuota<Limits>,
+  size: Omit<ReturnType<typeof demandOf>, "instances">,
+): string[] {
+  if (!limits) return [];
+  const used = limitsProcesses(limits) ? countProcesses(cache, namespaces()) : NO_USAGE;
+  const isFull = limits.totalAppTasks !== undefined && listTasks(cache, namespaces()).length >= limits.totalAppTasks;
+  return [
+    ...findExcess(limits, used, { ...size, instances: 1 }).flatMap((excess) => TASK_TEXTS[place][excess]?.(name) ?? []),
+    ...(isFull ? ["app_task_limit quota exceeded"] : []),
+  ];
 }

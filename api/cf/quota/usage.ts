@@ -2,9 +2,11 @@
 import { App } from "../../../crds/app/app.ts";
 import { defaultInstances } from "../../../crds/process/defaults.ts";
 import { Process } from "../../../crds/process/process.ts";
-import { addDemand, NO_USAGE, type AppUsage, type Demand } from "../../../crds/org-quota/rules.ts";
+import { addDemand, addTask, NO_USAGE, type AppUsage, type Demand } from "../../../crds/org-quota/rules.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { Space } from "../../../crds/space/space.ts";
+import { Task } from "../../../crds/task/task.ts";
+import { isTaskUnderWay } from "../../../crds/task/under-way.ts";
 import { isNameHolder } from "../../access/name-claims.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 
@@ -22,7 +24,7 @@ export function listSpaceNamespaces(cache: ClusterCache, orgNamespace: string): 
     .flatMap(({ status }) => status?.namespace ?? []);
 }
 
-/** The processes of started apps, but for those that `except` picks. */
+/** The processes of started apps, but for those that `except` picks, and the tasks that are under way. */
 export function countProcesses(
   cache: ClusterCache,
   namespaces: readonly string[],
@@ -31,7 +33,15 @@ export function countProcesses(
   return namespaces
     .flatMap((namespace) => listStartedProcesses(cache, namespace))
     .filter((process) => !except(process))
-    .reduce((sum, process) => addDemand(sum, demandOf(process)), NO_USAGE);
+    .reduce(
+      (sum, process) => addDemand(sum, demandOf(process)),
+      listTasks(cache, namespaces).reduce((sum, { spec }) => addTask(sum, spec), NO_USAGE),
+    );
+}
+
+/** The tasks that wait or run. */
+export function listTasks(cache: ClusterCache, namespaces: readonly string[]): Task[] {
+  return namespaces.flatMap((namespace) => cache.store(Task).list({ namespace })).filter(isTaskUnderWay);
 }
 
 /** The processes of the started apps of a namespace. */

@@ -222,6 +222,36 @@ test("unlimited logs and a limit of logs exclude each other", async () => {
   );
 });
 
+test("tasks: their number, and their memory beside that of apps", async () => {
+  const busy = await bench.org("Busy");
+  const app = await bench.app(await bench.space(busy, "s"), "jobs");
+  const droplet = await bench.droplet(app, "jobs");
+  const quota = await bench.make("/v3/organization_quotas", {
+    name: "busy",
+    apps: { total_memory_in_mb: 500, per_process_memory_in_mb: 400, per_app_tasks: 2 },
+    relationships: { organizations: { data: [{ guid: busy.guid }] } },
+  });
+  const run = (memory: number): Promise<Answer> =>
+    bench.call("POST", `/v3/apps/${app.guid}/tasks`, {
+      command: "x",
+      memory_in_mb: memory,
+      log_rate_limit_in_bytes_per_second: 1,
+      droplet_guid: droplet.guid,
+    });
+  expect(detail(await run(401))).toBe("memory_in_mb exceeds organization instance memory quota");
+  expect(detail(await run(501))).toBe(
+    "memory_in_mb exceeds organization memory quota, memory_in_mb exceeds organization instance memory quota",
+  );
+  expect((await run(300)).status).toBe(202);
+  expect(detail(await run(300))).toBe("memory_in_mb exceeds organization memory quota");
+  expect((await run(100)).status).toBe(202);
+  expect(detail(await run(1))).toBe("app_task_limit quota exceeded");
+  const { usage_summary: used } = await bench.read(`/v3/organizations/${busy.guid}/usage_summary`);
+  expect([used.per_app_tasks, used.memory_in_mb]).toEqual([2, 400]);
+  await bench.call("PATCH", `/v3/organization_quotas/${quota.guid}`, { apps: { per_app_tasks: null } });
+  expect((await run(1)).status).toBe(202);
+});
+
 test("50 starts at once, over three replicas and with kubectl: exactly as many instances as the quota allows", async () => {
   const crowd = await bench.org("Crowd");
   const spaces = [await bench.space(crowd, "one"), await bench.space(crowd, "two")];
