@@ -22,6 +22,7 @@ import { securityGroupController } from "./security-group/security-group.ts";
 import { registrySecretController } from "./space/registry-secret.ts";
 import { spaceController } from "./space/space.ts";
 import { spaceQuotaController } from "./space-quota/space-quota.ts";
+import { userController } from "./user/user.ts";
 import type { HasContent } from "./shared/has-content.ts";
 import { stackController } from "./stack/stack.ts";
 import { taskController } from "./task/task.ts";
@@ -47,6 +48,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     securityGroupController,
     isolationSegmentController,
     environmentGroupController,
+    userController,
     featureFlagController,
     appController,
     processController(options),

@@ -27,6 +27,7 @@ import { SpaceQuota } from "./space-quota/space-quota.ts";
 import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
 import { Task } from "./task/task.ts";
+import { User } from "./user/user.ts";
 import { TaskRun } from "./task-run/task-run.ts";
 
 export const DEFINITIONS: readonly ResourceDefinition[] = [
@@ -49,6 +50,7 @@ export const DEFINITIONS: readonly ResourceDefinition[] = [
   SecurityGroup,
   IsolationSegment,
   EnvironmentGroup,
+  User,
   FeatureFlag,
   AuditLog,
   Claim,

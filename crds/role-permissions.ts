@@ -40,6 +40,7 @@ import { SpaceQuota } from "./space-quota/space-quota.ts";
 import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
 import { Task } from "./task/task.ts";
+import { User } from "./user/user.ts";
 import { TaskRun } from "./task-run/task-run.ts";
 
 const READ = ["get", "list", "watch"] as const;
@@ -122,7 +123,7 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
     roles: [SYSTEM_READER, globalAuditor],
   },
   // Members of orgs and spaces get single ones by name: controllers/space, controllers/security-group.
-  { on: [SpaceQuota, SecurityGroup], verbs: READ, roles: [globalAuditor] },
+  { on: [SpaceQuota, SecurityGroup, User], verbs: READ, roles: [globalAuditor] },
   { on: [BackendClass], verbs: READ, roles: [CLUSTER_READER, globalAuditor] },
 ];
 

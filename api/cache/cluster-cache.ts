@@ -26,6 +26,7 @@ import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { Task } from "../../crds/task/task.ts";
+import { User } from "../../crds/user/user.ts";
 import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { IndexFunction, Store } from "../../kube/cache/reader.ts";
@@ -88,6 +89,7 @@ const cachedKinds: readonly CachedKind[] = [
   cachedKind(SecurityGroup),
   cachedKind(IsolationSegment),
   cachedKind(EnvironmentGroup),
+  cachedKind(User),
   cachedKind(FeatureFlag),
   cachedKind(AuditLog, { target: ({ spec }) => [...new Set(spec.events.map(({ target }) => target.guid))] }),
   cachedKind(Claim, { host: indexClaimByHost }),

@@ -47,6 +47,6 @@ export function includedDomains(session: Session, base: string, routes: readonly
 }
 
 /** Users by name. */
-export function includedUsers(base: string, names: Iterable<string>): object[] {
-  return [...new Set(names)].map((name) => presentUser(name, base));
+export function includedUsers({ cache }: Session, base: string, names: Iterable<string>): object[] {
+  return [...new Set(names)].map((name) => presentUser(cache, name, base));
 }

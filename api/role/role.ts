@@ -1,7 +1,7 @@
 // Endpoints of roles: `/v3/roles`. RoleBindings are written as the caller, so RBAC's `bind` verb decides which roles a caller may give.
 import { z } from "zod";
 import { Org } from "../../crds/org/org.ts";
-import { roleBindingName, CF_ROLES, roleGUID, toSubject, type CFRole } from "../../crds/roles.ts";
+import { roleBindingName, CF_ROLES, toSubject, type CFRole } from "../../crds/roles.ts";
 import { Space } from "../../crds/space/space.ts";
 import { RoleBinding } from "../../kube/api/builtin.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
@@ -9,6 +9,7 @@ import { notFound, unprocessable } from "../http/errors.ts";
 import { includedOrgs, includedSpaces, includedUsers } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { rolesOf, type RoleAssignment } from "../cf/role/role-assignments.ts";
+import { removeRole } from "../cf/role/remove-role.ts";
 import { findRole, listVisibleRoles, scopeOf } from "../cf/role/roles.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { isOneOf } from "../cache/list-objects.ts";
@@ -122,13 +123,7 @@ const remove = endpoint({
     const role = findRole(session, params.guid);
     if (!role) throw notFound("Role");
     if (role.type === "organization_user") requireNoSpaceRole(session, role);
-    if (role.binding.subjects?.length === 1) await session.delete(RoleBinding, role.binding);
-    else
-      await session.patchWithRetry(RoleBinding, role.binding, (binding) => ({
-        subjects: (binding.subjects ?? []).filter(
-          (subject) => roleGUID(binding.metadata.uid ?? "", subject) !== role.guid,
-        ),
-      }));
+    await removeRole(session, role);
     return accepted(await newJob(session, "role.delete", role.guid));
   },
 });
@@ -193,6 +188,7 @@ function included(
     return {
       ...(what.includes("user") && {
         users: includedUsers(
+          session,
           base,
           page.map((role) => role.user),
         ),

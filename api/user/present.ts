@@ -1,6 +1,10 @@
-// Presents a user as CF's JSON. A user is a subject of a RoleBinding: its GUID is that name, and nothing else is stored.
+// Presents a user as CF's JSON. A user is a subject of a RoleBinding or has a record: its GUID is the user name.
+import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { createdAt, updatedAt } from "../cache/object-times.ts";
+import { metadataOf } from "../cf/metadata/metadata.ts";
+import { findUserRecord } from "../cf/role/user-records.ts";
 
-/** Users have no creation time, but CF clients require one. */
+/** A user without a record has no creation time, but CF clients require one. */
 const SINCE = "1970-01-01T00:00:00Z";
 
 /** CF's `origin` of a user. */
@@ -8,15 +12,20 @@ export function originOf(name: string): string {
   return name.startsWith("system:serviceaccount:") ? "serviceaccount" : "kubernetes";
 }
 
-export function presentUser(name: string, base: string): object {
+export function presentUser(
+  cache: ClusterCache,
+  name: string,
+  base: string,
+  record = findUserRecord(cache, name),
+): object {
   return {
     guid: name,
-    created_at: SINCE,
-    updated_at: SINCE,
+    created_at: record ? createdAt(record) : SINCE,
+    updated_at: record ? updatedAt(record) : SINCE,
     username: name,
     presentation_name: name,
     origin: originOf(name),
-    metadata: { labels: {}, annotations: {} },
+    metadata: record ? metadataOf(record) : { labels: {}, annotations: {} },
     links: { self: { href: `${base}/v3/users/${encodeURIComponent(name)}` } },
   };
 }

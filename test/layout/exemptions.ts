@@ -12,6 +12,7 @@ export const withoutPlan: Record<string, string> = {
   "controllers/revision": "says Ready only",
   "controllers/space-quota": "settles a GUID and a claim only, by shared code",
   "controllers/stack": "settles a GUID only, by shared code",
+  "controllers/user": "settles a GUID only, by shared code",
 };
 
 /** Import circles that are still there, one list of files for each. A circle may shrink; when it is gone its list goes, too. */

@@ -299,14 +299,14 @@ test("50 starts at once, over three replicas and with kubectl: exactly as many i
       .list()
       .filter(isOurs)
       .filter(({ status }) => status?.conditions?.some(({ reason }) => reason === "QuotaExceeded")).length;
-  await expect.poll(() => [running(), held()], { timeout: 20_000 }).toEqual([10, started - 10]);
+  await expect.poll(() => [running(), held()], { timeout: 45_000 }).toEqual([10, started - 10]);
   expect(most).toBe(10);
 
   // Who stops makes room for one that waits.
   const [lucky] = cache.store(LRP).list().filter(isOurs);
   await bench.call("POST", `/v3/apps/${lucky?.spec.app.guid}/actions/stop`);
-  await expect.poll(() => [running(), held()], { timeout: 20_000 }).toEqual([10, started - 11]);
-}, 60_000);
+  await expect.poll(() => [running(), held()], { timeout: 45_000 }).toEqual([10, started - 11]);
+}, 120_000);
 
 /** An app of one instance, as kubectl applies it. */
 async function makeStoppedApp(kube: KubeClient, namespace: string | undefined, at: number): Promise<App> {

@@ -164,3 +164,38 @@ test("the default quota holds for an org that names none", async () => {
   expect(quota.relationships.organizations.data).toContainEqual({ guid: org.guid });
   expect(await bench.column(`/v3/organization_quotas?organization_guids=${org.guid}`, "guid")).toEqual([quota.guid]);
 });
+
+test("a user's record: made, labelled and deleted by admins; a user of roles only has none until then", async () => {
+  const made = await bench.make("/v3/users", { guid: "zoe", metadata: { labels: { team: "a" } } });
+  expect([shapeProblems("user", made), made.username, made.origin, made.metadata.labels]).toEqual([
+    [],
+    "zoe",
+    "kubernetes",
+    { team: "a" },
+  ]);
+  const problem = async (body: object): Promise<string> => fault(await bench.call("POST", "/v3/users", body))[2];
+  expect(await problem({ guid: "zoe" })).toBe("User with guid 'zoe' already exists.");
+  expect(await problem({ username: "zoe", origin: "kubernetes" })).toBe(
+    "User with username 'zoe' and origin 'kubernetes' already exists.",
+  );
+  expect(await problem({})).toBe("Guid or 'username' and 'origin' must be provided");
+  expect(await problem({ username: "x" })).toBe("Username can only be provided together with 'origin'");
+  expect(await problem({ guid: "x", username: "x" })).toBe("Username cannot be provided with 'guid'");
+  expect(await problem({ username: "x", origin: "uaa" })).toBe(
+    "Origin cannot be 'uaa' when creating a user by username",
+  );
+  expect((await bench.call("POST", "/v3/users", { guid: "yan" }, "carl")).status).toBe(403);
+  expect(await bench.column("/v3/users?label_selector=team=a", "guid")).toEqual(["zoe"]);
+  expect((await bench.call("GET", "/v3/users/zoe", undefined, "carl")).status).toBe(404);
+
+  await give("organization_user", "zoe");
+  await give("space_auditor", "zoe");
+  const patched = await bench.call("PATCH", "/v3/users/zoe", { metadata: { labels: { team: "b" } } });
+  expect([patched.status, patched.json.metadata.labels]).toEqual([200, { team: "b" }]);
+  expect((await bench.call("PATCH", "/v3/users/carl", { metadata: {} }, "carl")).status).toBe(403);
+  expect((await bench.call("DELETE", "/v3/users/carl", undefined, "carl")).status).toBe(403);
+  const job = await bench.job(await bench.call("DELETE", "/v3/users/zoe"));
+  expect([job.operation, job.state]).toEqual(["user.delete", "COMPLETE"]);
+  expect((await bench.call("GET", "/v3/users/zoe")).status).toBe(404);
+  expect(await bench.column("/v3/roles?user_guids=zoe", "guid")).toEqual([]);
+});
