@@ -101,7 +101,8 @@ const create = endpoint({
 const update = endpoint({
   method: "PATCH",
   path: "/v3/users/:guid",
-  permission: "authenticated",
+  permission: { verb: "patch", on: User },
+  lists: [Space, Org, User],
   body: metadataOnlySchema,
   summary: "Update a user's metadata",
   handler: async ({ session, params, body, base }) => {
@@ -123,7 +124,8 @@ const update = endpoint({
 const remove = endpoint({
   method: "DELETE",
   path: "/v3/users/:guid",
-  permission: "authenticated",
+  permission: { verb: "delete", on: User },
+  lists: [Space, Org, User],
   summary: "Delete a user's roles and record",
   handler: async ({ session, params }) => {
     const name = visibleUser(session, params.guid);
@@ -143,7 +145,7 @@ export const userEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/users",
     permission: "authenticated",
-    lists: [Space, Org],
+    lists: [Space, Org, User],
     query: userListQuery,
     badQueryError: "UnprocessableEntity",
     summary: "List users",
@@ -171,7 +173,7 @@ export const userEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/users/:guid",
     permission: "authenticated",
-    lists: [Space, Org],
+    lists: [Space, Org, User],
     summary: "Get a user",
     handler: ({ session, params, base }) => {
       return ok(presentUser(session.cache, visibleUser(session, params.guid), base));
