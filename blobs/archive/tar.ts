@@ -1,6 +1,6 @@
 // Directories to tar.gz and back, streamed. Packing is deterministic; unpacking trusts no entry of the archive.
 import { createReadStream, createWriteStream } from "node:fs";
-import { chmod, lstat, mkdir, readdir, readlink, symlink } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -14,7 +14,12 @@ export interface TarMember extends ArchivePath {
   mode: number;
   size: number;
   content?: () => Promise<Readable> | Readable;
+  /** The same at once, for a small file: a stream costs more than its bytes. */
+  bytes?: () => Promise<Buffer>;
 }
+
+/** Files up to this size are read at once. */
+const SMALL_BYTES = 256 * 1024;
 
 /** All archives carry this time, so that the same files give the same digest. */
 const fixedTime = new Date("1980-01-01T00:00:01Z");
@@ -57,15 +62,16 @@ async function addMember(tar: Pack, member: TarMember): Promise<void> {
     gid: 0,
     linkname: member.target ?? "",
   };
-  if (member.type !== "file" || member.size === 0) {
-    // An empty file need not be opened.
-    await new Promise<void>((resolve, reject) =>
-      tar.entry({ ...header, size: 0 }, "", (error) => (error ? reject(error) : resolve())),
-    );
-    return;
-  }
+  // An empty file need not be opened.
+  if (member.type !== "file" || member.size === 0) return addBytes(tar, { ...header, size: 0 }, Buffer.alloc(0));
+  if (member.bytes) return addBytes(tar, header, await member.bytes());
   if (!member.content) throw new Error(`no content given for ${member.path}`);
   await pipeline(await member.content(), tar.entry(header));
+}
+
+function addBytes(tar: Pack, header: Parameters<Pack["entry"]>[0], bytes: Buffer): Promise<void> {
+  if (bytes.length !== header.size) throw new Error(`${header.name} changed while it was packed`);
+  return new Promise((resolve, reject) => tar.entry(header, bytes, (error) => (error ? reject(error) : resolve())));
 }
 
 async function* walk(root: string, path: string): AsyncGenerator<TarMember> {
@@ -80,6 +86,7 @@ async function* walk(root: string, path: string): AsyncGenerator<TarMember> {
       mode,
       size: stats.size,
       content: () => createReadStream(absolute, { end: Math.max(stats.size - 1, 0) }),
+      ...(stats.size <= SMALL_BYTES && { bytes: () => readFile(absolute) }),
     };
   else if (stats.isDirectory()) {
     yield { path, type: "directory", mode, size: 0 };
