@@ -1,11 +1,12 @@
 // Apps in the shapes that people have, as source: pushed, answering, changed, and pushed again by cup and by stock cf.
 // `npm run e2e -- sources` pushes all of them; `npm test` one or two of each ecosystem.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
 import type { SourceApp } from "./sources/app.ts";
+import { provideDebianTools } from "./sources/debian-tools.ts";
 import { nodeApps } from "./sources/node-apps.ts";
 import { otherApps } from "./sources/other-apps.ts";
 import { deleteApp, findMissing, pushApp, writeApp, type PushTime } from "./sources/push-app.ts";
@@ -19,6 +20,11 @@ const isWhole = (process.env["CUPOLA_E2E_NAMES"] ?? "").split(",").includes("sou
 /** Our own part of a second push, in seconds, on a machine that does nothing else. */
 const OURS_SECONDS = 5;
 
+const noPlace = chosenPlatformKind() === "laptop" ? undefined : "sources are built on a laptop here";
+// Before the platform starts: its builds take its PATH. The apps are a list by then, so this is not in beforeAll.
+const tools = isWhole && !noPlace ? await provideDebianTools() : undefined;
+if (tools) process.env["PATH"] = `${tools}:${process.env["PATH"] ?? ""}`;
+
 function whySkipped(app: SourceApp): string | undefined {
   const missing = findMissing(app);
   if (missing.length > 0) return `this machine has no ${missing.join(", ")}`;
@@ -26,7 +32,6 @@ function whySkipped(app: SourceApp): string | undefined {
 }
 
 const noCf = whyNoCf();
-const noPlace = chosenPlatformKind() === "laptop" ? undefined : "sources are built on a laptop here";
 if (noPlace) console.log(`sources skipped: ${noPlace}`);
 else if (noCf) console.log(`cf is left out: ${noCf}`);
 
@@ -50,6 +55,7 @@ describe.skipIf(noPlace)("apps as source", () => {
   });
   afterAll(async () => {
     await stage?.stop();
+    if (tools) rmSync(tools, { recursive: true, force: true });
     console.log(["app: first push by cup, second by cup, third by cf; ours in brackets", ...rows].join("\n"));
   });
 
