@@ -23,10 +23,6 @@ export interface SourceApp {
   inCI?: boolean;
 }
 
-/** The text that an app answers before its change, and after. */
-export const BEFORE = "one";
-export const AFTER = "two";
-
 /** The files with the text of now. */
 export function filesOf({ files }: SourceApp, text: string): [path: string, content: string][] {
   return Object.entries(files).map(([path, content]) => [path, content.replaceAll("ONE", text)]);
