@@ -8,7 +8,14 @@ import type { Draft } from "../../kube/client/client.ts";
 import { created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { appGUIDOf, appKey, appOf, newChildMetadata } from "../cf/app/owner-app.ts";
-import { checkStackState, lifecycleSchema, stackOf, toLifecycle, type LifecycleInput } from "../cf/app/lifecycle.ts";
+import {
+  checkStackState,
+  findDisabledBuildpacks,
+  lifecycleSchema,
+  stackOf,
+  toLifecycle,
+  type LifecycleInput,
+} from "../cf/app/lifecycle.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
@@ -90,6 +97,7 @@ const create = endpoint({
       .some((build) => build.status?.state !== "Staged" && build.status?.state !== "Failed");
     if (running) throw new CFError("StagingInProgress");
     checkStackOfBuild(session, app, body.lifecycle, warn);
+    checkBuildpacks(session, app, body.lifecycle);
     return created(
       presentBuild(session.cache, await session.create(Build, toBuild(session, app, { found, body })), base),
     );
@@ -107,6 +115,17 @@ function checkStackOfBuild(
   const use = cache.store(Build).byIndex("app", appKey(app)).length > 0 ? "restage" : "new";
   const name = lifecycle?.data?.stack ?? stackOf(cache, app);
   checkStackState(cache, { name, use, warn }, (text) => new CFError("StackValidationFailed", text));
+}
+
+/** @throws CFError BuildpackInvalid when the build names disabled buildpacks */
+function checkBuildpacks({ cache }: Session, app: App, lifecycle: LifecycleInput | undefined): void {
+  const names = lifecycle ? lifecycle.type !== "docker" && lifecycle.data.buildpacks : app.spec.lifecycle.buildpacks;
+  const disabled = findDisabledBuildpacks(cache, names || []).map((name) => `'${name}'`);
+  if (disabled.length > 0)
+    throw new CFError(
+      "BuildpackInvalid",
+      `Requested buildpack(s) ${disabled.join(", ")} are disabled and cannot be used for staging`,
+    );
 }
 
 function toBuild(

@@ -50,6 +50,7 @@ export const errorCatalogue = {
     status: 400,
     detail: "The app upload is invalid: %s",
   },
+  BuildpackInvalid: { code: 290003, title: "CF-BuildpackInvalid", status: 400, detail: "Buildpack is invalid: %s" },
   StackValidationFailed: { code: 250004, title: "CF-StackValidationFailed", status: 422, detail: "%s" },
   PackageBitsAlreadyUploaded: {
     code: 150004,

@@ -108,6 +108,16 @@ export function findUnknownBuildpack(
   return names?.find((name) => !known.has(name) && !ADDRESS.test(name) && !isOfBuilder(name));
 }
 
+/** The installed buildpacks among the names that are disabled, each once. */
+export function findDisabledBuildpacks(cache: ClusterCache, names: readonly string[]): string[] {
+  const known = cache.store(Buildpack).list();
+  const isDisabled = (name: string): boolean => {
+    const named = known.filter(({ spec }) => spec.name === name);
+    return named.length > 0 && named.every(({ spec }) => !spec.enabled);
+  };
+  return [...new Set(names)].filter(isDisabled);
+}
+
 /** Name of the default stack. */
 export function defaultStack(cache: ClusterCache): string | null {
   const version = cache.versionOf([Stack]);

@@ -44,16 +44,23 @@ const tgz = (files: Record<string, string>): Promise<Buffer> =>
     ),
   );
 
+async function send(
+  path: string,
+  bytes: Buffer,
+  { filename = "bits.zip", part = "bits" }: { filename?: string; part?: string } = {},
+): Promise<Answer> {
+  const form = new FormData();
+  form.set(part, new Blob([new Uint8Array(bytes)]), filename);
+  const response = new Response(form);
+  return bench.testEnv.replicas[0].send("POST", path, {
+    body: new Uint8Array(await response.arrayBuffer()),
+    headers: { authorization: "bearer admin-token", "content-type": response.headers.get("content-type") ?? "" },
+  });
+}
+
 describe("buildpacks", () => {
-  async function upload(guid: string, bytes: Buffer, filename = "mine.zip", part = "bits"): Promise<Answer> {
-    const form = new FormData();
-    form.set(part, new Blob([new Uint8Array(bytes)]), filename);
-    const response = new Response(form);
-    return bench.testEnv.replicas[0].send("POST", `/v3/buildpacks/${guid}/upload`, {
-      body: new Uint8Array(await response.arrayBuffer()),
-      headers: { authorization: "bearer admin-token", "content-type": response.headers.get("content-type") ?? "" },
-    });
-  }
+  const upload = (guid: string, bytes: Buffer, filename = "mine.zip", part = "bits"): Promise<Answer> =>
+    send(`/v3/buildpacks/${guid}/upload`, bytes, { filename, part });
   const jobOf = async (answer: Answer): Promise<{ state: string; operation: string; errors: { detail: string }[] }> =>
     bench.read(new URL(answer.headers.get("location") ?? "").pathname);
   const order = async (): Promise<[string, number][]> =>
@@ -142,6 +149,19 @@ describe("buildpacks", () => {
     const cnb = await bench.make("/v3/buildpacks", { name: "packed", lifecycle: "cnb" });
     expect(await jobOf(await upload(cnb.guid, await tgz(FILES), "mine.tgz"))).toMatchObject({ state: "COMPLETE" });
     expect(fault(await upload(cnb.guid, await zip(FILES)))[2]).toMatch(/is not a gzip archive or cnb file/);
+  });
+
+  test("a build that names a disabled one is refused", async () => {
+    await bench.make("/v3/buildpacks", { name: "off", enabled: false });
+    const lifecycle = { type: "buildpack", data: { buildpacks: ["off"] } };
+    const app = await bench.app(space, "off", { lifecycle });
+    const made = await bench.make("/v3/packages", { type: "bits", relationships: { app: to(app) } });
+    expect((await send(`/v3/packages/${made.guid}/upload`, await zip({ a: "x" }))).json.state).toBe("READY");
+    expect(fault(await bench.call("POST", "/v3/builds", { package: { guid: made.guid } }))).toEqual([
+      400,
+      "CF-BuildpackInvalid",
+      "Buildpack is invalid: Requested buildpack(s) 'off' are disabled and cannot be used for staging",
+    ]);
   });
 
   test("only operators change them", async () => {
