@@ -27,8 +27,10 @@ const input = (more: Partial<ManifestInput> = {}): ManifestInput => ({
   ...more,
 });
 
-test("empty keys are omitted", () => {
-  expect(toApplication(input())).toEqual({ name: "My App", lifecycle: "buildpack", stack: "base" });
+const features = { ssh: true, revisions: true, "service-binding-k8s": false, "file-based-vcap-services": false };
+
+test("empty keys are omitted, features are all there", () => {
+  expect(toApplication(input())).toEqual({ name: "My App", lifecycle: "buildpack", stack: "base", features });
 });
 
 test("an image app has docker instead of buildpacks", () => {
@@ -36,6 +38,7 @@ test("an image app has docker instead of buildpacks", () => {
     name: "My App",
     lifecycle: "docker",
     docker: { image: "x/y" },
+    features,
   });
 });
 

@@ -2,6 +2,7 @@
 import { stringify } from "yaml";
 import type { App } from "../../crds/app/app.ts";
 import type { HealthCheck } from "../../crds/schema-fields.ts";
+import { featureSwitches } from "../cf/app/app-features.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import type { Sidecar } from "../../crds/sidecar.ts";
 import type { Process } from "../../crds/process/process.ts";
@@ -37,7 +38,7 @@ export function toApplication({
       ? { docker: image && { image } }
       : { buildpacks: lifecycle.buildpacks, stack: lifecycle.stack ?? stack }),
     env: variables,
-    features: app.spec.features,
+    features: featureSwitches(app),
     routes: [...routes]
       .sort((one, other) => (one.url.toLowerCase() < other.url.toLowerCase() ? -1 : 1))
       .map(({ url, protocol, options }) => compact({ route: url, protocol, options })),

@@ -19,7 +19,7 @@ import { withoutNulls } from "../cf/without-nulls.ts";
 import { readVariables, writeVariables } from "../cf/app/app-env.ts";
 import { sidecarsOf } from "../cf/process/sidecars.ts";
 import { saveSidecar } from "../cf/process/save-sidecar.ts";
-import { toFeaturesPatch } from "../cf/app/app-features.ts";
+import { featureSwitches, toFeaturesPatch } from "../cf/app/app-features.ts";
 import { toApp } from "../cf/app/new-app.ts";
 import { defaultStack, findUnknownBuildpack, toLifecycle } from "../cf/app/lifecycle.ts";
 import { metadataOf, toMetadataPatch } from "../cf/metadata/metadata.ts";
@@ -139,7 +139,7 @@ async function applyAll(session: Session, pairs: readonly AppEntry[]): Promise<s
 
 async function applyOne(session: Session, app: App, entry: Application): Promise<void> {
   const features = entry.features && toFeaturesPatch(entry.features);
-  if (features && differs(features, app.spec.features ?? {}))
+  if (features && differs(features, featureSwitches(app)))
     await session.patch(App, app, { type: "merge", body: { spec: { features } } });
   const known = appProcesses(session, app);
   for (const process of processesOf(entry)) {

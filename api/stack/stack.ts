@@ -52,7 +52,7 @@ function presentStack(cache: ClusterCache, stack: Stack, base: string): object {
     ...at,
     name,
     description,
-    state: stack.spec.state.toUpperCase(),
+    state: (stack.spec.state ?? "Active").toUpperCase(),
     state_reason: reason ?? null,
     run_rootfs_image: runImage ?? name,
     build_rootfs_image: buildImage ?? name,

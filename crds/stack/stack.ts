@@ -22,9 +22,9 @@ export const Stack = defineResource({
     description: z.string().max(1024).default("").describe("Description that cf shows."),
     state: z
       .enum(["Active", "Restricted", "Deprecated", "Disabled"])
-      .default("Active")
+      .optional()
       .describe(
-        "Active: for every app. Deprecated: the same, with a warning. Restricted: only apps that were built before. Disabled: nothing is built on it. Running apps go on.",
+        "Active, as without it: for every app. Deprecated: the same, with a warning. Restricted: only apps that were built before. Disabled: nothing is built on it. Running apps go on.",
       ),
     stateReason: z.string().max(5000).optional().describe("Why, and what to do: cf shows it with the state."),
     default: z.boolean().default(false).describe("Whether apps that name no stack use this one."),

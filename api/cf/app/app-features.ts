@@ -25,6 +25,11 @@ export function presentFeatures(app: App): PresentedFeature[] {
   }));
 }
 
+/** All features of an app, as a manifest shows them. */
+export function featureSwitches(app: App): Record<string, boolean> {
+  return Object.fromEntries(presentFeatures(app).map(({ name, enabled }) => [name, enabled]));
+}
+
 /** @throws CFError 404 */
 export function presentFeature(app: App, name: string): PresentedFeature {
   const found = presentFeatures(app).find((feature) => feature.name === name);

@@ -6,7 +6,7 @@ export type StackUse = "new" | "restage";
 
 /** Why the stack cannot be used, or what its users should know; neither for an active stack. Pure. */
 export function judgeStack({ spec }: Pick<Stack, "spec">, use: StackUse): { error?: string; warning?: string } {
-  const { name, state, stateReason } = spec;
+  const { name, state = "Active", stateReason } = spec;
   const reason = stateReason ? ` ${stateReason}` : "";
   const shown = `The stack '${name}' is '${state.toUpperCase()}'`;
   if (state === "Disabled" || (state === "Restricted" && use === "new"))

@@ -269,7 +269,7 @@ test("the generated manifest describes the app, and applying it changes nothing"
     buildpacks: ["nodejs"],
     stack: "base",
     env: { A: "1", B: "two", C: "true", D: '{"deep":[1]}' },
-    features: { ssh: false },
+    features: { ssh: false, revisions: true, "service-binding-k8s": false, "file-based-vcap-services": false },
     metadata: { labels: { team: "a" }, annotations: { note: "x" } },
     routes: [
       { route: "gen.apps.example", protocol: "http1" },
