@@ -16,6 +16,8 @@ export interface ManifestInput {
   routes: readonly { url: string; protocol: string; options?: Record<string, unknown> | undefined }[];
   metadata: { labels: Record<string, string>; annotations: Record<string, string> };
   image: string | undefined;
+  /** The user at the image's registry. */
+  username?: string | undefined;
   stack: string | null;
 }
 
@@ -28,6 +30,7 @@ export function toApplication({
   routes,
   metadata,
   image,
+  username,
   stack,
 }: ManifestInput): Record<string, unknown> {
   const { lifecycle } = app.spec;
@@ -35,7 +38,7 @@ export function toApplication({
     name: displayNameOf(app),
     lifecycle: lifecycle.type,
     ...(lifecycle.type === "docker"
-      ? { docker: image && { image } }
+      ? { docker: image && compact({ image, username }) }
       : { buildpacks: lifecycle.buildpacks, stack: lifecycle.stack ?? stack }),
     env: variables,
     features: featureSwitches(app),

@@ -206,6 +206,7 @@ async function generated(session: Session, app: App): Promise<Record<string, unk
     })),
     metadata: metadataOf(app),
     image: newest?.spec.image,
+    username: newest?.spec.username,
     stack: defaultStack(session.cache),
   });
 }

@@ -22,8 +22,8 @@ export async function copyPackage(
   const { namespace = "" } = app.metadata;
   session.authorize({ verb: "create", on: Package, namespace });
   requireNotSuspended(session, namespace);
-  const { type, image, content } = source.spec;
-  if (type === "docker") return session.create(Package, toPackage(app, { type, image }));
+  const { type, image, username, content } = source.spec;
+  if (type === "docker") return session.create(Package, toPackage(app, { type, image, ...(username && { username }) }));
   if (!content) throw unprocessable("Source package has no bits to copy.");
   session.authorize({ verb: "update", on: Package, subresource: "content", namespace });
   const from = { space: spaceGUID(session, source), digest: content.digest };

@@ -58,6 +58,7 @@ export function toPackageSpec(body: CreatePackage, pullSecret: string | undefine
   return {
     type: "docker",
     image: body.data.image,
+    ...(body.data.username && { username: body.data.username }),
     ...(pullSecret && { imagePullSecretRef: { name: pullSecret } }),
   };
 }

@@ -15,7 +15,11 @@ export function presentPackage(cache: ClusterCache, found: Package, base: string
     type: found.spec.type,
     data: isBits
       ? bitsData(found)
-      : { image: found.spec.image, username: null, password: found.spec.imagePullSecretRef ? "***" : null },
+      : {
+          image: found.spec.image,
+          username: found.spec.username ?? null,
+          password: found.spec.imagePullSecretRef ? "***" : null,
+        },
     state: toPackageState(found),
     relationships: { app: toOneRelationship(app) },
     ...presentMetadata(found),

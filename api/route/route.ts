@@ -33,6 +33,7 @@ import {
   type RouteOptionsInput,
 } from "./payload.ts";
 import { presentRoute } from "./present.ts";
+import { routeSharingEndpoints } from "./sharing.ts";
 
 const path = "/v3/routes/:guid";
 
@@ -208,4 +209,4 @@ const rows: readonly Endpoint[] = [
   }),
 ];
 
-export const routeEndpoints: readonly Endpoint[] = [...rows, ...destinationEndpoints];
+export const routeEndpoints: readonly Endpoint[] = [...rows, ...destinationEndpoints, ...routeSharingEndpoints];

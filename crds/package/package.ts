@@ -22,6 +22,11 @@ export const Package = defineResource({
       appRef: refTo("App"),
       type: z.enum(["bits", "docker"]).describe("bits: uploaded source. docker: an image."),
       image: z.string().min(1).max(1024).optional().describe("Image reference, for type docker."),
+      username: z
+        .string()
+        .max(255)
+        .optional()
+        .describe("The user at the image's registry, which cf shows. It gives no access: imagePullSecretRef does."),
       imagePullSecretRef: refTo("Secret")
         .optional()
         .describe("Credentials for the image's registry: a Secret of type kubernetes.io/dockerconfigjson."),

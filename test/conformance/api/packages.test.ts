@@ -296,7 +296,7 @@ describe("packages and builds", () => {
     expect([made.state, made.data.image, made.data.username, made.data.password]).toEqual([
       "READY",
       "registry.example/x",
-      null,
+      "u",
       "***",
     ]);
     expect((await bench.call("GET", `/v3/packages/${made.guid}`)).text).not.toContain("hunter2");
