@@ -25,7 +25,9 @@ export function withoutContext<Args extends unknown[]>(action: (progress: Progre
     try {
       const result = await action(stderrProgress(json), ...(all.slice(0, -1) as unknown as Args));
       process.stdout.write(
-        json ? `${JSON.stringify(result.json, null, 2)}\n` : result.text.map((line) => `${line}\n`).join(""),
+        json && result.json !== undefined
+          ? `${JSON.stringify(result.json, null, 2)}\n`
+          : result.text.map((line) => `${line}\n`).join(""),
       );
     } catch (error) {
       report(error, json);

@@ -1,4 +1,6 @@
 // The same journey as the stock cf's, with our own `cup`: by --json, as a script would.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -7,6 +9,7 @@ import { eventually } from "../eventually.ts";
 import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
 
+const CUP = join(import.meta.dirname, "..", "..", "cli", "cup.ts");
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 
 interface Shown {
@@ -96,6 +99,43 @@ describe("cup", () => {
       await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
     }
   });
+
+  test.skipIf(chosenPlatformKind() !== "laptop")(
+    "dev pushes what is saved, and Ctrl-C leaves the app running",
+    async () => {
+      const folder = join(stage.home, "dev");
+      const write = (answer: string): void =>
+        writeFileSync(
+          join(folder, "server.js"),
+          `require("http").createServer((_, response) => response.end("${answer}")).listen(process.env.PORT);\n`,
+        );
+      mkdirSync(folder);
+      write("one");
+      const child = spawn(process.execPath, [CUP, "dev", "devapp", "--path", folder, "-m", "128M"], {
+        env: {
+          ...process.env,
+          CUPOLA_HOME: stage.home,
+          CUP_HOME: join(stage.home, "cup"),
+          KUBECONFIG: stage.kubeconfig,
+        },
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      let told = "";
+      child.stderr.setEncoding("utf8").on("data", (text: string) => (told += text));
+      try {
+        await eventually(() => expect(told).toContain("Watching"), 60_000);
+        write("two");
+        await eventually(async () => expect((await stage.get("devapp.apps.localhost")).body).toBe("two"), 60_000);
+        const exited = once(child, "exit");
+        child.kill("SIGINT");
+        expect(await exited).toEqual([0, null]);
+        expect((await stage.get("devapp.apps.localhost")).body).toBe("two");
+        await cup("delete", "devapp", "--routes", "--force");
+      } finally {
+        child.kill("SIGKILL");
+      }
+    },
+  );
 
   test("routes: create, map, unmap, delete", async () => {
     const address = ["apps.localhost", "--hostname", "second", "--path", "/deep"];
