@@ -7,6 +7,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const NEEDED = 26;
+/** Exit code of the dynamic linker. */
+const CANNOT_LOAD = 127;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** `program` is a path without its ending: a source of the checkout, else what the release compiled of it. */
@@ -46,5 +48,11 @@ function handOver(node, file) {
     console.error(`${node} cannot be started: ${error.message}`);
     process.exit(1);
   });
-  child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+  child.on("exit", (code, signal) => {
+    if (code === CANNOT_LOAD)
+      console.error(
+        `${node} could not be loaded.\n  Next: install the library that is missing; on Debian and Ubuntu: apt-get install libatomic1`,
+      );
+    process.exit(code ?? 128 + (constants.signals[signal] ?? 0));
+  });
 }

@@ -1,6 +1,6 @@
 // The next step of failures that many people meet.
 import { describe, expect, test } from "vitest";
-import { adviseBuild, adviseCrash, meaningOfExit } from "./advice.ts";
+import { adviseBuild, adviseCrash, adviseRefusal, meaningOfExit, shortenBuildError } from "./advice.ts";
 
 describe("a failed build", () => {
   test.each([
@@ -12,6 +12,11 @@ describe("a failed build", () => {
     [
       "a package that does not exist",
       "npm error 404  'no-such-thing@^1.0.0' is not in this registry.",
+      /no-such-thing in package\.json/,
+    ],
+    [
+      "a package that does not exist, as newer npm says it",
+      "npm error 404  The requested resource 'no-such-thing@1.0.0' could not be found or you do not have permission to access it.",
       /no-such-thing in package\.json/,
     ],
     ["of Python", "ERROR: No matching distribution found for flaskk==1", /flaskk==1 in requirements\.txt/],
@@ -33,6 +38,21 @@ describe("a failed build", () => {
   });
 });
 
+test("a build's error is short: its log stands above, its next step below", () => {
+  const message =
+    "BuildpackCompileFailed - App staging failed in the buildpack compile phase: cupola/nodejs 0.1.0 ended with 1, saying: npm error\nnpm ci failed. Next: run npm install";
+  expect(shortenBuildError(message)).toBe("cupola/nodejs 0.1.0 ended with 1");
+  expect(adviseBuild({ app: "shop", message: "make failed. Next: run make here", lines: [] })).toBe("run make here");
+});
+
+test("what the API refuses", () => {
+  const message = 'Specified unknown buildpack name: "x"';
+  expect(adviseRefusal({ app: "shop", message, lines: [] })).toContain("cup push shop -b NAME");
+  expect(adviseRefusal({ app: "shop", message: "no", lines: [] })).toBe(
+    "correct the manifest or the option, then: cup push shop",
+  );
+});
+
 describe("a crash", () => {
   test.each([
     [
@@ -40,7 +60,7 @@ describe("a crash", () => {
       "Error: Cannot find module 'express'",
       "npm install express, which adds it to package.json, then: cup push shop",
     ],
-    ["a missing file", "Error: Cannot find module '/home/me/app/servr.js'", "does /home/me/app/servr.js exist?"],
+    ["a missing file", "Error: Cannot find module '/home/me/app/servr.js'", "does servr.js exist?"],
     ["a missing package of Python", "ModuleNotFoundError: No module named 'flask'", "add flask to requirements.txt"],
     [
       "a missing variable of Python",

@@ -18,7 +18,7 @@ const OF_BUILDS: readonly Advice[] = [
     "yarn install, which mends yarn.lock, then: cup push APP",
   ],
   [
-    /404.*?['\s]((?:@[\w.-]+\/)?[\w.-]+)@\S* is not in this registry/,
+    /404.*?['\s]((?:@[\w.-]+\/)?[\w.-]+)@\S* is not in|requested resource '((?:@[\w.-]+\/)?[\w.-]+)@/,
     "correct the name of $1 in package.json, then: cup push APP",
   ],
   [/No matching distribution found for (\S+)/, "correct $1 in requirements.txt, then: cup push APP"],
@@ -52,7 +52,7 @@ const OF_CRASHES: readonly Advice[] = [
     "npm install $1, which adds it to package.json, then: cup push APP",
   ],
   [
-    /Cannot find module '([^']+)'/,
+    /Cannot find module '(?:[^']*\/app\/)?([^']+)'/,
     "does $1 exist? .cfignore may leave it out; correct the start command or the file, then: cup push APP",
   ],
   [/No module named '?([\w.]+)'?/, "add $1 to requirements.txt, then: cup push APP"],
@@ -67,6 +67,15 @@ const OF_CRASHES: readonly Advice[] = [
   [/no start command/i, 'cup push APP -c "START COMMAND", or add a Procfile'],
 ];
 
+/** What the API refuses, of a manifest or a start. */
+const OF_REFUSALS: readonly Advice[] = [
+  [/unknown buildpack/i, "cup buildpacks lists what there is; then: cup push APP -b NAME"],
+  [/takes docker/, "push its source: cup push APP --path FOLDER. Images run on a cluster"],
+  [/(?:Memory|Disk).*(?:unit|greater|quota)/i, "cup push APP -m 256M -k 1G"],
+  [/quota/i, "delete or scale down what is not needed: cup apps"],
+  [/[Rr]oute|[Hh]ost/, "cup routes shows which are taken; cup push APP --random-route takes another"],
+];
+
 export interface Fault {
   app: string;
   /** The error of the build, or the details of the crashed instance. */
@@ -75,14 +84,29 @@ export interface Fault {
   lines: readonly string[];
 }
 
+/** A buildpack may name the step itself. */
 export function adviseBuild(fault: Fault): string {
-  return advise(OF_BUILDS, fault) ?? `correct what the log says, then: cup push ${fault.app}`;
+  const own = /(?:^|\s)Next: ([^\n]+)$/.exec(fault.message)?.[1];
+  return advise(OF_BUILDS, fault) ?? own ?? `correct what the log says, then: cup push ${fault.app}`;
 }
 
 export function adviseCrash(fault: Fault): string {
   return (
     advise(OF_CRASHES, fault) ?? `cup logs ${fault.app} --recent shows more; correct it, then: cup push ${fault.app}`
   );
+}
+
+export function adviseRefusal(fault: Fault): string {
+  return advise(OF_REFUSALS, fault) ?? `correct the manifest or the option, then: cup push ${fault.app}`;
+}
+
+/** A build's error without what stands in its log, and without the next step, which has a line of its own. */
+export function shortenBuildError(message: string): string {
+  return message
+    .replace(/^\w+ - App staging failed in the buildpack \w+ phase: /, "")
+    .replace(/^\w+ - An app was not successfully detected by any available buildpack: /, "")
+    .replace(/, saying: [^]*$/, "")
+    .replace(/[.;]? Next: [^]*$/, "");
 }
 
 /** The message counts first, then the newest lines. */

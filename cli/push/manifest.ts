@@ -33,7 +33,9 @@ export function readManifest(app: string | undefined, options: PushOptions): Man
       kind: "usage",
       next: "name the app: cup push APP",
     });
-  return { folder, applications: applications.map((one) => overlay(one, options)) };
+  const overlaid = applications.map((one) => overlay(one, options));
+  refuseFaults("the command line", findManifestFaults({ applications: overlaid }));
+  return { folder, applications: overlaid };
 }
 
 function named(app: string | undefined): Application {
@@ -93,12 +95,22 @@ export function parseManifest(
   const faults: string[] = [];
   const filled = interpolate(parseYaml(text, where), variables, (fault) => faults.push(fault));
   faults.push(...findManifestFaults(filled));
-  if (faults.length > 0)
-    throw new Failure(sayFaults(where, [...new Set(faults)]), {
-      kind: "usage",
-      next: `correct ${where}, then push again`,
-    });
+  refuseFaults(where, faults);
   return document.parse(filled).applications;
+}
+
+/** @throws Failure (usage) unless there is none */
+function refuseFaults(where: string, faults: readonly string[]): void {
+  const [first] = faults;
+  if (first === undefined) return;
+  const missing = faults.flatMap((fault) => /has no value: (--var \S+)$/.exec(fault)?.[1] ?? []);
+  const isOnlyMissing = missing.length === faults.length;
+  throw new Failure(sayFaults(where, [...new Set(faults)]), {
+    kind: "usage",
+    next: isOnlyMissing
+      ? `the same again with ${[...new Set(missing)].join(" ")}`
+      : `correct ${where}, then push again`,
+  });
 }
 
 function sayFaults(where: string, faults: readonly string[]): string {

@@ -43,12 +43,12 @@ export interface Archive {
 /** A folder is listed; a file is taken as an archive already. @throws Failure (usage) when there is nothing to push. */
 export async function readSource(source: string): Promise<Source> {
   const info = await stat(source).catch((cause: unknown) => {
-    throw new Failure(`${source} does not exist`, { kind: "usage", next: "--path FOLDER", cause });
+    throw new Failure(`${source} does not exist`, { kind: "usage", next: "cup push --path FOLDER", cause });
   });
   if (info.isFile()) return { archive: { file: source, dispose: () => Promise.resolve() } };
   const files = await listFiles(source, await readIgnore(source));
   if (files.length === 0)
-    throw new Failure(`${source} holds nothing to push`, { kind: "usage", next: "--path FOLDER" });
+    throw new Failure(`${source} holds nothing to push`, { kind: "usage", next: "cup push --path FOLDER" });
   return { files };
 }
 

@@ -7,6 +7,7 @@ import { Failure } from "../failure.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { startDeployment, tellEnd, waitForDeployment, type DeployOptions } from "../rollout/deployment.ts";
 import type { Result } from "../output.ts";
+import { adviseRefusal } from "./advice.ts";
 import { readSource, type Source } from "./pack-source.ts";
 import { afterInterrupt, tellAtInterrupt, type Phase } from "./interrupt.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
@@ -105,7 +106,7 @@ function tellRunning(app: Resource, urls: readonly string[]): string {
 
 async function restart(context: Context, app: Resource): Promise<void> {
   const action = app["state"] === "STARTED" ? "restart" : "start";
-  await context.api.request("POST", `/v3/apps/${app.guid}/actions/${action}`);
+  await withAdvice(app.name, () => context.api.request("POST", `/v3/apps/${app.guid}/actions/${action}`));
   await waitUntilRunning(context, app);
 }
 
@@ -135,10 +136,22 @@ async function applyManifest(context: Context, entry: Application): Promise<Reso
   const { api, progress } = context;
   const space = await context.space();
   progress.step(`Applying the manifest of ${entry.name}`);
-  await api.waitForJob(
-    (await api.start("POST", `/v3/spaces/${space.guid}/actions/apply_manifest`, { body: { yaml: toYaml(entry) } })).job,
-  );
+  await withAdvice(entry.name, async () => {
+    const path = `/v3/spaces/${space.guid}/actions/apply_manifest`;
+    await api.waitForJob((await api.start("POST", path, { body: { yaml: toYaml(entry) } })).job);
+  });
   return context.app(entry.name);
+}
+
+/** A refusal gets its next step. */
+async function withAdvice<T>(app: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== "failed" || error.next !== undefined) throw error;
+    const { message } = error;
+    throw new Failure(message, { next: adviseRefusal({ app, message, lines: [] }), cause: error });
+  }
 }
 
 async function imagePackage(context: Context, app: Resource, entry: Application): Promise<string> {

@@ -5,7 +5,7 @@ import { followLog } from "../app/log-stream.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { silentProgress } from "../output.ts";
-import { adviseBuild } from "./advice.ts";
+import { adviseBuild, shortenBuildError } from "./advice.ts";
 
 interface Build extends Resource {
   state: "STAGING" | "STAGED" | "FAILED";
@@ -38,7 +38,7 @@ export async function stage(context: Context, app: Resource, packageGuid: string
   const { state, error, droplet, lines } = await followBuild(context, app, build.guid);
   if (state === "FAILED") {
     const message = error ?? "it gave no reason";
-    throw new Failure(`the build of ${app.name} failed: ${message}`, {
+    throw new Failure(`the build of ${app.name} failed: ${shortenBuildError(message)}`, {
       next: adviseBuild({ app: app.name, message, lines }),
       // Elsewhere the log stands above.
       ...(context.progress === silentProgress && { log: lines.slice(-LAST_LINES) }),

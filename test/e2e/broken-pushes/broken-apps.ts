@@ -89,8 +89,8 @@ export const BROKEN_APPS: readonly BrokenApp[] = [
   },
   {
     name: "no-start-command",
-    files: { "package.json": '{ "name": "app" }', "app.js": SERVER },
-    follow: ({ push }) => push("-c", "node app.js"),
+    files: { "package.json": '{ "name": "app" }', "program.js": SERVER },
+    follow: ({ push }) => push("-c", "node program.js"),
   },
   {
     name: "start-command-not-found",
