@@ -13,14 +13,14 @@ test("the lines before the last exit, without those of earlier runs and of the p
     app("Exit status 1"),
     line("CELL/0", "Starting instance 2"),
     app("hello"),
-    app("boom"),
+    app("boom at /home/me/.cupola/data/droplets/01a20326-32e0-728e-8596-fbe5bc299744/app/server.js:1"),
     app("    at Module.load (node:internal/modules/cjs/loader:1678:32)"),
     app(""),
     app("Node.js v26.10.0"),
     app("Exit status 1"),
     app("third run, which is under way"),
   ];
-  expect(lastRun(log)).toEqual(["hello", "boom"]);
+  expect(lastRun(log)).toEqual(["hello", "boom at server.js:1"]);
 });
 
 test("a run that has not ended", () => {

@@ -96,13 +96,18 @@ const LAST_LINES = 12;
 /** Of a stack: what the language's runtime did says nothing about the app. */
 const RUNTIME_FRAME = /^\s+at .*\bnode:|^Node\.js v\d/;
 
+/** Where a laptop's droplet is: paths below it are those of the app's folder. */
+const APP_FOLDER = /(?:file:\/\/)?\/[^\s'"(]*\/droplets\/[0-9a-f-]{36}\/app\//g;
+
 /** What the app itself wrote in its last run that has ended. */
 export function lastRun(lines: readonly LogLine[]): string[] {
   const own = lines.filter(({ source }) => source.startsWith("APP/"));
   const isExit = ({ message }: LogLine): boolean => /^Exit status \d+/.test(message);
   const end = own.findLastIndex(isExit);
   const run = end < 0 ? own : own.slice(own.slice(0, end).findLastIndex(isExit) + 1, end);
-  return run.map(({ message }) => message).filter((message) => message.trim() !== "" && !RUNTIME_FRAME.test(message));
+  return run
+    .map(({ message }) => message.replaceAll(APP_FOLDER, ""))
+    .filter((message) => message.trim() !== "" && !RUNTIME_FRAME.test(message));
 }
 
 function isUp({ process, instances }: ProcessState): boolean {

@@ -6,7 +6,7 @@ type Advice = readonly [pattern: RegExp, next: string];
 const OF_BUILDS: readonly Advice[] = [
   [
     /NODE_EXTRA_CA_CERTS and SSL_CERT_FILE/,
-    "set both to the file of your company's authority, then: cup local stop && cup local start --detach && cup push APP",
+    "set NODE_EXTRA_CA_CERTS and SSL_CERT_FILE to the file of your company's authority, then: cup local stop && cup local start --detach && cup push APP",
   ],
   [
     /package\.json and package-lock\.json.*(?:in sync|not in sync)|npm ci.*can only install/,
@@ -70,7 +70,7 @@ const OF_CRASHES: readonly Advice[] = [
 /** What the API refuses, of a manifest or a start. */
 const OF_REFUSALS: readonly Advice[] = [
   [/unknown buildpack/i, "cup buildpacks lists what there is; then: cup push APP -b NAME"],
-  [/takes docker/, "push its source: cup push APP --path FOLDER. Images run on a cluster"],
+  [/takes docker/, "cup delete APP, then push its source: cup push APP --path FOLDER. Images run on a cluster"],
   [/(?:Memory|Disk).*(?:unit|greater|quota)/i, "cup push APP -m 256M -k 1G"],
   [/quota/i, "delete or scale down what is not needed: cup apps"],
   [/[Rr]oute|[Hh]ost/, "cup routes shows which are taken; cup push APP --random-route takes another"],

@@ -184,7 +184,15 @@ export const BROKEN_APPS: readonly BrokenApp[] = [
       return push("--path", ".");
     },
   },
-  { name: "image-on-a-laptop", files: node(SERVER), args: ["-o", "busybox"], follow: ({ push }) => push() },
+  {
+    name: "image-on-a-laptop",
+    files: node(SERVER),
+    args: ["-o", "busybox"],
+    async follow({ cup, name, push }) {
+      await cup("delete", name, "--force");
+      return push("--path", ".");
+    },
+  },
   { name: "mistyped-size", files: node(SERVER), args: ["-m", "lots"], follow: ({ push }) => push("-m", "128M") },
   {
     name: "unknown-app",
