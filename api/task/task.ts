@@ -119,7 +119,10 @@ export const taskEndpoints: readonly Endpoint[] = [
     summary: "Run a task",
     handler: async ({ session, params, body, base }) => {
       requireFlag(session, "task_creation");
-      const task = await createTask(session, session.get(App, params.guid), body);
+      const app = session.get(App, params.guid);
+      // Before anything about its droplet is said.
+      session.authorize({ verb: "create", on: Task, namespace: app.metadata.namespace ?? "" });
+      const task = await createTask(session, app, body);
       return { status: 202, body: present(session, task, base) };
     },
   }),

@@ -103,6 +103,8 @@ function bodyFor(row: Row): unknown {
     "PATCH /v3/spaces/{guid}/features/{name}": { enabled: false },
     "POST /v3/processes/{guid}/actions/scale": { instances: 2 },
     "POST /v3/apps/{guid}/processes/{type}/actions/scale": { instances: 2 },
+    "POST /v3/apps/{guid}/tasks": { command: "ls" },
+    "POST /v3/apps/{guid}/sidecars": { name: "new", command: "run", process_types: ["web"] },
     "POST /v3/spaces/{guid}/actions/apply_manifest": "applications: [{name: new}]",
     "POST /v3/spaces/{guid}/manifest_diff": "applications: [{name: new}]",
   };

@@ -298,3 +298,27 @@ test("a release command runs before the first version with a droplet; when it fa
   await bench.call("POST", `/v3/apps/${released.guid}/actions/restart`);
   await vi.waitFor(async () => expect(await bench.column(`/v3/apps/${released.guid}/tasks`, "guid")).toHaveLength(2));
 });
+
+test("a quota refuses a task that is too large, or one too many, in CF's words", async () => {
+  const small = await bench.org("small");
+  const room = await bench.space(small, "room");
+  await bench.make("/v3/organization_quotas", {
+    name: "tasks",
+    apps: { total_memory_in_mb: 500, per_process_memory_in_mb: 400, per_app_tasks: 1 },
+    relationships: { organizations: { data: [{ guid: small.guid }] } },
+  });
+  const limited = await bench.app(room, "limited");
+  await bench.call(
+    "PATCH",
+    `/v3/apps/${limited.guid}/relationships/current_droplet`,
+    to(await bench.droplet(limited, "limited-d")),
+  );
+  const refusal = async (memory: number): Promise<string> =>
+    fault(await bench.call("POST", `/v3/apps/${limited.guid}/tasks`, { command: "x", memory_in_mb: memory }))[2];
+  expect(await refusal(600)).toBe(
+    "memory_in_mb exceeds organization memory quota, memory_in_mb exceeds organization instance memory quota",
+  );
+  await run({ command: "x", memory_in_mb: 300 }, limited);
+  expect(await refusal(100)).toBe("app_task_limit quota exceeded");
+  expect(await refusal(300)).toBe("memory_in_mb exceeds organization memory quota, app_task_limit quota exceeded");
+});
