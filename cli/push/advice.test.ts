@@ -26,6 +26,11 @@ describe("a failed build", () => {
       /^go get github\.com\/a\/b,/,
     ],
     ["a network that is not there", "npm error code ENOTFOUND", /^cup doctor/],
+    [
+      "a missing toolchain",
+      "PHP is not installed on this machine: there is no php on the PATH. Next: install it (php.net)",
+      /^install it \(php\.net\), then: cup push shop$/,
+    ],
     ["something else", "make: *** [all] Error 2", /^correct what the log says, then: cup push shop$/],
   ])("%s", (_what, line, next) => {
     const message = "BuildpackCompileFailed - App staging failed in the buildpack compile phase: bin/build failed";
@@ -35,6 +40,8 @@ describe("a failed build", () => {
   test("nothing that a buildpack knows", () => {
     const message = "NoAppDetectedError: An app was not successfully detected by any available buildpack";
     expect(adviseBuild({ app: "shop", message, lines: [] })).toContain("cup push shop --path FOLDER");
+    const known = `${message}: none of the buildpacks fits the app: it has a.py, which is Python. Next: add a requirements.txt. The buildpacks said: cupola/go@0.1.0: no go.mod`;
+    expect(adviseBuild({ app: "shop", message: known, lines: [] })).toBe("add a requirements.txt, then: cup push shop");
   });
 });
 

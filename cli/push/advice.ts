@@ -33,6 +33,9 @@ const OF_BUILDS: readonly Advice[] = [
     /buildpack (\S+).*(?:does not exist|cannot (?:be used|use))|cannot use (\S+): it takes/,
     "cup buildpacks lists what there is; then: cup push APP -b NAME",
   ],
+  // The builder and its buildpacks know more: what the folder holds, how to get a toolchain.
+  [/none of the buildpacks fits the app: .*?Next: (.+?)\. The buildpacks said/, "$1, then: cup push APP"],
+  [/is not (?:installed )?on this machine.*?\. ?Next: (.+)/, "$1, then: cup push APP"],
   [
     /NoAppDetected|not successfully detected/,
     "push the folder that holds package.json, a Procfile or the like: cup push APP --path FOLDER",

@@ -56,11 +56,12 @@ const uv: SourceApp = {
   says: /uv sync --no-dev[^]*Starts Flask with waitress/,
 };
 
+/** Mirrors of PyPI have its plain index, and not always what Poetry asks for by itself. */
 const poetry: SourceApp = {
   name: "poetry",
   needs: ["python3"],
   files: {
-    "pyproject.toml": `[tool.poetry]\nname = "shop"\nversion = "1.0.0"\ndescription = ""\nauthors = []\npackage-mode = false\n\n[tool.poetry.dependencies]\npython = ">=3.9"\nflask = "*"\ngunicorn = "*"\n`,
+    "pyproject.toml": `[tool.poetry]\nname = "shop"\nversion = "1.0.0"\ndescription = ""\nauthors = []\npackage-mode = false\n\n[tool.poetry.dependencies]\npython = ">=3.9"\nflask = "*"\ngunicorn = "*"\n\n[[tool.poetry.source]]\nname = "simple"\nurl = "https://pypi.org/simple/"\npriority = "primary"\n`,
     "app.py": flaskSource,
   },
   says: /poetry install --only main[^]*Starts Flask with gunicorn/,
