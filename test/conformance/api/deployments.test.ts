@@ -296,6 +296,8 @@ describe("revisions", () => {
     await untilStatus(await deploy(app), "FINALIZED DEPLOYED");
     await bench.call("PATCH", `/v3/apps/${app.guid}/processes/web`, { command: "npm run other" });
     await env("green");
+    const sidecar = { name: "side", command: "run side", process_types: ["web"], memory_in_mb: 16 };
+    await bench.make(`/v3/apps/${app.guid}/sidecars`, sidecar);
     const droplet = await bench.droplet(app, "revised-d2");
     await untilStatus(await deploy(app, { droplet: { guid: droplet.guid } }), "FINALIZED DEPLOYED");
     await untilStatus(await deploy(app), "FINALIZED DEPLOYED");
@@ -307,7 +309,7 @@ describe("revisions", () => {
       [2, "New environment variables deployed."],
       [
         3,
-        "Custom start command added for 'web' process. New droplet deployed. New environment variables deployed. New process type 'worker' added.",
+        "Custom start command added for 'web' process. New droplet deployed. New environment variables deployed. New process type 'worker' added. Sidecars updated.",
       ],
     ]);
     const [, second, third] = resources;
@@ -317,6 +319,7 @@ describe("revisions", () => {
       sidecars: [],
       deployable: true,
     });
+    expect(third.sidecars).toEqual([sidecar]);
     const variables = await bench.read(`/v3/revisions/${second.guid}/environment_variables`);
     expect(shapeProblems("revision_environment_variables", variables)).toEqual([]);
     expect(variables.var).toEqual({ COLOR: "blue" });
@@ -331,8 +334,9 @@ describe("revisions", () => {
     expect(await bench.read(`/v3/revisions/${done.revision.guid}`)).toMatchObject({
       version: 4,
       description:
-        "Custom start command removed for 'web' process. New droplet deployed. New environment variables deployed. Rolled back to revision 2.",
+        "Custom start command removed for 'web' process. New droplet deployed. New environment variables deployed. Sidecars updated. Rolled back to revision 2.",
     });
+    expect((await bench.read(`/v3/apps/${app.guid}/sidecars`)).resources).toEqual([]);
     expect((await bench.read(`/v3/apps/${app.guid}/environment_variables`)).var).toEqual({ COLOR: "blue" });
     expect((await bench.read(`/v3/apps/${app.guid}/processes/web`)).command).toBe("npm start");
     expect(await bench.column(`/v3/apps/${app.guid}/revisions/deployed`, "version")).toEqual([4]);
