@@ -1,6 +1,6 @@
 // Turns, instances that failed, and the bound of each instance.
 import { expect, test } from "vitest";
-import { createEndpointChooser } from "./endpoint-chooser.ts";
+import { createEndpointChooser, filterEndpoints } from "./endpoint-chooser.ts";
 import type { Endpoint } from "./routing-table.ts";
 
 const [a, b] = ["a", "b"].map((instanceGUID) => ({ instanceGUID }) as Endpoint) as [Endpoint, Endpoint];
@@ -40,4 +40,17 @@ test("least-connection takes the instance with the fewest requests under way, in
   for (let held = 0; held < 3; held++) chooser.acquire({ guid: "other" }, [a], none);
   expect([1, 2, 3].map(() => chooser.acquire(fair, [a, b], none))).toEqual([b, b, b]);
   expect(new Set([1, 2].map(() => chooser.acquire(fair, [a, b], none)))).toEqual(new Set([a, b]));
+});
+
+test("a process is chosen by its GUID; the web process by its app's, also after a rollout", () => {
+  const at = (processGUID: string, index: number, processType = "web"): Endpoint =>
+    ({ appGUID: "app", processGUID, processType, index }) as Endpoint;
+  const [old, next, worker] = [at("app", 0), at("rollout", 0), at("worker", 0, "worker")];
+  const during = [old, next, worker];
+  expect(filterEndpoints(during, { process: "app" })).toEqual([old]);
+  expect(filterEndpoints(during, { process: "rollout" })).toEqual([next]);
+  expect(filterEndpoints(during, { process: "app", index: 1 })).toEqual([]);
+  expect(filterEndpoints([next, worker], { process: "app", index: 0 })).toEqual([next]);
+  expect(filterEndpoints([next, worker], { process: "other" })).toEqual([]);
+  expect(filterEndpoints(during, { app: "app", index: 0 })).toEqual(during);
 });

@@ -94,10 +94,15 @@ export function filterEndpoints(
   endpoints: readonly Endpoint[],
   selector: Exclude<InstanceSelector, { invalid: string }>,
 ): Endpoint[] {
+  const { app, process, index } = selector;
+  // The web process is known by its app's GUID, also when a rollout has brought what it runs under a GUID of its own.
+  const isKnown = endpoints.some((each) => each.processGUID === process);
+  const isOfProcess = (each: Endpoint): boolean =>
+    isKnown ? each.processGUID === process : each.appGUID === process && each.processType === "web";
   return endpoints.filter(
     (each) =>
-      (selector.app === undefined || each.appGUID === selector.app) &&
-      (selector.process === undefined || each.processGUID === selector.process) &&
-      (selector.index === undefined || each.index === selector.index),
+      (app === undefined || each.appGUID === app) &&
+      (process === undefined || isOfProcess(each)) &&
+      (index === undefined || each.index === index),
   );
 }
