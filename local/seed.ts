@@ -32,7 +32,6 @@ export function seedObjects(): KubeObject[] {
     },
     systemObject(BackendClass, "host", { role: "builder", default: true }),
     systemObject(BackendClass, "process", { role: "runner", default: true }),
-    systemObject(BackendClass, "process-task", { role: "task-runner", default: true }),
     systemObject(BackendClass, "local", { role: "router", default: true }),
     systemObject(Domain, LOCAL_DOMAIN, { name: LOCAL_DOMAIN }),
     systemObject(Stack, "host", { name: "host", description: "This machine, as it is", default: true }),
@@ -47,6 +46,11 @@ export function seedBuildpacks(): KubeObject[] {
   return bundledBuildpacks.map((name, at) =>
     systemObject(Buildpack, name, { name: `${name}_buildpack`, path: name, position: at + 1 }),
   );
+}
+
+/** The class that runs tasks. */
+export function seedTaskRunner(): KubeObject {
+  return systemObject(BackendClass, "process-task", { role: "task-runner", default: true });
 }
 
 /** The first space, once the org has its namespace. */

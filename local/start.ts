@@ -24,7 +24,16 @@ import { createDoOnce, type DoOnce } from "./do-once.ts";
 import { cupolaVersion, refuseNewerHome } from "./version.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
 import { bundledBuildpacks } from "../backends/builders/host/buildpack-folders.ts";
-import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedBuildpacks, seedObjects, seedRoles, seedSpace } from "./seed.ts";
+import {
+  DEVELOPER,
+  LOCAL_ORG,
+  LOCAL_SPACE,
+  seedBuildpacks,
+  seedObjects,
+  seedRoles,
+  seedSpace,
+  seedTaskRunner,
+} from "./seed.ts";
 
 export interface LocalOptions {
   home: Home;
@@ -80,6 +89,8 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   await doOnce("seeded", "true", () => seed(admin));
   // A version with other buildpacks adds them to a home of an older one.
   await doOnce("buildpacks", bundledBuildpacks.join(), () => applyObjects(admin, seedBuildpacks()));
+  // Homes of versions without tasks have none.
+  await doOnce("task-runner", "true", () => applyObjects(admin, [seedTaskRunner()]));
   const users = [
     { name: "admin", token: tokens.admin },
     { name: DEVELOPER, token: tokens.developer },
