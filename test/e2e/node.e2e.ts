@@ -32,7 +32,7 @@ describe.skipIf(reason)("installed by the chart on a node", () => {
     );
 
   beforeAll(async () => {
-    installed = await startNodePlatform({ replicas: 2, fromPrevious: true });
+    installed = await startNodePlatform({ fromPrevious: true });
     stage = addClients(installed.base, installed.node.kubectl);
     run = cfOn(stage);
     await cf("api", stage.url);

@@ -7,12 +7,13 @@ import { planNodeSchedule } from "./node-schedule.ts";
 import { startNodeWorld } from "./node-world.ts";
 import { runNodeChaos } from "./run-node-chaos.ts";
 
-const { seed, runs, plan } = new Command()
+const { seed, runs, replicas, plan } = new Command()
   .option("--seed <n>", "the first seed", parseInteger, 1)
   .option("--runs <n>", "how many seeds", parseInteger, 1)
+  .option("--replicas <n>", "of each part of the platform", parseInteger, 2)
   .option("--plan", "print what the seeds mean, and do nothing")
   .parse()
-  .opts<{ seed: number; runs: number; plan?: boolean }>();
+  .opts<{ seed: number; runs: number; replicas: number; plan?: boolean }>();
 
 function parseInteger(text: string): number {
   const number = Number(text);
@@ -23,7 +24,7 @@ function parseInteger(text: string): number {
 const seeds = Array.from({ length: runs }, (_, at) => seed + at);
 
 async function runSeeds(): Promise<number> {
-  const world = await startNodeWorld();
+  const world = await startNodeWorld(replicas);
   let diverged = 0;
   try {
     for (const each of seeds) {

@@ -25,9 +25,9 @@ export interface NodeWorld {
   target(cf: Cf): Promise<void>;
 }
 
-/** @throws Error when the platform or the app does not come up */
-export async function startNodeWorld(): Promise<NodeWorld> {
-  const installed = await startNodePlatform({ replicas: 2 });
+/** @param replicas of each part of the platform. @throws Error when the platform or the app does not come up */
+export async function startNodeWorld(replicas: number): Promise<NodeWorld> {
+  const installed = await startNodePlatform({ replicas });
   const stage = addClients(installed.base, installed.node.kubectl);
   const { registry } = installed.node;
   process.env["CF_DOCKER_PASSWORD"] = registry.password;
