@@ -21,6 +21,8 @@ export interface NodeWorld {
   stage: TestPlatform;
   /** Programs of the node that were killed and not started again yet. */
   down: Set<string>;
+  /** Times, in milliseconds of the epoch, in which Kubernetes itself takes apps out of service. */
+  kubeletAway: { from: number; to: number }[];
   /** Logs in and targets the space. @throws Error with the output of cf */
   target(cf: Cf): Promise<void>;
 }
@@ -39,7 +41,7 @@ export async function startNodeWorld(replicas: number): Promise<NodeWorld> {
     ])
       await succeed(cf, args);
   };
-  const world = { installed, stage, target, down: new Set<string>() };
+  const world = { installed, stage, target, down: new Set<string>(), kubeletAway: [] };
   try {
     const layout = mkdtempSync(join(stage.home, "hello-image-"));
     await writeHelloImage(layout, `${registry.host}/${IMAGE}`, HELLO);
