@@ -276,8 +276,8 @@ test.each([
   ],
   [
     "an address",
-    "docker://some/image",
-    { ready: { status: "False", message: expect.stringContaining("cannot use docker://some/image") as string } },
+    "oci://some/image",
+    { ready: { status: "False", message: expect.stringContaining("cannot use oci://some/image") as string } },
   ],
   [
     "an address with a password",
