@@ -14,12 +14,11 @@ import { findOrgOfNamespace } from "./tenancy.ts";
 /** Kinds that these functions read. */
 export const QUOTA_KINDS = [OrgQuota, SpaceQuota];
 
-/** The quota that the org names, else the default quota; undefined when there is neither. */
+/** The quota that the org names, else the default quota, also when the named one is gone; undefined when there is neither. */
 export function findOrgQuota(read: Reader, org: Org): OrgQuota | undefined {
   const { name } = org.spec.quotaRef ?? {};
-  return name === undefined
-    ? read.list(OrgQuota, { namespace: SYSTEM_NAMESPACE }).find((quota) => quota.spec.default)
-    : read.find(OrgQuota, { namespace: SYSTEM_NAMESPACE, name });
+  const named = name === undefined ? undefined : read.find(OrgQuota, { namespace: SYSTEM_NAMESPACE, name });
+  return named ?? read.list(OrgQuota, { namespace: SYSTEM_NAMESPACE }).find((quota) => quota.spec.default);
 }
 
 /** The quota that the space names; undefined without one. */

@@ -6,13 +6,12 @@ import { SpaceQuota } from "../../../crds/space-quota/space-quota.ts";
 import type { Space } from "../../../crds/space/space.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 
-/** The quota that the org names, else the default quota; undefined when there is neither. */
+/** The quota that the org names, else the default quota, also when the named one is gone; undefined when there is neither. */
 export function quotaOf(cache: ClusterCache, org: Org): OrgQuota | undefined {
   const quotas = cache.store(OrgQuota);
   const { name } = org.spec.quotaRef ?? {};
-  return name
-    ? quotas.find({ namespace: SYSTEM_NAMESPACE, name })
-    : quotas.list({ namespace: SYSTEM_NAMESPACE }).find((one) => one.spec.default);
+  const named = name === undefined ? undefined : quotas.find({ namespace: SYSTEM_NAMESPACE, name });
+  return named ?? quotas.list({ namespace: SYSTEM_NAMESPACE }).find((one) => one.spec.default);
 }
 
 export function quotaGUIDOf(cache: ClusterCache, org: Org): string | undefined {

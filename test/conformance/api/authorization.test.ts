@@ -93,6 +93,8 @@ function bodyFor(row: Row): unknown {
     "POST /v3/builds": { package: { guid: packages } },
     "POST /v3/routes/{guid}/destinations": { destinations: [{ app: { guid: apps } }] },
     "POST /v3/domains/{guid}/relationships/shared_organizations": { data: [{ guid: organizations }] },
+    "POST /v3/routes/{guid}/relationships/shared_spaces": { data: [{ guid: spaces }] },
+    "PATCH /v3/routes/{guid}/relationships/space": to(spaces),
     "PATCH /v3/routes/{guid}/destinations": { destinations: [] },
     "PATCH /v3/routes/{guid}/destinations/{destination}": { protocol: "http2" },
     "PATCH /v3/apps/{guid}/environment_variables": { var: { A: "b" } },
