@@ -20,7 +20,10 @@ test("the lines before the last exit, without those of earlier runs and of the p
     app("Exit status 1"),
     app("third run, which is under way"),
   ];
-  expect(lastRun(log)).toEqual(["hello", "boom at server.js:1"]);
+  expect(lastRun(log)).toEqual([
+    "hello",
+    "boom at /home/me/.cupola/data/droplets/01a20326-32e0-728e-8596-fbe5bc299744/app/server.js:1",
+  ]);
 });
 
 test("a run that has not ended", () => {

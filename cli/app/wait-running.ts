@@ -86,7 +86,7 @@ async function toCrash({ api }: Context, app: Resource, state: ProcessState): Pr
   const why = reasonOf(state) || "it gave no reason";
   const process = state.process.type === "web" ? app.name : `${state.process.type} of ${app.name}`;
   return new Failure(`${process} crashed: ${why}${meaning ? ` (${meaning})` : ""}`, {
-    log: log.slice(-LAST_LINES),
+    log: log.slice(-LAST_LINES).map((line) => line.replaceAll(APP_FOLDER, "")),
     next: adviseCrash(faultOf(app, state, log)),
   });
 }
@@ -105,9 +105,7 @@ export function lastRun(lines: readonly LogLine[]): string[] {
   const isExit = ({ message }: LogLine): boolean => /^Exit status \d+/.test(message);
   const end = own.findLastIndex(isExit);
   const run = end < 0 ? own : own.slice(own.slice(0, end).findLastIndex(isExit) + 1, end);
-  return run
-    .map(({ message }) => message.replaceAll(APP_FOLDER, ""))
-    .filter((message) => message.trim() !== "" && !RUNTIME_FRAME.test(message));
+  return run.map(({ message }) => message).filter((message) => message.trim() !== "" && !RUNTIME_FRAME.test(message));
 }
 
 function isUp({ process, instances }: ProcessState): boolean {
