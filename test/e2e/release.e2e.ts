@@ -85,9 +85,9 @@ describe.skipIf(chosenPlatformKind() !== "laptop")("the npm package", () => {
       const output = await runInEmptyRoot(join(folder, "root"), {
         path: PATH,
         files: { "cupola.tgz": join(folder, tarball) },
-        script: `npm install --global --prefix /root/prefix --no-audit --no-fund --loglevel=error ./cupola.tgz
+        script: `npm install --global --prefix /user/prefix --no-audit --no-fund --loglevel=error ./cupola.tgz
 cup local start --detach --empty --port ${await freePort()} --kube-port ${await freePort()}
-cup push hello --path /root/prefix/lib/node_modules/cupola/dist/examples/hello -m 128M
+cup push hello --path /user/prefix/lib/node_modules/cupola/dist/examples/hello -m 128M
 cup logs hello --recent
 cup local stop
 `,

@@ -30,7 +30,7 @@ export async function runInEmptyRoot(
   root: string,
   { script, files, path }: { script: string; files: Readonly<Record<string, string>>; path: string },
 ): Promise<string> {
-  for (const folder of ["usr/bin", "bin", "lib64", "tmp", "dev", "proc", "root", "etc"])
+  for (const folder of ["usr/bin", "bin", "lib64", "tmp", "dev", "proc", "user", "etc"])
     mkdirSync(join(root, folder), { recursive: true });
   for (const name of ["node", ...PROGRAMS]) await copyProgram(root, find(name, path) ?? name);
   cpSync(join(root, "usr/bin/sh"), join(root, "bin/sh"));
@@ -41,11 +41,11 @@ export async function runInEmptyRoot(
   });
   for (const file of [LIBATOMIC, ...SETTINGS].filter(existsSync)) copy(file, join(root, file));
   for (const device of DEVICES) writeFileSync(join(root, "dev", device), "");
-  for (const [name, source] of Object.entries(files)) copy(source, join(root, "root", name));
-  writeFileSync(join(root, "root", "script.sh"), `set -e\ncd /root\n${script}`);
+  for (const [name, source] of Object.entries(files)) copy(source, join(root, "user", name));
+  writeFileSync(join(root, "user", "script.sh"), `set -e\ncd /user\n${script}`);
   const mounts = DEVICES.map((device) => `mount --bind /dev/${device} ${root}/dev/${device}`).join(" && ");
-  const enter = `${mounts} && mount -t proc proc ${root}/proc && exec chroot ${root} /bin/sh /root/script.sh`;
-  const env = { HOME: "/root", PATH: "/usr/bin:/bin:/usr/sbin:/sbin:/root/prefix/bin", TMPDIR: "/tmp", NO_COLOR: "1" };
+  const enter = `${mounts} && mount -t proc proc ${root}/proc && exec chroot ${root} /bin/sh /user/script.sh`;
+  const env = { HOME: "/user", PATH: "/usr/bin:/bin:/usr/sbin:/sbin:/user/prefix/bin", TMPDIR: "/tmp", NO_COLOR: "1" };
   const { code, output } = await runCommand(["unshare", "--mount", "--pid", "--fork", "sh", "-c", enter], {
     cwd: root,
     deadlineMs: 240_000,
