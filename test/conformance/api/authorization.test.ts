@@ -15,6 +15,8 @@ const real: Record<string, string> = {};
 
 beforeAll(async () => {
   world = await startApiTestEnv();
+  // Off by default; while it is, whoever asks hears only that.
+  await call("admin", "PATCH", "/v3/feature_flags/route_sharing", { enabled: true });
   const { json } = await call(undefined, "GET", "/v3/openapi.json");
   for (const [path, methods] of Object.entries(
     json.paths as Record<string, Record<string, { "x-permission": string[]; requestBody?: { content: object } }>>,
