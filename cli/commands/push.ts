@@ -52,16 +52,7 @@ export function addPush(program: Command): void {
         (await import("../push/push.ts")).push(context, app, options),
       ),
     );
-  addPushOptions(
-    program
-      .command("dev [app]")
-      .description("push an app, then whatever you save, until Ctrl-C")
-      .addHelpText("after", example("cup dev shop", "cup dev shop --path ~/shop")),
-  ).action(
-    withContext(async (context, app: string | undefined, options: PushOptions) =>
-      (await import("../push/dev.ts")).dev(context, app, options),
-    ),
-  );
+  addDev(program);
   addPushOptions(
     program
       .command("render [app]")
@@ -70,6 +61,19 @@ export function addPush(program: Command): void {
   ).action(
     withContext(async (context, app: string | undefined, options: PushOptions) =>
       (await import("../push/render.ts")).renderCommand(context, app, options),
+    ),
+  );
+}
+
+function addDev(program: Command): void {
+  addPushOptions(
+    program
+      .command("dev [app]")
+      .description("push an app, then whatever you save, until Ctrl-C")
+      .addHelpText("after", example("cup dev shop", "cup dev shop --path ~/shop")),
+  ).action(
+    withContext(async (context, app: string | undefined, options: PushOptions) =>
+      (await import("../push/dev.ts")).dev(context, app, options),
     ),
   );
 }
