@@ -150,10 +150,10 @@ async function startStaging(
     className: named,
     requires: { capability: "lifecycles", word: lifecycle.type },
   });
-  const buildpackPlan = planBuildpacks(lifecycle, read.list(Buildpack), builder);
+  const buildpackPlan = planBuildpacks(lifecycle, read.list(Buildpack, { namespace: SYSTEM_NAMESPACE }), builder);
   if ("code" in buildpackPlan) return planFailure(buildpackPlan);
   const { env } = await snapshotEnv(app, appGUID, client);
-  const defaultStack = read.list(Stack).find((stack) => stack.spec.default)?.spec.name;
+  const defaultStack = read.list(Stack, { namespace: SYSTEM_NAMESPACE }).find((stack) => stack.spec.default)?.spec.name;
   const uris = listRouteURLs(read, app.metadata, tenancy);
   const input = {
     build,

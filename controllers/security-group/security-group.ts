@@ -54,7 +54,9 @@ function listBindings(namespace: string, read: Reader) {
 }
 
 function listGroupKeys(read: Reader): { namespace: string; name: string }[] {
-  return read.list(SecurityGroup).map(({ metadata: { namespace = "", name } }) => ({ namespace, name }));
+  return read
+    .list(SecurityGroup, { namespace: SYSTEM_NAMESPACE })
+    .map(({ metadata: { namespace = "", name } }) => ({ namespace, name }));
 }
 
 /** The groups of the spaces that have this namespace, or whose org has it. */

@@ -98,7 +98,7 @@ export const spaceController = defineController({
     const network = planSpaceNetwork({
       namespace,
       isAdopted: space.spec.namespace !== undefined,
-      groups: selectGroups(space, read.list(SecurityGroup)),
+      groups: selectGroups(space, read.list(SecurityGroup, { namespace: SYSTEM_NAMESPACE })),
       settings: read.find(ConfigMap, { namespace: SYSTEM_NAMESPACE, name: NETWORK_CONFIG })?.data,
       existing: listOwnPolicies(space, namespace, read),
     });

@@ -71,13 +71,20 @@ describe("a developer", () => {
     ["PATCH", "/v3/organizations/ORG", () => ({ suspended: true })],
     ["DELETE", "/v3/organizations/ORG", () => undefined],
     ["DELETE", "/v3/spaces/SPACE", () => undefined],
-    ["POST", "/v3/routes", () => ({ host: "*", relationships: { space: to(space), domain: to(shared) } })],
   ])("may not %s %s", async (method, path, body) => {
-    shared = (await bench.read("/v3/domains?names=apps.example")).resources[0];
     const answer = await bench.call(method, path.replace("ORG", org.guid).replace("SPACE", space.guid), body(), "bob");
     expect(fault(answer)).toEqual([403, "CF-NotAuthorized", "You are not authorized to perform the requested action"]);
   });
-  let shared: { guid: string };
+
+  test("may not take a wildcard on a shared domain", async () => {
+    const [shared] = (await bench.read("/v3/domains?names=apps.example")).resources;
+    const body = { host: "*", relationships: { space: to(space), domain: to(shared) } };
+    expect(fault(await bench.call("POST", "/v3/routes", body, "bob"))).toEqual([
+      422,
+      "CF-UnprocessableEntity",
+      "You do not have sufficient permissions to create a route with a wildcard host on a domain not scoped to an organization.",
+    ]);
+  });
 });
 
 describe("a manager", () => {

@@ -74,9 +74,11 @@ export function webhookTests(server: Server): void {
           api.call("POST", "/v3/spaces", { name, relationships: { organization: { data: { guid: org.guid } } } }),
         ),
       );
-      const {
-        resources: [domain],
-      } = await api.call<{ resources: { guid: string }[] }>("GET", "/v3/domains");
+      const domain = await eventually(async () => {
+        const { resources } = await api.call<{ resources: { guid: string }[] }>("GET", "/v3/domains");
+        expect(resources).not.toEqual([]);
+        return resources[0];
+      });
       await api.call("POST", "/v3/apps", { name: "shop", relationships: { space: { data: { guid: space?.guid } } } });
       await api.call("POST", "/v3/routes", {
         host: "shop",
