@@ -27,7 +27,7 @@ const statefulSetCapabilities: Readonly<Record<string, string>> = {
   rendering: RENDERING,
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
-  diskLimit: "evicts",
+  diskLimit: "replaces",
   startsWithoutPlatform: "true",
 };
 
