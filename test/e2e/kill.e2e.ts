@@ -161,10 +161,9 @@ describe("kill -9 of the platform", () => {
     for (const { name } of await apps()) expect(await cup("delete", name, "-r", "-f"), name).toMatchObject({ code: 0 });
     await eventually(async () => {
       const objects = await readObjects(stage);
-      // A route that was not deleted with its app stays, as in CF.
-      const rest = objects.filter(
-        ({ kind, metadata }) => metadata.namespace === "local-dev" && kind !== "Route" && kind !== "RouteBinding",
-      );
+      // A route that was not deleted with its app stays, as in CF, and so do the audit events.
+      const stays = ["Route", "RouteBinding", "AuditLog"];
+      const rest = objects.filter(({ kind, metadata }) => metadata.namespace === "local-dev" && !stays.includes(kind));
       expect(findOrphans(objects)).toEqual([]);
       expect(rest.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
       expect(

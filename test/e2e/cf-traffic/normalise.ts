@@ -91,7 +91,8 @@ function mask(path: string, body: Template): Template {
   if (!resources) return body;
   // Half started: a moment that no other run shows again.
   if (resources.some(({ state }) => state === "STARTING")) return ANY;
-  const moving = { uptime: "<number>", usage: ANY, instance_ports: ANY };
+  // A restart shows the old instance or the new one first, as the machine has time.
+  const moving = { uptime: "<number>", usage: ANY, instance_ports: ANY, instance_guid: ANY };
   return {
     ...(body as object),
     resources: resources.map((stat) => ({
