@@ -1,5 +1,5 @@
 // What of a folder is pushed.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -31,6 +31,14 @@ async function namesIn(file: string): Promise<string[]> {
   return names.sort();
 }
 
+async function linksIn(file: string): Promise<string[]> {
+  const zip = await openPromise(file);
+  const names: string[] = [];
+  for await (const entry of zip.eachEntry())
+    if (((entry.externalFileAttributes >>> 16) & 0o170000) === 0o120000) names.push(entry.fileName);
+  return names;
+}
+
 describe("packing", () => {
   test("takes everything except .cfignore entries and files that are never pushed", async () => {
     put(
@@ -51,6 +59,16 @@ describe("packing", () => {
       "node_modules/x/index.js",
       "sub/manifest.yml",
     ]);
+    await archive.dispose();
+  });
+
+  test("a link to a folder is sent as a link, one to a file as that file", async () => {
+    put("venv/lib/a.py");
+    symlinkSync("lib", join(folder, "venv", "lib64"));
+    symlinkSync("lib/a.py", join(folder, "venv", "b.py"));
+    const archive = await pack(folder);
+    expect(await namesIn(archive.file)).toEqual(["venv/b.py", "venv/lib/a.py", "venv/lib64"]);
+    expect(await linksIn(archive.file)).toEqual(["venv/lib64"]);
     await archive.dispose();
   });
 

@@ -1,6 +1,6 @@
 // What of an app's folder is pushed, without what .cfignore names and what never belongs in a package; and the zip of it.
 import { createWriteStream } from "node:fs";
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -28,6 +28,8 @@ export interface SourceFile {
   mtime: Date;
   /** Bytes. */
   size: number;
+  /** Of a symbolic link to a folder: where it points. A link to a file is sent as that file. */
+  target?: string;
 }
 
 /** A folder's files, or an archive that the user made. */
@@ -57,7 +59,9 @@ export async function packFiles(files: readonly SourceFile[]): Promise<Archive> 
   const folder = await mkdtemp(join(tmpdir(), "cup-push-"));
   const file = join(folder, "source.zip");
   const zip = new ZipFile();
-  for (const { absolute, path, mode, mtime } of files) zip.addFile(absolute, path, { mode, mtime });
+  for (const { absolute, path, mode, mtime, target } of files)
+    if (target === undefined) zip.addFile(absolute, path, { mode, mtime });
+    else zip.addBuffer(Buffer.from(target), path, { mode, mtime });
   zip.end();
   await pipeline(zip.outputStream, createWriteStream(file));
   return { file, dispose: () => rm(folder, { recursive: true, force: true }) };
@@ -85,13 +89,22 @@ async function listFiles(root: string, ignored: Ignore, folder = root): Promise<
   return found;
 }
 
+const LINK_MODE = 0o120777;
+
 async function toSourceFile(path: string, absolute: string): Promise<SourceFile> {
-  const { mode, mtime, size } = await stat(absolute).catch((cause: unknown) => {
+  const info = await stat(absolute).catch((cause: unknown) => {
     throw new Failure(`${absolute} cannot be read, perhaps a symbolic link that leads nowhere`, {
       kind: "usage",
       next: "remove it, or name it in .cfignore",
       cause,
     });
   });
-  return { path, absolute, mode, mtime, size };
+  const { mode, mtime, size } = info;
+  if (info.isFile()) return { path, absolute, mode, mtime, size };
+  // The folder of another name in a virtual environment of Python, for example.
+  if (info.isDirectory()) return { path, absolute, mode: LINK_MODE, mtime, size: 0, target: await readlink(absolute) };
+  throw new Failure(`${absolute} is neither a file nor a folder`, {
+    kind: "usage",
+    next: "remove it, or name it in .cfignore",
+  });
 }
