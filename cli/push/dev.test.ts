@@ -1,6 +1,9 @@
 // Which files `cup dev` takes for changed.
-import { expect, test } from "vitest";
-import { changedFiles } from "./dev.ts";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { changedFiles, listWhileEdited } from "./dev.ts";
 import type { SourceFile } from "./pack-source.ts";
 
 const file = (path: string, size = 1, time = 0): SourceFile => ({
@@ -16,4 +19,17 @@ test("new, gone, longer and written files, and no other", () => {
   const now = [file("same"), file("longer", 2), file("touched", 1, 5), file("new")];
   expect(changedFiles(before, now)).toEqual(["longer", "touched", "new", "gone"]);
   expect(changedFiles(now, now)).toEqual([]);
+});
+
+test("a link that leads nowhere, such as an editor's lock, is told and does not end it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "cup-dev-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const told = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  onTestFinished(() => told.mockRestore());
+  writeFileSync(join(folder, "index.js"), "");
+  symlinkSync("me@host.1", join(folder, ".#index.js"));
+  expect(await listWhileEdited(folder)).toBeUndefined();
+  expect(told).toHaveBeenCalledWith(expect.stringContaining(".#index.js cannot be read"));
+  rmSync(join(folder, ".#index.js"));
+  expect(await listWhileEdited(folder)).toMatchObject([{ path: "index.js" }]);
 });

@@ -33,9 +33,9 @@ export async function dev(context: Context, name: string | undefined, options: P
   context.progress.step(`Watching ${folder}; Ctrl-C ends, and ${entry.name} runs on`);
   const log = showLog(context, pushed.guid, stop.signal);
   for await (const _change of changesOf(folder, stop.signal)) {
-    const now = await listFiles(folder);
-    const changed = changedFiles(files, now);
-    if (changed.length === 0) continue;
+    const now = await listWhileEdited(folder);
+    const changed = now ? changedFiles(files, now) : [];
+    if (!now || changed.length === 0) continue;
     files = now;
     await pushChange(context, { guid: pushed.guid, name: entry.name }, { files, changed });
   }
@@ -64,6 +64,16 @@ async function pushChange(
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     printFailure(error);
+  }
+}
+
+/** Undefined, with a word on stderr, when a file cannot be read just now: editors write files that go again, and links that lead nowhere. */
+export async function listWhileEdited(folder: string): Promise<SourceFile[] | undefined> {
+  try {
+    return await listFiles(folder);
+  } catch (error) {
+    printFailure(error instanceof Failure ? error : new Failure(String(error), { cause: error }));
+    return undefined;
   }
 }
 
