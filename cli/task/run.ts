@@ -68,11 +68,15 @@ async function toBody(
 }
 
 /** Prints the task's output as it comes, and returns the task once it has ended. */
-async function follow({ api }: Context, app: Resource, { task, since }: { task: Task; since: bigint }): Promise<Task> {
+async function follow(
+  { api, progress }: Context,
+  app: Resource,
+  { task, since }: { task: Task; since: bigint },
+): Promise<Task> {
   const over = new AbortController();
   const printing = (async (): Promise<void> => {
     for await (const line of followLog(api, app.guid, { since, signal: over.signal })) print(line, task);
-  })();
+  })().catch(() => progress.step("The task's output cannot be read any more; the task goes on"));
   try {
     for (;;) {
       const now = await api.request<Task>("GET", `/v3/tasks/${task.guid}`);
