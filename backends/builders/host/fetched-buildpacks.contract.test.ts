@@ -63,7 +63,9 @@ async function writeRepository(versions: readonly string[]): Promise<string> {
     await writeFile(join(work, "buildpack.toml"), descriptor("test/git", version));
     await git("add", ".");
     await git("commit", "--quiet", "-m", version);
-    await git("tag", `v${version}`);
+    await git("tag", "-a", "-m", version, `v${version}`);
+    // Its name ends in that of the newest branch, and git lists it first.
+    if (version === "1.0.0") await git("branch", "a/main");
   }
   await run("git", ["clone", "--quiet", "--bare", work, join(directory, "bp.git")]);
   await run("git", ["-C", join(directory, "bp.git"), "update-server-info"]);
@@ -76,6 +78,8 @@ test("a git repository: its newest commit, or the one that is named", async () =
   const find = (name: string) => findBuildpack({ name }, { uploaded, fetched: provide });
   expect(await find(url)).toMatchObject({ name: url, id: "test/git", version: "2.0.0" });
   expect(await find(`${url}#v1.0.0`)).toMatchObject({ version: "1.0.0" });
+  expect(await find(`${url}#main`)).toMatchObject({ version: "2.0.0" });
+  expect(await find(`${url}#a/main`)).toMatchObject({ version: "1.0.0" });
   await find(url);
   expect(await readdir(join(directory, "fetched"))).toHaveLength(2);
   await expect(find(`${url}#nowhere`)).rejects.toThrow(/has no branch or tag nowhere/);

@@ -22,14 +22,19 @@ export async function resolveCommit(repository: Repository): Promise<string> {
   const { reference = "HEAD" } = repository;
   if (COMMIT.test(reference)) return reference;
   const output = await git(repository, ["ls-remote", "--", repository.url, reference, `${reference}^{}`]);
-  const rows = output.split("\n").filter(Boolean);
-  // The row of an annotated tag's commit follows that of the tag.
-  const commit = (rows.find((row) => row.endsWith("^{}")) ?? rows[0])?.split("\t")[0];
+  const commit = findCommit(output, reference);
   if (commit && COMMIT.test(commit)) return commit;
   throw new StagingFailure(
     "StagingError",
     `the git repository ${hideUserinfo(repository.url)} has no branch or tag ${reference}`,
   );
+}
+
+/** git also lists names that only end in the reference, such as the branch `old/main` for `main`. A branch wins over a tag, as in git clone. */
+function findCommit(listed: string, reference: string): string | undefined {
+  const commits = new Map(listed.split("\n").map((row): [string, string] => [row.slice(41), row.slice(0, 40)]));
+  const names = [`refs/heads/${reference}`, `refs/tags/${reference}^{}`, `refs/tags/${reference}`, reference];
+  return names.map((name) => commits.get(name)).find((commit) => commit !== undefined);
 }
 
 /** Clones the commit into `folder`, with no history where the server allows that. @throws StagingFailure */
