@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 // @ts-expect-error plain JavaScript, as buildpacks run it
-import { choosePrograms } from "./buildpacks/go/programs.mjs";
+import { choosePrograms, toFolder, toProgramName } from "./buildpacks/go/programs.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { commandOfFolder, parseManifest } from "./buildpacks/java/jar.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
@@ -16,7 +16,7 @@ import { choosePackageManager } from "./buildpacks/nodejs/package-manager.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { findNeededDevDependency, findStart as findNodeStart } from "./buildpacks/nodejs/start.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
-import { chooseInstaller, fromPipfileLock } from "./buildpacks/python/environment.mjs";
+import { chooseInstaller, containsApp, fromPipfileLock } from "./buildpacks/python/environment.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { toRange } from "./buildpacks/python/interpreter.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
@@ -174,6 +174,23 @@ describe("Python", () => {
     expect(chooseInstaller(app, {}).files).toEqual(["requirements.txt", "base.txt", "limits.txt"]);
   });
 
+  test("an included file is named relative to the one that includes it", async () => {
+    await write({ "requirements.txt": "-r requirements/web.txt\n", "requirements/web.txt": "-r base.txt\n" });
+    await write({ "requirements/base.txt": "flask\n", "base.txt": "" });
+    const { files } = chooseInstaller(app, {});
+    expect(files).toEqual(["requirements.txt", "requirements/web.txt", "requirements/base.txt"]);
+  });
+
+  test.each<[string, object, boolean]>([
+    ["uv", {}, false],
+    ["uv", { tool: { uv: { sources: { lib: { workspace: true }, other: { git: "https://x" } } } } }, true],
+    ["uv", { tool: { uv: { sources: { lib: [{ path: "lib", marker: "x" }] } } } }, true],
+    ["poetry", { tool: { poetry: { dependencies: { python: "^3.12", flask: "^3" } } } }, false],
+    ["poetry", { tool: { poetry: { dependencies: { lib: { path: "lib" } } } } }, true],
+  ])("code of the app is installed anew: %s, %j", (tool, project, expected) => {
+    expect(containsApp(app, { tool, files: [] }, project)).toBe(expected);
+  });
+
   test("a Pipfile.lock as pip's requirements", () => {
     const lock = {
       default: {
@@ -234,6 +251,24 @@ test.each<[string[], string, object]>([
   [["tools/a", "tools/b"], "example.com/shop", {}],
 ])("Go programs among %j of %s", (mains, module, expected) => {
   expect(choosePrograms(mains, module)).toEqual(expected);
+});
+
+test.each([
+  ["./cmd/web/", "cmd/web"],
+  ["example.com/shop/cmd/web", "cmd/web"],
+  ["example.com/shop", "."],
+  ["example.com/shopping/cmd", "example.com/shopping/cmd"],
+  [".", "."],
+])("Go: GO_INSTALL_PACKAGE_SPEC %s is the folder %s", (named, folder) => {
+  expect(toFolder(named, "example.com/shop")).toBe(folder);
+});
+
+test.each([
+  [".", "example.com/shop/v2", "shop"],
+  [".", undefined, "app"],
+  ["cmd/Worker", "example.com/shop", "Worker"],
+])("Go: the program of %s in %s is called %s, as a Procfile names it", (folder, module, name) => {
+  expect(toProgramName(folder, module)).toBe(name);
 });
 
 describe("Java", () => {

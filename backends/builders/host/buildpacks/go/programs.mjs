@@ -18,12 +18,28 @@ export function choosePrograms(mains, moduleName) {
   return { web, ...Object.fromEntries(others) };
 }
 
-function chooseWeb(candidates, moduleName) {
-  const own = moduleName
+/** The folder that a package stands for: "./cmd/web", or its import path "example.com/shop/cmd/web". */
+export function toFolder(named, moduleName) {
+  const path = named.replace(/^\.\//, "").replace(/\/$/, "");
+  if (path === moduleName) return ".";
+  return moduleName && path.startsWith(`${moduleName}/`) ? path.slice(moduleName.length + 1) : path;
+}
+
+/** What `go install` calls the program of a folder; a Procfile may start it by that name. */
+export function toProgramName(folder, moduleName) {
+  return folder === "." ? (ownName(moduleName) ?? "app") : last(folder);
+}
+
+/** The last part of a module's path, without its major version. */
+function ownName(moduleName) {
+  return moduleName
     ?.replace(/\/v\d+$/, "")
     .split("/")
     .at(-1);
-  const names = [...serving, own];
+}
+
+function chooseWeb(candidates, moduleName) {
+  const names = [...serving, ownName(moduleName)];
   return (
     names.map((name) => candidates.find((folder) => last(folder) === name)).find(Boolean) ??
     candidates.find((folder) => /(server|web|api|d)$/.test(last(folder))) ??

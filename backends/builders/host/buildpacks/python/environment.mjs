@@ -1,6 +1,6 @@
 // The virtual environment of an app: made by venv, filled by pip, uv or Poetry, and kept for the next build.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { digestOf, readIfThere, readJson } from "../shared/files.mjs";
 import { openLayer } from "../shared/layers.mjs";
 import { say, warn } from "../shared/log.mjs";
@@ -19,11 +19,11 @@ export function chooseInstaller(app, project) {
   return undefined;
 }
 
-/** A requirements file and those that it includes. */
+/** A requirements file and those that it includes, each relative to the file that names it. */
 function listRequirements(app, file, seen = []) {
   if (seen.includes(file) || !existsSync(join(app, file))) return seen;
   const included = [...readIfThere(join(app, file)).matchAll(/^\s*(?:-r|-c|--requirement|--constraint)[\s=]+(\S+)/gm)];
-  return included.reduce((files, [, name]) => listRequirements(app, name, files), [...seen, file]);
+  return included.reduce((files, [, name]) => listRequirements(app, join(dirname(file), name), files), [...seen, file]);
 }
 
 /** Makes the environment, or takes that of the last build. Returns its folder. */
@@ -49,14 +49,22 @@ export function provideEnvironment({ app, python, installer, project }) {
 }
 
 /** Whether the environment holds code of the app itself, which changes without its inputs. */
-function containsApp(app, installer, project) {
+export function containsApp(app, installer, project) {
   if (!installer) return false;
   if (installer.tool === "setup.py") return true;
-  if (installer.tool === "uv") return project["build-system"] !== undefined;
+  if (installer.tool === "uv") return project["build-system"] !== undefined || hasLocal(project.tool?.uv?.sources);
+  if (installer.tool === "poetry") return hasLocal(project.tool?.poetry?.dependencies);
   return (
     installer.tool === "pip" &&
     installer.files.some((file) => /^\s*(-e\b|\.|file:|[^#]*@ file:)/m.test(readIfThere(join(app, file))))
   );
+}
+
+/** Whether a dependency is a folder of the app, or a member of its workspace. */
+function hasLocal(dependencies = {}) {
+  return Object.values(dependencies)
+    .flat()
+    .some((one) => one?.path !== undefined || one?.workspace === true);
 }
 
 /** Programs of an environment begin with its path, which differs from build to build. */
