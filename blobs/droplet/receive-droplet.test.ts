@@ -84,6 +84,11 @@ test.each<[string, Record<string, string>, RegExp]>([
     { "app/x": "", [METADATA]: labelled.replace("/home/me", "/home/you/elsewhere") },
     /^it was built at \/home\/you\/elsewhere/,
   ],
+  [
+    "a staging_info.yml that is no YAML",
+    { "app/x": "", "staging_info.yml": "a: [" },
+    /^its staging_info\.yml is no valid/,
+  ],
   ["metadata that cannot be read", { "app/x": "", [METADATA]: "= =" }, /metadata\.toml cannot be read/],
 ])("%s is refused", async (_what, files, reason) => {
   await expect(receive(files)).rejects.toThrow(reason);

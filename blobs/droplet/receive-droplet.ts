@@ -90,10 +90,18 @@ function parseOrReject(toml: string): unknown {
 
 const stagingInfo = z.object({ start_command: z.string().min(1) });
 
+function parseStagingInfo(text: string): unknown {
+  try {
+    return parseYaml(text);
+  } catch (cause) {
+    throw new ArchiveRejected("its staging_info.yml is no valid YAML", { cause });
+  }
+}
+
 /** A droplet of another platform has no metadata of ours: its staging_info.yml names the start command, or `cf push -c` does. */
 async function describeApp(folder: string): Promise<void> {
   const info = await readPlainFile(folder, ["staging_info.yml"]);
-  const found = info === undefined ? undefined : stagingInfo.safeParse(parseYaml(info)).data;
+  const found = info === undefined ? undefined : stagingInfo.safeParse(parseStagingInfo(info)).data;
   const web = found && { type: "web", command: [found.start_command], args: [], direct: false };
   // Layers of another kind are no layers here.
   await rm(join(folder, "layers"), { recursive: true, force: true });
