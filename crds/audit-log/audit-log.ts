@@ -7,11 +7,13 @@ import { GROUP } from "../groups.ts";
 export const MAX_SEGMENT_EVENTS = 100;
 /** Length of an event's data, as JSON text. */
 export const MAX_EVENT_DATA = 8192;
+/** Length of the GUID, and of the name, of an event's actor and target. */
+export const MAX_PARTY_NAME = 255;
 
 const party = z.object({
-  guid: z.string().max(255).describe("GUID; of a user, the Kubernetes user name."),
+  guid: z.string().max(MAX_PARTY_NAME).describe("GUID; of a user, the Kubernetes user name."),
   type: z.string().max(63).describe("What it is: user, app, route, process, …"),
-  name: z.string().max(255).describe("Name at the time of the event."),
+  name: z.string().max(MAX_PARTY_NAME).describe("Name at the time of the event."),
 });
 
 const auditEvent = z.object({

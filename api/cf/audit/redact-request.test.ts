@@ -16,6 +16,11 @@ test.each<[body: unknown, shown: unknown]>([
     { data: { image: "i", username: HIDDEN, password: HIDDEN } },
   ],
   [{ command: "run --token=s3cret" }, { command: HIDDEN }],
+  [{ process_types: { web: "run --token=s3cret" } }, { process_types: HIDDEN }],
+  [
+    { lifecycle: { data: { buildpacks: ["https://ann:s3cret@example.com/pack", "ruby_buildpack"] } } },
+    { lifecycle: { data: { buildpacks: ["https://***:***@example.com/pack", "ruby_buildpack"] } } },
+  ],
   [{ applications: [{ env: { A: "s3cret" } }] }, { applications: [{ env: HIDDEN }] }],
   [
     [1, "two", null],
@@ -36,4 +41,10 @@ test("data has a bound: a long request is left out, the rest stays", () => {
     `{"package_guid":"G","request":"${HIDDEN}"}`,
   );
   expect(toEventData({ other: "x".repeat(10_000) })).toBeUndefined();
+});
+
+test.each(["字", '"'])("data has a bound in bytes as they are stored: %s", (character) => {
+  expect(toEventData({ package_guid: "G", request: character.repeat(4_000) })).toBe(
+    `{"package_guid":"G","request":"${HIDDEN}"}`,
+  );
 });

@@ -1,6 +1,6 @@
 // Completes the events of a write: GUIDs and names of actor and target, the namespace that they belong to, space and org.
 import { App } from "../../../crds/app/app.ts";
-import type { AuditEvent } from "../../../crds/audit-log/audit-log.ts";
+import { MAX_PARTY_NAME, type AuditEvent } from "../../../crds/audit-log/audit-log.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { newGUID } from "../../../crds/guid.ts";
@@ -79,12 +79,17 @@ function placeEvent(draft: EventDraft, write: AuditedWrite, context: AuditContex
       guid: newGUID(context.now.getTime()),
       at,
       type: draft.type,
-      actor: { guid: context.actor, type: "user", name: context.actor },
-      target,
+      actor: cutNames({ guid: context.actor, type: "user", name: context.actor }),
+      target: cutNames(target),
       ...findOwners(write, context.cache),
       ...(data !== undefined && { data }),
     },
   };
+}
+
+/** An AuditLog refuses longer names, and with them all events of the same write. */
+function cutNames({ guid, type, name }: AuditEvent["target"]): AuditEvent["target"] {
+  return { guid: guid.slice(0, MAX_PARTY_NAME), type, name: name.slice(0, MAX_PARTY_NAME) };
 }
 
 function findTarget(
