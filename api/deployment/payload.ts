@@ -94,6 +94,11 @@ function checkOptions(options: unknown, context: IssueContext): void {
     context.addIssue({ code: "custom", message, params: { whole: true } });
 }
 
+/** A client's object may have a `toString` that is no function. */
+function toText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
 const reference = z.strictObject({ guid: z.string().min(1).max(255) }).nullish();
 
 export const createDeploymentBody = z
@@ -109,7 +114,7 @@ export const createDeploymentBody = z
     const whole = (message: string): void => context.addIssue({ code: "custom", message, params: { whole: true } });
     const { strategy } = body;
     if (strategy !== undefined && strategy !== null && strategy !== "rolling" && strategy !== "canary")
-      whole(`Strategy '${String(strategy).slice(0, 64)}' is not a supported deployment strategy`);
+      whole(`Strategy '${toText(strategy).slice(0, 64)}' is not a supported deployment strategy`);
     if (body.droplet && body.revision) whole("Droplet Cannot set both fields 'droplet' and 'revision'");
     if (body.options?.canary && strategy !== "canary") whole("Options canary are only valid for Canary deployments");
   });

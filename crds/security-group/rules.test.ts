@@ -20,6 +20,10 @@ test.each<[unknown, string[]]>([
   ["x", ["must be an object"]],
   [tcp({ port: 1 }), ['unknown field(s): ["port"]']],
   [{ destination: "10.0.0.1" }, ["protocol must be 'tcp', 'udp', 'icmp', 'icmpv6' or 'all'"]],
+  [
+    { protocol: { toString: 1 }, destination: "10.0.0.1" },
+    ["protocol must be 'tcp', 'udp', 'icmp', 'icmpv6' or 'all'"],
+  ],
   [tcp({ destination: 5 }), ["destination must be a string"]],
   [tcp({ destination: "10.0.0.0/8 " }), ["destination must not contain whitespace"]],
   [tcp({ destination: "10.0.0.256" }), [destination]],

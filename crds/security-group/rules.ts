@@ -44,7 +44,10 @@ function findDestinationProblems(destination: unknown, protocol: unknown): strin
   ];
 }
 
-const FAMILIES: Record<string, Family> = { icmp: 4, icmpv6: 6 };
+const FAMILIES: ReadonlyMap<unknown, Family> = new Map([
+  ["icmp", 4],
+  ["icmpv6", 6],
+]);
 const NOT_VALID = "destination must contain valid CIDR(s), IP address(es), or IP address range(s)";
 
 function findPartProblems(part: string, protocol: unknown): string[] {
@@ -60,7 +63,7 @@ const INVERTED =
   "beginning of IP address range is numerically greater than the end of its range (range endpoints are inverted)";
 
 function findRangeProblems({ first, last, family }: AddressRange, protocol: unknown): string[] {
-  const wanted = FAMILIES[String(protocol)] ?? family;
+  const wanted = FAMILIES.get(protocol) ?? family;
   return [
     ...(first > last ? [INVERTED] : []),
     ...(wanted === family ? [] : [`for protocol "${String(protocol)}" you cannot use IPv${family} addresses`]),
