@@ -5,7 +5,10 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { Readable as NodeReadable } from "node:stream";
+import { gzipSync } from "node:zlib";
+import { pack } from "tar-stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ArchiveRejected } from "../archive/archive-path.ts";
 import { packDirectory, unpackTar } from "../archive/tar.ts";
 import type { Blob } from "../blob-store.ts";
 import { moveRoot } from "./move-root.ts";
@@ -104,6 +107,19 @@ test("what is no archive is refused in words", async () => {
   const bits = NodeReadable.from([Buffer.from("hello")]);
   const put = (): Promise<Blob> => Promise.reject(new Error("nothing to store"));
   await expect(receiveDroplet({ put }, { space: "s", bits, root: TO, scratch })).rejects.toThrow(/no tar\.gz/);
+});
+
+test.each([
+  ["a path twice", ["app/x", "app/x"]],
+  ["a path below a file", ["app/x", "app/x/y"]],
+])("an archive with %s is refused", async (_what, names) => {
+  const tar = pack();
+  for (const name of names) tar.entry({ name }, "x");
+  tar.finalize();
+  const scratch = await mkdtemp(join(home, "scratch-"));
+  const bits = NodeReadable.from([gzipSync(await buffer(tar))]);
+  const put = (): Promise<Blob> => Promise.reject(new Error("nothing to store"));
+  await expect(receiveDroplet({ put }, { space: "s", bits, root: TO, scratch })).rejects.toThrow(ArchiveRejected);
 });
 
 test("a root across two chunks of a file moves, too", async () => {

@@ -51,6 +51,9 @@ export async function receiveDroplet(
   }
 }
 
+/** What the disk says of entries that cannot be together. */
+const CONFLICTS = new Set(["EEXIST", "ENOTDIR", "EISDIR"]);
+
 async function unpack(content: Readable, folder: string): Promise<void> {
   try {
     await unpackTar(content, folder, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "any" });
@@ -58,6 +61,8 @@ async function unpack(content: Readable, folder: string): Promise<void> {
     // What zlib and tar-stream say of broken archives.
     if (error instanceof Error && /incorrect header|unexpected end|Invalid tar|invalid/i.test(error.message))
       throw new ArchiveRejected(`it is no tar.gz that can be read: ${error.message}`, { cause: error });
+    if (CONFLICTS.has((error as NodeJS.ErrnoException).code ?? ""))
+      throw new ArchiveRejected("two of its entries have one path, or one is below a file", { cause: error });
     throw error;
   }
 }
