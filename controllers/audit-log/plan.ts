@@ -3,10 +3,10 @@ import type { AuditLog } from "../../crds/audit-log/audit-log.ts";
 
 /** Events that are kept per namespace, and those that share a segment with the oldest of them. */
 const KEPT_EVENTS = 1_000;
-/** Segments that are kept however few events they have: each restart of a replica begins a new one. */
+/** Segments that are kept at most, however few events they have: each restart of a replica begins a new one. */
 const KEPT_SEGMENTS = 100;
 
-/** The segments beyond both limits, oldest first. */
+/** The segments beyond one of the limits, oldest first. */
 export function planExcessSegments(segments: readonly AuditLog[]): AuditLog[] {
   const newestFirst = segments
     .filter(({ metadata }) => !metadata.deletionTimestamp)

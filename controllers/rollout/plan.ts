@@ -44,7 +44,7 @@ export function planOutcome(input: RolloutInput): Outcome {
   if (superseded) return { state, superseded };
   if (isEnded(rollout) || rollout.spec.startsApp) return { state };
   if (rollout.status?.finalRevision !== undefined) return planEnd(input, rollout.status.finalRevision);
-  if (isOutrun(rollout, app, history)) return { state: state === "Canceling" ? "Canceled" : "Deployed" };
+  if (isReplacedByRestart(rollout, app, history)) return { state: state === "Canceling" ? "Canceled" : "Deployed" };
   const versions = findRolloutVersions(app, history, lrps);
   const web = input.processes.find(({ spec }) => spec.type === "web");
   if (!versions || !web) return { state };
@@ -52,7 +52,7 @@ export function planOutcome(input: RolloutInput): Outcome {
 }
 
 /** A restart of the app has replaced all instances meanwhile. */
-function isOutrun(rollout: Rollout, app: App, history: AppHistory): boolean {
+function isReplacedByRestart(rollout: Rollout, app: App, history: AppHistory): boolean {
   const made = findRolloutRevision(rollout, history.revisions);
   const running = findRunningRevision(app, history);
   return made !== undefined && running !== undefined && running.spec.version >= made.spec.version;
