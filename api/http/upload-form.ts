@@ -36,7 +36,8 @@ export async function readUploadForm(request: IncomingMessage, options: UploadFo
   form.on("file", (name, stream, filename) => {
     const isBits = name === "bits" || name === "application";
     const path = join(options.scratch, "bits");
-    if (isBits) parts.bits = { path, filename };
+    // The parser's types do not say that a file may have no name.
+    if (isBits) parts.bits = { path, filename: (filename as string | undefined) ?? "" };
     const kept = isBits
       ? pipeline(stream, limitBytes(options.maxBytes), createWriteStream(path))
       : collectText(stream).then((text) => void (parts.fields[name] = text));
