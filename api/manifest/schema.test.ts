@@ -116,6 +116,13 @@ test.each<[object, string[]]>([
     { name: "a", processes: [{ type: "w", "readiness-health-check-http-endpoint": "x" }] },
     [`For application 'a': Process "w": Readiness health check http endpoint must be a valid URI path`],
   ],
+  [
+    { name: "a", processes: [{ type: { toString: 1 }, instances: "x" }] },
+    [
+      "For application 'a': All Processes must specify a type",
+      "For application 'a': Process \"\": Instances must be a number",
+    ],
+  ],
   [{ name: "a", processes: [{ instances: 1 }] }, ["For application 'a': All Processes must specify a type"]],
   [{ name: "a", processes: {} }, ["For application 'a': Processes must be an array of process configurations"]],
   [

@@ -217,7 +217,7 @@ function processProblem(
   if (at === undefined || field === undefined) return "Processes must be an array of process configurations";
   if (field === "type") return "All Processes must specify a type";
   const { type } = (entry as { processes: { type?: unknown }[] }).processes[Number(at)] ?? {};
-  return `Process "${String(type)}": ${attributeProblem(field, issue)}`;
+  return `Process "${typeof type === "string" ? type : ""}": ${attributeProblem(field, issue)}`;
 }
 
 function attributeProblem(key: string, issue: z.core.$ZodIssue): string {
