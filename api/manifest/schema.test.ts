@@ -119,8 +119,8 @@ test.each<[object, string[]]>([
   [
     { name: "a", processes: [{ type: { toString: 1 }, instances: "x" }] },
     [
-      "For application 'a': All Processes must specify a type",
       "For application 'a': Process \"\": Instances must be a number",
+      "For application 'a': All Processes must specify a type",
     ],
   ],
   [{ name: "a", processes: [{ instances: 1 }] }, ["For application 'a': All Processes must specify a type"]],
