@@ -2,6 +2,7 @@
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
+import { Revision } from "../../../crds/revision/revision.ts";
 import { createAuditWriter, type AuditWriter } from "../../../telemetry/audit/audit-writer.ts";
 import { eventually } from "../../eventually.ts";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
@@ -101,4 +102,23 @@ test("lists are filtered and ordered", async () => {
 test("an auditor of the space reads its events, a stranger none", async () => {
   expect(await typesOf(app, 4, "ann")).toContain("audit.app.create");
   expect((await call("GET", "/v3/audit_events", undefined, "bob")).resources).toEqual([]);
+});
+
+test("whoever reads the variables of a revision leaves an event", async () => {
+  const spec = { appRef: { name: "shop" }, version: 1, release: 1, description: "x", dropletRef: { name: "d" } };
+  const revision = await bench.testEnv.kube.create(Revision, {
+    metadata: { name: "shop-1", namespace: "org-space" },
+    spec: { ...spec, processes: [] },
+  });
+  const guid = revision.metadata.uid ?? "";
+  await eventually(() => call("GET", `/v3/revisions/${guid}/environment_variables`));
+  const { resources } = await eventually(async () => {
+    const list = await call("GET", "/v3/audit_events?types=audit.app.revision.environment_variables.show");
+    expect(list.resources).toHaveLength(1);
+    return list;
+  });
+  expect(resources[0]).toMatchObject({
+    target: { guid: app.guid },
+    data: { revision_guid: guid, revision_version: 1 },
+  });
 });
