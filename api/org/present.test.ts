@@ -13,7 +13,12 @@ const quotas = [quota("small", false), quota("default", true)];
 test.each<[string, object, OrgQuota[], string | undefined]>([
   ["that names one", { quotaRef: { name: "small" } }, quotas, "uid-small"],
   ["that names none is the default quota", {}, quotas, "uid-default"],
-  ["that names one which does not exist is the default quota", { quotaRef: { name: "deleted" } }, quotas, "uid-default"],
+  [
+    "that names one which does not exist is the default quota",
+    { quotaRef: { name: "deleted" } },
+    quotas,
+    "uid-default",
+  ],
   ["is none where no quota is the default", {}, [quota("small", false)], undefined],
 ])("the quota of an org %s", (_what, spec, known, guid) => {
   const presented = presentOrg(cacheOf(...known), anOrg(spec), "https://api");
