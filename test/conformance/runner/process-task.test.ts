@@ -1,11 +1,28 @@
 // The class `process-task` under the suite of runners of tasks; and what a restart of the platform does to a task.
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { processTaskClass } from "../../../backends/runners/process/task/task-runner.ts";
+import { eventually } from "../../eventually.ts";
 import { startProcessEnvironment, type ProcessEnvironment } from "./process-environment.ts";
-import { createTask, taskTests } from "./task-suite.ts";
+import { createTask, taskTests, type TaskEnvironment } from "./task-suite.ts";
 
 let shared: ProcessEnvironment | undefined;
-afterAll(() => shared?.stop());
+const signs = mkdtempSync(join(tmpdir(), "cupola-task-"));
+afterAll(async () => {
+  await shared?.stop();
+  rmSync(signs, { recursive: true, force: true });
+});
+
+/** A task is Running before its shell has read the command, so it leaves a file once it traps SIGTERM. */
+function slowToEnd(): NonNullable<TaskEnvironment["slowToEnd"]> {
+  const sign = join(signs, "trapped");
+  return {
+    change: { command: `trap 'sleep 3; exit 0' TERM; touch ${sign}; sleep 60 & wait` },
+    isTrapped: () => eventually(() => expect(existsSync(sign)).toBe(true)),
+  };
+}
 
 taskTests({
   name: processTaskClass,
@@ -14,7 +31,7 @@ taskTests({
     return {
       ...shared,
       timeoutSeconds: 2,
-      slowToEnd: { command: "trap 'sleep 3; exit 0' TERM; sleep 60 & wait" },
+      slowToEnd: slowToEnd(),
     };
   },
 });

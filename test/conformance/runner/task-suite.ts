@@ -13,8 +13,8 @@ export type TaskEnvironment = Pick<
 > & {
   /** How long a task may take that never ends; long enough for its start. */
   timeoutSeconds?: number;
-  /** A task that needs three seconds to end after SIGTERM, from the first moment of its run. The probe is ready for SIGTERM a moment later only. */
-  slowToEnd?: object;
+  /** A task that needs three seconds to end after SIGTERM, and resolves `isTrapped` once it is ready for the signal. Default: the probe. */
+  slowToEnd?: { change: object; isTrapped: () => Promise<void> };
 };
 
 interface Task {
@@ -129,8 +129,9 @@ export function taskTests({
     });
 
     test.concurrent("a deleted task exists until it has ended", async () => {
-      const made = await createTask(env, "deleted", env.slowToEnd ?? PROBE_SLOW_TO_END);
+      const made = await createTask(env, "deleted", env.slowToEnd?.change ?? PROBE_SLOW_TO_END);
       await made.inState("Running");
+      await env.slowToEnd?.isTrapped();
       const deleted = Date.now();
       await env.client.delete(TaskRun, { namespace: env.namespace, name: "deleted" });
       await eventually(async () => expect(await made.isGone()).toBe(true), SLOW_MS);
