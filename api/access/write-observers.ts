@@ -2,7 +2,6 @@
 import { App } from "../../crds/app/app.ts";
 import type { AuditWriter } from "../../telemetry/audit/audit-writer.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
-import { appOf } from "../cf/app/owner-app.ts";
 import { appOfWrite, toAppLogLine } from "../cf/app/app-log.ts";
 import { redact } from "../cf/audit/redact-request.ts";
 import { toAuditEvents, toReadEvent, type AuditContext } from "../cf/audit/to-audit-events.ts";
@@ -12,7 +11,7 @@ import type { AppLog, Session, SessionDeps, SessionRequest } from "./session.ts"
 /** Each write adds a line to its app's log. */
 export function logToApps(cache: ClusterCache, log: AppLog): WriteObserver {
   return (write) => {
-    const app = appOfWrite(write, (child) => appOf(cache, child as Parameters<typeof appOf>[1]));
+    const app = appOfWrite(cache, write);
     const source = app && cache.guid(App, app);
     const message = source && toAppLogLine(write, source);
     if (source && message) log({ source, sourceType: "API", message });

@@ -52,8 +52,8 @@ function matchingEvents(segments: readonly AuditLog[], query: EventQuery): Audit
 }
 
 function toFilter(query: EventQuery): (event: AuditEvent) => boolean {
-  const created = timeFilter(query, "created_ats") ?? undefined;
-  const updated = timeFilter(query, "updated_ats") ?? undefined;
+  const created = timeFilter(query, "created_ats");
+  const updated = timeFilter(query, "updated_ats");
   const excluded = query["target_guids[not]"];
   return ({ guid, type, target, spaceGUID = "", orgGUID = "", at }) =>
     isOneOf(query.guids, guid) &&

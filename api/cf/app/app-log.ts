@@ -5,6 +5,8 @@ import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { Package } from "../../../crds/package/package.ts";
 import { Process } from "../../../crds/process/process.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import { appOf } from "./owner-app.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 
 /** A write that the API server accepted. `object` is the created object, or its state before a patch or deletion. */
@@ -63,7 +65,8 @@ function typeOf({ object }: Subject): string {
 }
 
 /** The app whose log a write belongs to: the object itself, or the app that owns it. */
-export function appOfWrite({ ref, object }: Write, findApp: (child: KubeObject) => App | undefined): App | undefined {
+export function appOfWrite(cache: ClusterCache, { ref, object }: Pick<Write, "ref" | "object">): App | undefined {
   if (ref.kind === App.kind) return object as App;
-  return "appRef" in ((object as { spec?: object }).spec ?? {}) ? findApp(object) : undefined;
+  const isChild = "appRef" in ((object as { spec?: object }).spec ?? {});
+  return isChild ? appOf(cache, object as Parameters<typeof appOf>[1]) : undefined;
 }

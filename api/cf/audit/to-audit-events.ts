@@ -13,7 +13,6 @@ import { Space } from "../../../crds/space/space.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
-import { appOf } from "../app/owner-app.ts";
 import { appOfWrite, type Write } from "../app/app-log.ts";
 import { listEvents, type AuditedWrite, type EventDraft } from "./event-rules.ts";
 import { toEventData } from "./redact-request.ts";
@@ -58,7 +57,7 @@ function toAuditedWrite({ verb, ref, object, changes = {} }: Write, { cache, req
     changes,
     // Deleted and new objects need not be in the cache, and RoleBindings have no GUID.
     guid: cache.guid(ref, object),
-    app: appOfWrite({ verb, ref, object }, (child) => appOf(cache, child as Parameters<typeof appOf>[1])),
+    app: appOfWrite(cache, { ref, object }),
     guidOf(kind, name) {
       const of = kinds[kind];
       const found = of && cache.store(of).find({ namespace, name });
