@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { isSharedSegment } from "../../crds/isolation-segment/shared-segment.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { displayNameOf, foldName, objectNameFor, sortKeyOfName } from "../../crds/object-names.ts";
+import { displayNameOf, foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
@@ -18,6 +18,7 @@ import { link, presentIdentity, presentMetadata } from "../http/presentation.ts"
 import { choiceEndpoints } from "./choices.ts";
 import { entitlementEndpoints } from "./entitlements.ts";
 import { createSegmentBody, segmentListQuery, updateSegmentBody } from "./payload.ts";
+import { freeObjectName } from "../cf/free-object-name.ts";
 
 const path = "/v3/isolation_segments/:guid";
 
@@ -69,12 +70,11 @@ const create = endpoint({
   summary: "Create an isolation segment",
   handler: async ({ session, body, base }) => {
     session.authorize({ verb: "create", on: IsolationSegment, namespace: SYSTEM_NAMESPACE });
-    const segments = session.cache.store(IsolationSegment);
-    const name = objectNameFor(
-      body.name,
-      "segment",
-      (candidate) => segments.find({ namespace: SYSTEM_NAMESPACE, name: candidate }) !== undefined,
-    );
+    const name = freeObjectName(session.cache, IsolationSegment, {
+      namespace: SYSTEM_NAMESPACE,
+      name: body.name,
+      fallback: "segment",
+    });
     const { labels, annotations } = toNewMetadata(body.metadata);
     const metadata = {
       name,

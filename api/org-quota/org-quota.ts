@@ -2,21 +2,23 @@
 import { newGUID } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { foldName, objectNameFor, sortKeyOfName } from "../../crds/object-names.ts";
+import { foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
-import { toLimits, toNewLimits } from "../cf/quota/quota-body.ts";
-import { findUnlimitedLogs, listOrgsUnder } from "../cf/quota/under-quota.ts";
+import { patchQuota } from "../cf/quota/patch-quota.ts";
+import { toNewLimits } from "../cf/quota/quota-body.ts";
+import { findUnlimitedLogs, listOrgsUnder, requireLimitedLogs } from "../cf/quota/under-quota.ts";
 import { presentPage } from "../http/page.ts";
 import { toManyRelationship, link } from "../http/presentation.ts";
 import { toManySchema } from "../http/shared-schemas.ts";
 import type { Session } from "../access/session.ts";
 import { createQuotaBody, quotaListQuery, updateQuotaBody } from "./payload.ts";
 import { listOrgsWithQuota, presentQuota } from "./present.ts";
+import { freeObjectName } from "../cf/free-object-name.ts";
 
 const path = "/v3/organization_quotas/:guid";
 
@@ -52,12 +54,11 @@ const create = endpoint({
     session.authorize({ verb: "create", on: OrgQuota, namespace: SYSTEM_NAMESPACE });
     const guids = body.relationships?.organizations?.data.map(({ guid }) => guid) ?? [];
     const orgs = resolveOrgs(session, guids, noSuchOrgs);
-    const quotas = session.cache.store(OrgQuota);
-    const name = objectNameFor(
-      body.name,
-      "quota",
-      (candidate) => quotas.find({ namespace: SYSTEM_NAMESPACE, name: candidate }) !== undefined,
-    );
+    const name = freeObjectName(session.cache, OrgQuota, {
+      namespace: SYSTEM_NAMESPACE,
+      name: body.name,
+      fallback: "quota",
+    });
     const metadata = { name, namespace: SYSTEM_NAMESPACE, labels: { [LABELS.guid]: newGUID() } };
     const quota = await session.create(
       OrgQuota,
@@ -78,24 +79,11 @@ const update = endpoint({
   handler: async ({ session, params, body, base }) => {
     const quota = session.get(OrgQuota, params.guid);
     const { log_rate_limit_in_bytes_per_second: logRate } = body.apps ?? {};
-    if (typeof logRate === "number") requireNoUnlimitedLogs(session, quota);
-    const spec = { ...(body.name !== undefined && { name: body.name }), ...toLimits(body) };
-    const renamed = body.name !== undefined &&
-      foldName(body.name) !== foldName(quota.spec.name) && {
-        to: { ...quota, spec: { ...quota.spec, name: body.name } },
-        taken: taken(body.name),
-      };
-    const after = await session.patch(OrgQuota, quota, { type: "merge", body: { spec } }, renamed || undefined);
+    if (typeof logRate === "number") requireLimitedLogs(session.cache, listOrgsUnder(session.cache, quota), "org");
+    const after = await patchQuota(session, OrgQuota, quota, { body, taken: taken(body.name) });
     return ok(presentQuota(session, after, base));
   },
 });
-
-/** @throws CFError 422 while an app under the quota logs without a limit */
-function requireNoUnlimitedLogs(session: Session, quota: OrgQuota): void {
-  const text = findUnlimitedLogs(session.cache, listOrgsUnder(session.cache, quota), "org");
-  if (text !== undefined)
-    throw unprocessable(`Current usage exceeds new quota values. This quota is applied to ${text}`);
-}
 
 const remove = endpoint({
   method: "DELETE",

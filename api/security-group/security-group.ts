@@ -2,7 +2,6 @@
 import { newGUID } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { objectNameFor } from "../../crds/object-names.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
@@ -14,6 +13,7 @@ import { newJob } from "../jobs/jobs.ts";
 import { bindingEndpoints, bindSpaces, resolveSpaces } from "./bindings.ts";
 import { createGroupBody, groupListQuery, spaceGroupListQuery, updateGroupBody } from "./payload.ts";
 import { isBound, listBoundSpaces, presentGroup, type Lifecycle } from "./present.ts";
+import { freeObjectName } from "../cf/free-object-name.ts";
 
 const path = "/v3/security_groups/:guid";
 
@@ -58,12 +58,11 @@ const create = endpoint({
     const [runningSpaces, stagingSpaces] = [running, staging].map((relationship) =>
       resolveSpaces(session, relationship?.data.map(({ guid }) => guid) ?? []),
     );
-    const groups = session.cache.store(SecurityGroup);
-    const name = objectNameFor(
-      body.name,
-      "group",
-      (candidate) => groups.find({ namespace: SYSTEM_NAMESPACE, name: candidate }) !== undefined,
-    );
+    const name = freeObjectName(session.cache, SecurityGroup, {
+      namespace: SYSTEM_NAMESPACE,
+      name: body.name,
+      fallback: "group",
+    });
     const group = await session.create(
       SecurityGroup,
       {

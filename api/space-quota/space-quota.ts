@@ -1,7 +1,7 @@
 // Endpoints of SpaceQuota: `/v3/space_quotas`.
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { foldName, objectNameFor, sortKeyOfName } from "../../crds/object-names.ts";
+import { foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
@@ -9,8 +9,9 @@ import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { orgNamespaces } from "../cf/org/org-and-space-namespaces.ts";
-import { toLimits, toNewLimits } from "../cf/quota/quota-body.ts";
-import { findUnlimitedLogs, listSpacesUnder } from "../cf/quota/under-quota.ts";
+import { patchQuota } from "../cf/quota/patch-quota.ts";
+import { toNewLimits } from "../cf/quota/quota-body.ts";
+import { findUnlimitedLogs, listSpacesUnder, requireLimitedLogs } from "../cf/quota/under-quota.ts";
 import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
@@ -19,6 +20,7 @@ import { toManySchema } from "../http/shared-schemas.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { createSpaceQuotaBody, spaceQuotaListQuery, updateSpaceQuotaBody } from "./payload.ts";
 import { listSpacesWithQuota, presentSpaceQuota } from "./present.ts";
+import { freeObjectName } from "../cf/free-object-name.ts";
 
 const path = "/v3/space_quotas/:guid";
 const spaces = `${path}/relationships/spaces` as const;
@@ -45,12 +47,7 @@ const create = endpoint({
     session.authorize({ verb: "create", on: SpaceQuota, namespace });
     requireNotSuspended(session, namespace);
     const members = spacesOfOrg(session, namespace, body.relationships.spaces?.data.map(({ guid }) => guid) ?? []);
-    const quotas = session.cache.store(SpaceQuota);
-    const name = objectNameFor(
-      body.name,
-      "quota",
-      (candidate) => quotas.find({ namespace, name: candidate }) !== undefined,
-    );
+    const name = freeObjectName(session.cache, SpaceQuota, { namespace, name: body.name, fallback: "quota" });
     const quota = await session.create(
       SpaceQuota,
       {
@@ -94,25 +91,12 @@ const update = endpoint({
     const quota = session.get(SpaceQuota, params.guid);
     requireNotSuspended(session, quota.metadata.namespace);
     const { log_rate_limit_in_bytes_per_second: logRate } = body.apps ?? {};
-    if (typeof logRate === "number") requireNoUnlimitedLogs(session, quota);
+    if (typeof logRate === "number") requireLimitedLogs(session.cache, listSpacesUnder(session.cache, quota), "space");
     const { domains: _domains, ...limits } = body;
-    const spec = { ...(body.name !== undefined && { name: body.name }), ...toLimits(limits) };
-    const renamed = body.name !== undefined &&
-      foldName(body.name) !== foldName(quota.spec.name) && {
-        to: { ...quota, spec: { ...quota.spec, name: body.name } },
-        taken: taken(body.name),
-      };
-    const after = await session.patch(SpaceQuota, quota, { type: "merge", body: { spec } }, renamed || undefined);
+    const after = await patchQuota(session, SpaceQuota, quota, { body: limits, taken: taken(body.name) });
     return ok(presentSpaceQuota(session, after, base));
   },
 });
-
-/** @throws CFError 422 while an app under the quota logs without a limit */
-function requireNoUnlimitedLogs(session: Session, quota: SpaceQuota): void {
-  const text = findUnlimitedLogs(session.cache, listSpacesUnder(session.cache, quota), "space");
-  if (text !== undefined)
-    throw unprocessable(`Current usage exceeds new quota values. This quota is applied to ${text}`);
-}
 
 const remove = endpoint({
   method: "DELETE",

@@ -7,6 +7,7 @@ import { Process } from "../../../crds/process/process.ts";
 import type { SpaceQuota } from "../../../crds/space-quota/space-quota.ts";
 import { Space } from "../../../crds/space/space.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import { unprocessable } from "../../http/errors.ts";
 import { quotaOf } from "../org/org-quota.ts";
 import { listSpaceNamespaces } from "./usage.ts";
 
@@ -42,6 +43,13 @@ export function findUnlimitedLogs(
   const names = `'${found.slice(0, NAMED).map(displayNameOf).join("', '")}'`;
   const others = found.length > NAMED ? ` and ${found.length - NAMED} other ${noun}s` : "";
   return `${noun}${found.length > 1 ? "s" : ""} ${names}${others} which contain${found.length > 1 ? "" : "s"} apps running with an unlimited log rate limit.`;
+}
+
+/** @throws CFError 422 while an app in these orgs or spaces, which are under the quota to be limited, logs without a limit */
+export function requireLimitedLogs(cache: ClusterCache, places: readonly (Org | Space)[], noun: "org" | "space"): void {
+  const text = findUnlimitedLogs(cache, places, noun);
+  if (text !== undefined)
+    throw unprocessable(`Current usage exceeds new quota values. This quota is applied to ${text}`);
 }
 
 function namespacesOf(cache: ClusterCache, { status }: Org | Space, noun: "org" | "space"): string[] {

@@ -2,7 +2,6 @@
 import type { Domain } from "../../../crds/domain/domain.ts";
 import { newGUID } from "../../../crds/guid.ts";
 import { LABELS } from "../../../crds/labels.ts";
-import { objectNameFor } from "../../../crds/object-names.ts";
 import { Route, type Destination } from "../../../crds/route/route.ts";
 import { routeURL } from "../../../crds/route/route-url.ts";
 import { type CFError, unprocessable } from "../../http/errors.ts";
@@ -10,6 +9,7 @@ import type { Session } from "../../access/session.ts";
 import { requireRouteQuota } from "../quota/check.ts";
 import { domainOf } from "./domains.ts";
 import { checkAddress, checkHost } from "./route-address.ts";
+import { freeObjectName } from "../free-object-name.ts";
 
 export interface NewRoute {
   namespace: string;
@@ -28,11 +28,7 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
   const { namespace, domain, host, path, port } = wanted;
   checkAddress(session, domain, { host, path, port }, namespace);
   const url = routeURL({ host, path, port }, domain.spec.name);
-  const name = objectNameFor(
-    url,
-    "route",
-    (candidate) => session.cache.store(Route).find({ namespace, name: candidate }) !== undefined,
-  );
+  const name = freeObjectName(session.cache, Route, { namespace, name: url, fallback: "route" });
   const metadata = {
     name,
     namespace,

@@ -1,0 +1,24 @@
+// A change of a quota's name and limits; quotas of orgs and of spaces are alike.
+import { foldName } from "../../../crds/object-names.ts";
+import type { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
+import type { SpaceQuota } from "../../../crds/space-quota/space-quota.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import type { Session } from "../../access/session.ts";
+import type { CFError } from "../../http/errors.ts";
+import { toLimits } from "./quota-body.ts";
+
+/** Patches as the caller. `taken` is the error when another quota has the new name. */
+export async function patchQuota<Quota extends OrgQuota | SpaceQuota>(
+  session: Session,
+  ref: ResourceRef<Quota>,
+  quota: Quota,
+  {
+    body: { name, ...limits },
+    taken,
+  }: { body: { name?: string | undefined } & Parameters<typeof toLimits>[0]; taken: () => CFError },
+): Promise<Quota> {
+  const spec = { ...(name !== undefined && { name }), ...toLimits(limits) };
+  const isRenamed = name !== undefined && foldName(name) !== foldName(quota.spec.name);
+  const renamed = isRenamed ? { to: { ...quota, spec: { ...quota.spec, name } }, taken } : undefined;
+  return session.patch(ref, quota, { type: "merge", body: { spec } }, renamed);
+}
