@@ -63,17 +63,17 @@ async function enforce(org: Org, writes: OwnWrites, context: ReconcileContext): 
   const spaces = read.list(Space, { namespace: org.status?.namespace ?? "" });
   const quotas = findLimits(org, spaces, read);
   // Without a limit an event costs nothing, once the grants of an earlier one are gone.
-  if (!quotas && writes.isFree(org)) return;
+  if (!quotas && writes.isUnlimited(org)) return;
   await writes.readOnce(org, spaces, context.client);
   const applicants = spaces.flatMap(({ status }) => listApplicants(status?.namespace, writes, read));
   const isLimited = ({ namespace }: Applicant): boolean =>
     quotas !== undefined && (quotas.org !== undefined || quotas.spaces.has(namespace));
-  const free = applicants.filter((one) => one.grant !== undefined && !isLimited(one));
-  for (const { uid } of free) await writes.write(uid, null, context);
+  const unlimited = applicants.filter((one) => one.grant !== undefined && !isLimited(one));
+  for (const { uid } of unlimited) await writes.write(uid, null, context);
   if (quotas)
     for (const [uid, grant] of planGrants(applicants.filter(isLimited), { ...quotas, tasks: countTasks(spaces, read) }))
       await writes.write(uid, grant, context);
-  writes.setFree(org, quotas === undefined);
+  writes.setUnlimited(org, quotas === undefined);
 }
 
 function mapToOrg(namespace: string | undefined, read: Reader): { name: string }[] {
@@ -153,16 +153,16 @@ function findRunning({ metadata: { namespace }, status }: Process, read: Reader)
 class OwnWrites {
   readonly #newest = new Map<string, Process>();
   readonly #orgs = new Set<string>();
-  readonly #free = new Set<string>();
+  readonly #unlimited = new Set<string>();
 
   /** Has no limit, and no process has a grant of an earlier one. */
-  isFree({ metadata: { uid = "" } }: Org): boolean {
-    return this.#free.has(uid);
+  isUnlimited({ metadata: { uid = "" } }: Org): boolean {
+    return this.#unlimited.has(uid);
   }
 
-  setFree({ metadata: { uid = "" } }: Org, isFree: boolean): void {
-    if (isFree) this.#free.add(uid);
-    else this.#free.delete(uid);
+  setUnlimited({ metadata: { uid = "" } }: Org, isUnlimited: boolean): void {
+    if (isUnlimited) this.#unlimited.add(uid);
+    else this.#unlimited.delete(uid);
   }
 
   /** The cache may lack the last writes of the leader before. */

@@ -97,7 +97,7 @@ export const Rollout = defineResource({
     finalRevision: z.string().max(253).optional().describe("The Revision that the app runs since this Rollout ended."),
     pausedStep: z.int().min(0).optional().describe("The last canary step that was reached."),
     lastHealthyTime: z.string().max(64).optional().describe("When a new instance last became ready (RFC 3339)."),
-    error: z.string().max(1024).optional().describe("Why the newest version does not get on."),
+    error: z.string().max(1024).optional().describe("Why the instances of the newest version do not run."),
     web: listMap(z.array(webVersion).max(100), ["lrp"])
       .optional()
       .describe("The versions of the web process that run side by side, oldest first."),
