@@ -26,9 +26,11 @@ export function refusalRows(given: () => RunnerFixtures): void {
     const probe = await createProbe(env, "secret-later", {
       env: [{ name: "LATE", valueFrom: { secretKeyRef: { name: "comes-later", key: "key" } } }],
     });
-    const { details } = await probe.inState("Down");
-    expect(details).toMatch(/comes-later/);
-    expect(readyOf(await probe.get())?.message).toMatch(/comes-later/);
+    // A kubelet first says only that its cache of Secrets is not filled yet.
+    await probe.until((lrp) => {
+      expect(instanceOf(lrp, 0)).toMatchObject({ state: "Down", details: expect.stringMatching(/comes-later/) });
+      expect(readyOf(lrp)?.message).toMatch(/comes-later/);
+    });
     await env.client.create(Secret, {
       metadata: { namespace: env.namespace, name: "comes-later" },
       stringData: { key: "value" },
