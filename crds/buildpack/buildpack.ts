@@ -34,7 +34,7 @@ export const Buildpack = defineResource({
       .max(1024)
       .optional()
       .describe(
-        "For the host builder, where nothing is uploaded: the absolute path of a Cloud Native Buildpack's folder, or the name of a built-in one (java, go, ruby, php, python, nodejs, staticfile, procfile).",
+        "For the host builder, where nothing is uploaded: the absolute path of a Cloud Native Buildpack's folder, or the name of a built-in one (java, go, ruby, php, python, nodejs, staticfile, procfile, binary).",
       ),
     content: content
       .optional()

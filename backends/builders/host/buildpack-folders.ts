@@ -12,14 +12,23 @@ import { StagingFailure } from "../staging-failure.ts";
  * The buildpacks that come with this builder, in the order of detection. Node.js is after the other languages,
  * whose projects often have a package.json for their pages.
  */
-export const bundledBuildpacks = ["java", "go", "ruby", "php", "python", "nodejs", "staticfile", "procfile"] as const;
+export const bundledBuildpacks = [
+  "java",
+  "go",
+  "ruby",
+  "php",
+  "python",
+  "nodejs",
+  "staticfile",
+  "procfile",
+  "binary",
+] as const;
 
 /** Names that other Cloud Foundries and Cloud Native Buildpacks use. */
 const otherNames: Readonly<Record<string, string>> = {
   node: "nodejs",
   static: "staticfile",
   "static-website": "staticfile",
-  binary: "procfile",
 };
 
 /** The folder of a bundled buildpack. */

@@ -46,6 +46,7 @@ async function build(
   files: Files,
   user: Record<string, string> = {},
   order: readonly (typeof bundledBuildpacks)[number][] = bundledBuildpacks,
+  isNamedByUser = false,
 ): Promise<DropletMetadata> {
   builds += 1;
   root = join(directory, "droplets", `b${builds}`);
@@ -64,7 +65,7 @@ async function build(
       user,
     },
     buildpacks: folders,
-    detect: true,
+    detect: !isNamedByUser,
     available: bundledBuildpacks.map(bundledFolder),
     companionBuildpack: bundledFolder("procfile"),
     cache: join(directory, "cache"),
@@ -300,6 +301,15 @@ test("several that fit: the first in the order builds, and the others are named"
   expect(lines).toContain(
     "Python (requirements.txt) would fit, too; Node.js comes first in the order of buildpacks. Choose with -b",
   );
+});
+
+test.each<[string, Files, string[], Record<string, string>]>([
+  ["without a Procfile: the start command comes from the app", {}, ["binary"], {}],
+  ["with one", { Procfile: "web: ./program" }, ["binary", "procfile"], { web: "./program" }],
+])("binary takes the files as they are, %s", async (_what, files, buildpacks, types) => {
+  const metadata = await build({ program: "#!/bin/sh\n", ...files }, {}, ["binary"], true);
+  expect(used(metadata)).toEqual(buildpacks);
+  expect(toProcessTypes(metadata)).toEqual(types);
 });
 
 const hasPHP = process.env["PATH"]?.split(":").some((folder) => existsSync(join(folder, "php")));
