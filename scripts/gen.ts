@@ -1,4 +1,4 @@
-// Writes the generated files (deploy/, docs/roles.md, docs/fidelity.md, docs/errors.md, docs/api.md, and the generated parts of docs/kinds/); with --check it writes nothing and fails when one is out of date.
+// Writes the generated files (deploy/, docs/roles.md, docs/fidelity.md, docs/errors.md, docs/api.md, docs/cf-commands.md, and the generated parts of docs/kinds/); with --check it writes nothing and fails when one is out of date.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
@@ -12,6 +12,7 @@ import { DEFINITIONS } from "../crds/definitions.ts";
 import { kustomizeNameReferences } from "../crds/kustomize.ts";
 import { listManifests } from "../crds/manifests.ts";
 import { toImpersonatorRole, listOperationManifests } from "../platform/operations/permissions.ts";
+import { cfCommandsDocument } from "./cf-commands-page.ts";
 import { listChartFiles } from "./chart-files.ts";
 import { fidelityDocument } from "./fidelity-page.ts";
 import { kindFolder, renewPage } from "./kind-page.ts";
@@ -54,6 +55,7 @@ function generated(): [path: string, content: string][] {
     ["docs/fidelity.md", fidelityDocument()],
     ["docs/errors.md", errorsDocument()],
     ["docs/api.md", apiReference(table())],
+    ["docs/cf-commands.md", cfCommandsDocument()],
   ];
 }
 

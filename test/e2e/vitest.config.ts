@@ -7,12 +7,15 @@ const isOnNode = process.env["CUPOLA_E2E_ON"] === "node";
 /** Journeys of minutes that only somebody who names them wants. */
 const BY_NAME = ["big-upload"].filter((name) => !process.argv.includes(name));
 
+/** The cases of `cf` take minutes, too: `cf/` runs them all, `cf/push` those of one group. */
+const isOfCF = process.argv.some((arg) => arg.startsWith("cf/"));
+
 // Journeys start whole platforms: one file at a time, so that each has the machine.
 export default defineConfig({
   test: {
     name: "e2e",
     include: ["**/*.e2e.ts"],
-    exclude: BY_NAME.map((name) => `**/${name}.e2e.ts`),
+    exclude: BY_NAME.map((name) => `**/${name}.e2e.ts`).concat(isOfCF ? [] : ["cf/**"]),
     root: import.meta.dirname,
     pool: "forks",
     fileParallelism: false,

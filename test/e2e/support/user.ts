@@ -9,6 +9,7 @@ export interface User {
   /** Kubernetes' name of it, which is also its CF GUID. */
   name: string;
   api: Api;
+  token: string;
   kubectl(...args: string[]): Promise<CommandResult>;
 }
 
@@ -25,6 +26,7 @@ export async function newUser(testPlatform: TestPlatform, name: string): Promise
   return {
     name: `system:serviceaccount:default:${name}`,
     api: apiAt(testPlatform.url, token),
+    token,
     kubectl: (...args) => testPlatform.kubectl("--kubeconfig", file, ...args),
   };
 }

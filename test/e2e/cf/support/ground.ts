@@ -1,0 +1,120 @@
+// What the cases of a group share: a platform, an org with a space, and a person per role, each logged in to cf.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+import { apiAt, tokenOf, type Api, type Named, type Page } from "../../support/api.ts";
+import type { CommandResult, TestPlatform } from "../../support/test-platform.ts";
+import { newUser } from "../../support/user.ts";
+import { runCf, type CfRun } from "./run-cf.ts";
+import { WHO, type Who } from "./who.ts";
+
+export const ORG = "acme";
+export const SPACE = "dev";
+export const DOMAIN = "apps.localhost";
+const DEADLINE_MS = 180_000;
+
+/** CF's roles of each person; the space's unless they are the org's. */
+const ROLES: Record<Exclude<Who, "admin">, string | undefined> = {
+  developer: "space_developer",
+  supporter: "space_supporter",
+  auditor: "space_auditor",
+  manager: "space_manager",
+  "org-manager": "organization_manager",
+  "org-auditor": "organization_auditor",
+  "billing-manager": "organization_billing_manager",
+  nobody: undefined,
+};
+
+export interface Ground {
+  stage: TestPlatform;
+  orgGUID: string;
+  spaceGUID: string;
+  domainGUID: string;
+  /** The API as each of them; effects are mostly read by the admin's. */
+  api: Record<Who, Api>;
+  /** Names in CF, which are their GUIDs, too. */
+  users: Record<Who, string>;
+  /** A new CF_HOME with somebody logged in and the org and space as target, as `cf login` leaves it. */
+  newHome(who: Who, folder: string): string;
+  runCf(home: string, run: Omit<CfRun, "env" | "deadlineMs">): Promise<CommandResult>;
+}
+
+/** @throws Error with what a command said */
+export async function layGround(stage: TestPlatform): Promise<Ground> {
+  const admin = apiAt(stage.url, tokenOf(stage, "admin"));
+  const org = await admin.call("POST", "/v3/organizations", { name: ORG });
+  const relationships = { organization: { data: { guid: org.guid } } };
+  const space = await admin.call("POST", "/v3/spaces", { name: SPACE, relationships });
+  const domains = await admin.call<Page<Named>>("GET", `/v3/domains?names=${DOMAIN}`);
+  const tokens: Partial<Record<Who, string>> = { admin: tokenOf(stage, "admin") };
+  const api = { admin } as Record<Who, Api>;
+  const users = { admin: "admin" } as Record<Who, string>;
+  for (const who of WHO) {
+    if (who === "admin") continue;
+    const user = await newUser(stage, who);
+    [api[who], users[who], tokens[who]] = [user.api, user.name, user.token];
+    await giveRoles(admin, { user: user.name, type: ROLES[who], org: org.guid, space: space.guid });
+  }
+  const kubeconfig = writeKubeconfig(stage, tokens);
+  const env = (home: string) => ({ CF_HOME: home, KUBECONFIG: kubeconfig, CF_COLOR: "false", CF_TRACE: "" });
+  const run: Ground["runCf"] = (home, one) => runCf({ ...one, env: env(home), deadlineMs: DEADLINE_MS });
+  const config = await logIn(stage, run);
+  return {
+    stage,
+    orgGUID: org.guid,
+    spaceGUID: space.guid,
+    domainGUID: domains.resources[0]?.guid ?? "",
+    api,
+    users,
+    newHome: (who, folder) => writeHome(folder, { ...config, CFOnK8s: { Enabled: true, AuthInfo: who } }),
+    runCf: run,
+  };
+}
+
+interface Grant {
+  user: string;
+  type: string | undefined;
+  org: string;
+  space: string;
+}
+
+async function giveRoles(admin: Api, { user, type, org, space }: Grant): Promise<void> {
+  if (!type) return;
+  const isOrg = type.startsWith("organization");
+  const ofUser = { user: { data: { guid: user } } };
+  const inOrg = { ...ofUser, organization: { data: { guid: org } } };
+  await admin.call("POST", "/v3/roles", { type: "organization_user", relationships: inOrg });
+  const relationships = isOrg ? inOrg : { ...ofUser, space: { data: { guid: space } } };
+  await admin.call("POST", "/v3/roles", { type, relationships });
+}
+
+/** cf finds its users in a kubeconfig by name. */
+function writeKubeconfig(stage: TestPlatform, tokens: Partial<Record<Who, string>>): string {
+  const { clusters, ...rest } = parse(readFileSync(stage.kubeconfig, "utf8")) as { clusters: { name: string }[] };
+  const file = join(stage.home, "kubeconfig-of-cf");
+  const contexts = [{ name: "cf", context: { cluster: clusters[0]?.name, user: "admin" } }];
+  const users = Object.entries(tokens).map(([name, token]) => ({ name, user: { token } }));
+  writeFileSync(file, stringify({ ...rest, clusters, users, contexts, "current-context": "cf" }), { mode: 0o600 });
+  return file;
+}
+
+/** Lets cf itself write a configuration. */
+async function logIn(stage: TestPlatform, run: Ground["runCf"]): Promise<object> {
+  const home = join(stage.home, "cf-admin");
+  mkdirSync(home, { recursive: true });
+  for (const args of [
+    ["api", stage.url],
+    ["auth", "admin"],
+    ["target", "-o", ORG, "-s", SPACE],
+  ]) {
+    const { code, output } = await run(home, { args, cwd: home });
+    if (code !== 0) throw new Error(`cf ${args.join(" ")} ended with ${code}: ${output}`);
+  }
+  return JSON.parse(readFileSync(join(home, ".cf", "config.json"), "utf8")) as object;
+}
+
+function writeHome(home: string, config: object): string {
+  mkdirSync(join(home, ".cf"), { recursive: true });
+  writeFileSync(join(home, ".cf", "config.json"), JSON.stringify(config), { mode: 0o600 });
+  return home;
+}

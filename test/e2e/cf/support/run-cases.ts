@@ -1,0 +1,108 @@
+// Runs tables of cases one after another on one platform: arranges, runs cf, looks at its output, then at its effect.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { whyNoCf } from "../../support/cf.ts";
+import { startTestPlatform } from "../../support/start-test-platform.ts";
+import type { CommandResult } from "../../support/test-platform.ts";
+import { isWorking, type Case, type CaseRun, type CommandCases, type Pattern } from "./case.ts";
+import { DOMAIN, layGround, ORG, SPACE, type Ground } from "./ground.ts";
+import type { Who } from "./who.ts";
+
+const HELLO = join(import.meta.dirname, "..", "..", "..", "..", "examples", "hello");
+
+/** A group of commands with a platform of its own. `setUp` makes what many of its cases share. */
+export function runGroup(
+  title: string,
+  tables: readonly CommandCases[],
+  setUp?: (ground: Ground) => Promise<unknown>,
+): void {
+  const reason = whyNoCf();
+  if (reason) console.log(`cases of cf skipped: ${reason}`);
+  describe.skipIf(reason)(title, () => {
+    let ground: Ground | undefined;
+    beforeAll(async () => {
+      const stage = await startTestPlatform();
+      ground = await layGround(stage).catch(async (error: unknown) => {
+        await stage.stop();
+        throw error;
+      });
+      await setUp?.(ground);
+    });
+    afterAll(() => ground?.stage.stop());
+    describeCases(tables, () => ground!);
+  });
+}
+
+/** The cases on a platform that is there already. */
+export function describeCases(tables: readonly CommandCases[], ground: () => Ground): void {
+  for (const { command, cases } of tables)
+    describe(`cf ${command}`, () => {
+      for (const [at, one] of cases.entries())
+        test(one.name, () => runCase(ground(), one, `${command.slice(0, 20)}-${at + 1}`));
+    });
+}
+
+type Fill = (text: string) => string;
+
+async function runCase(ground: Ground, one: Case, name: string): Promise<void> {
+  const run = newRun(ground, name);
+  await one.given?.(run);
+  const fill: Fill = (text) => text.replace(/\{([a-zA-Z]+)\}/g, (found, key: string) => run.values[key] ?? found);
+  const args = (typeof one.run === "string" ? one.run.split(" ") : one.run).map(fill);
+  const result = await runToEnd(run, one, { args, fill });
+  expectSaid(one, result, { said: `cf ${args.join(" ")}, as ${one.as ?? "developer"}:\n${result.output}`, fill });
+  await one.effect?.(run, result.output);
+}
+
+function newRun(ground: Ground, name: string): CaseRun {
+  const folder = join(ground.stage.home, "cases", name);
+  mkdirSync(folder, { recursive: true });
+  return {
+    ground,
+    name,
+    folder,
+    values: { name, folder, org: ORG, space: SPACE, domain: DOMAIN, hello: HELLO, api: ground.stage.url },
+    async cf(who, ...args) {
+      const { code, output } = await ground.runCf(ground.newHome(who, homeIn(folder, who)), { args, cwd: folder });
+      if (code !== 0) throw new Error(`cf ${args.join(" ")} as ${who} ended with ${code}: ${output}`);
+      return output;
+    },
+  };
+}
+
+/** Beside the case's folder, so that a push of the folder does not take it. */
+function homeIn(folder: string, who: Who | "case"): string {
+  return `${folder}.cf-${who}`;
+}
+
+function expectSaid(one: Case, { code, output }: CommandResult, { said, fill }: { said: string; fill: Fill }): void {
+  expect(code, said).toBe(isWorking(one) ? 0 : (one.code ?? 1));
+  const shown = isWorking(one) ? (one.shows ?? []) : one.refused;
+  for (const pattern of shown) expect(matches(pattern, output, fill), `${String(pattern)} in ${said}`).toBe(true);
+  for (const pattern of one.hides ?? [])
+    expect(matches(pattern, output, fill), `${String(pattern)} not in ${said}`).toBe(false);
+}
+
+async function runToEnd(
+  run: CaseRun,
+  one: Case,
+  { args, fill }: { args: string[]; fill: Fill },
+): Promise<CommandResult> {
+  const { until, input, meanwhile } = one;
+  let hasEnded = false;
+  const ran = run.ground
+    .runCf(run.ground.newHome(one.as ?? "developer", homeIn(run.folder, "case")), {
+      args,
+      cwd: run.folder,
+      ...(input !== undefined && { input: fill(input) }),
+      ...(until !== undefined && { until: (output: string) => matches(until, output, fill) }),
+    })
+    .finally(() => (hasEnded = true));
+  while (meanwhile && !hasEnded) await meanwhile(run);
+  return await ran;
+}
+
+function matches(pattern: Pattern, output: string, fill: Fill): boolean {
+  return typeof pattern === "string" ? output.includes(fill(pattern)) : pattern.test(output);
+}
