@@ -58,7 +58,11 @@ function forward({ api, ingress }: FrontTargets, request: IncomingMessage, respo
   const upstream = isForAPI(request)
     ? sendTLS({ ...options, host: api.host, port: api.port, ca: api.ca, servername: "localhost" }, answer)
     : sendPlain({ ...options, host: ingress.host, port: ingress.port }, answer);
-  upstream.on("error", () => response.destroy());
+  // A test whose request failed learns why.
+  upstream.on("error", (error) => {
+    if (response.headersSent) response.destroy();
+    else response.writeHead(502).end(`the front cannot reach it: ${error.message}`);
+  });
   response.on("close", () => upstream.destroy());
   request.pipe(upstream);
 }

@@ -9,8 +9,8 @@ export interface SteadyLoad {
 }
 
 export interface SteadyLoadOptions {
-  /** One request; its status. */
-  send: () => Promise<{ status: number }>;
+  /** One request; its answer. */
+  send: () => Promise<{ status: number; body?: string }>;
   everyMs?: number;
 }
 
@@ -25,7 +25,7 @@ export function startSteadyLoad({ send, everyMs = 50 }: SteadyLoadOptions): Stea
     const since = performance.now();
     const request = send()
       .then(
-        ({ status }) => status !== 200 && fail(String(status), since),
+        ({ status, body = "" }) => status !== 200 && fail(`${status} ${body.slice(0, 200)}`, since),
         (error: unknown) => fail(`${String(error)} ${String((error as Error).cause ?? "")}`, since),
       )
       .then(() => {
