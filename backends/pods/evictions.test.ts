@@ -29,6 +29,17 @@ const evicted = (second: number, message = FULL, index = 0): PodObject =>
     conditions: [{ type: "DisruptionTarget", status: "True", lastTransitionTime: at(second + 20) }],
   });
 
+/** As `evicted`, but its app ended with status 0 on SIGTERM: kubelet then says neither why nor that it failed. */
+const evictedCleanly = (second: number, conditions: object[] = []): PodObject =>
+  pod(second, 0, {
+    phase: "Succeeded",
+    conditions: [
+      { type: "Ready", status: "False", reason: "PodCompleted", lastTransitionTime: at(second + 20) },
+      ...conditions,
+    ],
+  });
+const DISRUPTED = { type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message: LOW };
+
 const names = (pods: readonly PodObject[]): string[] => pods.map(({ metadata }) => metadata.name);
 const kept = (pods: readonly PodObject[]): PodObject[] => keptEvictions(pods, indexOf).get(0) ?? [];
 
@@ -41,6 +52,7 @@ describe("of the evicted pods of an index are kept", () => {
       ["p200", "p100", "p0"],
     ],
     ["at most five", [0, 1, 2, 3, 4, 5].map((at) => evicted(at * 100)), ["p500", "p400", "p300", "p200", "p100"]],
+    ["those whose app ended in good order, too", [evictedCleanly(0), evicted(100)], ["p100", "p0"]],
     ["none of long ago", [evicted(0), evicted(900)], ["p900"]],
     ["none before a shortage of the node", [evicted(0), evicted(100, LOW)], ["p100"]],
     ["none without an index", [pod(0, undefined, { phase: "Failed", reason: "Evicted", message: FULL })], []],
@@ -55,6 +67,8 @@ describe("of the evicted pods of an index are kept", () => {
 describe("the next pod waits", () => {
   test.each<[string, PodObject[], number, number]>([
     ["after a full disk", [evicted(0)], 21, 10_000],
+    ["after a full disk of an app that ended in good order", [evictedCleanly(0)], 21, 10_000],
+    ["not after a shortage of the node, in good order", [evictedCleanly(0, [DISRUPTED])], 21, 0],
     ["twice as long after two", [evicted(0), evicted(50)], 71, 20_000],
     ["at most 160 s", [0, 1, 2, 3, 4, 5].map((at) => evicted(at * 100)), 521, 160_000],
     ["not after a shortage of the node", [evicted(0, LOW)], 21, 0],

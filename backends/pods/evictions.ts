@@ -1,5 +1,5 @@
 // Pods of an LRP that the cluster ended: which of them are kept, and how long the next pod of one that filled its disk waits. Pure.
-import { isLive } from "./pod-progress.ts";
+import { findPodCondition, isLive } from "./pod-progress.ts";
 import type { PodObject } from "./slim-pod.ts";
 
 type IndexOf = (pod: PodObject) => number | undefined;
@@ -15,15 +15,24 @@ const SUCCESSION_MS = 60_000;
 /** For so long an eviction is why its index has no running instance: longer than the longest wait. */
 const RECENT_MS = 300_000;
 
-/** Ended by the cluster, and not because somebody deleted it. */
+/** Ended by the cluster, and not because somebody deleted it: an LRP's containers are always restarted. */
 export function isEvicted({ metadata, status }: PodObject): boolean {
-  return status?.phase === "Failed" && metadata.deletionTimestamp === undefined;
+  return (status?.phase === "Failed" || status?.phase === "Succeeded") && metadata.deletionTimestamp === undefined;
 }
 
-/** Evicted for its own limit, as opposed to a shortage of the node. */
-export function isDiskFull({ status }: PodObject): boolean {
-  const why = status?.message ?? "";
-  return status?.reason === "Evicted" && /exceed/i.test(why) && /ephemeral|EmptyDir/i.test(why);
+/**
+ * Evicted for its own limit, as opposed to a shortage of the node. Kubelet drops the reason and message of an eviction when all containers
+ * end with status 0 on SIGTERM (`generateAPIPodStatus`); whatever else than its own limit ends a pod leaves a DisruptionTarget.
+ */
+export function isDiskFull(pod: PodObject): boolean {
+  const why = explainEnd(pod);
+  if (pod.status?.phase === "Succeeded" && why === undefined) return true;
+  return why !== undefined && /exceed/i.test(why) && /ephemeral|EmptyDir/i.test(why);
+}
+
+/** Kubelet's text of why a pod was ended, if it has kept one. */
+export function explainEnd(pod: PodObject): string | undefined {
+  return pod.status?.message ?? findPodCondition(pod, "DisruptionTarget")?.message ?? pod.status?.reason;
 }
 
 /** Whether it is why its index has no running instance now. */

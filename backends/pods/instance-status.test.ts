@@ -284,6 +284,15 @@ describe("pods that the cluster has ended", () => {
       { ...full, message: 'Container application exceeded its local ephemeral storage limit "128Mi". ' },
       /disk quota exceeded/,
     ],
+    ["a full disk of an app that ended with status 0", { phase: "Succeeded" }, /disk quota exceeded.*128 MB/],
+    [
+      "a shortage of the node of an app that ended with status 0",
+      {
+        phase: "Succeeded",
+        conditions: [{ type: "DisruptionTarget", status: "True", message: "The node was low on resource: memory. " }],
+      },
+      /^The cluster ended the instance: The node was low on resource: memory;/,
+    ],
     ["a shortage of its node", low, /^The cluster ended the instance: The node was low on resource: memory;/],
   ])("%s is told while the next one starts, and counted", (_what, status, details) => {
     const [instance] = present([pod(status), next]);

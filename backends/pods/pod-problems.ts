@@ -2,7 +2,7 @@
 import type { ContainerStateTerminated, ContainerStateWaiting } from "kubernetes-types/core/v1.js";
 import type { InstanceProblem } from "../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
-import { isDiskFull } from "./evictions.ts";
+import { explainEnd, isDiskFull } from "./evictions.ts";
 import { findAppContainer, findSchedulingFailure } from "./pod-progress.ts";
 import type { ProbeFailure } from "./probe-failures.ts";
 import type { PodObject } from "./slim-pod.ts";
@@ -53,7 +53,7 @@ export function findLastExit(
 export function toEvictionProblem(pod: PodObject, spec: Spec): InstanceProblem {
   return isDiskFull(pod)
     ? { kind: "diskFull", processType: spec.processType, diskMB: spec.diskMB }
-    : { kind: "evicted", why: sentence(pod.status?.message ?? pod.status?.reason ?? "no reason is given") };
+    : { kind: "evicted", why: sentence(explainEnd(pod) ?? "no reason is given") };
 }
 
 const IMAGE_REASONS: ReadonlySet<string> = new Set([

@@ -28,7 +28,7 @@ const deploymentCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "docker,cnb",
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
-  diskLimit: "replaces",
+  diskLimit: "evicts",
   // The operation instance-index opens the pods' scheduling gate.
   startsWithoutPlatform: "false",
 };

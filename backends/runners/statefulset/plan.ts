@@ -20,6 +20,15 @@ export function podIndexOf({ metadata }: PodObject): number | undefined {
   return label !== undefined && /^\d{1,5}$/.test(label) ? Number(label) : undefined;
 }
 
+/** The name that the StatefulSet controller gives the pod of an index. */
+export function podNameOf({ metadata }: LRP, index: number): string {
+  return `${metadata.name}-${index}`;
+}
+
+export function indexLabels(index: number): Record<string, string> {
+  return { [POD_INDEX_LABEL]: String(index) };
+}
+
 function planStatefulSet(lrp: LRP): Draft {
   const template = planPodTemplate(lrp, { indexLabel: POD_INDEX_LABEL });
   return {

@@ -15,9 +15,10 @@ import { endInstances } from "../../pods/end-workload.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
 import { isLive } from "../../pods/pod-progress.ts";
 import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
-import { listProbeFailures, watchProbeFailures } from "../../pods/probe-failures.ts";
+import { listProbeFailures } from "../../pods/probe-failures.ts";
 import { deletePod, labelPod } from "../../pods/pod-writes.ts";
 import { watchPods, type PodObject } from "../../pods/slim-pod.ts";
+import { listGonePods, watchKubeletWarnings } from "./gone-pods.ts";
 import { planLRP, podIndexOf, RENDERING } from "./plan.ts";
 
 const STATEFULSET_CLASS = "statefulset";
@@ -27,7 +28,7 @@ const statefulSetCapabilities: Readonly<Record<string, string>> = {
   rendering: RENDERING,
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
-  diskLimit: "replaces",
+  diskLimit: "evicts",
   startsWithoutPlatform: "true",
 };
 
@@ -46,7 +47,7 @@ const lrpController = defineController({
   name: "statefulset-runner",
   for: LRP,
   owns: [StatefulSet, PodDisruptionBudget],
-  watches: [watchPods(), watchProbeFailures()],
+  watches: [watchPods(), watchKubeletWarnings()],
   selects: (lrp) => lrp.spec.class === STATEFULSET_CLASS,
   permissions: [{ resource: Pod, verbs: ["delete", "patch"] }],
   reconcile: runInstances,
@@ -71,7 +72,7 @@ async function runInstances(lrp: LRP, context: ReconcileContext): Promise<Reconc
     await labelPod(pod, { [STABLE_LABELS.instanceIndex]: String(podIndexOf(pod)) }, context);
   const presented = presentInstances({
     lrp,
-    pods,
+    pods: [...pods, ...listGonePods(context.read, lrp, pods)],
     indexOf: podIndexOf,
     probeFailures: (pod) => listProbeFailures(context.read, pod),
     now: context.now(),
