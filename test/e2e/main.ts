@@ -1,4 +1,4 @@
-// `npm run e2e -- --on laptop|cluster|node [--cf PATH] [journey …]`: the journeys alone. Ends in one line with their count.
+// `npm run e2e -- --on laptop|cluster|node [--cf PATH] [--only PATTERN] [journey …]`: the journeys alone. Ends in one line with their count.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,14 +8,16 @@ import { closingLine, readVitestReport } from "../../scripts/test-counts.ts";
 import { whyNoControlPlane } from "../cluster/binaries.ts";
 import { whyNoNode } from "../cluster/node/requirements.ts";
 
-const { on, cf } = new Command()
+const program = new Command()
   .addOption(
     new Option("--on <place>", "where the platform runs").choices(["laptop", "cluster", "node"]).default("laptop"),
   )
   .option("--cf <path>", "a stock cf v8 (default: CF_BIN, else cf on the path)")
+  .option("--only <pattern>", "the tests of them whose titles match")
   .argument("[journeys...]", "names of journeys; all unless said")
-  .parse()
-  .opts<{ on: "laptop" | "cluster" | "node"; cf?: string }>();
+  .parse();
+const { on, cf, only } = program.opts<{ on: "laptop" | "cluster" | "node"; cf?: string; only?: string }>();
+const names = program.args;
 
 /** What `npm test` runs there. By name: cf.e2e, cup.e2e, and node-traffic.e2e, which takes a quarter of an hour. */
 const NODE_JOURNEYS = ["node.e2e"];
@@ -31,9 +33,6 @@ if (reason) {
 const root = join(import.meta.dirname, "..", "..");
 const folder = mkdtempSync(join(tmpdir(), "cupola-e2e-report-"));
 const report = join(folder, "report.json");
-const names = process.argv
-  .slice(2)
-  .filter((arg, at, all) => !arg.startsWith("--") && !["--on", "--cf"].includes(all[at - 1] ?? ""));
 const { code } = await runCommand(
   [
     process.execPath,
@@ -44,6 +43,7 @@ const { code } = await runCommand(
     "--reporter=verbose",
     "--reporter=json",
     `--outputFile.json=${report}`,
+    ...(only === undefined ? [] : [`--testNamePattern=${only}`]),
     ...(names.length === 0 && on === "node" ? NODE_JOURNEYS : names),
   ],
   {

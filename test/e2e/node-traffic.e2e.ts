@@ -1,4 +1,5 @@
 // Apps on two nodes under constant load, while what is around them changes: parts of the platform, another app, nodes, routes. No request fails.
+// A quarter of an hour; `npm run e2e -- --on node --only drains node-traffic` runs one of its tests.
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -18,7 +19,8 @@ const IMAGE = "teams/hello:1";
 const PARTS = ["api", "controllers", "instance-index", "logs", "webhook"];
 /** Rounds in which all parts restart. */
 const ROUNDS = 4;
-const APP_RESTARTS = 20;
+/** By a rolling deployment, and as often by stop and start. */
+const APP_RESTARTS = 10;
 const DRAINS = 5;
 const ROUTE_CHANGES = 10;
 const MINUTE = 60_000;
@@ -100,6 +102,16 @@ describe.skipIf(reason)("under load on two nodes", () => {
       for (const load of Object.values(loads)) await expectNoFailure(load);
     },
     ROUNDS * 6 * MINUTE,
+  );
+
+  test(
+    `${APP_RESTARTS} rolling restarts of another app`,
+    async () => {
+      for (let restarts = 0; restarts < APP_RESTARTS; restarts++)
+        await cf("restart", "neighbour", "--strategy", "rolling");
+      for (const load of Object.values(loads)) await expectNoFailure(load);
+    },
+    APP_RESTARTS * 2 * MINUTE,
   );
 
   test(
