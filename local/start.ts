@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -122,6 +123,7 @@ function platformOptions(
     operations: LOCAL_OPERATIONS,
     data: home.data,
     buildSettings: readBuildSettings(process.env, homedir(), existsSync),
+    dockerFolder: process.env["DOCKER_CONFIG"] ?? join(homedir(), ".docker"),
     unusedContentMs: UNUSED_CONTENT_MS,
     listen: { host: HOST, port },
     // Only one process leads on this API server: after a crash it takes its own Leases back at once.

@@ -33,6 +33,8 @@ export interface PlatformOptions {
   webhook?: WebhookListenOptions;
   /** Variables for every build on this machine, such as proxies: a laptop's alone. */
   buildSettings?: Record<string, string>;
+  /** Where docker keeps the logins of this machine's user, for buildpacks of private registries: a laptop's alone. */
+  dockerFolder?: string;
   log: Logger;
   /** Aborts an unfinished start. */
   signal?: AbortSignal;

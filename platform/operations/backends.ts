@@ -42,6 +42,8 @@ export interface BackendDeps {
   data: string;
   /** Variables for every build on this machine. */
   buildSettings?: Record<string, string>;
+  /** Where docker keeps the logins of this machine's user. */
+  dockerFolder?: string;
   log: Logger;
   /** Whether this process still leads; always true where every replica runs the backend. */
   isLeader: () => boolean;
@@ -132,12 +134,11 @@ export function listTranslatorControllers(operations: readonly Operation[]): Con
   return [...new Set(operations.flatMap((operation) => TRANSLATOR_CONTROLLERS[operation]?.() ?? []))];
 }
 
-function hostBuilder({ data, log, buildSettings, ...deps }: BackendDeps): Backend {
+function hostBuilder({ data, log, ...deps }: BackendDeps): Backend {
   return createHostBuilder({
     ...deps,
     home: join(data, "builds"),
     dropletsDir: join(data, "droplets"),
-    ...(buildSettings && { buildSettings }),
     onError: (err, what) => log.error({ err }, what),
   });
 }

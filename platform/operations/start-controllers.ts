@@ -1,5 +1,6 @@
 // Starts backends and controllers: those that every replica runs, and those that one elected replica runs for all.
 import type { LeaderWorkRun } from "../../kube/lease/leader-work.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import { runControllers, type ControllerRun } from "../../kube/controller/run-controllers.ts";
 import type { UnsyncedController } from "../../kube/cache/unsynced-watches.ts";
@@ -48,7 +49,7 @@ function toBackendDeps(
     telemetry: peerServers.telemetry,
     blobs,
     data: options.data,
-    ...(options.buildSettings && { buildSettings: options.buildSettings }),
+    ...omitUndefined({ buildSettings: options.buildSettings, dockerFolder: options.dockerFolder }),
     log,
     endpoint: { url: peerServers.server.url, secretRef: peerServers.secretRef },
   };

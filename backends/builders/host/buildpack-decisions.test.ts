@@ -169,6 +169,13 @@ describe("Python", () => {
     expect(chooseInstaller(app, project)?.tool).toBe(tool);
   });
 
+  test("a Pipfile without its lockfile is refused with the next step", async () => {
+    await write({ Pipfile: "[packages]\n" });
+    expect(() => chooseInstaller(app, {})).toThrow(/Next: run pipenv lock/);
+    await write({ "requirements.txt": "" });
+    expect(chooseInstaller(app, {})).toMatchObject({ tool: "pip" });
+  });
+
   test("requirements that others include decide, too", async () => {
     await write({ "requirements.txt": "-r base.txt\nflask\n", "base.txt": "-c limits.txt\n", "limits.txt": "" });
     expect(chooseInstaller(app, {}).files).toEqual(["requirements.txt", "base.txt", "limits.txt"]);

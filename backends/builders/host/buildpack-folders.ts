@@ -63,12 +63,24 @@ export interface ProvideFolders {
 /** A buildpack as a Staging or a Buildpack names it. */
 export type NamedBuildpack = Staging["spec"]["buildpacks"][number];
 
-/** Resolves and reads one buildpack. @throws StagingFailure that says why it cannot be used */
-export async function findBuildpack(buildpack: NamedBuildpack, provide: ProvideFolders): Promise<UsableFolder> {
+/** Resolves and reads one buildpack. The signal ends its fetch. @throws StagingFailure that says why it cannot be used */
+export async function findBuildpack(
+  buildpack: NamedBuildpack,
+  provide: ProvideFolders,
+  signal?: AbortSignal,
+): Promise<UsableFolder> {
   const { name, path, content } = buildpack;
-  const folder = content ? await provide.uploaded(content.digest) : await findFolder(path ?? name, provide);
+  const wanted = path ?? name;
+  const fetchOrFind = () => (isAddress(wanted) ? provide.fetched(wanted, signal) : toFolder(wanted));
+  const folder = content ? await provide.uploaded(content.digest) : await fetchOrFind();
   const { id, version, order } = await loadBuildpack(folder);
   return { name, folder, id, version, isComposite: order !== undefined };
+}
+
+interface FindOptions {
+  /** Of the build: its end or its deadline ends all fetches. */
+  signal: AbortSignal;
+  onUnusable: (why: string) => void;
 }
 
 /**
@@ -78,21 +90,18 @@ export async function findBuildpack(buildpack: NamedBuildpack, provide: ProvideF
 export async function findBuildpacks(
   { buildpacks, detect }: Pick<Staging["spec"], "buildpacks" | "detect">,
   provide: ProvideFolders,
-  onUnusable: (why: string) => void,
+  { signal, onUnusable }: FindOptions,
 ): Promise<UsableFolder[]> {
   const found = await Promise.all(
     buildpacks.map((one) =>
-      findBuildpack(one, provide).catch((error: unknown) => {
+      findBuildpack(one, provide, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
         if (!detect || !(error instanceof StagingFailure)) throw error;
         onUnusable(`the buildpack ${hideUserinfo(one.name)} is skipped: ${error.message}`);
       }),
     ),
   );
   return found.filter((one) => one !== undefined);
-}
-
-function findFolder(wanted: string, { fetched }: ProvideFolders): Promise<string> | string {
-  return isAddress(wanted) ? fetched(wanted) : toFolder(wanted);
 }
 
 function toFolder(wanted: string): string {

@@ -165,6 +165,12 @@ describe("detection and start commands", () => {
       ["procfile"],
       { web: "./run --port $PORT", worker: "./work" },
     ],
+    [
+      "a jar beside another language's files is no Java app",
+      { "server.js": "", "driver.jar": "" },
+      ["nodejs"],
+      { web: "node server.js" },
+    ],
     ["a Procfile without web", { Procfile: "job: ./once" }, ["procfile"], { job: "./once", web: "./once" }],
   ])("%s", async (_name, files, buildpacks, types) => {
     const metadata = await build(files);
@@ -337,6 +343,9 @@ describe("static files", () => {
     expect(await get("/a%20b.css")).toMatchObject({ status: 200, type: "text/css; charset=utf-8", body: "b{}" });
     expect(await get("/sub?x=1")).toMatchObject({ status: 301, location: "/sub/?x=1" });
     expect(await get("/sub/")).toMatchObject({ status: 200, body: "sub" });
+    expect(await get("//")).toMatchObject({ status: 200, body: "home" });
+    expect(await get("//sub?x=1")).toMatchObject({ status: 301, location: "/sub/?x=1" });
+    expect(await get("http://elsewhere/sub/")).toMatchObject({ status: 200, body: "sub" });
     for (const path of [
       "/none",
       "/../outside.txt",

@@ -2,7 +2,8 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +15,7 @@ import { pack } from "tar-stream";
 import { hostEnvironment } from "../../host/host-environment.ts";
 import { fetchedBuildpacks, type ProvideFetched } from "./fetched-buildpacks.ts";
 import { findBuildpack } from "./buildpack-folders.ts";
+import { userCredentials } from "./user-credentials.ts";
 
 const run = promisify(execFile);
 let directory: string;
@@ -21,12 +23,24 @@ let server: Server;
 let answers: Map<string, { type?: string; body: Buffer }>;
 let host: string;
 let provide: ProvideFetched;
+/** Requests that get no answer, and who is told of each. */
+let silent: Set<IncomingMessage>;
+let onSilent: () => void;
+let isPrivate: boolean;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "cupola-fetched-"));
   answers = new Map();
+  silent = new Set();
+  isPrivate = false;
   server = createServer((request, response) => {
     const path = new URL(request.url ?? "", "http://x").pathname;
+    if (path.includes("silent")) {
+      silent.add(request);
+      return onSilent();
+    }
+    if (isPrivate && request.headers.authorization !== `Basic ${Buffer.from("ann:secret").toString("base64")}`)
+      return void response.writeHead(401, { "www-authenticate": 'Basic realm="here"' }).end();
     const answer = answers.get(path);
     if (answer) response.writeHead(200, answer.type ? { "content-type": answer.type } : {}).end(answer.body);
     else
@@ -116,6 +130,43 @@ test("an image: its main buildpack, with the others beside it", async () => {
   const folder = await provide(`docker://${host}/team/bp`);
   expect(await readFile(join(folder, "buildpack.toml"), "utf8")).toContain("test/all");
   expect((await readdir(join(folder, ".."))).toSorted()).toEqual(["test_all@1.0.0", "test_one@1.0.0"]);
+});
+
+test.each(["http://HOST/silent.git", "docker://HOST/silent/bp"])(
+  "%s: a fetch ends with the last build that waits for it",
+  async (address) => {
+    const asked = new Promise<void>((resolve) => (onSilent = resolve));
+    const [one, other] = [new AbortController(), new AbortController()];
+    const named = address.replace("HOST", host);
+    const first = provide(named, one.signal).catch(String);
+    const second = provide(named, other.signal).catch(String);
+    await asked;
+    one.abort(new Error("the Staging was deleted"));
+    expect(await first).toBe("Error: the Staging was deleted");
+    expect(silent.size).toBeGreaterThan(0);
+    const closed = Promise.all([...silent].map((request) => once(request.socket, "close")));
+    other.abort(new Error("the build took longer than 1 s"));
+    expect(await second).toBe("Error: the build took longer than 1 s");
+    await closed;
+  },
+);
+
+test("an image of a private registry is fetched by the user's login", async () => {
+  const label = { "io.buildpacks.buildpackage.metadata": JSON.stringify({ id: "test/one", version: "1.0.0" }) };
+  await publishImage("team/secret", label, {
+    "/cnb/buildpacks/test_one/1.0.0/buildpack.toml": descriptor("test/one"),
+  });
+  isPrivate = true;
+  await expect(provide(`docker://${host}/team/secret`)).rejects.toThrow(/cannot be fetched/);
+  await mkdir(join(directory, "docker"));
+  const auth = Buffer.from("ann:secret").toString("base64");
+  await writeFile(join(directory, "docker", "config.json"), JSON.stringify({ auths: { [host]: { auth } } }));
+  const withLogin = fetchedBuildpacks({
+    directory: join(directory, "fetched"),
+    environment: {},
+    credentials: userCredentials(join(directory, "docker"), {}),
+  });
+  expect(await withLogin(`docker://${host}/team/secret`)).toMatch(/test_one@1\.0\.0$/);
 });
 
 test("an image that is no buildpack, and one that is not there, are refused", async () => {

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { access, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { unpackTar } from "../../../blobs/archive/tar.ts";
+import type { CredentialSource } from "../../../blobs/registry/authorizer.ts";
 import { parseImageName, type ImageName } from "../../../blobs/registry/image-name.ts";
 import { createRegistryClient } from "../../../blobs/registry/registry-client.ts";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
@@ -12,14 +13,23 @@ import { presentImageError } from "../registry-images.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { cloneRepository, resolveCommit } from "./git-repository.ts";
 
-/** The folder of a buildpack by its address. @throws StagingFailure that says why it cannot be fetched */
-export type ProvideFetched = (address: string) => Promise<string>;
+/** The folder of a buildpack by its address. Rejects with the signal's reason once that aborts. @throws StagingFailure that says why it cannot be fetched */
+export type ProvideFetched = (address: string, signal?: AbortSignal) => Promise<string>;
 
 export interface FetchOptions {
   /** Folder of this builder alone. */
   directory: string;
   /** Variables for git: proxies, certificates, HOME. */
   environment: Environment;
+  /** For images; none unless given. */
+  credentials?: CredentialSource;
+}
+
+/** One fetch, for all who wait for its address. It is aborted when the last of them has gone. */
+interface Fetch {
+  folder: Promise<string>;
+  stop: AbortController;
+  waiting: number;
 }
 
 const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
@@ -35,15 +45,48 @@ export function isAddress(name: string): boolean {
 
 /** Concurrent calls for one address share one fetch. */
 export function fetchedBuildpacks(options: FetchOptions): ProvideFetched {
-  const inFlight = new Map<string, Promise<string>>();
-  return (address) => {
-    const running = inFlight.get(address) ?? fetch(options, address).finally(() => inFlight.delete(address));
-    inFlight.set(address, running);
-    return running;
+  const inFlight = new Map<string, Fetch>();
+  const forget = (address: string, fetch: Fetch): void => {
+    if (inFlight.get(address) === fetch) inFlight.delete(address);
+  };
+  const begin = (address: string): Fetch => {
+    const stop = new AbortController();
+    const begun: Fetch = { folder: fetch({ ...options, signal: stop.signal }, address), stop, waiting: 0 };
+    inFlight.set(address, begun);
+    begun.folder.then(
+      () => forget(address, begun),
+      () => forget(address, begun),
+    );
+    return begun;
+  };
+  return async (address, signal) => {
+    signal?.throwIfAborted();
+    const running = inFlight.get(address) ?? begin(address);
+    running.waiting += 1;
+    try {
+      return await untilAborted(running.folder, signal);
+    } finally {
+      running.waiting -= 1;
+      if (running.waiting === 0) {
+        forget(address, running);
+        running.stop.abort();
+      }
+    }
   };
 }
 
-async function fetch(options: FetchOptions, address: string): Promise<string> {
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+type StoppableOptions = FetchOptions & { signal: AbortSignal };
+
+async function fetch(options: StoppableOptions, address: string): Promise<string> {
   await mkdir(options.directory, { recursive: true });
   const folder = address.startsWith("docker://")
     ? await fetchImage(options, address.slice("docker://".length))
@@ -53,25 +96,28 @@ async function fetch(options: FetchOptions, address: string): Promise<string> {
 }
 
 /** `<url>#<branch, tag or commit>`, as CF has it. */
-async function fetchRepository({ directory, environment }: FetchOptions, address: string): Promise<string> {
+async function fetchRepository({ directory, environment, signal }: StoppableOptions, address: string): Promise<string> {
   const at = address.indexOf("#");
   const [url, reference] = at < 0 ? [address, undefined] : [address.slice(0, at), address.slice(at + 1)];
-  const commit = await resolveCommit({ url, reference, environment });
+  const commit = await resolveCommit({ url, reference, environment, signal });
   const target = join(directory, digestOf(`${url}#${commit}`));
   await provideFolder(target, (temporary) =>
-    cloneRepository({ url, reference: reference ?? commit, commit, environment }, temporary),
+    cloneRepository({ url, reference: reference ?? commit, commit, environment, signal }, temporary),
   );
   return target;
 }
 
-async function fetchImage({ directory }: FetchOptions, reference: string): Promise<string> {
+async function fetchImage({ directory, credentials, signal }: StoppableOptions, reference: string): Promise<string> {
   const what = `the buildpack docker://${hideUserinfo(reference)} cannot be fetched`;
   const image = toImageName(reference, what);
   const registry = createRegistryClient({
-    credentials: () => Promise.resolve(undefined),
+    credentials: credentials ?? (() => Promise.resolve(undefined)),
     // As Docker does: a registry on this machine needs no certificate.
     insecureHosts: /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(image.host) ? [image.host] : [],
   });
+  // Whatever is under way fails then, between two requests too.
+  const stop = (): void => void registry.close();
+  signal.addEventListener("abort", stop, { once: true });
   try {
     const { digest, manifest } = await registry.getManifest(image);
     const { config } = await registry.getConfig({ host: image.host, repository: image.repository, digest });
@@ -91,6 +137,7 @@ async function fetchImage({ directory }: FetchOptions, reference: string): Promi
   } catch (error) {
     throw presentImageError(error, what);
   } finally {
+    signal.removeEventListener("abort", stop);
     await registry.close();
   }
 }

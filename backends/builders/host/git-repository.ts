@@ -15,6 +15,8 @@ export interface Repository {
   /** Branch, tag or commit; undefined for the default branch. */
   reference: string | undefined;
   environment: Environment;
+  /** Ends git. */
+  signal: AbortSignal;
 }
 
 /** The commit that the reference stands for now. @throws StagingFailure when there is no git, no repository or no such reference */
@@ -46,6 +48,7 @@ export async function cloneRepository(repository: Repository & { commit: string 
     await git(repository, shallow);
     await git(repository, ["-C", folder, "checkout", "--quiet", commit]);
   } catch {
+    repository.signal.throwIfAborted();
     // A server of plain files has no shallow clones, and a commit need not be the newest.
     await rm(folder, { recursive: true, force: true });
     await git(repository, ["clone", "--quiet", "--", url, folder]);
@@ -53,12 +56,13 @@ export async function cloneRepository(repository: Repository & { commit: string 
   }
 }
 
-async function git({ url, environment }: Repository, args: readonly string[]): Promise<string> {
+async function git({ url, environment, signal }: Repository, args: readonly string[]): Promise<string> {
   // Submodules and other protocols could read files of this machine.
   const env = { ...environment, GIT_TERMINAL_PROMPT: "0", GIT_ALLOW_PROTOCOL: "http:https:git:ssh", LC_ALL: "C" };
   try {
-    return (await run("git", args, { env, timeout: DEADLINE_MS, maxBuffer: 16 * 2 ** 20 })).stdout;
+    return (await run("git", args, { env, signal, timeout: DEADLINE_MS, maxBuffer: 16 * 2 ** 20 })).stdout;
   } catch (cause) {
+    signal.throwIfAborted();
     throw new StagingFailure("StagingError", toMessage(url, cause), { cause });
   }
 }

@@ -30,6 +30,8 @@ import { type BuildQueue, createBuildQueue } from "./build-queue.ts";
 import { removeOrphanedBuilds } from "./orphaned-builds.ts";
 import { CERTIFICATE_HINT, watchCertificateErrors } from "./certificate-errors.ts";
 import type { LineSink } from "./lifecycle/run-executable.ts";
+import { userCredentials } from "./user-credentials.ts";
+import { deadlineOf, timeExpired } from "../build-deadline.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
@@ -67,6 +69,8 @@ export interface HostBuilderOptions {
   concurrency?: number;
   /** Variables for every build: a laptop's proxies and registries. */
   buildSettings?: Record<string, string>;
+  /** Where the user's docker keeps its logins, for buildpacks of private registries: a laptop's alone. */
+  dockerFolder?: string;
   now?: () => Date;
 }
 
@@ -124,6 +128,7 @@ function createProviders(options: HostBuilderOptions): ProvideFolders {
     fetched: fetchedBuildpacks({
       directory: join(options.home, "fetched-buildpacks"),
       environment: { ...hostEnvironment(), HOME: homedir(), ...options.buildSettings },
+      ...(options.dockerFolder && { credentials: userCredentials(options.dockerFolder, hostEnvironment()) }),
     }),
   };
 }
@@ -175,7 +180,7 @@ async function runBuild(
 ): Promise<Outcome> {
   const { log, seen } = watchCertificateErrors(createLineSink(options, staging));
   try {
-    const chosen = await findBuildpacks(staging.spec, provide, (why) => log("ERR", why));
+    const chosen = await findInTime(staging, build, { provide, onUnusable: (why) => log("ERR", why) });
     const staged = await runStaging(await toStagingJob(options, staging, { ...build, chosen, log }));
     log("OUT", "Staging complete");
     return toOutcome(staging, { staged, root: rootOf(options, staging), names: chosen });
@@ -189,6 +194,22 @@ async function runBuild(
     // Clients stop reading the log once they see the failure.
     await delay(readerLagMs, undefined, { signal: build.signal });
     return toOutcome(staging, { failure });
+  }
+}
+
+/** As findBuildpacks, within the time of the build: what it fetches can be large, and a server slow. */
+async function findInTime(
+  staging: Staging,
+  { startedAt, signal }: Build,
+  { provide, onUnusable }: { provide: ProvideFolders; onUnusable: (why: string) => void },
+): Promise<UsableFolder[]> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(timeExpired(staging)), deadlineOf(staging, startedAt) - Date.now());
+  const either = AbortSignal.any([signal, late.signal]);
+  try {
+    return await findBuildpacks(staging.spec, provide, { signal: either, onUnusable });
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -220,7 +241,7 @@ async function toStagingJob(
       companionBuildpack: bundledFolder("procfile"),
     },
     limits: {
-      deadline: Date.parse(build.startedAt) + spec.timeoutSeconds * 1000,
+      deadline: deadlineOf(staging, build.startedAt),
       timeoutSeconds: spec.timeoutSeconds,
       memoryMB: Math.max(spec.memoryMB, minMemoryMB),
       diskMB: spec.diskMB,

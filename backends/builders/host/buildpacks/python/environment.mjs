@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { digestOf, readIfThere, readJson } from "../shared/files.mjs";
 import { openLayer } from "../shared/layers.mjs";
-import { say, warn } from "../shared/log.mjs";
+import { Problem, say, warn } from "../shared/log.mjs";
 import { findTool, runStep } from "../shared/tools.mjs";
 
 /** Which tool installs the dependencies, and by which files; undefined when the app names none. */
@@ -15,6 +15,8 @@ export function chooseInstaller(app, project) {
   if (has("Pipfile.lock")) return { tool: "pipenv", files: ["Pipfile.lock"] };
   if (project.tool?.poetry) return { tool: "poetry", files: ["pyproject.toml"] };
   if (project.project) return { tool: "uv", files: ["pyproject.toml"] };
+  if (has("Pipfile"))
+    throw new Problem("there is no Pipfile.lock beside the Pipfile. Next: run pipenv lock, and push again");
   if (has("setup.py")) return { tool: "setup.py", files: ["setup.py"] };
   return undefined;
 }

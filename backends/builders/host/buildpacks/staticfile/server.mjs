@@ -65,7 +65,10 @@ async function answer(request, response) {
     return response.writeHead(401, { "www-authenticate": 'Basic realm="Restricted", charset="UTF-8"' }).end();
   if (request.method !== "GET" && request.method !== "HEAD")
     return response.writeHead(405, { allow: "GET, HEAD" }).end();
-  const url = new URL(request.url, "http://static");
+  // A path may begin with two slashes, which are no host; a proxy may send the whole URL.
+  const target = `http://static${request.url.replace(/^https?:\/\/[^/?]*/, "")}`;
+  if (!URL.canParse(target)) return response.writeHead(400).end("Bad Request\n");
+  const url = new URL(target);
   const parts = toParts(url.pathname);
   const found = parts && (await find(join(root, ...parts)));
   if (found?.isDirectory && !url.pathname.endsWith("/"))
