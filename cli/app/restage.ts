@@ -14,6 +14,6 @@ export async function restage(context: Context, name: string): Promise<Result> {
   });
   if (!newest) throw new Failure(`${name} has no package to build`, { next: `cup push ${name}` });
   context.progress.step(`Building ${name} again`);
-  await stage(context, app, newest.guid);
+  await stage(context, app, { packageGuid: newest.guid });
   return runVerb(context, "restart", name);
 }

@@ -31,6 +31,13 @@ describe("a failed build", () => {
       "PHP is not installed on this machine: there is no php on the PATH. Next: install it (php.net)",
       /^install it \(php\.net\), then: cup push shop$/,
     ],
+    [
+      "a compiler without memory",
+      "FATAL ERROR: JavaScript heap out of memory",
+      /-m 2G, which gives the build as much$/,
+    ],
+    ["a build that is too large", "the build used more than its 4096 MB of disk (x)", /\.cfignore/],
+    ["a package called memory", "added memory-cache@0.2.0", /^correct what the log says/],
     ["something else", "make: *** [all] Error 2", /^correct what the log says, then: cup push shop$/],
   ])("%s", (_what, line, next) => {
     const message = "BuildpackCompileFailed - App staging failed in the buildpack compile phase: bin/build failed";
@@ -77,6 +84,9 @@ describe("a crash", () => {
     ["a missing variable", "Error: DATABASE_URL is not set", "cup set-env shop DATABASE_URL VALUE && cup restart shop"],
     ["a port of its own", "Error: listen EADDRINUSE: address already in use :::3000", "listen on the port in PORT"],
     ["a mistyped line", "SyntaxError: Unexpected token '}'", "correct the line above"],
+    ["a program that is not there", "/bin/bash: line 1: servr: command not found", 'cup push shop -c "START COMMAND"'],
+    ["a program that dash does not find", "sh: 1: servr: not found", 'cup push shop -c "START COMMAND"'],
+    ["a page that is not there", "GET /favicon.ico 404 Page not found", "cup logs shop --recent shows more"],
     ["something else", "boom", "cup logs shop --recent shows more"],
   ])("%s", (_what, line, next) => {
     const message = "APP/PROC/WEB: Exited with status 1; cf logs --recent shows its last lines";

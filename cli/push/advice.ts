@@ -40,7 +40,11 @@ const OF_BUILDS: readonly Advice[] = [
     /NoAppDetected|not successfully detected/,
     "push the folder that holds package.json, a Procfile or the like: cup push APP --path FOLDER",
   ],
-  [/more than \d+ MB|InsufficientResources|memory/i, "cup push APP -m 1G"],
+  [/more than (?:its )?\d+ MB of disk/, "leave out in .cfignore what the app does not need, then: cup push APP"],
+  [
+    /more than (?:its )?\d+ MB of memory|InsufficientResources|out of memory|OutOfMemoryError|MemoryError|[Cc]annot allocate memory/,
+    "cup push APP -m 2G, which gives the build as much",
+  ],
 ];
 
 const OF_CRASHES: readonly Advice[] = [
@@ -65,7 +69,10 @@ const OF_CRASHES: readonly Advice[] = [
   ],
   [/EADDRINUSE|address already in use/i, "listen on the port in PORT, not on one of your own, then: cup push APP"],
   [/(?:SyntaxError|IndentationError)/, "correct the line above, then: cup push APP"],
-  [/status 127|(?:command )?not found/, 'cup push APP -c "START COMMAND"'],
+  [
+    /status 127|(?:^|: )(?:\d+: )?[^:\s]+: (?:command )?not found$|command not found/,
+    'cup push APP -c "START COMMAND"',
+  ],
   [/status 126|Permission denied/, "chmod +x its start program, then: cup push APP"],
   [/no start command/i, 'cup push APP -c "START COMMAND", or add a Procfile'],
 ];

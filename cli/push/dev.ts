@@ -56,7 +56,7 @@ async function pushChange(
   const [first = "", ...more] = changed;
   context.progress.step(`Changed: ${first}${more.length > 0 ? ` and ${more.length} more` : ""}`);
   try {
-    await stage(context, app, await upload(context, app, { files }));
+    await stage(context, app, { packageGuid: await upload(context, app, { files }) });
     await context.api.request("POST", `/v3/apps/${app.guid}/actions/restart`);
     await waitUntilRunning(context, app);
     const seconds = ((Date.now() - started) / 1000).toFixed(1);

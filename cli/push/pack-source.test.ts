@@ -1,5 +1,5 @@
 // What of a folder is pushed.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -81,4 +81,26 @@ describe("packing", () => {
     await expect(pack(folder)).rejects.toThrow("holds nothing to push");
     await expect(pack(join(folder, "nowhere"))).rejects.toThrow("does not exist");
   });
+});
+
+test("a file that goes away while it is packed is told, and leaves no zip behind", async () => {
+  put("index.js", "gone.js");
+  const source = await readSource(folder);
+  rmSync(join(folder, "gone.js"));
+  const before = process.listenerCount("exit");
+  const packed = "files" in source ? packFiles(source.files) : undefined;
+  await expect(packed).rejects.toThrow(/the app's files changed while they were read: ENOENT.*gone\.js/);
+  expect(process.listenerCount("exit")).toBe(before);
+});
+
+test("the zip goes with the process, too, which Ctrl-C ends at once", async () => {
+  put("index.js");
+  const before = process.listeners("exit");
+  const { file, dispose } = await pack(folder);
+  const [atExit] = process.listeners("exit").filter((one) => !before.includes(one));
+  expect(existsSync(file)).toBe(true);
+  atExit?.call(process, 130);
+  expect(existsSync(file)).toBe(false);
+  await dispose();
+  expect(process.listeners("exit")).toEqual(before);
 });

@@ -1,6 +1,6 @@
 // What of an app's folder is pushed, without what .cfignore names and what never belongs in a package; and the zip of it.
-import { createWriteStream } from "node:fs";
-import { mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
+import { createWriteStream, rmSync } from "node:fs";
+import { lstat, mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -58,13 +58,49 @@ export async function readSource(source: string): Promise<Source> {
 export async function packFiles(files: readonly SourceFile[]): Promise<Archive> {
   const folder = await mkdtemp(join(tmpdir(), "cup-push-"));
   const file = join(folder, "source.zip");
+  // Ctrl-C ends the process at once.
+  const atExit = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", atExit);
+  const dispose = async (): Promise<void> => {
+    process.off("exit", atExit);
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await writeZip(files, file);
+    return { file, dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+/** @throws Failure when a file went away or changed meanwhile */
+async function writeZip(files: readonly SourceFile[], file: string): Promise<void> {
   const zip = new ZipFile();
+  const abort = new AbortController();
+  let cause: Error | undefined;
+  // yazl tells it there, and ends no stream.
+  zip.on("error", (error: Error) => {
+    cause = error;
+    abort.abort();
+  });
   for (const { absolute, path, mode, mtime, target } of files)
     if (target === undefined) zip.addFile(absolute, path, { mode, mtime });
     else zip.addBuffer(Buffer.from(target), path, { mode, mtime });
   zip.end();
-  await pipeline(zip.outputStream, createWriteStream(file));
-  return { file, dispose: () => rm(folder, { recursive: true, force: true }) };
+  try {
+    await pipeline(zip.outputStream, createWriteStream(file), { signal: abort.signal });
+  } catch (error) {
+    throw cause ? changedMeanwhile(cause) : error;
+  }
+}
+
+/** @param cause of reading a file that was listed a moment ago */
+export function changedMeanwhile(cause: Error): Failure {
+  return new Failure(`the app's files changed while they were read: ${cause.message}`, {
+    next: "the same again, once nothing writes there; .cfignore leaves out what changes all the time, such as logs",
+    cause,
+  });
 }
 
 /** The rules of .cfignore, and those that hold everywhere. */
@@ -77,32 +113,43 @@ export async function readIgnore(source: string): Promise<Ignore> {
 }
 
 async function listFiles(root: string, ignored: Ignore, folder = root): Promise<SourceFile[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    if (folder !== root && isGone(error)) return [];
+    throw error;
+  });
   const found: SourceFile[] = [];
   for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
     const absolute = join(folder, entry.name);
     const path = relative(root, absolute).split(sep).join("/");
     if (ignored.ignores(entry.isDirectory() ? `${path}/` : path)) continue;
     if (entry.isDirectory()) found.push(...(await listFiles(root, ignored, absolute)));
-    else found.push(await toSourceFile(path, absolute));
+    else found.push(...(await toSourceFile(path, absolute)));
   }
   return found;
 }
 
 const LINK_MODE = 0o120777;
 
-async function toSourceFile(path: string, absolute: string): Promise<SourceFile> {
-  const info = await stat(absolute).catch((cause: unknown) => {
+function isGone(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+/** Nothing for a file that went away since its folder was listed. */
+async function toSourceFile(path: string, absolute: string): Promise<[] | [SourceFile]> {
+  const info = await stat(absolute).catch(async (cause: unknown) => {
+    if (isGone(cause) && (await lstat(absolute).catch(isGone)) === true) return undefined;
     throw new Failure(`${absolute} cannot be read, perhaps a symbolic link that leads nowhere`, {
       kind: "usage",
       next: "remove it, or name it in .cfignore",
       cause,
     });
   });
+  if (!info) return [];
   const { mode, mtime, size } = info;
-  if (info.isFile()) return { path, absolute, mode, mtime, size };
+  if (info.isFile()) return [{ path, absolute, mode, mtime, size }];
   // The folder of another name in a virtual environment of Python, for example.
-  if (info.isDirectory()) return { path, absolute, mode: LINK_MODE, mtime, size: 0, target: await readlink(absolute) };
+  if (info.isDirectory())
+    return [{ path, absolute, mode: LINK_MODE, mtime, size: 0, target: await readlink(absolute) }];
   throw new Failure(`${absolute} is neither a file nor a folder`, {
     kind: "usage",
     next: "remove it, or name it in .cfignore",

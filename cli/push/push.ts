@@ -1,6 +1,7 @@
 // `cup push`: manifest, upload, build, start, for one app or all of a manifest.
 import type { Resource } from "../api/client.ts";
 import { readUrls } from "../app/process-state.ts";
+import { toMegabytes } from "../app/to-megabytes.ts";
 import { waitUntilRunning } from "../app/wait-running.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
@@ -88,7 +89,8 @@ async function pushSource(
   const packageGuid = source ? await upload(context, app, source) : await imagePackage(context, app, entry);
   onPhase("building");
   progress.step(`Building ${entry.name}`);
-  const droplet = await stage(context, app, packageGuid, !rollout);
+  const memoryMB = entry["memory"] === undefined ? undefined : toMegabytes(String(entry["memory"]));
+  const droplet = await stage(context, app, { packageGuid, memoryMB, setsDroplet: !rollout });
   if (start) {
     onPhase("starting");
     progress.step(`Starting ${entry.name}`);

@@ -31,10 +31,29 @@ export async function waitUntilPackageReady({ api }: Context, guid: string): Pro
   }
 }
 
+interface StageOptions {
+  packageGuid: string;
+  /** Of the app: its build gets as much, if that is more than builds get anyway. */
+  memoryMB?: number | undefined;
+  setsDroplet?: boolean;
+}
+
+/** What a build gets unless it asks for more. */
+const LEAST_BUILD_MB = 1024;
+
 /** Builds, prints the log, sets the droplet unless a rollout will. Returns the droplet's GUID. @throws Failure with the build's error */
-export async function stage(context: Context, app: Resource, packageGuid: string, setsDroplet = true): Promise<string> {
+export async function stage(
+  context: Context,
+  app: Resource,
+  { packageGuid, memoryMB, setsDroplet = true }: StageOptions,
+): Promise<string> {
   const { api } = context;
-  const build = await api.request<Build>("POST", "/v3/builds", { body: { package: { guid: packageGuid } } });
+  const build = await api.request<Build>("POST", "/v3/builds", {
+    body: {
+      package: { guid: packageGuid },
+      ...(memoryMB !== undefined && memoryMB > LEAST_BUILD_MB && { staging_memory_in_mb: memoryMB }),
+    },
+  });
   const { state, error, droplet, lines } = await followBuild(context, app, build.guid);
   if (state === "FAILED") {
     const message = error ?? "it gave no reason";

@@ -6,7 +6,7 @@ import pLimit from "p-limit";
 import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { bytes } from "../output.ts";
-import { packFiles, type Archive, type Source, type SourceFile } from "./pack-source.ts";
+import { changedMeanwhile, packFiles, type Archive, type Source, type SourceFile } from "./pack-source.ts";
 
 const UPLOAD_DEADLINE_MS = 15 * 60_000;
 /** Smaller files are sent: to ask for one costs as much. */
@@ -71,7 +71,11 @@ async function findKnown({ api }: Context, files: readonly SourceFile[]): Promis
 
 async function toKnownFile({ path, absolute, mode, size }: SourceFile): Promise<KnownFile> {
   const hash = createHash("sha1");
-  for await (const chunk of createReadStream(absolute)) hash.update(chunk as Buffer);
+  try {
+    for await (const chunk of createReadStream(absolute)) hash.update(chunk as Buffer);
+  } catch (error) {
+    throw changedMeanwhile(error as Error);
+  }
   return { path, mode: (mode & 0o777).toString(8), checksum: { value: hash.digest("hex") }, size_in_bytes: size };
 }
 
