@@ -48,6 +48,8 @@ const running = z.object({
   port: z.int(),
   kubePort: z.int(),
   startedAt: z.string(),
+  /** Where builds look for toolchains. Homes of older versions do not say it. */
+  path: z.string().optional(),
 });
 export type Running = z.output<typeof running>;
 

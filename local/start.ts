@@ -103,6 +103,7 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
     port: portOf(platform.url),
     kubePort: portOf(server.url),
     startedAt: new Date().toISOString(),
+    path: process.env["PATH"] ?? "",
   });
   const stop = async (): Promise<void> => {
     await disposables.disposeAsync();

@@ -9,6 +9,7 @@ import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { startDeployment, tellEnd, waitForDeployment, type DeployOptions } from "../rollout/deployment.ts";
 import type { Result } from "../output.ts";
 import { adviseRefusal } from "./advice.ts";
+import { checkToolchain } from "./check-toolchain.ts";
 import { readSource, type Source } from "./pack-source.ts";
 import { afterInterrupt, tellAtInterrupt, type Phase } from "./interrupt.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
@@ -67,12 +68,14 @@ export async function pushApp(
 }
 
 /** Of each app in order; undefined for one that is an image. @throws Failure (usage) */
-async function readSources({ progress }: Context, { applications, folder }: Manifest): Promise<(Source | undefined)[]> {
-  const sources = [];
+async function readSources(context: Context, { applications, folder }: Manifest): Promise<(Source | undefined)[]> {
+  const sources: (Source | undefined)[] = [];
   for (const entry of applications) {
-    const source = sourceOf(entry, folder);
-    if (!entry.docker?.image) progress.step(`Reading ${source}`);
-    sources.push(entry.docker?.image ? undefined : await readSource(source));
+    const path = sourceOf(entry, folder);
+    if (!entry.docker?.image) context.progress.step(`Reading ${path}`);
+    const source = entry.docker?.image ? undefined : await readSource(path);
+    if (source && "files" in source) await checkToolchain(context, entry, path);
+    sources.push(source);
   }
   return sources;
 }
