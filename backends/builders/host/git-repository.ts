@@ -1,12 +1,12 @@
 // Reads a git repository by the machine's git: which commit a name stands for, and its files.
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
-import { promisify } from "node:util";
+import type { Readable } from "node:stream";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 import type { Environment } from "../../host/host-environment.ts";
+import { trySignal } from "../../host/process-table.ts";
 import { StagingFailure } from "../staging-failure.ts";
 
-const run = promisify(execFile);
 const DEADLINE_MS = 120_000;
 const COMMIT = /^[0-9a-f]{40}$/;
 
@@ -59,18 +59,50 @@ export async function cloneRepository(repository: Repository & { commit: string 
 async function git({ url, environment, signal }: Repository, args: readonly string[]): Promise<string> {
   // Submodules and other protocols could read files of this machine.
   const env = { ...environment, GIT_TERMINAL_PROMPT: "0", GIT_ALLOW_PROTOCOL: "http:https:git:ssh", LC_ALL: "C" };
+  const ended = await runGit(args, env, AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]));
+  signal.throwIfAborted();
+  if (ended.status === 0) return ended.stdout;
+  throw new StagingFailure("StagingError", toMessage(url, ended));
+}
+
+interface Ended {
+  /** Exit code or signal; the code of the error where git could not be started. */
+  status: number | string;
+  stdout: string;
+  stderr: string;
+}
+
+/** Ends the whole process group at the signal: git's helpers go on without git, and hold the connection. */
+async function runGit(args: readonly string[], env: Environment, signal: AbortSignal): Promise<Ended> {
+  const child = spawn("git", args, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const kill = (): void => void (child.pid !== undefined && trySignal(-child.pid, "SIGKILL"));
+  signal.addEventListener("abort", kill, { once: true });
+  if (signal.aborted) kill();
+  const exited = new Promise<number | string>((resolve) => {
+    child.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    child.once("exit", (code, killedBy) => resolve(code ?? killedBy ?? "SIGKILL"));
+  });
   try {
-    return (await run("git", args, { env, signal, timeout: DEADLINE_MS, maxBuffer: 16 * 2 ** 20 })).stdout;
-  } catch (cause) {
-    signal.throwIfAborted();
-    throw new StagingFailure("StagingError", toMessage(url, cause), { cause });
+    const [status, stdout, stderr] = await Promise.all([exited, readEnd(child.stdout), readEnd(child.stderr)]);
+    return { status, stdout, stderr };
+  } finally {
+    signal.removeEventListener("abort", kill);
   }
 }
 
-function toMessage(url: string, error: unknown): string {
-  const { code, stderr } = error as { code?: string | number; stderr?: string };
-  if (code === "ENOENT")
+const MAX_OUTPUT = 16 * 2 ** 20;
+
+/** Of more than a repository's references usually are, only the end. */
+async function readEnd(source: Readable): Promise<string> {
+  let text = "";
+  source.setEncoding("utf8");
+  for await (const chunk of source) text = (text + String(chunk)).slice(-MAX_OUTPUT);
+  return text;
+}
+
+function toMessage(url: string, { status, stderr }: Ended): string {
+  if (status === "ENOENT")
     return "git is not installed on this machine, and a buildpack's address needs it. Next: install git, or name a folder";
-  const said = (stderr ?? "").trim().split("\n").at(-1)?.replaceAll(url, hideUserinfo(url)) ?? "";
-  return `the buildpack ${hideUserinfo(url)} cannot be fetched by git: ${said || `it ended with ${code}`}`;
+  const said = stderr.trim().split("\n").at(-1)?.replaceAll(url, hideUserinfo(url)) ?? "";
+  return `the buildpack ${hideUserinfo(url)} cannot be fetched by git: ${said || `it ended with ${status}`}`;
 }

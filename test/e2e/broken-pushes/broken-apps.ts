@@ -40,6 +40,15 @@ export function writeFiles(folder: string, files: Readonly<Record<string, string
 const PACKAGE = '{ "name": "app", "version": "1.0.0", "scripts": { "start": "node server.js" } }';
 const SERVER = 'require("http").createServer((_, response) => response.end("hi")).listen(process.env.PORT);\n';
 
+/** Does what a wrapper of Gradle does as far as a build sees it: it leaves a program. */
+const GRADLE_WRAPPER = `#!/bin/sh
+mkdir -p build/install/app/bin
+cat > build/install/app/bin/app <<'END'
+#!/usr/bin/env node
+${SERVER}END
+chmod +x build/install/app/bin/app
+`;
+
 /** A Node.js app with this program. */
 const node = (program: string): Record<string, string> => ({ "package.json": PACKAGE, "server.js": program });
 
@@ -65,6 +74,12 @@ export const BROKEN_APPS: readonly BrokenApp[] = [
       await run("npm", "install", "is-number", "--no-audit", "--no-fund", "--prefer-offline");
       return push();
     },
+  },
+  {
+    // Of a machine with Java and without Gradle; refused before anything is uploaded.
+    name: "missing-toolchain",
+    files: { "build.gradle": "plugins { id 'application' }\n" },
+    follow: correct({ gradlew: GRADLE_WRAPPER }),
   },
   {
     name: "missing-file",
