@@ -25,8 +25,8 @@ export interface RbacAuthorizer {
   allowedNames(user: RbacUser, asked: AccessAttributes): AllowedNames;
   /** Namespaces in which a binding names the user or one of their groups. */
   namespacesOf(user: RbacUser): string[];
-  /** Increases with every RBAC change. */
-  version(): number;
+  /** Throws where any answer would: for whoever uses an earlier answer again. @throws NotSynced, NotPermitted */
+  requireFresh(): void;
 }
 
 /**
@@ -76,7 +76,7 @@ export function createRbacAuthorizer(
       requireFresh();
       return index.namespacesOf(user);
     },
-    version: () => index.version(),
+    requireFresh: () => requireFresh(),
   };
 }
 

@@ -47,10 +47,11 @@ function listReply({ session, query, base, url }: ListRequest): Reply {
     ...(namespaces && { scope: { namespaces } }),
     filter: (app) =>
       isOneOf(names, foldName(displayNameOf(app))) &&
-      isOneOf(query.stacks, stackOf(session.cache, app)) &&
+      (!query.stacks || query.stacks.includes(stackOf(session.cache, app))) &&
       isOneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
     sortKeys: { name: sortKeyOfName, state: (app) => app.spec.state },
     dependsOn: [Space, Droplet, Stack, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
+    filterReads: query.stacks ? [Stack] : [],
   });
   return ok(
     presentPage(

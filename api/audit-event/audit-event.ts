@@ -27,7 +27,14 @@ export const auditEventEndpoints: readonly Endpoint[] = [
     query: eventListQuery,
     summary: "List audit events",
     handler: ({ session, query, base, url }) =>
-      ok(presentPage(listEvents(session, query, url), { base, url, query }, (event) => presentAuditEvent(event, base))),
+      ok(
+        presentPage(
+          listEvents(session, query, url),
+          // An event is never written again.
+          { base, url, query, isCacheable: true, textKey: () => [base] },
+          (event) => presentAuditEvent(event, base),
+        ),
+      ),
   }),
   endpoint({
     method: "GET",

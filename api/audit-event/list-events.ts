@@ -1,6 +1,8 @@
 // The audit events that a caller can see: those of the AuditLogs in namespaces where the caller may read them.
 import { AuditLog, type AuditEvent } from "../../crds/audit-log/audit-log.ts";
-import { isOneOf, listObjects } from "../cache/list-objects.ts";
+import { placeOf } from "../cache/change-log.ts";
+import type { ItemOrder } from "../cache/listed-items.ts";
+import { isOneOf, listItems } from "../cache/list-objects.ts";
 import { timeFilter } from "../http/query.ts";
 import { matchesTimeFilter } from "../http/timestamps.ts";
 import type { Session } from "../access/session.ts";
@@ -18,21 +20,22 @@ export interface EventQuery {
   organization_guids?: string[] | undefined;
 }
 
-/** The events of a list of segments: nothing is filtered or sorted again while the segments are the same. */
-const cachedEvents = new WeakMap<readonly AuditLog[], readonly AuditEvent[]>();
-
 /** All visible events that match, sorted: page them afterwards. */
 export function listEvents(session: Session, query: EventQuery, url: string): readonly AuditEvent[] {
   const [target, ...others] = query.target_guids ?? [];
-  const segments = listObjects(
-    session,
-    AuditLog,
-    { page: query.page, per_page: query.per_page },
-    { url, ...(target !== undefined && others.length === 0 && { scope: { index: ["target", target] as const } }) },
+  const matches = toFilter(query);
+  const order = query.order_by?.startsWith("-") ? newestFirst : oldestFirst;
+  if (target !== undefined && others.length === 0)
+    return eventsIn(session.list(AuditLog, { index: ["target", target] }), matches, order);
+  return withoutDoubles(
+    listItems(session, {
+      ref: AuditLog,
+      url,
+      findAll: (segments) => eventsIn(segments, matches, order),
+      itemsOf: (segment) => eventsOf(segment).filter(matches),
+      order,
+    }),
   );
-  let events = cachedEvents.get(segments);
-  if (!events) cachedEvents.set(segments, (events = sorted(matchingEvents(segments, query), query.order_by)));
-  return events;
 }
 
 /** The visible event with that GUID. */
@@ -44,11 +47,43 @@ export function findEvent(session: Session, guid: string): AuditEvent | undefine
   return undefined;
 }
 
-/** An event whose first write had no answer may be in two segments. */
-function matchingEvents(segments: readonly AuditLog[], query: EventQuery): AuditEvent[] {
-  const matches = toFilter(query);
-  const events = segments.flatMap(({ spec }) => spec.events.filter(matches));
-  return [...new Map(events.map((event) => [event.guid, event])).values()];
+/** Where an event that was listed is written: a segment, and the place there. */
+interface EventPlace {
+  uid: string;
+  segment: string;
+  index: number;
+}
+const eventPlaces = new WeakMap<AuditEvent, EventPlace>();
+const nowhere: EventPlace = { uid: "", segment: "", index: 0 };
+
+function eventsOf(segment: AuditLog): readonly AuditEvent[] {
+  const { events } = segment.spec;
+  for (const [index, event] of events.entries())
+    eventPlaces.set(event, { uid: segment.metadata.uid ?? "", segment: placeOf(segment), index });
+  return events;
+}
+
+function eventsIn(
+  segments: readonly AuditLog[],
+  matches: (event: AuditEvent) => boolean,
+  order: EventOrder,
+): readonly AuditEvent[] {
+  return withoutDoubles(segments.flatMap((segment) => eventsOf(segment).filter(matches)).sort(order.compare));
+}
+
+/** An event whose first write had no answer may be in two segments. The same array where there is none. */
+function withoutDoubles(events: readonly AuditEvent[]): readonly AuditEvent[] {
+  let at = "";
+  const seen = new Set<string>();
+  const isFirst = (event: AuditEvent): boolean => {
+    if (event.at !== at) {
+      at = event.at;
+      seen.clear();
+    }
+    return seen.size !== seen.add(event.guid).size;
+  };
+  const found = events.filter(isFirst);
+  return found.length === events.length ? events : found;
 }
 
 function toFilter(query: EventQuery): (event: AuditEvent) => boolean {
@@ -65,8 +100,19 @@ function toFilter(query: EventQuery): (event: AuditEvent) => boolean {
     [created, updated].every((filter) => !filter || matchesTimeFilter(filter, Math.floor(Date.parse(at) / 1000)));
 }
 
+type EventOrder = ItemOrder<AuditEvent>;
+
 /** By time. Events of the same millisecond stay in the order in which they were written. */
-function sorted(events: AuditEvent[], orderBy: string | undefined): AuditEvent[] {
-  events.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
-  return orderBy?.startsWith("-") ? events.reverse() : events;
+const oldestFirst: EventOrder = {
+  compare(one, other) {
+    if (one.at !== other.at) return compareText(one.at, other.at);
+    const [first, second] = [eventPlaces.get(one) ?? nowhere, eventPlaces.get(other) ?? nowhere];
+    return compareText(first.segment, second.segment) || first.index - second.index;
+  },
+  ownerOf: (event) => (eventPlaces.get(event) ?? nowhere).uid,
+};
+const newestFirst: EventOrder = { ...oldestFirst, compare: (one, other) => oldestFirst.compare(other, one) };
+
+function compareText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -42,6 +42,7 @@ import {
 } from "../access/rbac-authorizer.ts";
 import { roleGUIDs } from "../cf/role/role-assignments.ts";
 import { dropletSidecarGUIDs, userSidecarGUIDs } from "../../crds/sidecar-guids.ts";
+import type { ChangeLog } from "./change-log.ts";
 import { createTrackedStores, type TrackedStores } from "./tracked-stores.ts";
 import { recordLastWrite } from "./object-times.ts";
 
@@ -113,6 +114,16 @@ const spaceKinds: ReadonlySet<unknown> = new Set([
   AuditLog,
 ]);
 
+/** A web process has its app's GUID. */
+const SHARE_GUIDS: ReadonlyMap<unknown, readonly ResourceRef[]> = new Map([[App, [App, Process]]]);
+
+/** The name of a route depends on its domain, which its space and org decide between. */
+const GIVE_NAMES: ReadonlyMap<unknown, readonly ResourceRef[]> = new Map<unknown, readonly ResourceRef[]>([
+  [Domain, [Route]],
+  [Space, [Route]],
+  [Org, [Route]],
+]);
+
 /** Kinds that have the index `guid`. */
 export const KINDS_WITH_GUID: readonly ResourceRef[] = [...cachedKinds.map(({ ref }) => ref), RoleBinding];
 
@@ -145,6 +156,10 @@ export interface ClusterCache {
    * in one space does not change the version of another.
    */
   versionOf(refs: readonly ResourceRef[], namespaces?: readonly string[]): number;
+  /** Increases with every change of RBAC and of how well it is known. */
+  rbacVersion(): number;
+  /** The latest changes of a kind's objects, and of the claims that show or hide them. */
+  changesOf(ref: ResourceRef): ChangeLog;
   /** Whether every store is synced. */
   isSynced(): boolean;
   /** True once every store is synced; false at the deadline (milliseconds). */
@@ -156,9 +171,12 @@ export function createClusterCache(informers: Informers): ClusterCache {
   const tracked = ensureStores(informers);
   const rbac = ensureRbac(informers);
   for (const [kind, ref] of Object.entries(rbacKinds))
-    tracked.add(ref as ResourceRef, rbac[kind as keyof typeof rbacKinds].store, false);
+    tracked.add(ref as ResourceRef, rbac[kind as keyof typeof rbacKinds].store);
+  const rbacRefs = Object.values(rbacKinds) as unknown as ResourceRef[];
   const store = <T extends KubeObject>(ref: ResourceRef<T>): Store<T> => tracked.get(ref).store as unknown as Store<T>;
   const guid = (ref: ResourceRef, object: KubeObject): string => guidIn(store, ref, object);
+  const versionOf: ClusterCache["versionOf"] = (refs, namespaces) =>
+    refs.reduce((sum, ref) => sum + tracked.get(ref).changes.version(namespaces), 0);
   return {
     store,
     findStore: (id) => tracked.find(id)?.store,
@@ -172,7 +190,9 @@ export function createClusterCache(informers: Informers): ClusterCache {
         .find((object) => guid(ref, object) === text),
     spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
     orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
-    versionOf: (refs, namespaces) => refs.reduce((sum, ref) => sum + tracked.get(ref).changes.version(namespaces), 0),
+    versionOf,
+    rbacVersion: () => versionOf(rbacRefs),
+    changesOf: (ref) => tracked.get(ref).log,
     isSynced: () => [...tracked.all()].every((one) => one.store.synced),
     async waitUntilSynced(deadlineMs) {
       const synced = await Promise.all([...tracked.all()].map((one) => one.store.waitSynced(deadlineMs)));
@@ -188,7 +208,11 @@ function ensureStores(informers: Informers): TrackedStores {
       indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] },
       transform: recordLastWrite,
     });
-    tracked.add(ref, store, spaceKinds.has(ref));
+    tracked.add(ref, store, {
+      byNamespace: spaceKinds.has(ref),
+      sharesGUIDs: SHARE_GUIDS.get(ref) ?? [ref],
+      names: GIVE_NAMES.get(ref) ?? [],
+    });
   }
   return tracked;
 }

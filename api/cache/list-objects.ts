@@ -1,6 +1,4 @@
-// Lists of the objects that the caller can see, filtered by the common and the list's own filters, and sorted. Cached until a dependency changes.
-import { LRUCache } from "lru-cache";
-import { creationSortKey } from "../../crds/guid.ts";
+// Lists of the objects that the caller can see, filtered by the common and the list's own filters, and sorted. Remembered, and kept current change by change.
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Session, ListScope } from "../access/session.ts";
@@ -8,12 +6,15 @@ import { metadataOf } from "../cf/metadata/metadata.ts";
 import { timeFilter, type ListParameters } from "../http/query.ts";
 import { createdAt, updatedAt } from "./object-times.ts";
 import { matchesTimeFilter } from "../http/timestamps.ts";
+import type { ItemOrder } from "./listed-items.ts";
+import { placeOf } from "./change-log.ts";
+import { recordSources, rememberedItems, rememberedList, withoutPaging } from "./remembered-lists.ts";
 
 /** The parts of a list that differ between resources. */
 export interface ListOptions<T> {
   /** The narrower the cheaper. */
   scope?: ListScope;
-  /** The list's own filters. */
+  /** The list's own filters. They read the object itself, and other kinds only. */
   filter?: (object: T) => boolean;
   /** Sort keys of order_by values besides created_at and updated_at. */
   sortKeys?: Record<string, (object: T) => string>;
@@ -21,21 +22,11 @@ export interface ListOptions<T> {
   defaultSortKey?: (object: T) => string;
   /** Other kinds that filters, order and presentation read. */
   dependsOn?: readonly ResourceRef[];
-  /** `url` of the request; without it the list is not cached. */
+  /** Those that filters and order of this very request read: a change of one finds the list again. All of `dependsOn` unless given. */
+  filterReads?: readonly ResourceRef[];
+  /** `url` of the request; without it the list is not remembered. */
   url?: string;
 }
-
-/** A list with the state it was built from. */
-interface CachedList {
-  /** Equal while nothing that the list may depend on has changed in any namespace: cheap to compare. */
-  anywhere: string;
-  /** Equal while nothing has changed in the list's own namespaces: costs a step for each of them. */
-  own: string;
-  items: readonly KubeObject[];
-}
-
-/** Lists by caller, kind and query. At most 500 lists of references. */
-const cachedLists = new WeakMap<object, LRUCache<string, CachedList>>();
 
 /** The whole list, filtered and sorted: page it afterwards. */
 export function listObjects<T extends KubeObject>(
@@ -44,106 +35,164 @@ export function listObjects<T extends KubeObject>(
   query: ListParameters,
   options: ListOptions<T> = {},
 ): readonly T[] {
-  if (options.url === undefined || !session.canCacheLists) return findMatching(session, ref, query, options);
-  const { cache } = session;
-  const lists = cachedListsOf(cache);
-  const key = cacheKey(session, ref, options.url);
-  const kinds = [ref, ...(options.dependsOn ?? [])] as const;
-  const anywhere = versionAnywhere(session, kinds, options.scope);
-  const known = lists.get(key);
-  const own = known?.anywhere === anywhere ? known.own : versionInNamespaces(session, kinds, options.scope);
-  if (known?.own !== own) {
-    const items = findMatching(session, ref, query, options);
-    lists.set(key, { anywhere, own, items });
-    return items;
-  }
-  known.anywhere = anywhere;
-  if (!cache.store(ref).synced) cache.store(ref).list();
-  return known.items as readonly T[];
+  const { url, scope = {}, dependsOn = [], filterReads = dependsOn } = options;
+  const filter = filterOf(query, options);
+  const order = orderOf(query.order_by, options);
+  if (query.guids) return sorted(byGUIDs(session, ref, query.guids).filter(filter), order);
+  if (url === undefined || !session.canCacheLists) return sorted(session.list(ref, scope, filter), order);
+  if (scope.index) return listByIndex(session, ref, { ...options, url }, { filter, order });
+  const key = `list ${withoutPaging(url)}`;
+  const items = rememberedItems<T, T>(session, {
+    ref,
+    key,
+    scope,
+    findAll: () => {
+      const found = visibleObjects(session, ref, scope).filter(filter);
+      return order === byCreation ? found : sorted(found, order);
+    },
+    itemsOf: (object) => (filter(object) ? [object] : []),
+    order,
+    reads: filterReads,
+  });
+  recordSources(items, session, { ref, key, dependsOn });
+  return items;
 }
 
-function cachedListsOf(cache: object): LRUCache<string, CachedList> {
-  let lists = cachedLists.get(cache);
-  if (!lists) cachedLists.set(cache, (lists = new LRUCache({ max: 500 })));
-  return lists;
-}
-
-/** Without page and per_page: all pages of one list share its items. As JSON: names of users and groups may hold any separator. */
-function cacheKey({ caller }: Session, ref: ResourceRef, url: string): string {
-  const list = url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, "");
-  return JSON.stringify([caller.name, caller.groups, ref.plural, list]);
-}
-
-/** Changes with every change of these kinds in any namespace, and with the scope. */
-function versionAnywhere({ cache }: Session, kinds: readonly ResourceRef[], scope?: ListScope): string {
-  return [cache.versionOf(kinds), cache.authorizer.version(), ...(scopeNamespaces(scope) ?? [])].join(" ");
-}
-
-/** Changes with every change of these kinds in the namespaces that the list may have objects from, and with those namespaces. */
-function versionInNamespaces(
-  session: Session,
-  kinds: readonly [ResourceRef, ...ResourceRef[]],
-  scope?: ListScope,
-): string {
-  const namespaces = scopeNamespaces(scope) ?? session.visibleNamespaces(kinds[0]);
-  const versions = [session.cache.versionOf(kinds, namespaces), session.cache.authorizer.version()];
-  return [...versions, ...(namespaces ?? ["*"])].join(" ");
-}
-
-/** The namespaces that a scope names; undefined when the caller's permissions decide. */
-function scopeNamespaces(scope: ListScope = {}): readonly string[] | undefined {
-  return scope.index?.[0] === "app" ? [scope.index[1].split("/")[0] ?? ""] : scope.namespaces;
-}
-
-function findMatching<T extends KubeObject>(
+/** The few objects below one value of an index. */
+function listByIndex<T extends KubeObject>(
   session: Session,
   ref: ResourceRef<T>,
-  query: ListParameters,
-  options: ListOptions<T>,
-): T[] {
-  const matches = commonFilter(query);
-  const filter = (object: T): boolean => matches(object) && (options.filter?.(object) ?? true);
-  const found = query.guids
-    ? byGUIDs(session, ref, query.guids).filter(filter)
-    : session.list(ref, options.scope, filter);
-  return sorted(found, query.order_by, options);
+  { scope = {}, dependsOn = [], filterReads = dependsOn, url }: ListOptions<T> & { url: string },
+  { filter, order }: { filter: (object: T) => boolean; order: ObjectOrder<T> },
+): readonly T[] {
+  const [index, value] = scope.index ?? ["", ""];
+  return rememberedList<T>(session, {
+    ref,
+    url,
+    reads: [ref, ...filterReads],
+    ...(index === "app" && { namespaces: [value.split("/")[0] ?? ""] }),
+    dependsOn,
+    find: () => sorted(session.list(ref, scope, filter), order),
+  });
+}
+
+/** A list whose items are parts of objects. */
+export interface PartsList<T extends KubeObject, Item> {
+  ref: ResourceRef<T>;
+  url: string;
+  /** Of all objects that the caller sees, in order. */
+  findAll(objects: readonly T[]): readonly Item[];
+  itemsOf(object: T): readonly Item[];
+  order: ItemOrder<Item>;
+}
+
+/** The parts of the objects that the caller sees, as `listObjects` lists the objects. Its pages show nothing else. */
+export function listItems<T extends KubeObject, Item>(
+  session: Session,
+  { ref, url, findAll, itemsOf, order }: PartsList<T, Item>,
+): readonly Item[] {
+  if (!session.canCacheLists) return findAll(session.list(ref));
+  const key = `list ${withoutPaging(url)}`;
+  const items = rememberedItems<T, Item>(session, {
+    ref,
+    key,
+    scope: {},
+    findAll: () => findAll(visibleObjects(session, ref)),
+    itemsOf,
+    order,
+    reads: [],
+  });
+  recordSources(items, session, { ref, key, dependsOn: [] });
+  return items;
+}
+
+/** All objects of a kind that the caller sees, by creation: lists with filters are found among them, so that none looks up rights and claims again. */
+export function visibleObjects<T extends KubeObject>(
+  session: Session,
+  ref: ResourceRef<T>,
+  scope: Pick<ListScope, "namespaces"> = {},
+): readonly T[] {
+  return rememberedItems<T, T>(session, {
+    ref,
+    key: `visible ${scope.namespaces?.join(" ") ?? "*"}`,
+    scope,
+    findAll: () => sorted<T>(session.list(ref, scope), byCreation),
+    itemsOf: (object) => [object],
+    order: byCreation,
+    reads: [],
+  });
 }
 
 function byGUIDs<T extends KubeObject>(session: Session, ref: ResourceRef<T>, guids: readonly string[]): T[] {
   return [...new Set(guids)].flatMap((guid) => session.find(ref, guid) ?? []);
 }
 
-/** The filters that every list has. */
-function commonFilter(query: ListParameters): (object: KubeObject) => boolean {
+/** The filters that every list has, and its own. */
+function filterOf<T extends KubeObject>(query: ListParameters, { filter }: ListOptions<T>): (object: T) => boolean {
   const created = timeFilter(query, "created_ats");
   const updated = timeFilter(query, "updated_ats");
   const labels = query.label_selector;
   return (object) =>
-    (!created || matchesTimeFilter(created, Date.parse(createdAt(object)) / 1000)) &&
-    (!updated || matchesTimeFilter(updated, Date.parse(updatedAt(object)) / 1000)) &&
-    (!labels || labels(metadataOf(object).labels));
+    (!created || matchesTimeFilter(created, secondsOf(createdAt(object)))) &&
+    (!updated || matchesTimeFilter(updated, secondsOf(updatedAt(object)))) &&
+    (!labels || labels(metadataOf(object).labels)) &&
+    (filter?.(object) ?? true);
 }
 
-/** Sorted by `orderBy`, ties by creation. */
-function sorted<T extends KubeObject>(items: T[], orderBy: string | undefined, options: ListOptions<T>): T[] {
+/** Seconds since the epoch of a time in CF's form. Neighbours in a list were often created in the same second. */
+function secondsOf(time: string): number {
+  if (time !== lastTime.text) lastTime = { text: time, seconds: Date.parse(time) / 1000 };
+  return lastTime.seconds;
+}
+let lastTime = { text: "", seconds: NaN };
+
+interface ObjectOrder<T> extends ItemOrder<T> {
+  /** What comes before the creation. */
+  first?: ((object: T) => string) | undefined;
+  direction: 1 | -1;
+}
+
+const ownerOf = ({ metadata }: KubeObject): string => metadata.uid ?? "";
+const byCreation: ObjectOrder<KubeObject> = {
+  direction: 1,
+  ownerOf,
+  compare: (one, other) => compareText(placeOf(one), placeOf(other)),
+  compareToPlace: (item, place) => compareText(placeOf(item), place),
+};
+
+/** By `orderBy`, ties by creation. */
+function orderOf<T extends KubeObject>(orderBy: string | undefined, options: ListOptions<T>): ObjectOrder<T> {
   const name = orderBy?.replace(/^[+-]/, "") ?? "";
-  const descending = orderBy?.startsWith("-") ?? false;
+  const direction = orderBy?.startsWith("-") ? -1 : 1;
   const first = sortKey(name, options);
-  const keyed = items.map((item): [string, string, T] => [first(item), creationSortKey(item), item]);
-  const direction = descending ? -1 : 1;
-  keyed.sort((a, b) => direction * (compare(a[0], b[0]) || compare(a[1], b[1])));
+  if (!first && direction === 1) return byCreation;
+  return {
+    first,
+    direction,
+    ownerOf,
+    compare: (one, other) =>
+      direction * ((first ? compareText(first(one), first(other)) : 0) || compareText(placeOf(one), placeOf(other))),
+    compareToPlace: first ? undefined : (item, place) => direction * compareText(placeOf(item), place),
+  };
+}
+
+/** Undefined: by creation. A creation time is where `placeOf` begins. */
+function sortKey<T extends KubeObject>(name: string, options: ListOptions<T>): ((object: T) => string) | undefined {
+  if (name === "") return options.defaultSortKey;
+  if (name === "created_at") return undefined;
+  if (name === "updated_at") return updatedAt;
+  return options.sortKeys?.[name];
+}
+
+/** As `compare` says, with each key made once. */
+function sorted<T extends KubeObject>(items: readonly T[], { first, direction }: ObjectOrder<T>): T[] {
+  const keyed = items.map((item): [string, string, T] => [first?.(item) ?? "", placeOf(item), item]);
+  keyed.sort((one, other) => direction * (compareText(one[0], other[0]) || compareText(one[1], other[1])));
   return keyed.map((entry) => entry[2]);
 }
 
-function sortKey<T extends KubeObject>(name: string, options: ListOptions<T>): (object: T) => string {
-  if (name === "") return options.defaultSortKey ?? (() => "");
-  if (name === "created_at") return createdAt;
-  if (name === "updated_at") return updatedAt;
-  return options.sortKeys?.[name] ?? (() => "");
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+function compareText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 /** Whether a value passes a filter; every value passes an absent one. */

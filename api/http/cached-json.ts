@@ -1,4 +1,4 @@
-// Caches JSON texts: of an object while the object is in the cache, and of a page while its list is unchanged.
+// Caches JSON texts: of an object while the object is in the cache, and of a page while all that it shows is unchanged.
 import { LRUCache } from "lru-cache";
 
 /** Everything besides its object that a presentation depends on, compared element by element. */
@@ -17,16 +17,19 @@ export function cachedJson(object: object, key: CacheKey, present: () => object)
 const MAX_TEXTS_PER_OBJECT = 4;
 const cachedTexts = new WeakMap<object, { key: CacheKey; text: string }[]>();
 
-/** A page that was sent. `parts` are the texts that it consists of. */
+/** A page that was sent: its items, the texts that it consists of, and versions of what it shows besides its items. */
 export interface CachedPage {
-  items: readonly unknown[];
+  total: number;
+  page: readonly unknown[];
   parts: readonly string[];
   body: Buffer;
+  anywhere?: string | undefined;
+  within?: string | undefined;
 }
 
-const MAX_PAGES_BYTES = 16 * 1024 * 1024;
+const MAX_PAGES_BYTES = 32 * 1024 * 1024;
 
-/** Pages by address. */
+/** Pages by list and address. */
 export const cachedPages = new LRUCache<string, CachedPage>({
   maxSize: MAX_PAGES_BYTES,
   sizeCalculation: ({ body }) => body.length,

@@ -1,5 +1,6 @@
 // Pagination: totals, links that keep the filters, and pages beyond the end.
 import { expect, test } from "vitest";
+import { setSources } from "../cache/remembered-lists.ts";
 import { presentPage } from "./page.ts";
 
 function page(
@@ -39,13 +40,19 @@ test("filters stay in the links, commas inside a value encoded twice as they cam
   expect(pagination["next"]).toEqual({ href: "https://api/v3/apps?names=a%252Cb&order_by=-name&page=2&per_page=2" });
 });
 
-test("a page is presented again when its list is another, or not cacheable", () => {
+test("a page is presented again when its items, their number or what it shows besides them is another, or when it is not cacheable", () => {
   const texts = new Map([
     [1, "one"],
     [2, "two"],
   ]);
-  const read = (items: readonly number[], isCacheable: boolean): { shown: unknown[]; presented: number } => {
+  const versions = { here: 1, elsewhere: 1 };
+  const read = (items: readonly number[], isCacheable = true): { shown: unknown[]; presented: number } => {
     let presented = 0;
+    setSources(items, {
+      list: "tests of dev",
+      anywhere: () => `${versions.here} ${versions.elsewhere}`,
+      within: () => String(versions.here),
+    });
     const request = { base: "https://api", url: "/v3/tests?per_page=2", query: { page: 1, per_page: 2 }, isCacheable };
     const body = presentPage(items, request, (item) => {
       presented++;
@@ -54,14 +61,17 @@ test("a page is presented again when its list is another, or not cacheable", () 
     const { resources } = JSON.parse(body.toString()) as { resources: { text: string }[] };
     return { shown: resources.map(({ text }) => text), presented };
   };
-  const items = [1, 2];
-  expect(read(items, true)).toEqual({ shown: ["one", "two"], presented: 2 });
+  expect(read([1, 2])).toEqual({ shown: ["one", "two"], presented: 2 });
   texts.set(2, "zwei");
-  expect(read(items, true), "the same list").toEqual({ shown: ["one", "two"], presented: 0 });
-  expect(read([1, 2], true), "another list").toEqual({ shown: ["one", "zwei"], presented: 2 });
+  expect(read([1, 2]), "the same items").toEqual({ shown: ["one", "two"], presented: 0 });
+  versions.elsewhere++;
+  expect(read([1, 2]), "a change elsewhere").toEqual({ shown: ["one", "two"], presented: 0 });
+  versions.here++;
+  expect(read([1, 2]), "a change of what the page shows").toEqual({ shown: ["one", "zwei"], presented: 2 });
+  expect(read([2, 1]), "another order").toEqual({ shown: ["zwei", "one"], presented: 2 });
+  expect(read([2, 1, 3]), "another total").toEqual({ shown: ["zwei", "one"], presented: 2 });
   texts.set(1, "eins");
-  expect(read(items, false), "not cacheable").toEqual({ shown: ["eins", "zwei"], presented: 2 });
-  expect(read([...items, 3], true), "another total").toEqual({ shown: ["eins", "zwei"], presented: 2 });
+  expect(read([2, 1, 3], false), "not cacheable").toEqual({ shown: ["zwei", "eins"], presented: 2 });
 });
 
 test("an item with cached text is presented again only when its key changes", () => {

@@ -1,5 +1,7 @@
 // One page of a list: the slice, and CF's pagination object with absolute links that keep the filters.
-import { cachedJson, cachedPages, isSame, type CacheKey } from "./cached-json.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import { type PageSources, sourcesOf } from "../cache/remembered-lists.ts";
+import { cachedJson, type CachedPage, cachedPages, isSame, type CacheKey } from "./cached-json.ts";
 
 /** The request of a list, as its handler knows it. */
 export interface PageRequest<T = unknown> {
@@ -7,7 +9,7 @@ export interface PageRequest<T = unknown> {
   /** Path and query as received. */
   url: string;
   query: { page: number; per_page: number };
-  /** Set it only when the list's `dependsOn` (list-objects.ts) names every kind that the page shows: a page of the same array is sent again. */
+  /** Set it only when the list's `dependsOn` (list-objects.ts) names every kind that the page shows: a page is then sent again until one of them changes. */
   isCacheable?: boolean;
   /** Everything besides the item that its presentation depends on. With it the item's JSON is cached. */
   textKey?: (item: T) => CacheKey;
@@ -45,7 +47,7 @@ function pageUrl({ base, url, query }: Omit<PageRequest, "textKey">, page: numbe
 
 /**
  * The JSON bytes of a list reply. `items` is the whole sorted list; `present` is called for the page only. With `isCacheable` a page of the same
- * array is not presented again.
+ * items is not presented again while what it shows besides them is unchanged.
  */
 export function presentPage<T>(
   items: readonly T[],
@@ -53,22 +55,60 @@ export function presentPage<T>(
   present: (item: T) => object,
   included?: (page: readonly T[]) => object,
 ): Buffer {
-  const address = `${request.base}${request.url}`;
-  const known = cachedPages.get(address);
-  if (request.isCacheable && known?.items === items) return known.body;
   const page = pageItems(items, request.query);
-  const { textKey } = request;
-  const texts = page.map((item) =>
-    textKey ? cachedJson(item as object, textKey(item), () => present(item)) : JSON.stringify(present(item)),
-  );
-  const more = included ? `,"included":${JSON.stringify(included(page))}` : "";
+  const sources = request.isCacheable ? sourcesOf(items) : undefined;
+  const address = `${sources?.list ?? ""} ${request.base}${request.url}`;
+  const known = cachedPages.get(address);
+  if (known && sources && isSamePage(known, items.length, page) && isCurrent(known, sources)) return known.body;
+  const texts = page.map((item) => presentItem(item, request, present));
+  const more = presentIncluded(included?.(page));
   const parts = [String(items.length), ...texts, more];
-  const body =
-    known && isSame(known.parts, parts)
-      ? known.body
-      : Buffer.from(
-          `{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`,
-        );
-  cachedPages.set(address, { items, parts, body });
+  const toBody = (): Buffer =>
+    Buffer.from(
+      `{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`,
+    );
+  const body = known && isSame(known.parts, parts) ? known.body : toBody();
+  cachedPages.set(address, { total: items.length, page, parts, body, ...versionsOf(page, sources) });
   return body;
+}
+
+function versionsOf(
+  page: readonly unknown[],
+  sources: PageSources | undefined,
+): Pick<CachedPage, "anywhere" | "within"> {
+  return sources ? { anywhere: sources.anywhere(), within: sources.within(namespacesOf(page)) } : {};
+}
+
+function presentIncluded(included: object | undefined): string {
+  return included ? `,"included":${JSON.stringify(included)}` : "";
+}
+
+function presentItem<T>(item: T, { textKey }: PageRequest<T>, present: (item: T) => object): string {
+  return textKey ? cachedJson(item as object, textKey(item), () => present(item)) : JSON.stringify(present(item));
+}
+
+/** Whether nothing that the page shows besides its items has changed. */
+function isCurrent(known: CachedPage, sources: PageSources): boolean {
+  const anywhere = sources.anywhere();
+  if (known.anywhere === anywhere) return true;
+  if (known.within !== sources.within(namespacesOf(known.page))) return false;
+  known.anywhere = anywhere;
+  return true;
+}
+
+function isSamePage(known: CachedPage, total: number, page: readonly unknown[]): boolean {
+  return (
+    known.total === total && known.page.length === page.length && page.every((item, at) => item === known.page[at])
+  );
+}
+
+/** The namespaces of a page's objects; undefined, for all, when its items are no objects. */
+function namespacesOf(page: readonly unknown[]): string[] | undefined {
+  const namespaces = new Set<string>();
+  for (const item of page) {
+    const { metadata } = item as Partial<KubeObject>;
+    if (!metadata) return undefined;
+    namespaces.add(metadata.namespace ?? "");
+  }
+  return [...namespaces];
 }

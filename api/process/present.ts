@@ -12,6 +12,7 @@ import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { processGUID } from "../cf/process/processes.ts";
 import { isRolloutProcess } from "../cf/process/web-processes.ts";
 import { releaseOf } from "../cf/rollout/app-revisions.ts";
+import type { CacheKey } from "../http/cached-json.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
@@ -60,6 +61,19 @@ export function presentProcess(cache: ClusterCache, process: Process, base: stri
   };
 }
 
+/** Everything besides the process that its presentation in a list depends on. */
+export function processTextKey(cache: ClusterCache, process: Process, base: string): CacheKey {
+  const app = appOf(cache, process);
+  const space = cache.spaceOf(process.metadata.namespace);
+  return [
+    base,
+    processGUID(cache, process),
+    app && cache.guid(App, app),
+    space && cache.guid(Space, space),
+    revisionGUIDOf(cache, app, process),
+  ];
+}
+
 function commandOf(cache: ClusterCache, process: Process, app: App | undefined, show: CommandView): string | null {
   if (show !== "shown") return show === "list" ? HIDDEN_IN_LISTS : HIDDEN;
   const detected = (app && currentDroplet(cache, app)?.spec.processTypes) ?? {};
@@ -71,9 +85,14 @@ function commandOf(cache: ClusterCache, process: Process, app: App | undefined, 
 }
 
 function revisionOf(cache: ClusterCache, app: App | undefined, process: Process): object | null {
+  const guid = revisionGUIDOf(cache, app, process);
+  return guid === undefined ? null : toOneRelationship(guid);
+}
+
+function revisionGUIDOf(cache: ClusterCache, app: App | undefined, process: Process): string | undefined {
   const name = isRolloutProcess(process) ? process.status?.revision : app?.status?.revision;
   const release = app && releaseOf(cache, app, name);
-  return release ? toOneRelationship(cache.guid(Revision, release)) : null;
+  return release && cache.guid(Revision, release);
 }
 
 function presentCheck(check: HealthCheck, withTimeout: boolean): object {

@@ -17,7 +17,7 @@ import { requireChangeQuota } from "../cf/quota/check.ts";
 import { requireNoDeployment } from "../cf/rollout/app-rollouts.ts";
 import { withRolloutProcesses } from "../cf/process/web-processes.ts";
 import { toMetadataPatch } from "../cf/metadata/metadata.ts";
-import { presentPage } from "../http/page.ts";
+import { type PageRequest, presentPage } from "../http/page.ts";
 import { link } from "../http/presentation.ts";
 import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import type { Services } from "../services.ts";
@@ -32,7 +32,7 @@ import {
   toScaleSpec,
   updateProcessBody,
 } from "./payload.ts";
-import { commandView, instancesOf, isStarting, presentProcess, wantedInstances } from "./present.ts";
+import { commandView, instancesOf, isStarting, presentProcess, processTextKey, wantedInstances } from "./present.ts";
 import { presentStats } from "./stats.ts";
 
 const read = { verb: "get", on: Process } as const;
@@ -48,7 +48,8 @@ interface ListRequest {
   url: string;
 }
 
-function listReply({ session, query, base, url }: ListRequest, app?: App): Reply {
+function listReply(request: ListRequest, app?: App): Reply {
+  const { session, query, base, url } = request;
   const { guids, ...others } = query;
   const namespaces = spaceNamespaces(session, query);
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
@@ -58,19 +59,25 @@ function listReply({ session, query, base, url }: ListRequest, app?: App): Reply
     // A web process has its app's GUID, which the general `guids` filter does not handle.
     filter: (process) =>
       isOneOf(query.types, process.spec.type) &&
-      isOneOf(guids, processGUID(session.cache, process)) &&
-      isOneOf(query.app_guids, appGUIDOf(session.cache, process)),
-    defaultSortKey: (process) => `${process.spec.type === "web" && app ? 0 : 1} ${creationSortKey(process)}`,
+      (!guids || guids.includes(processGUID(session.cache, process))) &&
+      (!query.app_guids || query.app_guids.includes(appGUIDOf(session.cache, process))),
+    ...(app && { defaultSortKey: (process) => `${process.spec.type === "web" ? 0 : 1} ${creationSortKey(process)}` }),
     dependsOn: [App, Space, Revision, Rollout],
+    filterReads: guids || query.app_guids ? [App] : [],
   });
   const shown = withRolloutProcesses(session.cache, found);
   return ok(
-    // Embedded instances include an uptime, so their page changes every second.
-    presentPage(shown, { base, url, query, isCacheable: !query.embed }, (process) => ({
+    presentPage(shown, { base, url, query, ...cachingOf(request) }, (process) => ({
       ...presentProcess(session.cache, process, base, "list"),
       ...(query.embed && embedded(session, process)),
     })),
   );
+}
+
+/** Embedded instances include an uptime, so their page changes every second. */
+function cachingOf({ session, query, base }: ListRequest): Partial<PageRequest<Process>> {
+  if (query.embed) return {};
+  return { isCacheable: true, textKey: (process) => processTextKey(session.cache, process, base) };
 }
 
 function embedded(session: Session, process: Process): { process_instances: object[] } {

@@ -1,8 +1,11 @@
 // Endpoints of roles: `/v3/roles`. RoleBindings are written as the caller, so RBAC's `bind` verb decides which roles a caller may give.
 import { z } from "zod";
 import { Org } from "../../crds/org/org.ts";
+import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { roleBindingName, CF_ROLES, toSubject, type CFRole } from "../../crds/roles.ts";
+import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
+import { User } from "../../crds/user/user.ts";
 import { RoleBinding } from "../../kube/api/builtin.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
@@ -13,6 +16,7 @@ import { removeRole } from "../cf/role/remove-role.ts";
 import { findRole, listVisibleRoles, scopeOf } from "../cf/role/roles.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { isOneOf } from "../cache/list-objects.ts";
+import { rememberedList } from "../cache/remembered-lists.ts";
 import { presentPage } from "../http/page.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
 import { resolveOrg, resolveSpace } from "../cf/org/org-and-space-namespaces.ts";
@@ -146,32 +150,45 @@ const list = endpoint({
   query: roleListQuery,
   badQueryError: "UnprocessableEntity",
   summary: "List roles",
-  handler: ({ session, query, base, url }) => {
-    const guidOf = (role: RoleAssignment): { org: string; space: string } => {
-      const { org, space } = scopeOf(session.cache, role);
-      return { org: org ? session.cache.guid(Org, org) : "", space: space ? session.cache.guid(Space, space) : "" };
-    };
-    const roles = listVisibleRoles(session)
-      .filter(
-        (role) =>
-          isOneOf(query.guids, role.guid) &&
-          isOneOf(query.types, role.type) &&
-          isOneOf(query.user_guids, role.user) &&
-          isOneOf(query.organization_guids, guidOf(role).org) &&
-          isOneOf(query.space_guids, guidOf(role).space),
-      )
-      .sort((one, other) => (order(one) < order(other) ? -1 : 1));
-    if (query.order_by?.startsWith("-")) roles.reverse();
-    return ok(
+  handler: ({ session, query, base, url }) =>
+    ok(
       presentPage(
-        roles,
-        { base, url, query },
+        listRoles(session, query, url),
+        { base, url, query, isCacheable: true },
         (role) => presentRole(session.cache, role, base),
         included(session, base, query.include),
       ),
-    );
-  },
+    ),
 });
+
+/** The matching roles that the caller sees, in order. */
+function listRoles(session: Session, query: z.output<typeof roleListQuery>, url: string): readonly RoleAssignment[] {
+  const guidOf = (role: RoleAssignment): { org: string; space: string } => {
+    const { org, space } = scopeOf(session.cache, role);
+    return { org: org ? session.cache.guid(Org, org) : "", space: space ? session.cache.guid(Space, space) : "" };
+  };
+  const find = (): RoleAssignment[] => {
+    const roles = listVisibleRoles(session).filter(
+      (role) =>
+        isOneOf(query.guids, role.guid) &&
+        isOneOf(query.types, role.type) &&
+        isOneOf(query.user_guids, role.user) &&
+        (!query.organization_guids || query.organization_guids.includes(guidOf(role).org)) &&
+        (!query.space_guids || query.space_guids.includes(guidOf(role).space)),
+    );
+    const keyed = roles.map((role): [string, RoleAssignment] => [order(role), role]);
+    keyed.sort(([one], [other]) => (one < other ? -1 : 1));
+    if (query.order_by?.startsWith("-")) keyed.reverse();
+    return keyed.map(([, role]) => role);
+  };
+  return rememberedList(session, {
+    ref: RoleBinding,
+    url,
+    reads: [RoleBinding, Space, Org],
+    dependsOn: [Space, Org, ...(query.include ? [User, OrgQuota, SpaceQuota] : [])],
+    find,
+  });
+}
 
 function order(role: RoleAssignment): string {
   return `${role.binding.metadata.creationTimestamp ?? ""} ${role.guid}`;

@@ -8,6 +8,7 @@ import { Route, type Destination } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { domainOf } from "../cf/route/domains.ts";
+import type { CacheKey } from "../http/cached-json.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
 import { createdAt, updatedAt } from "../cache/object-times.ts";
@@ -39,6 +40,25 @@ export function presentRoute(cache: ClusterCache, route: Route, base: string): o
       domain: link(`${base}/v3/domains/${domainGUID ?? ""}`),
     },
   };
+}
+
+/** Everything besides the route that its presentation depends on. */
+export function routeTextKey(cache: ClusterCache, route: Route, base: string): CacheKey {
+  const { namespace = "" } = route.metadata;
+  const space = cache.spaceOf(namespace);
+  const domain = domainOf(cache, route);
+  const destinations = route.spec.destinations.flatMap((destination) => {
+    const app = cache.store(App).find({ namespace, name: destination.app });
+    return app ? [cache.guid(App, app), String(portOf(cache, app, destination))] : [null];
+  });
+  return [
+    base,
+    cache.guid(Route, route),
+    space && cache.guid(Space, space),
+    domain && cache.guid(Domain, domain),
+    domain?.spec.name,
+    ...destinations,
+  ];
 }
 
 interface PresentedDestination {

@@ -32,7 +32,7 @@ import {
   updateRouteBody,
   type RouteOptionsInput,
 } from "./payload.ts";
-import { presentRoute } from "./present.ts";
+import { presentRoute, routeTextKey } from "./present.ts";
 import { routeSharingEndpoints } from "./sharing.ts";
 
 const path = "/v3/routes/:guid";
@@ -53,11 +53,12 @@ function listReply(request: ListRequest, app?: App): Reply {
     ...(within && { scope: within }),
     filter: filterOf(request),
     dependsOn: [Domain, App, Space, Process, Droplet, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
+    filterReads: [...(query.app_guids ? [App] : []), ...(query.domain_guids ? [Domain, Space, Org] : [])],
   });
   return ok(
     presentPage(
       routes,
-      { base, url, query, isCacheable: true },
+      { base, url, query, isCacheable: true, textKey: (route) => routeTextKey(session.cache, route, base) },
       (route) => presentRoute(session.cache, route, base),
       included(session, base, query.include),
     ),

@@ -7,6 +7,7 @@ import { Task } from "../../crds/task/task.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { appGUIDOf, appOf } from "../cf/app/owner-app.ts";
+import type { CacheKey } from "../http/cached-json.ts";
 import { link, presentIdentity, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 
 const STATES = { Pending: "PENDING", Running: "RUNNING", Succeeded: "SUCCEEDED", Failed: "FAILED" } as const;
@@ -45,6 +46,17 @@ export function presentTask(cache: ClusterCache, task: Task, base: string, withC
       droplet: link(`${base}/v3/droplets/${droplet}`),
     },
   };
+}
+
+/** Everything besides the task that its presentation depends on. */
+export function taskTextKey(cache: ClusterCache, task: Task, base: string, withCommand: boolean): CacheKey {
+  return [
+    base,
+    cache.guid(Task, task),
+    appGUIDOf(cache, task),
+    dropletGUIDOf(cache, task),
+    withCommand ? "with command" : "without",
+  ];
 }
 
 /** GUID of the droplet; "" once it has been deleted, or while the app has none. */

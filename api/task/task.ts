@@ -17,7 +17,7 @@ import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { createTask } from "./create.ts";
 import { appTaskListQuery, createTaskBody, taskListQuery } from "./payload.ts";
-import { canReadCommands, presentTask, taskState } from "./present.ts";
+import { canReadCommands, presentTask, taskState, taskTextKey } from "./present.ts";
 
 const path = "/v3/tasks/:guid";
 const byApp = "/v3/apps/:guid/tasks";
@@ -42,15 +42,18 @@ function listReply({ session, query, base, url }: ListRequest, app?: App): Reply
       isOneOf(names, foldName(displayNameOf(task))) &&
       isOneOf(query.states, taskState(task)) &&
       (!query.sequence_ids || query.sequence_ids.includes(sequenceOf(task) ?? 0)) &&
-      isOneOf(query.app_guids, appGUIDOf(session.cache, task)),
+      (!query.app_guids || query.app_guids.includes(appGUIDOf(session.cache, task))),
     dependsOn: [App, Droplet],
+    filterReads: query.app_guids ? [App] : [],
   });
   // As in CF, commands are shown below an app only.
   const withCommand =
     app !== undefined && canReadCommands(session, { namespace: app.metadata.namespace ?? "", name: app.metadata.name });
   return ok(
-    presentPage(found, { base, url, query, isCacheable: true }, (task) =>
-      presentTask(session.cache, task, base, withCommand),
+    presentPage(
+      found,
+      { base, url, query, isCacheable: true, textKey: (task) => taskTextKey(session.cache, task, base, withCommand) },
+      (task) => presentTask(session.cache, task, base, withCommand),
     ),
   );
 }
