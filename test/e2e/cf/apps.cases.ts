@@ -1,19 +1,18 @@
-// `cf` for the life of an app: apps, app, start, stop, restart, rename, delete.
+// `cf` for the life of an app: create-app, apps, app, start, stop, restart, restart-app-instance, scale, rename, delete.
+import { readFileSync } from "node:fs";
 import { expect } from "vitest";
+import { parse } from "yaml";
 import { eventually } from "../../eventually.ts";
-import { findApp, makeApp, statesOf, untilRunning } from "./support/apps.ts";
+import { answers, expectState, findApp, makeApp, ofApp, processOf, statesOf, untilRunning } from "./support/apps.ts";
 import type { CaseRun, CommandCases } from "./support/case.ts";
 import { forbidden, noSuchApp } from "./support/refusals.ts";
 
 const running = (run: CaseRun) => makeApp(run);
+const empty = (run: CaseRun) => makeApp(run, { is: "empty" });
 const stopped = (run: CaseRun) => makeApp(run, { is: "stopped" });
 
-async function expectState(run: CaseRun, state: string): Promise<void> {
-  expect(await findApp(run.ground, run.name)).toMatchObject({ state });
-}
-
-async function answers(run: CaseRun, status: number): Promise<void> {
-  await eventually(async () => expect((await run.ground.stage.get(`${run.name}.apps.localhost`)).status).toBe(status));
+interface Manifest {
+  applications: object[];
 }
 
 export const APP_CASES: readonly CommandCases[] = [
@@ -118,6 +117,326 @@ export const APP_CASES: readonly CommandCases[] = [
       },
       forbidden("auditor", "restart {name}"),
       noSuchApp("restart"),
+    ],
+  },
+  {
+    command: "create-app",
+    cases: [
+      {
+        name: "a new app",
+        run: "create-app {name}",
+        shows: ["Creating app {name} in org {org} / space {space} as", "OK"],
+        effect: async (run) =>
+          expect(await findApp(run.ground, run.name)).toMatchObject({
+            state: "STOPPED",
+            lifecycle: { type: "buildpack" },
+          }),
+      },
+      {
+        name: "an app that is there already",
+        given: empty,
+        run: "create-app {name}",
+        shows: ["App with the name '{name}' already exists.", "OK"],
+        effect: async (run) => expect((await findApp(run.ground, run.name))?.guid).toBe(run.values["app"]),
+      },
+      {
+        name: "--app-type docker",
+        run: "create-app {name} --app-type docker",
+        shows: ['Using app type "docker"'],
+        effect: async (run) => expect((await findApp(run.ground, run.name))?.lifecycle.type).toBe("docker"),
+      },
+      {
+        name: "--app-type cnb, -b",
+        run: "create-app {name} --app-type cnb -b docker://registry.example.com/buildpack",
+        effect: async (run) =>
+          expect((await findApp(run.ground, run.name))?.lifecycle).toMatchObject({
+            type: "cnb",
+            data: { buildpacks: ["docker://registry.example.com/buildpack"] },
+          }),
+      },
+      {
+        name: "by an auditor",
+        as: "auditor",
+        run: "create-app {name}",
+        refused: ["You are not authorized to perform the requested action"],
+        effect: async (run) => expect(await findApp(run.ground, run.name)).toBeUndefined(),
+      },
+    ],
+  },
+  {
+    command: "apps",
+    cases: [
+      {
+        name: "running, stopped and empty apps",
+        given: async (run) => {
+          await makeApp(run);
+          await makeApp(run, { name: `${run.name}-stopped`, is: "stopped" });
+          await makeApp(run, { name: `${run.name}-empty`, is: "empty" });
+        },
+        run: "apps",
+        shows: [
+          "Getting apps in org {org} / space {space} as",
+          /name\s+requested state\s+processes\s+routes/,
+          /apps-1\s+started\s+web:1\/1\s+apps-1\.apps\.localhost/,
+          /apps-1-stopped\s+stopped\s+web:0\/1\s+apps-1-stopped\.apps\.localhost/,
+          /apps-1-empty\s+stopped\s+web:0\/1/,
+        ],
+        effect: (run) => expectState(run, "STARTED"),
+      },
+      {
+        name: "--labels",
+        given: async (run) => {
+          await makeApp(run, { is: "empty" });
+          await makeApp(run, { name: `${run.name}-other`, is: "empty" });
+          await run.cf("developer", "set-label", "app", run.name, "tier=backend");
+        },
+        run: ["apps", "--labels", "tier in (backend,worker)"],
+        shows: ["{name}"],
+        hides: ["{name}-other"],
+        effect: async (run) =>
+          expect((await findApp(run.ground, run.name))?.metadata.labels).toEqual({ tier: "backend" }),
+      },
+      {
+        name: "--no-stats",
+        given: running,
+        run: "apps --no-stats",
+        shows: [/apps-3\s+started\s+apps-3\.apps\.localhost/],
+        effect: (run) => expectState(run, "STARTED"),
+      },
+      { name: "--labels that are none", run: "apps --labels =", refused: [/label/i] },
+      {
+        name: "by nobody, whose target it is not",
+        as: "nobody",
+        run: "apps",
+        shows: ["No apps found"],
+        hides: ["apps-1"],
+        effect: async (run) => expect(await findApp(run.ground, "apps-1")).toBeDefined(),
+      },
+    ],
+  },
+  {
+    command: "scale",
+    cases: [
+      {
+        name: "-i",
+        given: running,
+        run: "scale {name} -i 2",
+        shows: ["Scaling app {name} in org {org} / space {space} as", /instances:\s+\d\/2/],
+        effect: async (run) => {
+          await untilRunning(run.ground, run.values["app"] ?? "");
+          expect(await statesOf(run.ground, run.values["app"] ?? "")).toEqual(["RUNNING", "RUNNING"]);
+        },
+      },
+      {
+        name: "-i 0",
+        given: running,
+        run: "scale {name} -i 0",
+        shows: [/instances:\s+\d\/0/],
+        effect: (run) =>
+          eventually(async () => expect(await statesOf(run.ground, run.values["app"] ?? "")).toEqual([])),
+      },
+      {
+        name: "-m, -k, -l, -f, which restart it",
+        given: running,
+        run: "scale {name} -m 96M -k 300M -l 5K -f",
+        shows: ["Stopping app {name}", "Starting app {name}", /memory usage:\s+96M/],
+        effect: async (run) =>
+          expect(await processOf(run)).toMatchObject({
+            memory_in_mb: 96,
+            disk_in_mb: 300,
+            log_rate_limit_in_bytes_per_second: 5120,
+          }),
+      },
+      {
+        name: "-m with a person who says no",
+        given: running,
+        run: "scale {name} -m 96M",
+        input: "n\n",
+        shows: ["This will cause the app to restart", "Scaling cancelled"],
+        effect: async (run) => expect((await processOf(run)).memory_in_mb).not.toBe(96),
+      },
+      {
+        name: "without flags, which shows it",
+        given: running,
+        run: "scale {name}",
+        shows: ["Showing current scale of app {name} in org {org} / space {space} as", /instances:\s+1\/1/],
+        effect: (run) => expectState(run, "STARTED"),
+      },
+      {
+        name: "a stopped app",
+        given: stopped,
+        run: "scale {name} -m 80M -f",
+        effect: async (run) => {
+          expect(await processOf(run)).toMatchObject({ memory_in_mb: 80 });
+        },
+      },
+      {
+        name: "--process of a type that the app has not",
+        given: stopped,
+        run: "scale {name} --process worker -i 2",
+        refused: ["Process worker not found"],
+      },
+      {
+        name: "by a supporter, who may",
+        as: "supporter",
+        given: stopped,
+        run: "scale {name} -i 3",
+        effect: async (run) => expect((await processOf(run)).instances).toBe(3),
+      },
+      forbidden("auditor", "scale {name} -i 3"),
+      noSuchApp("scale", "-i 2"),
+    ],
+  },
+  {
+    command: "restart-app-instance",
+    cases: [
+      {
+        name: "an instance that runs",
+        given: running,
+        run: "restart-app-instance {name} 0",
+        shows: ["Restarting instance 0 of process web of app {name} in org {org} / space {space} as", "OK"],
+        effect: (run) => untilRunning(run.ground, run.values["app"] ?? ""),
+      },
+      {
+        name: "an index that it has not",
+        given: running,
+        run: "restart-app-instance {name} 9",
+        refused: ["Instance 9 of process web not found"],
+      },
+      {
+        name: "--process of a type that the app has not",
+        given: running,
+        run: "restart-app-instance {name} 0 --process worker",
+        refused: ["Process worker not found"],
+      },
+      forbidden("auditor", "restart-app-instance {name} 0"),
+      noSuchApp("restart-app-instance", "0"),
+    ],
+  },
+  {
+    command: "rename",
+    cases: [
+      {
+        name: "to a free name",
+        given: stopped,
+        run: "rename {name} {name}-new",
+        shows: ["Renaming app {name} to {name}-new in org {org} / space {space} as", "OK"],
+        effect: async (run) => {
+          expect((await findApp(run.ground, `${run.name}-new`))?.guid).toBe(run.values["app"]);
+          expect(await findApp(run.ground, run.name)).toBeUndefined();
+        },
+      },
+      {
+        name: "to a name that is taken",
+        given: async (run) => {
+          await makeApp(run, { is: "empty" });
+          await makeApp(run, { name: `${run.name}-taken`, is: "empty" });
+        },
+        run: "rename {name} {name}-taken",
+        refused: ["App with the name '{name}-taken' already exists."],
+        effect: async (run) => expect(await findApp(run.ground, run.name)).toBeDefined(),
+      },
+      {
+        name: "an app that runs, which goes on under its new name",
+        given: running,
+        run: "rename {name} {name}-new",
+        effect: async (run) => {
+          await answers(run, 200);
+          expect(await run.cf("developer", "app", `${run.name}-new`)).toMatch(/#0\s+running/);
+        },
+      },
+      forbidden("auditor", "rename {name} other"),
+      noSuchApp("rename", "other"),
+    ],
+  },
+  {
+    command: "delete",
+    cases: [
+      {
+        name: "-f, which leaves the route",
+        given: running,
+        run: "delete {name} -f",
+        shows: ["Deleting app {name} in org {org} / space {space} as", "OK"],
+        effect: async (run) => {
+          expect(await findApp(run.ground, run.name)).toBeUndefined();
+          await answers(run, 404);
+          expect(await run.cf("developer", "routes")).toContain(run.name);
+        },
+      },
+      {
+        name: "-f -r, which takes the routes along",
+        given: running,
+        run: "delete {name} -f -r",
+        effect: async (run) => {
+          expect(await findApp(run.ground, run.name)).toBeUndefined();
+          expect(await run.cf("developer", "routes")).not.toMatch(new RegExp(`\\s${run.name}\\s`));
+        },
+      },
+      {
+        name: "with a person who says yes",
+        given: empty,
+        run: "delete {name}",
+        input: "y\n",
+        shows: ["Really delete the app {name}?", "OK"],
+        effect: async (run) => expect(await findApp(run.ground, run.name)).toBeUndefined(),
+      },
+      {
+        name: "with a person who says no",
+        given: empty,
+        run: "delete {name}",
+        input: "n\n",
+        shows: ["App '{name}' has not been deleted."],
+        effect: async (run) => expect(await findApp(run.ground, run.name)).toBeDefined(),
+      },
+      {
+        name: "an app that does not exist",
+        run: "delete {name} -f",
+        shows: ["App '{name}' does not exist.", "OK"],
+        effect: async (run) => expect(await findApp(run.ground, run.name)).toBeUndefined(),
+      },
+      {
+        ...forbidden("auditor", "delete {name} -f"),
+        effect: async (run: CaseRun) => expect(await findApp(run.ground, run.name)).toBeDefined(),
+      },
+    ],
+  },
+  {
+    command: "create-app-manifest",
+    cases: [
+      {
+        name: "in the folder it runs in",
+        given: running,
+        run: "create-app-manifest {name}",
+        shows: [
+          "Creating an app manifest from current settings of app {name} in org {org} / space {space} as",
+          "Manifest file created successfully at",
+          "OK",
+        ],
+        effect: async (run) => {
+          const { applications } = parse(readFileSync(`${run.folder}/${run.name}_manifest.yml`, "utf8")) as Manifest;
+          expect(applications).toMatchObject([
+            {
+              name: run.name,
+              routes: [{ route: `${run.name}.apps.localhost`, protocol: "http1" }],
+              processes: [{ type: "web", instances: 1 }],
+            },
+          ]);
+        },
+      },
+      {
+        name: "-p, and a push of it changes nothing",
+        given: stopped,
+        run: "create-app-manifest {name} -p made.yml",
+        effect: async (run) => {
+          const before = await ofApp(run, "processes/web");
+          expect(await run.cf("developer", "apply-manifest", "-f", "made.yml")).toContain("Manifest applied");
+          expect(await ofApp(run, "processes/web")).toMatchObject({
+            ...before,
+            updated_at: expect.any(String) as string,
+          });
+        },
+      },
+      noSuchApp("create-app-manifest"),
     ],
   },
 ];

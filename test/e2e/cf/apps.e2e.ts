@@ -1,4 +1,4 @@
-// `cf` for apps: see apps.cases.ts.
+// Runs apps.cases.ts.
 import { APP_CASES } from "./apps.cases.ts";
 import { runGroup } from "./support/run-cases.ts";
 

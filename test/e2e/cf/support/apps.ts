@@ -91,3 +91,41 @@ async function stageBase(ground: Ground, hello: string, folder: string): Promise
   await ground.api.admin.call("POST", `/v3/apps/${app?.guid}/actions/stop`);
   return droplet.guid;
 }
+
+/** What GET /v3/apps/:guid/processes/:type says; for effects. */
+export interface ProcessResource {
+  guid: string;
+  type: string;
+  command: string;
+  instances: number;
+  memory_in_mb: number;
+  disk_in_mb: number;
+  log_rate_limit_in_bytes_per_second: number;
+  health_check: { type: string; data: Record<string, unknown> };
+  readiness_health_check: { type: string; data: Record<string, unknown> };
+}
+
+/** A process of the app with the case's name. */
+export async function processOf(run: CaseRun, type = "web", app = run.name): Promise<ProcessResource> {
+  const guid = (await findApp(run.ground, app))?.guid;
+  return await run.ground.api.admin.call<ProcessResource>("GET", `/v3/apps/${guid}/processes/${type}`);
+}
+
+/** The admin's GET of something below the app with the case's name. */
+export async function ofApp<T = Page<Named>>(run: CaseRun, path: string, app = run.name): Promise<T> {
+  const guid = (await findApp(run.ground, app))?.guid;
+  return await run.ground.api.admin.call<T>("GET", `/v3/apps/${guid}/${path}`);
+}
+
+/** Waits until the app with the case's name answers with a status. */
+export async function answers(run: CaseRun, status: number, host = run.name): Promise<string> {
+  return await eventually(async () => {
+    const answer = await run.ground.stage.get(`${host}.apps.localhost`);
+    expect(answer.status, answer.body).toBe(status);
+    return answer.body;
+  }, START_MS);
+}
+
+export async function expectState(run: CaseRun, state: "STARTED" | "STOPPED", app = run.name): Promise<void> {
+  expect(await findApp(run.ground, app)).toMatchObject({ state });
+}

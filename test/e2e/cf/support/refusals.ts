@@ -10,11 +10,11 @@ export function noSuchApp(command: string, rest = ""): Case {
 }
 
 /** A person who sees the app and may not do that. */
-export function forbidden(as: Who, run: string): Case {
+export function forbidden(as: Who, run: string, given: Case["given"] = (one) => makeApp(one, { is: "stopped" })): Case {
   return {
-    name: `by ${as === "auditor" ? "an" : "a"} ${as}`,
+    name: `by ${/^[aeiou]/.test(as) ? "an" : "a"} ${as}`,
     as,
-    given: (one) => makeApp(one, { is: "stopped" }),
+    given,
     run,
     refused: ["You are not authorized to perform the requested action"],
   };

@@ -36,10 +36,19 @@ export function runGroup(
 
 /** The cases on a platform that is there already. */
 export function describeCases(tables: readonly CommandCases[], ground: () => Ground): void {
+  // Several tables may have the same command.
+  const counts = new Map<string, number>();
+  const nextName = (command: string): string => {
+    const count = (counts.get(command) ?? 0) + 1;
+    counts.set(command, count);
+    return `${command}-${count}`;
+  };
   for (const { command, cases } of tables)
     describe(`cf ${command}`, () => {
-      for (const [at, one] of cases.entries())
-        test(one.name, () => runCase(ground(), one, `${command.slice(0, 20)}-${at + 1}`));
+      for (const one of cases) {
+        const name = nextName(command);
+        test(one.name, () => runCase(ground(), one, name));
+      }
     });
 }
 
