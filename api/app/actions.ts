@@ -7,7 +7,7 @@ import { COMMAND_PATCHES } from "../../crds/cf-command-patches.ts";
 import { accepted, endpoint, ok } from "../http/endpoint.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
-import { currentDroplet } from "../cf/app/current-droplet.ts";
+import { currentDroplet, requireStaged } from "../cf/app/current-droplet.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { processesOf } from "../cf/process/processes.ts";
 import { findRunnerProblem } from "../cf/process/runner-class.ts";
@@ -109,12 +109,8 @@ function assignableDroplet(session: Session, app: App, guid: string | null | und
   const droplet = session.find(Droplet, guid);
   const isOwn =
     droplet?.metadata.namespace === app.metadata.namespace && droplet?.spec.appRef.name === app.metadata.name;
-  if (droplet && isOwn && !isAwaitingUpload(droplet)) return droplet;
+  if (droplet && isOwn) return requireStaged(droplet);
   throw unprocessable("Unable to assign current droplet. Ensure the droplet exists and belongs to this app.");
-}
-
-function isAwaitingUpload({ spec }: Droplet): boolean {
-  return spec.kind === "host" && spec.content === undefined;
 }
 
 /** Creates a process with the default number of instances for each process type of the droplet; never removes one. */

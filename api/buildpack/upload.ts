@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { parse } from "smol-toml";
 import { z } from "zod";
 import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
-import { packDirectory, readTar, unpackTar } from "../../blobs/archive/tar.ts";
+import { packDirectory, readTar, unpackUpload } from "../../blobs/archive/tar.ts";
 import { defaultZipLimits } from "../../blobs/archive/zip.ts";
 import { BlobTooLarge, type Blob, type BlobStore } from "../../blobs/blob-store.ts";
 import { receivePackage } from "../../blobs/package/receive-package.ts";
@@ -91,7 +91,7 @@ function storeZip(blobs: BlobStore, { path }: UploadedFile, scratch: string): Pr
 async function storeTar(blobs: BlobStore, { path }: UploadedFile, scratch: string): Promise<Blob> {
   const folder = join(scratch, "folder");
   await mkdir(folder);
-  await unpackTar(createReadStream(path), folder, { maxBytes: maxUnpackedBytes, maxEntries, symlinks: "inside" });
+  await unpackUpload(createReadStream(path), folder, { maxBytes: maxUnpackedBytes, maxEntries, symlinks: "inside" });
   const tar = packDirectory(folder, await readdir(folder));
   return blobs.put(BUILDPACK_BLOBS, "package", tar, { maxBytes: MAX_BUILDPACK_BYTES });
 }

@@ -12,14 +12,14 @@ import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { readVariables, writeVariables } from "../cf/app/app-env.ts";
-import { currentDroplet } from "../cf/app/current-droplet.ts";
+import { currentDroplet, requireStaged } from "../cf/app/current-droplet.ts";
 import { newChildMetadata } from "../cf/app/owner-app.ts";
 import { sidecarsOf } from "../cf/process/sidecars.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { processesOf } from "../cf/process/processes.ts";
 import { findRunnerProblem } from "../cf/process/runner-class.ts";
 import { deployableDroplet, hasRevisions, releasesOf } from "../cf/rollout/app-revisions.ts";
-import { readRevisionVariables } from "../cf/rollout/revision-env.ts";
+import { readForRollback } from "../cf/rollout/revision-env.ts";
 import { unprocessable } from "../http/errors.ts";
 import { requireDeploymentQuota } from "./quota.ts";
 import { toRolloutSpec, type DeploymentInput } from "./payload.ts";
@@ -40,11 +40,13 @@ export async function createDeployment(session: Session, body: DeploymentInput):
   if (problem !== undefined) throw unprocessable(problem);
   const draft = toRollout(session, app, { body, target });
   requireDeploymentQuota(session, app, { processes, spec: Rollout.spec.parse(draft["spec"]) as Rollout["spec"] });
-  if (target.revision)
-    await restoreVariables(session, await restoreSidecars(session, app, target.revision), target.revision);
+  const sidecars = target.revision && findFormerSidecars(session, app, target.revision);
   await addProcesses(session, app, target.droplet);
-  if (app.spec.state === "Stopped") await changeProcesses(session, app, body, target);
+  // What it takes from a revision it takes by itself, so a refused Rollout changes nothing of the app.
   const rollout = await session.create(Rollout, draft);
+  if (sidecars) await session.patch(App, app, { type: "merge", body: { spec: { sidecars } } });
+  if (target.revision) await restoreVariables(session, app, target.revision);
+  if (app.spec.state === "Stopped") await changeProcesses(session, app, body, target);
   await changeApp(session, app, target.droplet);
   return rollout;
 }
@@ -72,7 +74,7 @@ function findTarget(session: Session, app: App, { droplet, revision }: Deploymen
 function findDroplet(session: Session, app: App, guid: string): Droplet {
   const droplet = session.find(Droplet, guid);
   if (droplet?.metadata.namespace === app.metadata.namespace && droplet?.spec.appRef.name === app.metadata.name)
-    return droplet;
+    return requireStaged(droplet);
   throw unprocessable("Unable to assign current droplet. Ensure the droplet exists and belongs to this app.");
 }
 
@@ -105,19 +107,21 @@ function isSameRelease(latest: Revision | undefined, { spec }: Revision): boolea
 
 /** As in CF, the app's variables become those of the revision at once. */
 async function restoreVariables(session: Session, app: App, revision: Revision): Promise<void> {
-  const wanted = await readRevisionVariables(session, app, revision);
+  const wanted = await readForRollback(session, app, revision);
   const removed = Object.keys(await readVariables(session, app)).filter((name) => !Object.hasOwn(wanted, name));
   await writeVariables(session, app, { ...wanted, ...Object.fromEntries(removed.map((name) => [name, null])) });
 }
 
-/** As in CF, the app's sidecars become those of the revision at once; a buildpack's come with the droplet. */
-async function restoreSidecars(session: Session, app: App, { spec }: Revision): Promise<App> {
+/** As in CF, the app's sidecars become those of the revision at once; a buildpack's come with the droplet. Undefined: no change. @throws CFError 403 */
+function findFormerSidecars(session: Session, app: App, { spec }: Revision): Revision["spec"]["sidecars"] {
   const ofBuildpacks = new Set(
     sidecarsOf(session.cache, app).flatMap(({ name, origin }) => (origin === "buildpack" ? [name] : [])),
   );
   const wanted = (spec.sidecars ?? []).filter(({ name }) => !ofBuildpacks.has(name));
-  if (wanted.length === 0 && (app.spec.sidecars ?? []).length === 0) return app;
-  return await session.patch(App, app, { type: "merge", body: { spec: { sidecars: wanted } } });
+  if (isDeepStrictEqual(wanted, app.spec.sidecars ?? [])) return undefined;
+  const { namespace = "", name } = app.metadata;
+  session.authorize({ verb: "update", on: App, subresource: "content", namespace, name });
+  return wanted;
 }
 
 async function addProcesses(session: Session, app: App, droplet: Droplet): Promise<void> {

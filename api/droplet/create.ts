@@ -3,7 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import type { BlobStore } from "../../blobs/blob-store.ts";
+import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
+import { BlobTooLarge, type BlobStore } from "../../blobs/blob-store.ts";
 import { receiveDroplet } from "../../blobs/droplet/receive-droplet.ts";
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
@@ -122,6 +123,14 @@ async function copyContent(
       root,
       content: await receiveDroplet(blobs, { space: spaceGUIDOf(session, app), bits, root, from, scratch }),
     };
+  } catch (error) {
+    // A stored droplet may name another root than it knows, or have grown beyond a limit since.
+    if (error instanceof ArchiveRejected || error instanceof BlobTooLarge)
+      throw unprocessable(
+        `The source droplet cannot be copied: ${error.message}. Copy the package to the other app, and stage it there.`,
+        { cause: error },
+      );
+    throw error;
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

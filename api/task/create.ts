@@ -8,7 +8,7 @@ import { nextSequence, taskObjectName } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { Session } from "../access/session.ts";
-import { currentDroplet } from "../cf/app/current-droplet.ts";
+import { currentDroplet, requireStaged } from "../cf/app/current-droplet.ts";
 import { appKey, appOwnerReferences } from "../cf/app/owner-app.ts";
 import { toNewMetadata } from "../cf/metadata/metadata.ts";
 import { getProcess } from "../cf/process/processes.ts";
@@ -58,7 +58,7 @@ function chooseDroplet(session: Session, app: App, guid: string | null | undefin
   const isOfApp =
     droplet?.metadata.namespace === app.metadata.namespace && droplet?.spec.appRef.name === app.metadata.name;
   if (!droplet || !isOfApp) throw notFound("Droplet");
-  return droplet;
+  return requireStaged(droplet);
 }
 
 function findTemplate(session: Session, droplet: Droplet, guid: string): TaskTemplate {

@@ -130,6 +130,23 @@ export async function unpackTar(content: Readable, target: string, options: Unpa
   for (const [path, mode] of directories) await chmod(path, mode);
 }
 
+/** What the disk says of entries that cannot be together. */
+const CONFLICTS = new Set(["EEXIST", "ENOTDIR", "EISDIR"]);
+
+/** As unpackTar, of a file that a client sent: what is wrong with the archive is the client's fault. @throws ArchiveRejected also for a broken one, BlobTooLarge */
+export async function unpackUpload(content: Readable, target: string, options: UnpackOptions): Promise<void> {
+  try {
+    await unpackTar(content, target, options);
+  } catch (error) {
+    // What zlib and tar-stream say of broken archives.
+    if (error instanceof Error && /incorrect header|unexpected end|Invalid tar|invalid/i.test(error.message))
+      throw new ArchiveRejected(`it is no tar.gz that can be read: ${error.message}`, { cause: error });
+    if (CONFLICTS.has((error as NodeJS.ErrnoException).code ?? ""))
+      throw new ArchiveRejected("two of its entries have one path, or one is below a file", { cause: error });
+    throw error;
+  }
+}
+
 /** Calls `visit` for each entry, one after the other. It must consume or `resume()` the body. */
 export async function readTar(
   content: Readable,

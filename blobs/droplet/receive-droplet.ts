@@ -7,7 +7,7 @@ import { parse, stringify } from "smol-toml";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { ArchiveRejected } from "../archive/archive-path.ts";
-import { packDirectory, unpackTar } from "../archive/tar.ts";
+import { packDirectory, unpackUpload } from "../archive/tar.ts";
 import type { Blob, BlobStore } from "../blob-store.ts";
 import { moveRoot } from "./move-root.ts";
 
@@ -39,7 +39,7 @@ export async function receiveDroplet(
   const folder = await mkdtemp(join(scratch, "droplet-"));
   try {
     const content = typeof bits === "string" ? createReadStream(bits) : bits;
-    await unpack(content, folder);
+    await unpackUpload(content, folder, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "any" });
     if (!(await isFolder(join(folder, "app"))))
       throw new ArchiveRejected("it has no folder app, where the app would be");
     const metadata = await readPlainFile(folder, METADATA);
@@ -48,22 +48,6 @@ export async function receiveDroplet(
     return await store.put(space, "droplet", packDirectory(folder, ["app", "layers"]), { maxBytes: MAX_STORED_BYTES });
   } finally {
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** What the disk says of entries that cannot be together. */
-const CONFLICTS = new Set(["EEXIST", "ENOTDIR", "EISDIR"]);
-
-async function unpack(content: Readable, folder: string): Promise<void> {
-  try {
-    await unpackTar(content, folder, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "any" });
-  } catch (error) {
-    // What zlib and tar-stream say of broken archives.
-    if (error instanceof Error && /incorrect header|unexpected end|Invalid tar|invalid/i.test(error.message))
-      throw new ArchiveRejected(`it is no tar.gz that can be read: ${error.message}`, { cause: error });
-    if (CONFLICTS.has((error as NodeJS.ErrnoException).code ?? ""))
-      throw new ArchiveRejected("two of its entries have one path, or one is below a file", { cause: error });
-    throw error;
   }
 }
 

@@ -1,6 +1,7 @@
 // Reconciles a Droplet: checks its content, makes its app the owner, and deletes the oldest droplets beyond the limit.
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { isAwaitingUpload } from "../../crds/droplet/rules.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import {
@@ -15,7 +16,7 @@ import type { HasContent } from "../shared/has-content.ts";
 import { HISTORY_LIMITS, planExcess, deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
-import { isAwaitingUpload, planAwaitingUpload, planDropletsInUse } from "./plan.ts";
+import { planAwaitingUpload, planDropletsInUse } from "./plan.ts";
 
 export function dropletController(hasContent: HasContent): Controller {
   return defineController({

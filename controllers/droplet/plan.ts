@@ -23,11 +23,6 @@ export function planDropletsInUse(
   return (droplet) => names.has(droplet.metadata.name) || guids.has(guidOf(droplet));
 }
 
-/** A host droplet that is made before its file comes. */
-export function isAwaitingUpload({ spec }: Pick<Droplet, "spec">): boolean {
-  return spec.kind === "host" && spec.content === undefined;
-}
-
 export function planAwaitingUpload(): Pick<ReconcileResult, "status" | "ready"> {
   return {
     status: { state: "AwaitingUpload" },

@@ -148,6 +148,11 @@ describe("buildpacks", () => {
     );
     const cnb = await bench.make("/v3/buildpacks", { name: "packed", lifecycle: "cnb" });
     expect(await jobOf(await upload(cnb.guid, await tgz(FILES), "mine.tgz"))).toMatchObject({ state: "COMPLETE" });
+    const broken = await upload(cnb.guid, (await tgz(FILES)).subarray(0, 60), "mine.tgz");
+    expect(await jobOf(broken)).toMatchObject({
+      state: "FAILED",
+      errors: [{ detail: expect.stringMatching(/^Buildpack zip error: it is no tar\.gz that can be read/) as string }],
+    });
     expect(fault(await upload(cnb.guid, await zip(FILES)))[2]).toMatch(/is not a gzip archive or cnb file/);
   });
 

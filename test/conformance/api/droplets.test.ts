@@ -91,7 +91,12 @@ test("created, uploaded once, assigned, downloaded, copied to an app of another 
   ]);
   const assign = (): Promise<Answer> =>
     bench.call("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { data: { guid } });
-  expect(fault(await assign())[2]).toMatch(/^Unable to assign current droplet/);
+  const unstaged = "droplet must be in staged state";
+  expect(fault(await assign())[2]).toBe(unstaged);
+  const deployed = { relationships: { app: to(app) }, droplet: { guid } };
+  expect(fault(await bench.call("POST", "/v3/deployments", deployed))[2]).toBe(unstaged);
+  const task = { command: "true", droplet_guid: guid };
+  expect(fault(await bench.call("POST", `/v3/apps/${app.guid}/tasks`, task))[2]).toBe(unstaged);
   expect(fault(await bench.call("GET", `/v3/droplets/${guid}/download`))[2]).toBe(
     "Only staged droplets can be downloaded.",
   );

@@ -72,7 +72,7 @@ export const APP_CASES: readonly CommandCases[] = [
         name: "an app that is stopped already",
         given: stopped,
         run: "stop {name}",
-        shows: ["App '{name}' is already stopped.", "OK"],
+        shows: ["App {name} is already stopped.", "OK"],
         effect: (run) => expectState(run, "STOPPED"),
       },
       {
@@ -429,7 +429,7 @@ export const APP_CASES: readonly CommandCases[] = [
         run: "create-app-manifest {name} -p made.yml",
         effect: async (run) => {
           const before = await ofApp(run, "processes/web");
-          expect(await run.cf("developer", "apply-manifest", "-f", "made.yml")).toContain("Manifest applied");
+          expect(await run.cf("developer", "apply-manifest", "-f", "made.yml")).toContain("OK");
           expect(await ofApp(run, "processes/web")).toMatchObject({
             ...before,
             updated_at: expect.any(String) as string,

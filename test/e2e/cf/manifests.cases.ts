@@ -135,7 +135,7 @@ export const MANIFEST_CASES: readonly CommandCases[] = [
       },
       {
         name: "an app that the manifest has not",
-        given: write("applications:\n- name: other\n"),
+        given: write("applications:\n- name: other\n- name: another\n"),
         run: "push {name}",
         refused: ["Could not find app named '{name}' in manifest"],
       },
@@ -212,7 +212,6 @@ export const MANIFEST_CASES: readonly CommandCases[] = [
         shows: [
           "Applying manifest manifest.yml in org {org} / space {space} as",
           "Updating with these attributes...",
-          "Manifest applied",
           "OK",
         ],
         effect: async (run) => {

@@ -106,7 +106,7 @@ export const PUSH_CASES: readonly CommandCases[] = [
         name: "-b with a buildpack that does not exist",
         given: source,
         run: "push {name} -b no-such-buildpack",
-        refused: [/must be an existing admin buildpack or a valid git URI/],
+        refused: ['Specified unknown buildpack name: "no-such-buildpack"'],
       },
       {
         name: "-s",
