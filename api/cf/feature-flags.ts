@@ -13,6 +13,11 @@ export function findFlag(cache: ClusterCache, name: FlagName): FeatureFlag | und
   return cache.store(FeatureFlag).find({ namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(name) });
 }
 
+/** Is a flag on that applies to admins as well? */
+export function isFlagOn(session: Session, name: FlagName): boolean {
+  return isFlagEnabled(name, findFlag(session.cache, name));
+}
+
 /** @throws CFError 403 FeatureDisabled, with the operator's custom message if set */
 export function requireFlag(session: Session, name: FlagName): void {
   const flag = findFlag(session.cache, name);

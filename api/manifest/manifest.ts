@@ -19,10 +19,12 @@ import { withoutNulls } from "../cf/without-nulls.ts";
 import { readVariables, writeVariables } from "../cf/app/app-env.ts";
 import { sidecarsOf } from "../cf/process/sidecars.ts";
 import { saveSidecar } from "../cf/process/save-sidecar.ts";
+import { isFlagOn } from "../cf/feature-flags.ts";
 import { featureSwitches, toFeaturesPatch } from "../cf/app/app-features.ts";
 import { toApp } from "../cf/app/new-app.ts";
 import { defaultStack, findUnknownBuildpack, toLifecycle } from "../cf/app/lifecycle.ts";
 import { metadataOf, toMetadataPatch } from "../cf/metadata/metadata.ts";
+import { presentRouteOptions } from "../cf/route/route-options.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
 import type { Session } from "../access/session.ts";
 import { diffApplication } from "./diff.ts";
@@ -45,8 +47,10 @@ function findApp(session: Session, namespace: string, name: string): App | undef
 }
 
 /** Valid applications, or 422 with one error for each problem. */
-function parseEntries(entries: readonly unknown[]): Application[] {
-  const { applications, problems } = parseApplications(entries);
+function parseEntries(session: Session, entries: readonly unknown[]): Application[] {
+  const { applications, problems } = parseApplications(entries, {
+    isHashAllowed: isFlagOn(session, "hash_based_routing"),
+  });
   if (problems.length > 0) throw new CFError("UnprocessableEntity", problems);
   return applications;
 }
@@ -63,7 +67,7 @@ const apply = endpoint({
     const guid = params.guid;
     const namespace = spaceNamespace(session, guid);
     session.authorize({ verb: "create", on: App, namespace });
-    const entries = parseEntries(body.applications);
+    const entries = parseEntries(session, body.applications);
     // Reviewed permissions for the namespaces that routes will read must be known before the first write (reviewed-permissions.ts).
     listUsableDomains(session, namespace);
     const pairs = await ensureApps(session, namespace, entries);
@@ -202,7 +206,7 @@ async function generated(session: Session, app: App): Promise<Record<string, unk
     routes: session.list(Route, { index: ["app", appKey(app)] }).map((route) => ({
       url: routeURLOf(session.cache, route),
       protocol: protocolOf(route),
-      options: route.spec.options,
+      options: route.spec.options && presentRouteOptions(route.spec.options),
     })),
     metadata: metadataOf(app),
     image: newest?.spec.image,
@@ -234,7 +238,7 @@ const diff = endpoint({
     const namespace = spaceNamespace(session, params.guid);
     session.authorize({ verb: "create", on: App, namespace });
     const entries = body.applications as Record<string, unknown>[];
-    parseEntries(entries);
+    parseEntries(session, entries);
     const differences = await Promise.all(
       entries.map(async (entry, index) => {
         const app = findApp(session, namespace, String(entry["name"]));

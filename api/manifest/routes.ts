@@ -11,6 +11,7 @@ import { unprocessable } from "../http/errors.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { domainOf, isUsableBy } from "../cf/route/domains.ts";
 import { createRoute } from "../cf/route/create-route.ts";
+import { mergeRouteOptions, toOptionsPatch, type RouteOptionsInput } from "../cf/route/route-options.ts";
 import { unmapApp } from "../cf/route/unmap-app.ts";
 import { creationSortKey } from "../../crds/guid.ts";
 import type { Session } from "../access/session.ts";
@@ -25,7 +26,7 @@ interface DesiredRoute {
   path: string;
   port: number;
   protocol?: Destination["protocol"];
-  options?: Route["spec"]["options"];
+  options?: RouteOptionsInput;
 }
 
 /** Maps the entry's routes; `no-route` unmaps all. @throws CFError 422 */
@@ -103,8 +104,9 @@ async function provideRoute(session: Session, app: App, wanted: DesiredRoute): P
   const found = findRoute(session, app, wanted);
   if (!found) return makeRoute(session, app, wanted);
   const { options } = wanted;
-  if (!options || isDeepStrictEqual({ ...found.spec.options, ...options }, found.spec.options)) return found;
-  return session.patch(Route, found, { type: "merge", body: { spec: { options } } });
+  const merged = options && mergeRouteOptions(found.spec.options, options);
+  if (!merged || isDeepStrictEqual(merged, found.spec.options)) return found;
+  return session.patch(Route, found, { type: "merge", body: { spec: { options: toOptionsPatch(merged) } } });
 }
 
 async function mapRoute(session: Session, app: App, route: Route, wanted: DesiredRoute): Promise<void> {
@@ -138,7 +140,9 @@ async function makeRoute(session: Session, app: App, wanted: DesiredRoute): Prom
   const destinations: Destination[] = [{ app: app.metadata.name, process: "web", port: 0, protocol }];
   const { namespace = "" } = app.metadata;
   const address = { namespace, domain, host, path, port };
-  return createRoute(session, { ...address, destinations, ...(options && { options }) }, () =>
-    unprocessable("Routes cannot be mapped to destinations in different spaces"),
+  return createRoute(
+    session,
+    { ...address, destinations, ...(options && { options: mergeRouteOptions(undefined, options) }) },
+    () => unprocessable("Routes cannot be mapped to destinations in different spaces"),
   );
 }

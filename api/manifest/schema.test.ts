@@ -189,3 +189,15 @@ test.each<[object, string[]]>([
 ])("problems of %j", (entry, problems) => {
   expect(parseApplications([entry]).problems).toEqual(problems);
 });
+
+test("hash load balancing, where its feature flag is on", () => {
+  const problemsOf = (options: object): string[] =>
+    parseApplications([{ name: "a", routes: [{ route: "x.example", options }] }], { isHashAllowed: true }).problems;
+  expect(problemsOf({ loadbalancing: "hash", hash_header: "X", hash_balance: 1.5 })).toEqual([]);
+  expect(problemsOf({ loadbalancing: "round-robin", hash_header: "X" })).toEqual([
+    "For application 'a': Route 'x.example': Hash header can only be set when loadbalancing is hash",
+  ]);
+  expect(problemsOf({ header: "X" })).toEqual([
+    "For application 'a': Route 'x.example' contains invalid route option 'header'. Valid keys: 'loadbalancing, hash_header, hash_balance'",
+  ]);
+});

@@ -4,9 +4,9 @@ import { anyVariablesSchema } from "../cf/app/app-env.ts";
 import { buildpacksSchema, stackSchema } from "../cf/app/lifecycle.ts";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
-import { LOAD_BALANCING, type Route } from "../../crds/route/route.ts";
 import { isRecord } from "../http/body.ts";
 import { describeProblem } from "../http/validation.ts";
+import { findHashProblems, validAlgorithms, validOptions, type RouteOptionsInput } from "../cf/route/route-options.ts";
 import { commandSchema, processUserSchema } from "../cf/process/process-schemas.ts";
 import { parseRoute } from "./route-address.ts";
 
@@ -160,16 +160,23 @@ function withDashes(value: unknown): unknown {
 }
 
 /** The applications, or every problem, each prefixed with the application's name. */
-export function parseApplications(entries: readonly unknown[]): { applications: Application[]; problems: string[] } {
+export function parseApplications(
+  entries: readonly unknown[],
+  { isHashAllowed }: { isHashAllowed: boolean } = { isHashAllowed: false },
+): { applications: Application[]; problems: string[] } {
   const parsed = entries.map((entry) => application.safeParse(entry, { reportInput: true }));
   const problems = parsed.flatMap((result, index) =>
-    [...new Set(findProblems(result, entries[index]))].map((text) => `${prefix(entries[index], index)}: ${text}`),
+    [...new Set(findProblems(result, entries[index], isHashAllowed))].map(
+      (text) => `${prefix(entries[index], index)}: ${text}`,
+    ),
   );
   return { applications: parsed.flatMap((result) => (result.success ? [result.data] : [])), problems };
 }
 
-function findProblems(result: z.ZodSafeParseResult<Application>, entry: unknown): string[] {
-  return result.success ? findConflicts(result.data) : result.error.issues.map((issue) => toText(issue, entry));
+function findProblems(result: z.ZodSafeParseResult<Application>, entry: unknown, isHashAllowed: boolean): string[] {
+  return result.success
+    ? findConflicts(result.data, isHashAllowed)
+    : result.error.issues.map((issue) => toText(issue, entry));
 }
 
 /** Keys whose problems CF reports for a process: `Process "web": Memory ...`. */
@@ -261,38 +268,44 @@ function repeatedTypes(app: Application): string[] {
     .map((type) => `Process "${type}" may only be present once`);
 }
 
-function findConflicts(app: Application): string[] {
+function findConflicts(app: Application, isHashAllowed: boolean): string[] {
   return [
     ...CONFLICTS.flatMap(([holds, text]) => (holds(app) ? [text] : [])),
     ...unusedEndpoints(app),
     ...repeatedTypes(app),
-    ...(app.routes ?? []).flatMap(optionProblems),
+    ...(app.routes ?? []).flatMap((route) => optionProblems(route, isHashAllowed)),
     ...malformedRoutes(app.routes).map((route) => `The route '${route}' is not a properly formed URL`),
   ];
 }
 
-const ALGORITHMS: readonly string[] = LOAD_BALANCING;
-
-/** In CF's words. `hash` and its options need a feature flag there, and no router has them here. */
-function optionProblems({ route, options }: NonNullable<Application["routes"]>[number]): string[] {
+/** In CF's words. */
+function optionProblems(
+  { route, options }: NonNullable<Application["routes"]>[number],
+  isHashAllowed: boolean,
+): string[] {
   if (options === undefined) return [];
   if (!isRecord(options)) return [`Route '${route}': options must be an object`];
-  const unknown = Object.keys(options).filter((key) => key !== "loadbalancing");
+  const keys = validOptions(isHashAllowed);
+  const unknown = Object.keys(options).filter((key) => !keys.includes(key));
   return [
-    ...unknown.map((key) => `Route '${route}' contains invalid route option '${key}'. Valid keys: 'loadbalancing'`),
-    ...("loadbalancing" in options ? balancingProblems(route, options["loadbalancing"]) : []),
+    ...unknown.map(
+      (key) => `Route '${route}' contains invalid route option '${key}'. Valid keys: '${keys.join(", ")}'`,
+    ),
+    ...("loadbalancing" in options ? balancingProblems(route, options["loadbalancing"], isHashAllowed) : []),
+    ...(isHashAllowed ? findHashProblems(options).map((problem) => `Route '${route}': ${problem}`) : []),
   ];
 }
 
-function balancingProblems(route: string, value: unknown): string[] {
-  const valid = `Valid values are: '${ALGORITHMS.join(", ")}'`;
+function balancingProblems(route: string, value: unknown, isHashAllowed: boolean): string[] {
+  const algorithms = validAlgorithms(isHashAllowed);
+  const valid = `Valid values are: '${algorithms.join(", ")}'`;
   if (typeof value !== "string") return [`Invalid value for 'loadbalancing' for Route '${route}'; ${valid}`];
-  return ALGORITHMS.includes(value) ? [] : [`Cannot use loadbalancing value '${value}' for Route '${route}'; ${valid}`];
+  return algorithms.includes(value) ? [] : [`Cannot use loadbalancing value '${value}' for Route '${route}'; ${valid}`];
 }
 
 /** The options of a checked entry. */
-export function routeOptionsOf({ options }: NonNullable<Application["routes"]>[number]): Route["spec"]["options"] {
-  return options as Route["spec"]["options"];
+export function routeOptionsOf({ options }: NonNullable<Application["routes"]>[number]): RouteOptionsInput | undefined {
+  return options as RouteOptionsInput | undefined;
 }
 
 function malformedRoutes(routes: Application["routes"]): string[] {

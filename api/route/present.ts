@@ -10,6 +10,7 @@ import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { domainOf } from "../cf/route/domains.ts";
 import type { CacheKey } from "../http/cached-json.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
+import { presentRouteOptions } from "../cf/route/route-options.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
 import { createdAt, updatedAt } from "../cache/object-times.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
@@ -30,7 +31,7 @@ export function presentRoute(cache: ClusterCache, route: Route, base: string): o
     port: port || null,
     url: routeURLOf(cache, route),
     destinations: presentDestinations(cache, route),
-    ...(route.spec.options && { options: route.spec.options }),
+    ...(route.spec.options && { options: presentRouteOptions(route.spec.options) }),
     relationships: { space: toOneRelationship(spaceGUID), domain: toOneRelationship(domainGUID) },
     ...presentMetadata(route),
     links: {

@@ -6,17 +6,23 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Process } from "../../crds/process/process.ts";
-import { Route } from "../../crds/route/route.ts";
+import { Route, type RouteOptions } from "../../crds/route/route.ts";
 import { foldHost } from "../../crds/route/route-url.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
-import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { includedDomains, includedSpaces } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
+import { isFlagOn } from "../cf/feature-flags.ts";
 import { domainOf, isUsableBy } from "../cf/route/domains.ts";
+import {
+  findOptionProblems,
+  mergeRouteOptions,
+  toOptionsPatch,
+  type RouteOptionsInput,
+} from "../cf/route/route-options.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toNewMetadata, toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { createRoute } from "../cf/route/create-route.ts";
@@ -24,14 +30,7 @@ import { presentPage } from "../http/page.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import type { Session } from "../access/session.ts";
 import { destinationEndpoints } from "./destinations.ts";
-import {
-  appRouteListQuery,
-  createRouteBody,
-  routeGetQuery,
-  routeListQuery,
-  updateRouteBody,
-  type RouteOptionsInput,
-} from "./payload.ts";
+import { appRouteListQuery, createRouteBody, routeGetQuery, routeListQuery, updateRouteBody } from "./payload.ts";
 import { presentRoute, routeTextKey } from "./present.ts";
 import { routeSharingEndpoints } from "./sharing.ts";
 
@@ -112,7 +111,12 @@ const create = endpoint({
     const { space, namespace } = resolveSpace(session, body.relationships.space.data.guid);
     const domain = domainInBody(session, body.relationships.domain.data.guid, space);
     const address = { host: body.host ?? "", path: body.path ?? "", port: body.port ?? 0 };
-    const wanted = { namespace, domain, ...address, ...(body.options && { options: toOptions(body.options) }) };
+    const wanted = {
+      namespace,
+      domain,
+      ...address,
+      ...(body.options && { options: toOptions(session, body.options) }),
+    };
     const route = await createRoute(session, { ...wanted, ...toNewMetadata(body.metadata) }, () =>
       unprocessable(takenText(address, domain.spec.name)),
     );
@@ -120,9 +124,11 @@ const create = endpoint({
   },
 });
 
-/** Without the options that are null. */
-function toOptions({ loadbalancing }: RouteOptionsInput): Route["spec"]["options"] {
-  return loadbalancing ? { loadbalancing } : {};
+/** @throws CFError 422 */
+function toOptions(session: Session, input: RouteOptionsInput, current?: RouteOptions): RouteOptions {
+  const problems = findOptionProblems(input, isFlagOn(session, "hash_based_routing"));
+  if (problems.length > 0) throw unprocessable(problems.map((problem) => `Options ${problem}`).join(", "));
+  return mergeRouteOptions(current, input);
 }
 
 function domainInBody(session: Session, guid: string, space: Space): Domain {
@@ -188,7 +194,9 @@ const rows: readonly Endpoint[] = [
             type: "merge",
             body: {
               metadata: toMetadataPatch(body.metadata, route),
-              ...(body.options && { spec: { options: omitUndefined({ loadbalancing: body.options.loadbalancing }) } }),
+              ...(body.options && {
+                spec: { options: toOptionsPatch(toOptions(session, body.options, route.spec.options)) },
+              }),
             },
           }),
           base,

@@ -10,13 +10,14 @@ import { generatedName } from "../../crds/object-names.ts";
 import { effectivePorts } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
-import type { Destination, Route } from "../../crds/route/route.ts";
+import type { Destination, Route, RouteOptions } from "../../crds/route/route.ts";
 import { isHostTaken } from "../../crds/route/route-host.ts";
 import { routeHostname, routeURL } from "../../crds/route/route-url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ReconcileResult } from "../../kube/controller/controller.ts";
 import { keyOf } from "../../kube/api/object.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
@@ -163,9 +164,13 @@ function planBinding(input: RouteInput): Draft {
       port: route.spec.port,
       internal: domain.spec.internal,
       destinations: planDestinations(input.targets),
-      ...(route.spec.options?.loadbalancing && { loadBalancing: route.spec.options.loadbalancing }),
+      ...planBalancing(route.spec.options),
     },
   };
+}
+
+function planBalancing({ loadbalancing, hashHeader, hashBalance }: RouteOptions = {}): object {
+  return omitUndefined({ loadBalancing: loadbalancing, hashHeader, hashBalance });
 }
 
 type BoundDestination = RouteBinding["spec"]["destinations"][number];

@@ -85,6 +85,12 @@ const FLAG_GUARDS: readonly FlagGuard[] = [
     operations: ["CREATE"],
     condition: `request.namespace != '${SYSTEM_NAMESPACE}'`,
   },
+  {
+    flag: "hash_based_routing",
+    kind: Route,
+    operations: ["CREATE", "UPDATE"],
+    condition: `has(object.spec.options) && has(object.spec.options.loadbalancing) && object.spec.options.loadbalancing == 'hash' && (${isNew} || ${hasChanged("options")})`,
+  },
   { flag: "route_creation", kind: Route, operations: ["CREATE"], condition: "true" },
   { flag: "task_creation", kind: Task, operations: ["CREATE"], condition: "true" },
 ];

@@ -1,7 +1,7 @@
 // The RouteBinding kind: a self-contained route for one router class. The contract between platform and routers.
 import { z } from "zod";
 import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
-import { loadBalancing } from "../route/route.ts";
+import { hashBalance, hashHeader, loadBalancing } from "../route/route.ts";
 import { className, identity, objectName, port } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 
@@ -44,6 +44,8 @@ export const RouteBinding = defineResource({
       internal: z.boolean().default(false),
       destinations: listMap(z.array(destination).max(100), ["appGUID", "processType", "port"]).default([]),
       loadBalancing: loadBalancing.optional(),
+      hashHeader: hashHeader.optional(),
+      hashBalance: hashBalance.optional(),
     }),
     "routeGUID",
     "hostname",

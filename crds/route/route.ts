@@ -1,6 +1,6 @@
 // The Route kind: an address and the processes that serve it.
 import { z } from "zod";
-import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { defineResource, immutable, listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
@@ -13,11 +13,24 @@ const destination = z.object({
 });
 export type Destination = z.output<typeof destination>;
 
-/** How a route's requests are spread. CF's `hash` is not among them: no router class here has it. */
-export const LOAD_BALANCING = ["round-robin", "least-connection"] as const;
+/** How a route's requests are spread. */
+const LOAD_BALANCING = ["round-robin", "least-connection", "hash"] as const;
 export const loadBalancing = z
   .enum(LOAD_BALANCING)
-  .describe("round-robin: each instance in turn. least-connection: the instance with the fewest requests under way.");
+  .describe(
+    "round-robin: each instance in turn. least-connection: the instance with the fewest requests under way. hash: the same instance for the same value of a header.",
+  );
+export const hashHeader = z
+  .string()
+  .min(1)
+  .max(128)
+  .describe("Header whose value chooses the instance, with hash. Requests without it go round-robin.");
+export const hashBalance = z
+  .string()
+  .regex(/^(0\.0|1\.[1-9]|[2-9]\.[0-9]|10\.0)$/)
+  .describe(
+    "How much busier than the average an instance may be before hash passes it over: 1.1 to 10.0. 0.0, the default, means no limit.",
+  );
 
 export const Route = defineResource({
   group: GROUP,
@@ -53,8 +66,23 @@ export const Route = defineResource({
       destinations: listMap(z.array(destination).max(100), ["app", "process", "port"])
         .default([])
         .describe("Processes that serve the route. Without any, the route exists but is not served."),
-      options: z
-        .object({ loadbalancing: loadBalancing.optional() })
+      options: withRules(
+        z.object({
+          loadbalancing: loadBalancing.optional(),
+          hashHeader: hashHeader.optional(),
+          hashBalance: hashBalance.optional(),
+        }),
+        [
+          {
+            rule: "!has(self.loadbalancing) || self.loadbalancing != 'hash' || has(self.hashHeader)",
+            message: "loadbalancing hash needs a hashHeader",
+          },
+          {
+            rule: "(has(self.loadbalancing) && self.loadbalancing == 'hash') || !(has(self.hashHeader) || has(self.hashBalance))",
+            message: "hashHeader and hashBalance need loadbalancing hash",
+          },
+        ],
+      )
         .optional()
         .describe("Options of CF routes. Defaults to round-robin."),
     }),
@@ -68,3 +96,4 @@ export const Route = defineResource({
   }),
 });
 export type Route = Resource<typeof Route>;
+export type RouteOptions = NonNullable<Route["spec"]["options"]>;

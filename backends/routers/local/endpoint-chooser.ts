@@ -1,5 +1,6 @@
 // Which endpoint takes a request: the one a header names, else the next in turn that has room and did not just fail.
 import { LRUCache } from "lru-cache";
+import { chooseByHash } from "./hash-balancing.ts";
 import type { Endpoint, RouteEntry } from "./routing-table.ts";
 
 /** An endpoint that refused is passed over for this long, while others are there. */
@@ -10,34 +11,48 @@ export const maxRequestsPerInstance = 500;
 
 /** Chooses among a route's endpoints, and keeps the bound of each instance. */
 export interface EndpointChooser {
-  /** The next in turn, or the least busy one as the route says. It counts one request more until `release`; `busy` when the rest have all they may have; undefined when all were tried. */
+  /**
+   * The next in turn, the least busy one, or the one that `hashed` leads to, as the route says. It counts one request more until `release`; `busy` when the
+   * rest have all they may have; undefined when all were tried. `hashed` is the value of the route's hash header.
+   */
   acquire(
-    route: Pick<RouteEntry, "guid" | "loadBalancing">,
+    route: Pick<RouteEntry, "guid" | "loadBalancing" | "hashBalance">,
     endpoints: readonly Endpoint[],
     tried: ReadonlySet<Endpoint>,
+    hashed?: string,
   ): Endpoint | "busy" | undefined;
   release(endpoint: Endpoint): void;
   markFailed(endpoint: Endpoint): void;
 }
 
-/** Round-robin with a turn per route, or by requests under way. */
+/** Round-robin with a turn per route, by requests under way, or by the hash of a header. */
 export function createEndpointChooser(maxRequests = maxRequestsPerInstance): EndpointChooser {
   const turns = new LRUCache<string, number>({ max: 10_000 });
   const failures = new LRUCache<string, true>({ max: 10_000, ttl: failureTtlMs });
   /** By instance; only those that have any. */
   const underWay = new Map<string, number>();
+  const load = ({ instanceGUID }: Endpoint): number => underWay.get(instanceGUID) ?? 0;
+  const choose = (
+    { guid, loadBalancing, hashBalance = 0 }: Parameters<EndpointChooser["acquire"]>[0],
+    pool: readonly Endpoint[],
+    hashed: string | undefined,
+  ): Endpoint | undefined => {
+    if (loadBalancing === "hash" && hashed !== undefined)
+      return chooseByHash(pool, hashed, { balance: hashBalance, load });
+    const turn = turns.get(guid) ?? 0;
+    turns.set(guid, (turn + 1) % 1_000_000);
+    const candidates = loadBalancing === "least-connection" ? leastBusy(pool, load) : pool;
+    return candidates[turn % candidates.length];
+  };
   return {
-    acquire(route, endpoints, tried) {
+    acquire(route, endpoints, tried, hashed) {
       const untried = endpoints.filter((endpoint) => !tried.has(endpoint));
-      const free = untried.filter(({ instanceGUID }) => (underWay.get(instanceGUID) ?? 0) < maxRequests);
+      const free = untried.filter((endpoint) => load(endpoint) < maxRequests);
       const healthy = free.filter(({ instanceGUID }) => !failures.has(instanceGUID));
       const pool = healthy.length > 0 ? healthy : free;
-      const turn = turns.get(route.guid) ?? 0;
-      turns.set(route.guid, (turn + 1) % 1_000_000);
-      const candidates = route.loadBalancing === "least-connection" ? leastBusy(pool, underWay) : pool;
-      const chosen = candidates[turn % candidates.length];
+      const chosen = choose(route, pool, hashed);
       if (!chosen) return untried.length > 0 ? "busy" : undefined;
-      underWay.set(chosen.instanceGUID, (underWay.get(chosen.instanceGUID) ?? 0) + 1);
+      underWay.set(chosen.instanceGUID, load(chosen) + 1);
       return chosen;
     },
     release({ instanceGUID }) {
@@ -50,8 +65,7 @@ export function createEndpointChooser(maxRequests = maxRequestsPerInstance): End
 }
 
 /** The endpoints with the fewest requests under way; turns decide among them. */
-function leastBusy(endpoints: readonly Endpoint[], underWay: ReadonlyMap<string, number>): Endpoint[] {
-  const load = ({ instanceGUID }: Endpoint): number => underWay.get(instanceGUID) ?? 0;
+function leastBusy(endpoints: readonly Endpoint[], load: (endpoint: Endpoint) => number): Endpoint[] {
   const least = Math.min(...endpoints.map(load));
   return endpoints.filter((endpoint) => load(endpoint) === least);
 }

@@ -68,7 +68,9 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
     upstream,
     next() {
       const found = findEndpoints(context, request, host);
-      return "status" in found ? found : takeEndpoint(context, state, found);
+      return "status" in found
+        ? found
+        : takeEndpoint(context, state, { ...found, hashed: hashedValue(found.match, request) });
     },
     markFailed(endpoint, reason) {
       state.reason = reason;
@@ -100,13 +102,13 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
 function takeEndpoint(
   { chooser }: RouterContext,
   state: ExchangeState,
-  { match, endpoints }: { match: Match; endpoints: readonly Endpoint[] },
+  { match, endpoints, hashed }: { match: Match; endpoints: readonly Endpoint[]; hashed: string | undefined },
 ): { match: Match; endpoint: Endpoint } | RouterResponse {
   const { tried, current: previous } = state;
   state.match = match;
   if (state.held) chooser.release(state.held);
   delete state.held;
-  const endpoint = tried.size < maxTries ? chooser.acquire(match.route, endpoints, tried) : undefined;
+  const endpoint = tried.size < maxTries ? chooser.acquire(match.route, endpoints, tried, hashed) : undefined;
   if (endpoint === "busy") return routerResponses.busy(appOf(match, undefined), maxRequestsPerInstance);
   if (!endpoint)
     return routerResponses.failed(
@@ -117,6 +119,12 @@ function takeEndpoint(
   tried.add(endpoint);
   state.held = endpoint;
   return (state.current = { match, endpoint });
+}
+
+/** The value of the header that chooses the instance; undefined without one. */
+function hashedValue({ route }: Match, { headers }: IncomingMessage): string | undefined {
+  const value = route.hashHeader === undefined ? undefined : headers[route.hashHeader];
+  return value === undefined || value === "" ? undefined : String(value);
 }
 
 function toTimes(started: number, upstream: Exchange["upstream"]): Pick<Access, "durationMs" | "routerMs"> {

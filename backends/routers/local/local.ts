@@ -32,7 +32,7 @@ export const localCapabilities: Readonly<Record<string, string>> = {
   websocket: "true",
   tcp: "false",
   weights: "false",
-  loadBalancing: "round-robin,least-connection",
+  loadBalancing: "round-robin,least-connection,hash",
   internal: "false",
   crossSpace: "true",
   wildcardDepth: "any",

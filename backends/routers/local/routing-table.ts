@@ -20,7 +20,11 @@ export interface RouteEntry {
   path: string;
   destinations: readonly Destination[];
   /** Round-robin unless said. */
-  loadBalancing?: "round-robin" | "least-connection";
+  loadBalancing?: "round-robin" | "least-connection" | "hash";
+  /** For `hash`: name of the header in lower case. */
+  hashHeader?: string;
+  /** For `hash`: an instance with more than this many times the average of requests under way is passed over; 0 means no limit. */
+  hashBalance?: number;
   /** Where two routes say the same, the one that is first in this order serves. */
   order: string;
 }

@@ -29,7 +29,7 @@ export function toEndpoints(lrp: LRP): Endpoint[] {
 
 /** The route of a binding; undefined for what this router does not serve. */
 export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
-  const { routeGUID, hostname, path, port, internal, destinations, loadBalancing } = binding.spec;
+  const { routeGUID, hostname, path, port, internal, destinations } = binding.spec;
   if (binding.metadata.deletionTimestamp || port !== 0 || internal) return undefined;
   return {
     guid: routeGUID,
@@ -41,8 +41,18 @@ export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
       processType,
       port: at,
     })),
-    ...(loadBalancing && { loadBalancing }),
+    ...toBalancing(binding),
     order: `${binding.metadata.creationTimestamp} ${binding.metadata.namespace}/${binding.metadata.name}`,
+  };
+}
+
+function toBalancing({
+  spec: { loadBalancing, hashHeader, hashBalance },
+}: RouteBinding): Pick<RouteEntry, "loadBalancing" | "hashHeader" | "hashBalance"> {
+  return {
+    ...(loadBalancing && { loadBalancing }),
+    ...(hashHeader !== undefined && { hashHeader: hashHeader.toLowerCase() }),
+    ...(hashBalance !== undefined && { hashBalance: Number(hashBalance) }),
   };
 }
 

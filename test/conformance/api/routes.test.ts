@@ -87,30 +87,6 @@ describe("routes", () => {
     expect((await create("shop", { path: "/cart" })).status).toBe(201);
   });
 
-  test("sharing needs a feature flag, as in CF; with it, the answer says that a route has one space", async () => {
-    const { guid } = await make("shared");
-    const path = `/v3/routes/${guid}/relationships`;
-    const calls = (): Promise<Answer[]> =>
-      Promise.all([
-        bench.call("POST", `${path}/shared_spaces`, { data: [{ guid: other.guid }] }),
-        bench.call("DELETE", `${path}/shared_spaces/${other.guid}`),
-        bench.call("PATCH", `${path}/space`, to(other)),
-      ]);
-    for (const answer of await calls())
-      expect(fault(answer)).toEqual([403, "CF-FeatureDisabled", "Feature Disabled: route_sharing"]);
-    const enable = (enabled: boolean): Promise<Answer> =>
-      bench.call("PATCH", "/v3/feature_flags/route_sharing", { enabled });
-    expect((await enable(true)).status).toBe(200);
-    for (const answer of await calls())
-      expect(fault(answer)).toEqual([
-        422,
-        "CF-UnprocessableEntity",
-        expect.stringMatching(/^Unable to .* route 'shared\.apps\.example': a route belongs to one space here/),
-      ]);
-    expect((await bench.read(`${path}/shared_spaces`)).data).toEqual([]);
-    await enable(false);
-  });
-
   test("options: given, merged, removed", async () => {
     expect((await make("no-options")).options).toBeUndefined();
     const route = await make("options", { options: { loadbalancing: "least-connection" } });
