@@ -16,6 +16,7 @@ import {
 } from "./admission-policy.ts";
 import { imagePolicies } from "./image-policies.ts";
 import { podPolicies } from "./pod-policies.ts";
+import { routeSharingPolicy } from "./route/policies.ts";
 import { securityGroupPolicy } from "./security-group/policies.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
@@ -33,6 +34,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     ...suspensionPolicies(),
     ...featureFlagPolicies(),
     securityGroupPolicy(),
+    routeSharingPolicy(),
   ].flatMap(toPolicyObjects);
 }
 

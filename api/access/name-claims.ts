@@ -146,6 +146,23 @@ export async function releaseClaim(client: KubeClient, claim: Claim): Promise<bo
   }
 }
 
+/**
+ * Gives the claim by which `from` holds its name to an object that is about to replace it in another namespace. Returns its new version.
+ * @throws the error from `taken` when `from` does not hold it, or another writer was first
+ */
+export async function handOverClaim(
+  context: ClaimContext & { now: () => Date },
+  ref: ResourceRef,
+  { from, to, name }: { from: NamedObject; to: NamedObject; name: ClaimedName | undefined },
+  taken: (cause?: unknown) => Error,
+): Promise<HeldClaim> {
+  const current = name && (await context.client.find(Claim, claimKey(name)));
+  if (!current || !isClaimant(current, ref.kind, from as KubeObject)) throw taken();
+  const { namespace, name: objectName = "" } = to.metadata;
+  const claimant = { kind: ref.kind, name: objectName, ...(namespace && { namespace }) };
+  return takeOverClaim(context, newClaim(name, claimant, context.now()), current, taken);
+}
+
 /** The claim by which an object holds its name; undefined when it does not hold it. */
 export function findClaimOf(
   cache: ClusterCache,

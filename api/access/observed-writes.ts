@@ -32,6 +32,11 @@ export function observeWrites(writer: SessionWriter, observe: WriteObserver): Se
       if (changes) observe({ verb: "patch", ref, object: before, ...specOf(changes) });
       return after;
     },
+    async move(ref, object, draft, taken) {
+      const after = await writer.move(ref, object, draft, taken);
+      observe({ verb: "move", ref, object, moved: after });
+      return after;
+    },
     async delete(ref, object) {
       await writer.delete(ref, object);
       observe({ verb: "delete", ref, object });

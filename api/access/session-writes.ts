@@ -7,7 +7,7 @@ import { objectKey, type KubeObject } from "../../kube/api/object.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { AccessAttributes } from "./rbac-authorizer.ts";
 import type { CallerPermissions } from "./caller-permissions.ts";
-import { claimedName, findClaimOf, releaseClaim, type HeldClaim, acquireClaim } from "./name-claims.ts";
+import { claimedName, findClaimOf, handOverClaim, releaseClaim, type HeldClaim, acquireClaim } from "./name-claims.ts";
 import { CFError, notAuthorized, notFound } from "../http/errors.ts";
 import { isRbacDenial, retryWhile } from "./rbac-lag.ts";
 import { recordLastWrite } from "../cache/object-times.ts";
@@ -38,6 +38,7 @@ export function createSessionWriter(context: WriteContext): SessionWriter {
     patch: (ref, object, patch, renamed) =>
       renamed ? rename(context, ref, object, { patch, ...renamed }) : patchObject(context, ref, object, patch),
     patchWithRetry: (ref, object, body) => patchWithRetry(context, ref, object, body),
+    move: (ref, object, draft, taken) => move(context, ref, object, { draft, taken }),
     delete: (ref, object) => remove(context, ref, object),
     publishObserved: (refs) => context.peers.publishObserved(refs),
   };
@@ -146,6 +147,37 @@ async function rename<T extends KubeObject>(
     return made;
   } catch (error) {
     await claim?.release();
+    throw error;
+  }
+}
+
+async function move<T extends KubeObject>(
+  context: WriteContext,
+  ref: ResourceRef<T>,
+  object: T,
+  { draft, taken }: { draft: Draft; taken: () => CFError },
+): Promise<T> {
+  const { cache, signal, now, callerClient, platformClient, peers } = context;
+  const { namespace = "" } = draft.metadata;
+  await authorizeWrite(context, { verb: "create", on: ref, namespace });
+  await authorizeWrite(context, { verb: "delete", on: ref, ...objectKey(object) });
+  const options = { signal, fieldManager: API_FIELD_MANAGER, dryRun: true };
+  await callerClient().create<T>(ref, draft, options);
+  const name = claimedName(cache, ref, object);
+  const give = (from: KubeObject | Draft, to: KubeObject | Draft): Promise<HeldClaim> =>
+    handOverClaim({ client: platformClient, cache, now }, ref, { from, to, name }, taken);
+  const claim = await give(object, draft);
+  try {
+    await remove(context, ref, object);
+    const moved = await create(context, ref, draft, taken);
+    await peers.publishWrites(toClaimMarks(claim));
+    return moved;
+  } catch (error) {
+    await give(draft, object);
+    const { uid: _uid, resourceVersion: _version, managedFields: _fields, ...metadata } = object.metadata;
+    await create(context, ref, { ...object, metadata }, taken).catch((cause: unknown) => {
+      if (!isAlreadyExists(cause) && !(cause instanceof CFError)) throw cause;
+    });
     throw error;
   }
 }

@@ -81,6 +81,11 @@ export interface Session {
     object: T,
     body: (current: T) => Record<string, unknown> | undefined,
   ): Promise<T>;
+  /**
+   * Moves an object, which the claim on its name follows, to another namespace: deletes it, and creates `draft` with the same GUID. What the API server would
+   * refuse is refused before anything is changed; a creation that fails all the same brings the object back. `taken` as in `create`.
+   */
+  move<T extends KubeObject>(ref: ResourceRef<T>, object: T, draft: Draft, taken: () => CFError): Promise<T>;
   /** Deletes as the caller. Resolves once every replica has observed the object deleted or terminating, or answers no request before it has. */
   delete(ref: ResourceRef, object: KubeObject): Promise<void>;
   /**
@@ -104,5 +109,8 @@ export interface SessionRequest {
   body?: unknown;
 }
 
-export type SessionWriter = Pick<Session, "create" | "patch" | "patchWithRetry" | "delete" | "publishObserved">;
+export type SessionWriter = Pick<
+  Session,
+  "create" | "patch" | "patchWithRetry" | "move" | "delete" | "publishObserved"
+>;
 export type SessionReader = Omit<Session, keyof SessionWriter | "platformClient" | "recordRead">;

@@ -6,6 +6,17 @@ import { CFError } from "../http/errors.ts";
 import type { Session } from "./session.ts";
 import { isAdmin } from "./is-admin.ts";
 
+/** Is the namespace suspended, and the caller none who may write to it all the same? */
+export function isSuspendedFor(session: Pick<Session, "cache" | "allows">, namespace: string): boolean {
+  try {
+    requireNotSuspended(session, namespace);
+    return false;
+  } catch (error) {
+    if (error instanceof CFError) return true;
+    throw error;
+  }
+}
+
 /** @throws CFError 403 when the namespace is suspended and the caller may not write to it all the same */
 export function requireNotSuspended(session: Pick<Session, "cache" | "allows">, namespace: string | undefined): void {
   const suspended = session.cache.store(Namespace).find({ name: namespace ?? "" })?.metadata.labels?.[LABELS.suspended];

@@ -20,6 +20,7 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { isEnded, rolloutProcessGUID } from "../../crds/rollout/rules.ts";
 import { indexClaimByHost } from "../../crds/route/route-host.ts";
+import { appNamespaceOf } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
@@ -80,7 +81,9 @@ const cachedKinds: readonly CachedKind[] = [
   cachedKind(Task, { app: indexByApp }),
   cachedKind(Domain, { name: (domain) => [domain.spec.name], objectName: (domain) => [domain.metadata.name] }),
   cachedKind(Route, {
-    app: (route) => [...new Set(route.spec.destinations.map((one) => `${route.metadata.namespace}/${one.app}`))],
+    app: (route) => [...new Set(route.spec.destinations.map((one) => `${appNamespaceOf(route, one)}/${one.app}`))],
+    sharedWith: (route) => route.spec.sharedSpaces ?? [],
+    isShared: (route) => (route.spec.sharedSpaces?.length ? ["true"] : []),
     domain: (route) => [route.spec.domainRef.name],
   }),
   cachedKind(Buildpack),

@@ -5,6 +5,7 @@ import { displayNameOf, foldName } from "../../crds/object-names.ts";
 import { Package } from "../../crds/package/package.ts";
 import type { Process } from "../../crds/process/process.ts";
 import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
+import { leadsTo } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { accepted, endpoint, type Endpoint } from "../http/endpoint.ts";
@@ -197,7 +198,7 @@ async function updateApp(session: Session, app: App, entry: Application): Promis
 async function generated(session: Session, app: App): Promise<Record<string, unknown>> {
   const [newest] = sortNewestFirst(session.list(Package, { index: ["app", appKey(app)] }));
   const protocolOf = (route: Route): string =>
-    route.spec.destinations.find((one) => one.app === app.metadata.name)?.protocol ?? "http1";
+    route.spec.destinations.find((one) => leadsTo(route, one, app.metadata))?.protocol ?? "http1";
   return toApplication({
     app,
     processes: appProcesses(session, app),

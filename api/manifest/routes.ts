@@ -4,6 +4,7 @@ import type { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
+import { isAvailableIn, leadsTo, toDestinationNamespace } from "../../crds/route/destinations.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { foldHost, foldPath } from "../../crds/route/route-url.ts";
 import { toCFError } from "../http/error-translation.ts";
@@ -97,7 +98,7 @@ function resolveRoute(text: string, domains: readonly Domain[]): DesiredRoute {
   return { text, host: split.host, domain, path: address.path, port: address.port };
 }
 
-/** The app's route with this address and these options: found in its space, else created. */
+/** The app's route with this address and these options: found in its space or shared with it, else created. */
 async function provideRoute(session: Session, app: App, wanted: DesiredRoute): Promise<Route> {
   if (wanted.protocol === "tcp")
     throw unprocessable("Cannot use 'tcp' protocol for http routes; valid options are: [http1, http2].");
@@ -111,14 +112,24 @@ async function provideRoute(session: Session, app: App, wanted: DesiredRoute): P
 
 async function mapRoute(session: Session, app: App, route: Route, wanted: DesiredRoute): Promise<void> {
   await session.patchWithRetry(Route, route, ({ spec }) => {
-    const mine = spec.destinations.find((one) => one.app === app.metadata.name && one.process === "web");
+    const mine = spec.destinations.find((one) => leadsTo(route, one, app.metadata) && one.process === "web");
     // A route without a protocol in the manifest keeps the protocol of its existing destination.
     const protocol = wanted.protocol ?? mine?.protocol ?? "http1";
     if (mine?.protocol === protocol) return undefined;
     const others = spec.destinations.filter((one) => one !== mine);
     return {
       spec: {
-        destinations: [...others, { ...mine, app: app.metadata.name, process: "web", port: mine?.port ?? 0, protocol }],
+        destinations: [
+          ...others,
+          {
+            ...mine,
+            app: app.metadata.name,
+            namespace: toDestinationNamespace(route, app.metadata.namespace),
+            process: "web",
+            port: mine?.port ?? 0,
+            protocol,
+          },
+        ],
       },
     };
   });
@@ -132,12 +143,12 @@ function findRoute(session: Session, app: App, { host, domain, path, port }: Des
     domainOf(session.cache, route)?.metadata.uid === domain.metadata.uid;
   return session
     .list(Route, { index: ["domain", domain.metadata.name] })
-    .find((route) => route.metadata.namespace === app.metadata.namespace && same(route));
+    .find((route) => isAvailableIn(route, app.metadata.namespace) && same(route));
 }
 
 async function makeRoute(session: Session, app: App, wanted: DesiredRoute): Promise<Route> {
   const { host, domain, path, port, options, protocol = "http1" } = wanted;
-  const destinations: Destination[] = [{ app: app.metadata.name, process: "web", port: 0, protocol }];
+  const destinations: Destination[] = [{ app: app.metadata.name, namespace: "", process: "web", port: 0, protocol }];
   const { namespace = "" } = app.metadata;
   const address = { namespace, domain, host, path, port };
   return createRoute(

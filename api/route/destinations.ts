@@ -1,5 +1,6 @@
 // The destinations of a route: listed, added, replaced, removed. Each is one patch of the Route.
 import { App } from "../../crds/app/app.ts";
+import { appNamespaceOf, isAvailableIn, toDestinationNamespace } from "../../crds/route/destinations.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { endpoint, noContent, ok } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
@@ -17,7 +18,7 @@ import {
   updateDestinationBody,
   type DestinationInput,
 } from "./payload.ts";
-import { destinationGUID, portOf, presentDestinationList, presentDestinations } from "./present.ts";
+import { destinationGUID, findDestinationApp, portOf, presentDestinationList, presentDestinations } from "./present.ts";
 
 const path = "/v3/routes/:guid/destinations";
 const write = { verb: "patch", on: Route } as const;
@@ -25,12 +26,13 @@ const write = { verb: "patch", on: Route } as const;
 function toDestination(session: Session, route: Route, input: DestinationInput): Destination {
   const app = session.find(App, input.app.guid);
   if (!app) throw unprocessable(`App(s) with guid(s) "${input.app.guid}" do not exist or you do not have access.`);
-  if (app.metadata.namespace !== route.metadata.namespace)
+  if (!isAvailableIn(route, app.metadata.namespace))
     throw unprocessable("Routes destinations must be in either the route's space or the route's shared spaces");
   if (input.protocol === "tcp")
     throw unprocessable("Cannot use 'tcp' protocol for http routes; valid options are: [http1, http2].");
   return {
     app: app.metadata.name,
+    namespace: toDestinationNamespace(route, app.metadata.namespace),
     process: input.app.process?.type ?? "web",
     port: input.port ?? 0,
     protocol: input.protocol ?? "http1",
@@ -60,8 +62,9 @@ function checkDestination(session: Session, route: Route, guid: string): void {
 /** Destinations are compared by effective port, so an omitted port equals the process's default one. */
 function keyIn(session: Session, route: Route): DestinationKey {
   return (destination) => {
-    const app = session.cache.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
+    const app = findDestinationApp(session.cache, route, destination);
     return [
+      appNamespaceOf(route, destination),
       destination.app,
       destination.process,
       app ? portOf(session.cache, app, destination) : destination.port,
@@ -70,9 +73,9 @@ function keyIn(session: Session, route: Route): DestinationKey {
 }
 
 /** As CF's errors name it. */
-function describeDestination({ cache }: Session, route: Route, { app: name, process }: Destination): string {
-  const app = cache.store(App).find({ namespace: route.metadata.namespace ?? "", name });
-  return `route: ${routeURLOf(cache, route)}, app: ${app ? cache.guid(App, app) : name}, process: ${process}`;
+function describeDestination({ cache }: Session, route: Route, destination: Destination): string {
+  const app = findDestinationApp(cache, route, destination);
+  return `route: ${routeURLOf(cache, route)}, app: ${app ? cache.guid(App, app) : destination.app}, process: ${destination.process}`;
 }
 
 /** One destination with its links. */

@@ -5,12 +5,14 @@ import { addDestinations, checkReplacement, createRouteBody } from "./payload.ts
 
 const one = (app: string, more: Partial<Destination> = {}): Destination => ({
   app,
+  namespace: "",
   process: "web",
   port: 0,
   protocol: "http1",
   ...more,
 });
-const key = ({ app, process, port }: Destination): string => `${app} ${process} ${port || 8080}`;
+const key = ({ app, namespace, process, port }: Destination): string =>
+  `${namespace} ${app} ${process} ${port || 8080}`;
 
 const by = { key, describe: ({ app }: Destination): string => app };
 const many = Array.from({ length: 100 }, (_, port) => one("a", { port: port + 1 }));
@@ -21,6 +23,12 @@ test.each<[string, Destination[], Destination[], Destination[] | RegExp]>([
   ["another app", [one("a")], [one("b")], [one("a"), one("b")]],
   ["the same one with an explicit port", [one("a")], [one("a", { port: 8080 })], [one("a")]],
   ["another port", [one("a")], [one("a", { port: 9000 })], [one("a"), one("a", { port: 9000 })]],
+  [
+    "an app of the same name in another space",
+    [one("a")],
+    [one("a", { namespace: "b" })],
+    [one("a"), one("a", { namespace: "b" })],
+  ],
   ["another process", [one("a")], [one("a", { process: "worker" })], [one("a"), one("a", { process: "worker" })]],
   ["another protocol", [one("a")], [one("a", { protocol: "http2" })], /already exists for a, and protocol: http1/],
   ["one twice", [], [one("a"), one("a", { port: 8080 })], /duplicate entries/],

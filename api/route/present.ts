@@ -4,6 +4,7 @@ import { Domain } from "../../crds/domain/domain.ts";
 import { deriveGUID } from "../../crds/guid.ts";
 import { Process } from "../../crds/process/process.ts";
 import { effectivePorts, processName } from "../../crds/process/defaults.ts";
+import { appNamespaceOf } from "../../crds/route/destinations.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { currentDroplet } from "../cf/app/current-droplet.ts";
@@ -45,11 +46,10 @@ export function presentRoute(cache: ClusterCache, route: Route, base: string): o
 
 /** Everything besides the route that its presentation depends on. */
 export function routeTextKey(cache: ClusterCache, route: Route, base: string): CacheKey {
-  const { namespace = "" } = route.metadata;
-  const space = cache.spaceOf(namespace);
+  const space = cache.spaceOf(route.metadata.namespace);
   const domain = domainOf(cache, route);
   const destinations = route.spec.destinations.flatMap((destination) => {
-    const app = cache.store(App).find({ namespace, name: destination.app });
+    const app = findDestinationApp(cache, route, destination);
     return app ? [cache.guid(App, app), String(portOf(cache, app, destination))] : [null];
   });
   return [
@@ -76,7 +76,7 @@ interface PresentedDestination {
 export function presentDestinations(cache: ClusterCache, route: Route): PresentedDestination[] {
   return route.spec.destinations
     .flatMap((destination) => {
-      const app = cache.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
+      const app = findDestinationApp(cache, route, destination);
       return app ? [presentDestination(cache, route, { destination, app })] : [];
     })
     .sort((one, other) => (one.guid < other.guid ? -1 : 1));
@@ -98,9 +98,16 @@ function presentDestination(
   };
 }
 
-/** Destinations are not objects, so the GUID is derived from route, app, process and port. */
-export function destinationGUID(cache: ClusterCache, route: Route, { app, process, port }: Destination): string {
-  return deriveGUID("destination", cache.guid(Route, route), app, process, String(port));
+/** The app of a destination; undefined when it does not exist. */
+export function findDestinationApp(cache: ClusterCache, route: Route, destination: Destination): App | undefined {
+  return cache.store(App).find({ namespace: appNamespaceOf(route, destination), name: destination.app });
+}
+
+/** Destinations are not objects, so the GUID is derived from route, app, process and port; for an app of another space from its namespace, too. */
+export function destinationGUID(cache: ClusterCache, route: Route, destination: Destination): string {
+  const { app, namespace, process, port } = destination;
+  const place = namespace ? [namespace] : [];
+  return deriveGUID("destination", cache.guid(Route, route), ...place, app, process, String(port));
 }
 
 /** The effective port: the destination's own, else the process's first one. */

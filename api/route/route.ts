@@ -6,6 +6,7 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Process } from "../../crds/process/process.ts";
+import { isAvailableIn, leadsTo } from "../../crds/route/destinations.ts";
 import { Route, type RouteOptions } from "../../crds/route/route.ts";
 import { foldHost } from "../../crds/route/route-url.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
@@ -45,10 +46,12 @@ interface ListRequest {
 
 function listReply(request: ListRequest, app?: App): Reply {
   const { session, query, base, url } = request;
-  const namespaces = spaceNamespaces(session, query);
+  const namespaces = listedNamespaces(session, query);
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
+  // A shared route also depends on apps and spaces of other namespaces, whose changes a remembered list does not notice.
+  const isCacheable = session.cache.store(Route).byIndex("isShared", "true").length === 0;
   const routes = listObjects(session, Route, query, {
-    url,
+    ...(isCacheable && { url }),
     ...(within && { scope: within }),
     filter: filterOf(request),
     dependsOn: [Domain, App, Space, Process, Droplet, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
@@ -57,28 +60,38 @@ function listReply(request: ListRequest, app?: App): Reply {
   return ok(
     presentPage(
       routes,
-      { base, url, query, isCacheable: true, textKey: (route) => routeTextKey(session.cache, route, base) },
+      { base, url, query, isCacheable, textKey: (route) => routeTextKey(session.cache, route, base) },
       (route) => presentRoute(session.cache, route, base),
       included(session, base, query.include),
     ),
   );
 }
 
+/** Namespaces of the wanted routes: those of the filters' spaces, and those of routes shared with these. */
+function listedNamespaces(session: Session, query: ListRequest["query"]): string[] | undefined {
+  const namespaces = spaceNamespaces(session, query);
+  if (!namespaces || !query.space_guids) return namespaces;
+  const inOrgs = spaceNamespaces(session, { organization_guids: query.organization_guids });
+  const shared = spaceNamespaces(session, { space_guids: query.space_guids })?.flatMap((namespace) =>
+    session.cache.store(Route).byIndex("sharedWith", namespace),
+  );
+  const owners = (shared ?? []).map(({ metadata }) => metadata.namespace ?? "");
+  return [...new Set([...namespaces, ...owners.filter((owner) => inOrgs?.includes(owner) ?? true)])];
+}
+
 function filterOf({ session, query }: ListRequest): (route: Route) => boolean {
   const hosts = query.hosts?.map(foldHost);
   const apps = query.app_guids?.flatMap((guid) => session.find(App, guid) ?? []);
+  const spaces = spaceNamespaces(session, { space_guids: query.space_guids });
+  const isInSpaces = (route: Route): boolean => !spaces || spaces.some((namespace) => isAvailableIn(route, namespace));
   const domains = query.domain_guids?.flatMap((guid) => session.find(Domain, guid)?.metadata.uid ?? []);
   const reaches = (route: Route): boolean =>
-    !apps ||
-    apps.some(
-      (app) =>
-        app.metadata.namespace === route.metadata.namespace &&
-        route.spec.destinations.some((one) => one.app === app.metadata.name),
-    );
+    !apps || apps.some((app) => route.spec.destinations.some((one) => leadsTo(route, one, app.metadata)));
   return (route) =>
     isOneOf(hosts, foldHost(route.spec.host)) &&
     isOneOf(query.paths, route.spec.path) &&
     (!query.ports || query.ports.includes(route.spec.port)) &&
+    isInSpaces(route) &&
     (!domains || domains.includes(domainOf(session.cache, route)?.metadata.uid ?? "")) &&
     reaches(route);
 }

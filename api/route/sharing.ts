@@ -1,11 +1,17 @@
-// Routes shared between spaces: `/v3/routes/:guid/relationships`. As in CF a feature flag, off by default, refuses it; no router serves it here yet.
+// Routes shared between spaces, behind the feature flag route_sharing: `/v3/routes/:guid/relationships`.
 import { z } from "zod";
-import { Route } from "../../crds/route/route.ts";
+import { isAvailableIn } from "../../crds/route/destinations.ts";
+import { MAX_ADDED_SPACES } from "../../crds/route/policies.ts";
+import { MAX_SHARED_SPACES, Route } from "../../crds/route/route.ts";
+import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
+import { isSuspendedFor } from "../access/suspension.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
+import { domainOf, isUsableBy } from "../cf/route/domains.ts";
+import { moveRoute } from "../cf/route/move-route.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
-import { type CFError, unprocessable } from "../http/errors.ts";
+import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { unprocessable } from "../http/errors.ts";
 import { link } from "../http/presentation.ts";
 import { toManySchema } from "../http/shared-schemas.ts";
 
@@ -18,11 +24,80 @@ function sharableRoute(session: Session, guid: string): Route {
   return session.get(Route, guid);
 }
 
-function refusal(session: Session, guid: string, action: string): CFError {
-  const url = routeURLOf(session.cache, sharableRoute(session, guid));
-  return unprocessable(
-    `Unable to ${action} route '${url}': a route belongs to one space here. Delete it and create it in the other space.`,
-  );
+function presentSharedSpaces({ cache }: Session, route: Route, base: string): object {
+  const spaces = (route.spec.sharedSpaces ?? []).flatMap((namespace) => cache.spaceOf(namespace) ?? []);
+  return {
+    data: spaces.map((space) => ({ guid: cache.guid(Space, space) })),
+    links: { self: link(`${base}/v3/routes/${cache.guid(Route, route)}/relationships/shared_spaces`) },
+  };
+}
+
+/** Namespace of a space that the caller sees. */
+function visibleNamespace(session: Session, guid: string): string | undefined {
+  return session.find(Space, guid)?.status?.namespace;
+}
+
+function mayChangeRoutesIn(session: Session, namespace: string): boolean {
+  return session.allows({ verb: "patch", on: Route, namespace });
+}
+
+/** Namespaces of the spaces to share with. @throws CFError 422 */
+function findTargets(session: Session, route: Route, guids: readonly string[]): string[] {
+  const url = routeURLOf(session.cache, route);
+  const found = guids.map((guid) => ({ guid, namespace: visibleNamespace(session, guid) }));
+  const isWritable = (namespace: string): boolean =>
+    mayChangeRoutesIn(session, namespace) && !isSuspendedFor(session, namespace);
+  const unreadable = found.filter(({ namespace }) => namespace === undefined);
+  const unwritable = found.filter(({ namespace }) => namespace !== undefined && !isWritable(namespace));
+  const problems = [
+    refusal(url, unreadable, "Ensure the spaces exist and that you have access to them."),
+    refusal(
+      url,
+      unwritable,
+      "Write permission is required in order to share a route with a space and the containing organization must not be suspended.",
+    ),
+  ].filter((problem) => problem !== undefined);
+  if (problems.length > 0) throw unprocessable(problems.join("\n"));
+  const own = found.find(({ namespace }) => namespace === route.metadata.namespace);
+  if (own)
+    throw unprocessable(
+      `Unable to share route '${url}' with space '${own.guid}'. Routes cannot be shared into the space where they were created.`,
+    );
+  return found.flatMap(({ namespace }) => namespace ?? []);
+}
+
+function refusal(url: string, spaces: readonly { guid: string }[], reason: string): string | undefined {
+  if (spaces.length === 0) return undefined;
+  const guids = spaces.map(({ guid }) => `'${guid}'`).join(", ");
+  return `Unable to share route ${url} with spaces [${guids}]. ${reason}`;
+}
+
+/** The namespace of a space that the caller may give the route to, or take it from. `action` begins the refusal. @throws CFError 422 */
+function requireTarget(session: Session, guid: string, action: string): string {
+  const namespace = visibleNamespace(session, guid);
+  if (namespace === undefined) throw unprocessable(`${action} Ensure the space exists and that you have access to it.`);
+  if (!mayChangeRoutesIn(session, namespace))
+    throw unprocessable(`${action} You don't have write permission for the target space.`);
+  if (isSuspendedFor(session, namespace))
+    throw unprocessable(`${action} The target organization or space is suspended.`);
+  return namespace;
+}
+
+/** Some at a time, as the admission policy asks. @throws CFError 422 when the route has too many */
+async function share(session: Session, route: Route, namespaces: readonly string[]): Promise<Route> {
+  const wanted = new Set([...(route.spec.sharedSpaces ?? []), ...namespaces]);
+  if (wanted.size > MAX_SHARED_SPACES)
+    throw unprocessable(`Routes can be shared with at most ${MAX_SHARED_SPACES} spaces.`);
+  let current = route;
+  for (let at = 0; at < namespaces.length; at += MAX_ADDED_SPACES) {
+    const some = namespaces.slice(at, at + MAX_ADDED_SPACES);
+    current = await session.patchWithRetry(Route, current, (latest) =>
+      some.every((namespace) => isAvailableIn(latest, namespace))
+        ? undefined
+        : { spec: { sharedSpaces: [...new Set([...(latest.spec.sharedSpaces ?? []), ...some])] } },
+    );
+  }
+  return current;
 }
 
 export const routeSharingEndpoints: readonly Endpoint[] = [
@@ -30,40 +105,63 @@ export const routeSharingEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: `${path}/shared_spaces`,
     permission: { verb: "get", on: Route },
-    isAlwaysEmpty: true,
-    summary: "List the spaces that a route is shared with: always empty for now",
-    handler: ({ session, params, base }) => {
-      sharableRoute(session, params.guid);
-      return ok({ data: [], links: { self: link(`${base}/v3/routes/${params.guid}/relationships/shared_spaces`) } });
-    },
+    summary: "List the spaces that a route is shared with",
+    handler: ({ session, params, base }) => ok(presentSharedSpaces(session, sharableRoute(session, params.guid), base)),
   }),
   endpoint({
     method: "POST",
     path: `${path}/shared_spaces`,
     permission: write,
     body: toManySchema,
-    summary: "Share a route: refused for now",
-    handler: ({ session, params }) => {
-      throw refusal(session, params.guid, "share");
+    summary: "Share a route with other spaces",
+    handler: async ({ session, params, body, base }) => {
+      const route = sharableRoute(session, params.guid);
+      const namespaces = findTargets(session, route, [...new Set(body.data.map(({ guid }) => guid))]);
+      return ok(presentSharedSpaces(session, await share(session, route, namespaces), base));
     },
   }),
   endpoint({
     method: "DELETE",
     path: `${path}/shared_spaces/:space`,
     permission: write,
-    summary: "Unshare a route: refused for now",
-    handler: ({ session, params }) => {
-      throw refusal(session, params.guid, "unshare");
+    summary: "Unshare a route; its destinations in that space go, too",
+    handler: async ({ session, params }) => {
+      const route = sharableRoute(session, params.guid);
+      const action = `Unable to unshare route '${routeURLOf(session.cache, route)}' from space '${params.space}'.`;
+      const namespace = requireTarget(session, params.space, action);
+      if (namespace === route.metadata.namespace)
+        throw unprocessable(`${action} Routes cannot be removed from the space that owns them.`);
+      await session.patchWithRetry(Route, route, ({ spec: { sharedSpaces = [], destinations } }) =>
+        sharedSpaces.includes(namespace)
+          ? {
+              spec: {
+                sharedSpaces: sharedSpaces.filter((one) => one !== namespace),
+                destinations: destinations.filter((one) => one.namespace !== namespace),
+              },
+            }
+          : undefined,
+      );
+      return noContent();
     },
   }),
   endpoint({
     method: "PATCH",
     path: `${path}/space`,
-    permission: write,
-    body: z.strictObject({ data: z.strictObject({ guid: z.string() }) }),
-    summary: "Give a route to another space: refused for now",
-    handler: ({ session, params }) => {
-      throw refusal(session, params.guid, "transfer owner of");
+    permission: [write, { verb: "delete", on: Route }],
+    body: z.strictObject({ data: z.strictObject({ guid: z.string().min(1).max(200) }) }),
+    summary: "Give a route to another space, which shares it with the former one",
+    handler: async ({ session, params, body }) => {
+      const route = sharableRoute(session, params.guid);
+      const url = routeURLOf(session.cache, route);
+      const action = `Unable to transfer owner of route '${url}' to space '${body.data.guid}'.`;
+      const namespace = requireTarget(session, body.data.guid, action);
+      if (namespace === route.metadata.namespace) return ok({ status: "ok" });
+      const domain = domainOf(session.cache, route);
+      const org = session.cache.orgOf(session.cache.spaceOf(namespace)?.metadata.namespace);
+      if (!domain || !org || !isUsableBy(domain, org))
+        throw unprocessable(`${action} Target space does not have access to route's domain`);
+      await moveRoute(session, route, { namespace, domain });
+      return ok({ status: "ok" });
     },
   }),
 ];

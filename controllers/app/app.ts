@@ -9,6 +9,7 @@ import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { Task } from "../../crds/task/task.ts";
+import { appNamespaceOf } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -52,7 +53,10 @@ export const appController = defineController({
     watch(Task, (task) => (task.spec.name === RELEASE_TYPE ? [mapToApp(task)] : [])),
     watch(Droplet, (droplet) => ({ [DROPLET_INDEX]: appKey(droplet.metadata.namespace, droplet.metadata.name) })),
     watch(Route, (route) =>
-      route.spec.destinations.map((destination) => ({ namespace: route.metadata.namespace, name: destination.app })),
+      route.spec.destinations.map((destination) => ({
+        namespace: appNamespaceOf(route, destination),
+        name: destination.app,
+      })),
     ),
     watch(BackendClass, (backend, read) =>
       backend.spec.role === "runner"

@@ -9,6 +9,7 @@ import { Process } from "../../crds/process/process.ts";
 import { listReleases } from "../../crds/revision/releases.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import type { Rollout } from "../../crds/rollout/rollout.ts";
+import { leadsTo } from "../../crds/route/destinations.ts";
 import type { Route } from "../../crds/route/route.ts";
 import { creationSortKey } from "../../crds/guid.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -109,7 +110,7 @@ export function planAppStatus(
 
 function findFirstURL(app: App, routes: readonly Route[]): string | undefined {
   const mapped = routes.filter((route) =>
-    route.spec.destinations.some((destination) => destination.app === app.metadata.name),
+    route.spec.destinations.some((destination) => leadsTo(route, destination, app.metadata)),
   );
   return mapped
     .toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? -1 : 1))

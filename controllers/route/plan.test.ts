@@ -7,9 +7,16 @@ import type { Claim } from "../../crds/claim/claim.ts";
 import { newClaim, routeName } from "../../crds/claim/rules.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
-import { planDestinations, planDomainNameTaken, planHostConflict, planRoute, type Target } from "./plan.ts";
+import {
+  planDestinations,
+  planDomainNameTaken,
+  planHostConflict,
+  planRoute,
+  planSharedReaders,
+  type Target,
+} from "./plan.ts";
 
-const destination = { app: "shop", process: "web", port: 0, protocol: "http1" } as const;
+const destination = { app: "shop", namespace: "", process: "web", port: 0, protocol: "http1" } as const;
 const app = { object: anApp(), guid: "app-guid" };
 const running = aRevision(1, {
   description: "",
@@ -94,6 +101,34 @@ describe("the binding", () => {
     ]);
     expect(result).toMatchObject({ status: { url: "shop.apps.example/cart" } });
     expect(result.ready).toBeUndefined();
+  });
+
+  test("an app of another space is served while the route is shared with it; its members may read the route", () => {
+    const foreign = { destination: { ...destination, namespace: "acme-test" }, app };
+    const shared = plan([foreign], { sharedSpaces: ["acme-test"] });
+    expect(shared.ready).toBeUndefined();
+    expect(shared.children?.[0]).toMatchObject({ spec: { destinations: [{ app: "shop", namespace: "acme-test" }] } });
+    expect(plan([{ destination: foreign.destination }]).ready).toMatchObject({
+      reason: "NotShared",
+      message: "its destination shop is in acme-test, which spec.sharedSpaces does not name",
+    });
+    expect(plan([{ destination: foreign.destination }], { sharedSpaces: ["acme-test"] }).ready).toMatchObject({
+      reason: "AppMissing",
+      message: "no app of this namespace is named acme-test/shop",
+    });
+    const ann = { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "ann" };
+    expect(planSharedReaders(aRoute(), []).length).toBe(0);
+    const member = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata: { name: "dev", namespace: "acme-test" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cupola-space-developer" },
+      subjects: [ann],
+    };
+    expect(planSharedReaders(aRoute(), [member])).toMatchObject([
+      { kind: "Role", metadata: { namespace: "acme-dev" }, rules: [{ resourceNames: ["shop"], verbs: ["get"] }] },
+      { kind: "RoleBinding", metadata: { namespace: "acme-dev" }, subjects: [ann] },
+    ]);
   });
 
   test("an app that is missing is a condition; the others are served", () => {

@@ -10,7 +10,8 @@ import { generatedName } from "../../crds/object-names.ts";
 import { effectivePorts } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
-import type { Destination, Route, RouteOptions } from "../../crds/route/route.ts";
+import { Route, type Destination, type RouteOptions } from "../../crds/route/route.ts";
+import { appNamespaceOf, isAvailableIn } from "../../crds/route/destinations.ts";
 import { isHostTaken } from "../../crds/route/route-host.ts";
 import { routeHostname, routeURL } from "../../crds/route/route-url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
@@ -19,6 +20,7 @@ import type { ReconcileResult } from "../../kube/controller/controller.ts";
 import { keyOf } from "../../kube/api/object.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
+import { listSubjects, planRoleGrant, type RoleBindingObject } from "../shared/role-bindings.ts";
 import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
 /** One destination with its objects; `app` is undefined when it does not exist. */
@@ -98,20 +100,31 @@ export function planHostConflict(route: Route, domain: Domain, holder: Claim | u
 
 export function planRoute(input: RouteInput): ReconcileResult {
   if (hasHostnameChanged(input)) return planHostnameChange();
-  const missing = [...new Set(input.targets.filter((target) => !target.app).map((target) => target.destination.app))];
+  const missing = planMissing(input);
   return {
     children: [planBinding(input)],
     status: { url: routeURL(input.route.spec, input.domain.spec.name) },
-    ready:
-      missing.length > 0
-        ? {
-            status: "False",
-            reason: "AppMissing",
-            message: `no app of this namespace is named ${missing.join(", ")}`,
-            isFailure: true,
-          }
-        : (toRouterReady(input.router) ?? toRouterReady(input.binding)),
+    ready: missing ?? toRouterReady(input.router) ?? toRouterReady(input.binding),
   };
+}
+
+/** Destinations that cannot be served: in a space that the route is not shared with, or without an app. */
+function planMissing({ route, targets }: RouteInput): ReconcileResult["ready"] {
+  const without = targets.filter((target) => !target.app).map(({ destination }) => destination);
+  const isShared = (one: Destination): boolean => isAvailableIn(route, appNamespaceOf(route, one));
+  const [notShared] = without.filter((one) => !isShared(one));
+  if (notShared)
+    return planFailure(
+      "NotShared",
+      `its destination ${notShared.app} is in ${appNamespaceOf(route, notShared)}, which spec.sharedSpaces does not name`,
+    );
+  const names = [...new Set(without.map((one) => keyOf({ namespace: one.namespace, name: one.app })))];
+  if (names.length === 0) return undefined;
+  return planFailure("AppMissing", `no app of this namespace is named ${names.join(", ")}`);
+}
+
+function planFailure(reason: string, message: string): ReconcileResult["ready"] {
+  return { status: "False", reason, message, isFailure: true };
 }
 
 /** The Route's domainRef now resolves to another domain. */
@@ -173,6 +186,18 @@ function planBalancing({ loadbalancing, hashHeader, hashBalance }: RouteOptions 
   return omitUndefined({ loadBalancing: loadbalancing, hashHeader, hashBalance });
 }
 
+/** Members of the spaces that the route is shared with may read it. `bindings` are of their namespaces. */
+export function planSharedReaders({ metadata }: Route, bindings: readonly RoleBindingObject[]): Draft[] {
+  const { name, namespace = "", uid = "" } = metadata;
+  return planRoleGrant({
+    name: `cupola-route-${name}-read`,
+    unique: `read/${uid}`,
+    namespace,
+    rules: [{ apiGroups: [Route.group], resources: [Route.plural], resourceNames: [name], verbs: ["get"] }],
+    subjects: listSubjects(bindings),
+  });
+}
+
 type BoundDestination = RouteBinding["spec"]["destinations"][number];
 
 /** Destinations with existing apps; those with the same port are merged. */
@@ -185,6 +210,7 @@ export function planDestinations(targets: readonly Target[]): BoundDestination[]
     const bound: BoundDestination = {
       appGUID: target.app.guid,
       app: destination.app,
+      ...(destination.namespace && { namespace: destination.namespace }),
       processType: destination.process,
       port,
       protocol: destination.protocol,

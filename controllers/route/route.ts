@@ -6,10 +6,13 @@ import { routeName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { processName } from "../../crds/process/defaults.ts";
+import { LABELS } from "../../crds/labels.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
+import { appNamespaceOf, isAvailableIn } from "../../crds/route/destinations.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
+import { Role, RoleBinding } from "../../kube/api/builtin.ts";
 import { defineController, watch, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { appKey } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
@@ -24,6 +27,7 @@ import {
   planDomainMissing,
   planHostConflict,
   planRoute,
+  planSharedReaders,
   type Target,
 } from "./plan.ts";
 import {
@@ -37,12 +41,14 @@ import {
 } from "./map-functions.ts";
 
 const DESTINATION_INDEX = "controllers/destination";
+/** Routes by the namespaces of the spaces that they are shared with. */
+const SHARED_INDEX = "controllers/shared-space";
 const ALL_ROUTES_INDEX = "controllers/all-routes";
 
 export const routeController = defineController({
   name: "route",
   for: Route,
-  owns: [RouteBinding],
+  owns: [RouteBinding, Role, RoleBinding],
   reads: [...TENANCY_KINDS, Droplet],
   indexes: {
     [GUID_INDEX]: indexByGUID,
@@ -50,8 +56,11 @@ export const routeController = defineController({
     [DOMAIN_INDEX]: (route: Route) => [route.spec.domainRef.name],
     [HOST_INDEX]: (route: Route) => [toHostIndexKey(route.spec)],
     [DESTINATION_INDEX]: (route: Route) => [
-      ...new Set(route.spec.destinations.map((destination) => appKey(route.metadata.namespace, destination.app))),
+      ...new Set(
+        route.spec.destinations.map((destination) => appKey(appNamespaceOf(route, destination), destination.app)),
+      ),
     ],
+    [SHARED_INDEX]: (route: Route) => route.spec.sharedSpaces ?? [],
     [ALL_ROUTES_INDEX]: () => ["all"],
   },
   watches: [
@@ -65,6 +74,9 @@ export const routeController = defineController({
     watch(Revision, (revision) => ({
       [DESTINATION_INDEX]: appKey(revision.metadata.namespace, revision.spec.appRef.name),
     })),
+    watch(RoleBinding, ({ metadata }) =>
+      metadata.labels?.[LABELS.managedBy] === undefined ? { [SHARED_INDEX]: metadata.namespace ?? "" } : [],
+    ),
     watch(BackendClass, (backend) => (backend.spec.role === "router" ? { [ALL_ROUTES_INDEX]: "all" } : [])),
   ],
 
@@ -89,13 +101,17 @@ export const routeController = defineController({
     await ensureClaim(Route.kind, route, name, context);
     const router = chooseClass(read.list(BackendClass), { role: "router", className: domain.spec.router });
     const binding = read.find(RouteBinding, { namespace, name: routeBindingName(route) });
-    const targets = route.spec.destinations.map((destination) => toTarget(destination, namespace, context));
-    return { labels, ...planRoute({ route, guid, domain, tenancy, router, targets, binding }) };
+    const targets = route.spec.destinations.map((destination) => toTarget(route, destination, context));
+    const members = (route.spec.sharedSpaces ?? []).flatMap((shared) => read.list(RoleBinding, { namespace: shared }));
+    const plan = planRoute({ route, guid, domain, tenancy, router, targets, binding });
+    return { labels, ...plan, children: [...(plan.children ?? []), ...planSharedReaders(route, members)] };
   },
 });
 
-function toTarget(destination: Destination, namespace: string, context: ReconcileContext): Target {
+function toTarget(route: Route, destination: Destination, context: ReconcileContext): Target {
   const { read } = context;
+  const namespace = appNamespaceOf(route, destination);
+  if (!isAvailableIn(route, namespace)) return { destination };
   const app = read.find(App, { namespace, name: destination.app });
   if (!app) return { destination };
   const toKey = (name: string | undefined): { namespace: string; name: string } => ({ namespace, name: name ?? "" });

@@ -1,12 +1,13 @@
 // URLs of the routes that lead to an app, for VCAP_APPLICATION.
 import { creationSortKey } from "../../crds/guid.ts";
+import { leadsTo } from "../../crds/route/destinations.ts";
 import { routeURL } from "../../crds/route/route-url.ts";
 import { Route } from "../../crds/route/route.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { findEffectiveDomain } from "./domains.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** URLs without a scheme, oldest first; only those of the process `processType` if given. */
+/** URLs without a scheme, oldest first, of the routes of the app's own space; only those of the process `processType` if given. */
 export function listRouteURLs(
   read: Reader,
   app: { namespace?: string | undefined; name: string; processType?: string },
@@ -14,7 +15,8 @@ export function listRouteURLs(
 ): string[] {
   const leadsHere = (route: Route): boolean =>
     route.spec.destinations.some(
-      ({ app: name, process }) => name === app.name && (app.processType === undefined || process === app.processType),
+      (destination) =>
+        leadsTo(route, destination, app) && (app.processType === undefined || destination.process === app.processType),
     );
   return read
     .list(Route, { namespace: app.namespace })

@@ -91,6 +91,12 @@ const FLAG_GUARDS: readonly FlagGuard[] = [
     operations: ["CREATE", "UPDATE"],
     condition: `has(object.spec.options) && has(object.spec.options.loadbalancing) && object.spec.options.loadbalancing == 'hash' && (${isNew} || ${hasChanged("options")})`,
   },
+  {
+    flag: "route_sharing",
+    kind: Route,
+    operations: ["CREATE", "UPDATE"],
+    condition: `has(object.spec.sharedSpaces) && size(object.spec.sharedSpaces) > 0 && (${isNew} || ${hasChanged("sharedSpaces")})`,
+  },
   { flag: "route_creation", kind: Route, operations: ["CREATE"], condition: "true" },
   { flag: "task_creation", kind: Task, operations: ["CREATE"], condition: "true" },
 ];

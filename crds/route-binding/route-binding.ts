@@ -8,6 +8,11 @@ import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 const destination = z.object({
   appGUID: z.string().max(63),
   app: objectName.describe("Object name of the App."),
+  namespace: z
+    .string()
+    .max(63)
+    .optional()
+    .describe("Namespace of the App, where it is in another space than the route."),
   processType: z.string().min(1).max(255),
   port: port.describe("Port of the process."),
   protocol: z.enum(["http1", "http2", "tcp"]).default("http1"),

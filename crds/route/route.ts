@@ -1,17 +1,39 @@
 // The Route kind: an address and the processes that serve it.
 import { z } from "zod";
-import { defineResource, immutable, listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import {
+  defineResource,
+  immutable,
+  listMap,
+  listSet,
+  readyStatus,
+  withRules,
+  type Resource,
+} from "../../kube/api/resource.ts";
 import { objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 const destination = z.object({
   app: objectName.describe("Name of the App."),
+  namespace: z
+    .string()
+    .max(63)
+    .regex(/^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/)
+    .default("")
+    .describe("Namespace of the App, one of sharedSpaces; empty means the Route's own."),
   process: z.string().min(1).max(255).default("web").describe("Process type."),
   port: z.int().min(0).max(65535).default(0).describe("Port of the process; 0 means its first port."),
   protocol: z.enum(["http1", "http2", "tcp"]).default("http1").describe("Protocol of the process."),
   weight: z.int().min(1).max(100).optional().describe("Share of the requests, in percent. Defaults to equal shares."),
 });
 export type Destination = z.output<typeof destination>;
+
+/** Spaces beside its own that a route may be shared with. */
+export const MAX_SHARED_SPACES = 100;
+const spaceNamespace = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
 
 /** How a route's requests are spread. */
 const LOAD_BALANCING = ["round-robin", "least-connection", "hash"] as const;
@@ -63,9 +85,12 @@ export const Route = defineResource({
         .describe("Path prefix that starts with /; empty for all paths."),
       port: z.int().min(0).max(65535).default(0).describe("Port of a TCP route; 0 for HTTP."),
       domainRef: refTo("Domain").describe("A Domain of this org, or a shared one."),
-      destinations: listMap(z.array(destination).max(100), ["app", "process", "port"])
+      destinations: listMap(z.array(destination).max(100), ["app", "namespace", "process", "port"])
         .default([])
         .describe("Processes that serve the route. Without any, the route exists but is not served."),
+      sharedSpaces: listSet(z.array(spaceNamespace).max(MAX_SHARED_SPACES))
+        .optional()
+        .describe("Namespaces of other spaces whose apps may serve the route, too."),
       options: withRules(
         z.object({
           loadbalancing: loadBalancing.optional(),

@@ -11,11 +11,13 @@ import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 
 /** A write that the API server accepted. `object` is the created object, or its state before a patch or deletion. */
 export interface Write {
-  verb: "create" | "patch" | "delete";
+  verb: "create" | "patch" | "move" | "delete";
   ref: ResourceRef;
   object: KubeObject;
   /** `spec` of the merge patch. */
   changes?: Record<string, unknown>;
+  /** The object in the namespace that it was moved to. */
+  moved?: KubeObject;
 }
 
 /** The log line for a write; undefined where CF writes none. `app` is the app's GUID. Contains no values that may be secret. */

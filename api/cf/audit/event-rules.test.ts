@@ -7,8 +7,8 @@ import { listEvents, type AuditedWrite } from "./event-rules.ts";
 const of = (spec: object = {}): KubeObject => ({ apiVersion: "v", kind: "K", metadata: { name: "x" }, spec }) as never;
 const stopped = anApp({ state: "Stopped" });
 const started = anApp({ state: "Started" });
-const shop = { app: "shop", process: "web", port: 0, protocol: "http1" };
-const cart = { app: "cart", process: "api", port: 9000, protocol: "http2", weight: 20 };
+const shop = { app: "shop", namespace: "", process: "web", port: 0, protocol: "http1" };
+const cart = { app: "cart", namespace: "", process: "api", port: 9000, protocol: "http2", weight: 20 };
 const mapped = { route_guid: "G", process_type: "web", app_port: null, protocol: "http1" };
 const mappedCart = { route_guid: "G", process_type: "api", app_port: 9000, protocol: "http2", weight: 20 };
 const web = { process_guid: "G", process_type: "web" };
@@ -90,7 +90,42 @@ test.each<Row>([
     ],
   ],
   ["patch Route", aRoute({ destinations: [shop] }), { destinations: [{ ...shop, weight: 5 }] }, []],
+  [
+    "patch Route",
+    aRoute({ sharedSpaces: ["a"] }),
+    { sharedSpaces: ["a", "b", "c"] },
+    [["audit.route.share", { target_space_guids: ["Space b", "Space c"] }]],
+  ],
+  [
+    "patch Route",
+    aRoute({ sharedSpaces: ["a", "b"], destinations: [shop] }),
+    { sharedSpaces: ["a"], destinations: [] },
+    [
+      ["audit.route.unshare", { target_space_guid: "Space b" }],
+      ["audit.app.unmap-route", mapped, "shop"],
+    ],
+  ],
+  ["move Route", aRoute(), {}, [["audit.route.transfer-owner", { target_space_guid: "Space acme-test" }]]],
   ["delete Route", aRoute(), {}, [["audit.route.delete-request", { request: { recursive: false } }]]],
+  [
+    "patch Org",
+    of({ name: "Acme" }),
+    { quotaRef: { name: "big" } },
+    [["audit.organization_quota.apply", { organization_guid: "G", organization_name: "Acme" }, "big"]],
+  ],
+  ["patch Org", of(), { name: "n" }, [["audit.organization.update", { request }]]],
+  [
+    "patch Space",
+    of({ name: "dev" }),
+    { quotaRef: { name: "small" } },
+    [["audit.space_quota.apply", { space_guid: "G", space_name: "dev" }, "small"]],
+  ],
+  [
+    "patch Space",
+    of({ name: "dev", quotaRef: { name: "small" } }),
+    { quotaRef: null },
+    [["audit.space_quota.remove", { space_guid: "G", space_name: "dev" }, "small"]],
+  ],
   ["create Space", of(), {}, [["audit.space.create", { request }]]],
   ["delete Org", of(), {}, [["audit.organization.delete-request", {}]]],
   ["create RoleBinding", developers, {}, [["audit.user.space_developer_add", { request }, "ann"]]],
@@ -106,6 +141,9 @@ test.each<Row>([
     changes: changes as Record<string, unknown>,
     guid: "G",
     guidOf,
+    quotaOf: (name) => ({ guid: `quota ${name}`, name }),
+    spaceGUIDOf: (namespace) => `Space ${namespace}`,
+    movedTo: "acme-test",
     request,
   });
   expect(found.map(({ type, data, target }) => [type, data, "name" in target ? target.name : undefined])).toEqual(

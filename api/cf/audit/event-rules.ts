@@ -1,13 +1,16 @@
 // Which audit events a write makes, in CF's types and metadata. Pure: the objects and the request in, drafts of events out.
 import type { App } from "../../../crds/app/app.ts";
 import type { Process } from "../../../crds/process/process.ts";
+import { displayNameOf } from "../../../crds/object-names.ts";
+import type { Org } from "../../../crds/org/org.ts";
 import type { Destination, Route } from "../../../crds/route/route.ts";
+import type { Space } from "../../../crds/space/space.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { rolesOf } from "../role/role-assignments.ts";
 
 /** A write with what the rules need of its surroundings. */
 export interface AuditedWrite {
-  verb: "create" | "patch" | "delete";
+  verb: "create" | "patch" | "move" | "delete";
   kind: string;
   /** The created object, or its state before a patch or deletion. */
   object: KubeObject;
@@ -19,14 +22,24 @@ export interface AuditedWrite {
   app?: App | undefined;
   /** GUID of the object of that kind and name in the object's namespace; "" when there is none. */
   guidOf: (kind: "App" | "Package" | "Droplet" | "Revision", name: string) => string;
+  /** The quota of this object name for an org or space. */
+  quotaOf: (name: string) => { guid: string; name: string } | undefined;
+  /** GUID of the space that has this namespace; "" when there is none. */
+  spaceGUIDOf: (namespace: string) => string;
+  /** The namespace that the object was moved to. */
+  movedTo?: string | undefined;
   /** The request's body without secrets. */
   request?: unknown;
 }
 
-/** `target` "app" is the write's app, or another one by its object name; "self" is the object itself. */
+/** `target` "app" is the write's app, or another one by its object name, in the object's namespace unless said; "self" is the object itself. */
 export interface EventDraft {
   type: string;
-  target: { is: "app"; name?: string } | { is: "self" } | { is: "user"; name: string };
+  target:
+    | { is: "app"; name?: string; namespace?: string }
+    | { is: "self" }
+    | { is: "user"; name: string }
+    | { is: "quota"; guid: string; name: string };
   data: Record<string, unknown>;
 }
 
@@ -85,9 +98,14 @@ const rules: Readonly<Record<string, Rule>> = {
   "patch Rollout": rolloutChange,
   "create Route": routeCreation,
   "patch Route": routeChange,
+  "move Route": ofSelf("route.transfer-owner", ({ movedTo = "", spaceGUIDOf }) => ({
+    target_space_guid: spaceGUIDOf(movedTo),
+  })),
   "delete Route": ofSelf("route.delete-request", () => ({ request: { recursive: false } })),
   ...lifecycleOf("Space", "space", "delete-request"),
+  "patch Space": spaceChange,
   ...lifecycleOf("Org", "organization", "delete-request"),
+  "patch Org": orgChange,
   ...lifecycleOf("Buildpack", "buildpack", "delete"),
   "patch Buildpack": (write) => ofSelf("content" in write.changes ? "buildpack.upload" : "buildpack.update")(write),
   ...lifecycleOf("Stack", "stack", "delete"),
@@ -96,6 +114,32 @@ const rules: Readonly<Record<string, Rule>> = {
   "create RoleBinding": roleEvents("add"),
   "delete RoleBinding": roleEvents("remove"),
 };
+
+/** Another quota is an event about the quota. */
+function orgChange(write: AuditedWrite): EventDraft[] {
+  const { changes, object, guid, quotaOf } = write;
+  const name = (changes["quotaRef"] as { name: string } | undefined)?.name;
+  if (name === undefined) return ofSelf("organization.update")(write);
+  const data = { organization_guid: guid, organization_name: displayNameOf(object as Org) };
+  return quotaEvent("organization_quota.apply", quotaOf(name), data);
+}
+
+function spaceChange(write: AuditedWrite): EventDraft[] {
+  const { changes, object, guid, quotaOf } = write;
+  if (!("quotaRef" in changes)) return ofSelf("space.update")(write);
+  const applied = changes["quotaRef"] as { name: string } | null;
+  const { name = "" } = applied ?? (object as Space).spec.quotaRef ?? {};
+  const data = { space_guid: guid, space_name: displayNameOf(object as Space) };
+  return quotaEvent(applied ? "space_quota.apply" : "space_quota.remove", quotaOf(name), data);
+}
+
+function quotaEvent(
+  type: string,
+  quota: { guid: string; name: string } | undefined,
+  data: Record<string, unknown>,
+): EventDraft[] {
+  return quota ? [{ type: `audit.${type}`, target: { is: "quota", ...quota }, data }] : [];
+}
 
 function appChange(write: AuditedWrite): EventDraft[] {
   const { changes, object, guidOf } = write;
@@ -155,22 +199,45 @@ function routeCreation(write: AuditedWrite): EventDraft[] {
 
 /** Destinations are compared by what identifies them: another weight alone is no event. */
 function routeChange(write: AuditedWrite): EventDraft[] {
+  return "sharedSpaces" in write.changes ? [...sharingChange(write), ...unmappings(write)] : destinationChange(write);
+}
+
+/** Spaces that a change shares the route with, in one event, and those that it no longer shares it with. */
+function sharingChange({ object, changes, spaceGUIDOf }: AuditedWrite): EventDraft[] {
+  const before = (object as Route).spec.sharedSpaces ?? [];
+  const after = (changes["sharedSpaces"] ?? []) as string[];
+  const added = after.filter((namespace) => !before.includes(namespace)).map(spaceGUIDOf);
+  const gone = before.filter((namespace) => !after.includes(namespace)).map(spaceGUIDOf);
+  return [
+    ...(added.length > 0 ? [{ type: "audit.route.share", target: SELF, data: { target_space_guids: added } }] : []),
+    ...gone.map((guid) => ({ type: "audit.route.unshare", target: SELF, data: { target_space_guid: guid } })),
+  ];
+}
+
+/** Of a route that is no longer shared with a space, the destinations there. */
+function unmappings(write: AuditedWrite): EventDraft[] {
+  return "destinations" in write.changes ? destinationChange(write) : [];
+}
+
+function destinationChange(write: AuditedWrite): EventDraft[] {
   const after = write.changes["destinations"] as Destination[] | undefined;
   if (!after) return [{ type: "audit.route.update", target: SELF, data: requestOf(write) }];
   const before = (write.object as Route).spec.destinations;
   const missingIn = (others: Destination[]) => (one: Destination) =>
-    !others.some((other) => other.app === one.app && other.process === one.process && other.port === one.port);
+    !others.some((other) => IDENTITY.every((field) => other[field] === one[field]));
   return [
     ...after.filter(missingIn(before)).map((one) => mapping("map-route", write, one)),
     ...before.filter(missingIn(after)).map((one) => mapping("unmap-route", write, one)),
   ];
 }
 
+const IDENTITY = ["app", "namespace", "process", "port"] as const;
+
 function mapping(type: string, { guid }: AuditedWrite, destination: Destination): EventDraft {
-  const { app, process, port, protocol, weight } = destination;
+  const { app, namespace, process, port, protocol, weight } = destination;
   return {
     type: `audit.app.${type}`,
-    target: { is: "app", name: app },
+    target: { is: "app", name: app, ...(namespace && { namespace }) },
     data: {
       route_guid: guid,
       process_type: process,

@@ -6,10 +6,12 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { newGUID } from "../../../crds/guid.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
 import { Org } from "../../../crds/org/org.ts";
+import { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
 import { Package } from "../../../crds/package/package.ts";
 import { Revision } from "../../../crds/revision/revision.ts";
 import type { Route } from "../../../crds/route/route.ts";
 import { Space } from "../../../crds/space/space.ts";
+import { SpaceQuota } from "../../../crds/space-quota/space-quota.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
@@ -48,7 +50,10 @@ export function toReadEvent(
   return placeEvent({ type: `audit.app.${type}`, target: { is: "app" }, data }, write, context) as PlacedEvent;
 }
 
-function toAuditedWrite({ verb, ref, object, changes = {} }: Write, { cache, request }: AuditContext): AuditedWrite {
+function toAuditedWrite(
+  { verb, ref, object, changes = {}, moved }: Write,
+  { cache, request }: AuditContext,
+): AuditedWrite {
   const { namespace = "" } = object.metadata;
   return {
     verb,
@@ -63,8 +68,24 @@ function toAuditedWrite({ verb, ref, object, changes = {} }: Write, { cache, req
       const found = of && cache.store(of).find({ namespace, name });
       return of && found ? cache.guid(of, found) : "";
     },
+    quotaOf: (name) => findQuota(cache, { kind: ref.kind, namespace, name }),
+    spaceGUIDOf(of) {
+      const space = cache.spaceOf(of);
+      return space ? cache.guid(Space, space) : "";
+    },
+    movedTo: moved?.metadata.namespace,
     request,
   };
+}
+
+/** The quota that an org or space names. */
+function findQuota(
+  cache: ClusterCache,
+  { kind, namespace, name }: { kind: string; namespace: string; name: string },
+): { guid: string; name: string } | undefined {
+  const of: ResourceRef<OrgQuota | SpaceQuota> = kind === Org.kind ? OrgQuota : SpaceQuota;
+  const quota = cache.store(of).find({ namespace: kind === Org.kind ? SYSTEM_NAMESPACE : namespace, name });
+  return quota && { guid: cache.guid(of, quota), name: quota.spec.name };
 }
 
 function placeEvent(draft: EventDraft, write: AuditedWrite, context: AuditContext): PlacedEvent | undefined {
@@ -97,8 +118,14 @@ function findTarget(
   cache: ClusterCache,
 ): AuditEvent["target"] | undefined {
   if (target.is === "user") return { guid: target.name, type: "user", name: target.name };
+  if (target.is === "quota")
+    return {
+      guid: target.guid,
+      type: write.kind === Org.kind ? "organization_quota" : "space_quota",
+      name: target.name,
+    };
   if (target.is === "self") return { guid: write.guid, type: targetType(write.kind), name: nameOf(write.object) };
-  const { namespace = "" } = write.object.metadata;
+  const { namespace = write.object.metadata.namespace ?? "" } = target;
   const app = target.name === undefined ? write.app : cache.store(App).find({ namespace, name: target.name });
   return app && { guid: cache.guid(App, app), type: "app", name: displayNameOf(app) };
 }

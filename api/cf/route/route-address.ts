@@ -1,10 +1,12 @@
 // Checks whether the domain and other spaces' hosts allow a route's address. The route's claim decides whether the exact address is taken.
 import { Claim } from "../../../crds/claim/claim.ts";
+import { isClaimant } from "../../../crds/claim/rules.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { isSharedDomain } from "../../../crds/domain/resolve-domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { findOldestClaim, toHostKey, listEquivalentHosts, isHostTaken } from "../../../crds/route/route-host.ts";
-import { routeHostname } from "../../../crds/route/route-url.ts";
+import { Route } from "../../../crds/route/route.ts";
+import { foldHost, routeHostname } from "../../../crds/route/route-url.ts";
 import { unprocessable } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
 
@@ -38,6 +40,18 @@ function checkShared(session: Session, host: string): void {
   if (host === "*" && !session.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE }))
     throw unprocessable(
       "You do not have sufficient permissions to create a route with a wildcard host on a domain not scoped to an organization.",
+    );
+}
+
+/** A route may go to another space only alone: on a shared domain one space owns a host with all its paths. @throws CFError 422 */
+export function checkHostOfMove({ cache }: Session, route: Route, domain: Domain): void {
+  if (!isSharedDomain(domain)) return;
+  const claims = listEquivalentHosts({ host: foldHost(route.spec.host), domain: domain.spec.name }).flatMap((split) =>
+    cache.store(Claim).byIndex("host", toHostKey(split)),
+  );
+  if (claims.some((claim) => !isClaimant(claim, Route.kind, route)))
+    throw unprocessable(
+      `Route already exists with host '${route.spec.host}' for domain '${domain.spec.name}' in another space.`,
     );
 }
 

@@ -22,10 +22,17 @@ export interface Limitation {
 
 /** Features of a binding that its class lacks; both classes serve HTTP only. */
 export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
-  const { class: name, port, internal, destinations, loadBalancing } = spec;
+  const { class: name, port, internal, loadBalancing } = spec;
+  const destinations = spec.destinations.filter(isInOwnSpace);
   const most = MAX_DESTINATIONS[name] ?? 0;
   if (port !== 0) return { message: `class ${name} serves no TCP routes`, isServed: false };
   if (internal) return { message: `class ${name} serves no internal routes`, isServed: false };
+  const [foreign] = spec.destinations.filter((each) => !isInOwnSpace(each));
+  if (foreign)
+    return {
+      message: `class ${name} serves no apps of other spaces: ${foreign.app} in ${foreign.namespace ?? ""} gets no requests`,
+      isServed: true,
+    };
   if (destinations.length <= most) return findUnknownBalancing(name, loadBalancing);
   const [one = ""] = destinations.map(({ app, processType }) => `${app} (${processType})`);
   return {
@@ -35,6 +42,11 @@ export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
         : `class ${name} serves ${most} destinations of a route, the first ones; remove some`,
     isServed: true,
   };
+}
+
+/** A Service, and what leads to it, is in one namespace. */
+function isInOwnSpace({ namespace }: RouteDestination): boolean {
+  return namespace === undefined;
 }
 
 function findUnknownBalancing(name: string, wanted: RouteBinding["spec"]["loadBalancing"]): Limitation | undefined {
@@ -48,7 +60,7 @@ function findUnknownBalancing(name: string, wanted: RouteBinding["spec"]["loadBa
 /** The destinations that get requests, each by its Service. Empty for a class that needs no Services. */
 export function servedDestinations(binding: RouteBinding): RouteDestination[] {
   if (findLimitation(binding)?.isServed === false) return [];
-  return binding.spec.destinations.slice(0, MAX_DESTINATIONS[binding.spec.class] ?? 0);
+  return binding.spec.destinations.filter(isInOwnSpace).slice(0, MAX_DESTINATIONS[binding.spec.class] ?? 0);
 }
 
 /** The Service of an app's process type and port: one for all routes and all versions that run. */
