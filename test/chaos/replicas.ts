@@ -31,7 +31,7 @@ export interface Replicas {
   stop(): Promise<void>;
 }
 
-const READY_MS = 90_000;
+const READY_MS = 180_000;
 
 /** Makes `count` replicas that do not run yet. */
 export async function createReplicas(

@@ -7,9 +7,10 @@ export class RetryableError extends Error {}
 /** The platform did what it must not, however often one asks. */
 export class PermanentError extends Error {}
 
-const DEADLINE_MS = 45_000;
+/** Far above what a quiet machine needs: what is lost never comes, however long one waits. */
+const DEADLINE_MS = 120_000;
 
-/** Resolves with what the first attempt says that does not throw. @throws Wrong at once; Error with the last reason after 45 s */
+/** Resolves with what the first attempt says that does not throw. @throws PermanentError at once; Error with the last reason after the deadline */
 export async function retryUntilAcknowledged<T>(what: string, attempt: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + DEADLINE_MS;
   for (let pause = 25; ; pause = Math.min(pause * 1.6, 400)) {

@@ -38,7 +38,7 @@ export interface BaselineRun {
 }
 
 /** Longest wait for the end state after the faults are over. */
-const CONVERGE_MS = 30_000;
+const CONVERGE_MS = 90_000;
 /** Without a write for so long before silence is measured (a replica tells what has changed of itself after a second), and how long it is measured. */
 const QUIET_MS = 1200;
 const IDLE_MS = 1000;
