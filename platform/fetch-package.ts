@@ -1,4 +1,5 @@
-// `cupola fetch-package`: unpacks a package into a folder, in the first container of a build. It talks to the registry and to nobody else.
+// `cupola fetch-package`: unpacks a package into a folder, in the first container of a build, and the buildpacks that the builder image lacks into another.
+// It talks to the registries of these, and to nobody else.
 import { mkdir } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
 import { ArchiveRejected } from "../blobs/archive/archive-path.ts";
@@ -17,13 +18,16 @@ interface FetchOptions {
   digest: string;
   maxMb: number;
   to: string;
+  buildpacks?: string;
+  buildpacksTo?: string;
 }
 
 const MEBIBYTE = 2 ** 20;
 
 /** @param argv as process.argv, with the command's name. @throws Error for the person who pushed */
 async function fetchPackage(argv: readonly string[]): Promise<void> {
-  const { registry, insecureRegistry, registryCredentials, space, digest, maxMb, to } = parse(argv);
+  const options = parse(argv);
+  const { registry, insecureRegistry, registryCredentials, space, digest, maxMb, to } = options;
   const prefix = parseRegistryPrefix(registry);
   const client = createRegistryClient({
     credentials:
@@ -39,6 +43,18 @@ async function fetchPackage(argv: readonly string[]): Promise<void> {
       { digest },
     );
     await unpackTar(content, to, { maxBytes: maxMb * MEBIBYTE, symlinks: "inside" });
+    if (options.buildpacks !== undefined && options.buildpacksTo !== undefined) {
+      // Most builds need none of it.
+      const { fetchBuildpacks } = await import("./fetch-buildpacks.ts");
+      await fetchBuildpacks({
+        client,
+        prefix,
+        file: options.buildpacks,
+        to: options.buildpacksTo,
+        maxBytes: maxMb * MEBIBYTE,
+        insecureHosts: insecureRegistry,
+      });
+    }
   } catch (error) {
     throw present(error);
   } finally {
@@ -56,6 +72,8 @@ function parse(argv: readonly string[]): FetchOptions {
     .requiredOption("--digest <digest>", "digest of its content")
     .requiredOption("--max-mb <n>", "the most that it may unpack to", parseSize)
     .requiredOption("--to <folder>", "an empty folder")
+    .option("--buildpacks <file>", "which buildpacks to put beside those of the builder image")
+    .option("--buildpacks-to <folder>", "an empty folder for them")
     .parse([...argv])
     .opts<FetchOptions>();
 }

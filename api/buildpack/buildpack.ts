@@ -177,6 +177,11 @@ const writes: readonly Endpoint[] = [
     summary: "Delete a buildpack",
     handler: async ({ session, params }) => {
       const buildpack = session.get(Buildpack, params.guid);
+      const { builder, name: named } = buildpack.spec;
+      if (builder !== undefined)
+        throw unprocessable(
+          `Buildpack '${named}' is part of the builder image of class ${builder}: disable it instead, by cf update-buildpack ${named} --disable`,
+        );
       const others = othersOf(session, buildpack.spec.lifecycle, buildpack);
       await session.delete(Buildpack, buildpack);
       for (const { name, position } of planPositions(others.map(toPositioned))) {
@@ -210,7 +215,8 @@ export function buildpackEndpoints({ blobs }: Pick<Services, "blobs">): readonly
         return await reply(
           await session.patch(Buildpack, buildpack, {
             type: "merge",
-            body: { spec: { content, filename, path: null } },
+            // One of the builder image becomes an uploaded one.
+            body: { spec: { content, filename, path: null, builder: null } },
           }),
         );
       } catch (error) {

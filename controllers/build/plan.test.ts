@@ -1,6 +1,6 @@
 // From a Build to its Staging and its result.
 import { describe, expect, test } from "vitest";
-import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import type { Staging } from "../../crds/staging/staging.ts";
 import { aBuild, anApp, aPackage, makeObject } from "../../crds/test-objects.ts";
@@ -24,6 +24,44 @@ const known = [
   pack("off", 3, { enabled: false }),
   pack("cnb", 4, { lifecycle: "cnb" }),
 ];
+
+describe("buildpacks of a builder image", () => {
+  const node = pack("js", 1, { path: "cupola/nodejs", builder: "cnb" });
+  const builder = makeObject(BackendClass, "cnb", {
+    spec: { role: "builder" },
+    status: { capabilities: { buildpacks: "cupola/nodejs" } },
+  });
+  const lifecycle = (...buildpacks: string[]) => ({ type: "buildpack" as const, buildpacks });
+  const reference = { name: "js_buildpack", path: "cupola/nodejs" };
+
+  test("are tried by its class alone", () => {
+    expect(planBuildpacks(lifecycle(), [node], builder)).toEqual({ buildpacks: [reference], detect: true });
+    const other = makeObject(BackendClass, "host", { spec: { role: "builder" } });
+    expect(planBuildpacks(lifecycle(), [node], other)).toEqual({ buildpacks: [], detect: true });
+    expect(planBuildpacks(lifecycle("js_buildpack"), [node], other)).toHaveProperty("code");
+  });
+
+  test("are found by the name that an admin gave, and by those of the image", () => {
+    expect(planBuildpacks(lifecycle("js_buildpack"), [node], builder)).toEqual({
+      buildpacks: [reference],
+      detect: false,
+    });
+    expect(planBuildpacks(lifecycle("nodejs_buildpack"), [node], builder)).toEqual({
+      buildpacks: [{ name: "nodejs_buildpack" }],
+      detect: false,
+    });
+  });
+
+  test.each(["js_buildpack", "cupola/nodejs", "nodejs_buildpack", "cupola/nodejs@1.0.0"])(
+    "a disabled one is refused by the name %s",
+    (name) => {
+      const off = pack("js", 1, { path: "cupola/nodejs", builder: "cnb", enabled: false });
+      expect(planBuildpacks(lifecycle(name), [off], builder)).toMatchObject({
+        message: expect.stringContaining(`the buildpack ${name} is disabled`) as string,
+      });
+    },
+  );
+});
 
 describe("buildpacks", () => {
   test("without names all enabled ones that fit are tried by position", () => {

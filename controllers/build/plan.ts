@@ -4,7 +4,7 @@ import { systemEnv, vcapApplication, isPlatformVariable } from "../../crds/app/v
 import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Build } from "../../crds/build/build.ts";
-import { mayHaveBuildpack } from "../../crds/buildpack/builder-buildpacks.ts";
+import { mayHaveBuildpack, resolveBuildpackName } from "../../crds/buildpack/builder-buildpacks.ts";
 import type { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
@@ -71,9 +71,10 @@ export function planFinished(build: Build): ReconcileResult {
 /** Buildpacks for a Staging by this builder: the named ones in order, or else all enabled and suitable ones by position, for detection. */
 export function planBuildpacks(
   lifecycle: Lifecycle,
-  known: readonly Buildpack[],
+  all: readonly Buildpack[],
   builder?: BackendClass,
 ): { buildpacks: Staging["spec"]["buildpacks"]; detect: boolean } | BuildError {
+  const known = all.filter(({ spec }) => spec.builder === undefined || spec.builder === builder?.metadata.name);
   if (lifecycle.buildpacks.length === 0) {
     const fitting = known
       .filter(
@@ -86,7 +87,7 @@ export function planBuildpacks(
     return { buildpacks: fitting.map(toBuildpackReference), detect: true };
   }
   const disabled = lifecycle.buildpacks.find(
-    (name) => findBuildpackFor(name, lifecycle, known)?.spec.enabled === false,
+    (name) => (findBuildpackFor(name, lifecycle, known) ?? findOfImage(name, known))?.spec.enabled === false,
   );
   if (disabled !== undefined)
     return {
@@ -111,6 +112,16 @@ function findBuildpackFor(name: string, { stack }: Lifecycle, known: readonly Bu
     named.find(({ spec }) => spec.stack === undefined) ??
     named[0]
   );
+}
+
+/** The Buildpack of the builder's image that the name means as the builder reads names: without its namespace, or with a version. */
+function findOfImage(name: string, known: readonly Buildpack[]): Buildpack | undefined {
+  const ofImage = known.filter(({ spec }) => spec.builder !== undefined);
+  const { ids } = resolveBuildpackName(
+    name,
+    ofImage.map(({ spec }) => spec.path ?? ""),
+  );
+  return ids.length === 1 ? ofImage.find(({ spec }) => spec.path === ids[0]) : undefined;
 }
 
 /** Accepts the name of a Buildpack, or of one that the builder's image has, or an address that the builder resolves (a URL, an image, a folder). */

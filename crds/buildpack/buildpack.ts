@@ -1,7 +1,7 @@
 // The Buildpack kind: a buildpack's name, position and location.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
-import { content } from "../schema-fields.ts";
+import { className, content } from "../schema-fields.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
@@ -34,7 +34,12 @@ export const Buildpack = defineResource({
       .max(1024)
       .optional()
       .describe(
-        "For the host builder, where nothing is uploaded: the absolute path of a Cloud Native Buildpack's folder, or the name of a built-in one (java, go, ruby, php, python, nodejs, staticfile, procfile, binary).",
+        "Where nothing is uploaded. For the host builder: the absolute path of a Cloud Native Buildpack's folder, or the name of a built-in one (java, go, ruby, php, python, nodejs, staticfile, procfile, binary). With builder: the buildpack's id in the builder image.",
+      ),
+    builder: className
+      .optional()
+      .describe(
+        "The builder class that has it in its image, and makes and removes this object. Only its builds use it.",
       ),
     content: content
       .optional()

@@ -1,10 +1,7 @@
-// Settings of the class, what a builder image says of itself, and the choice of its buildpacks: all that can be wrong before a build starts.
-import { parse } from "smol-toml";
+// Settings of the class, and what a builder image says of itself.
 import { describe, expect, test } from "vitest";
 import { StagingFailure } from "../staging-failure.ts";
 import { toBuilderImage } from "./builder-image.ts";
-import { planOrder } from "./buildpack-order.ts";
-import { builder } from "./fixtures.ts";
 import { parseParameters } from "./parameters.ts";
 import { ImageNotFound, RegistryError } from "../../../blobs/registry/registry-error.ts";
 import { inspectImage, presentImageError } from "../registry-images.ts";
@@ -44,6 +41,7 @@ const labels = {
   "io.buildpacks.builder.metadata": { stack: { runImage: { image: "run:1" } }, lifecycle: { version: "0.21.0" } },
   "io.buildpacks.lifecycle.apis": { platform: { deprecated: [], supported: ["0.7", "0.12", "0.13"] } },
   "io.buildpacks.buildpack.layers": { "cupola/nodejs": { "0.1.0": { api: "0.10" } } },
+  "io.buildpacks.buildpack.order": [{ group: [{ id: "cupola/nodejs", version: "0.1.0", optional: true }] }],
   "io.buildpacks.stack.id": "cupola",
 };
 
@@ -56,6 +54,7 @@ describe("a builder image", () => {
       runImage: "run:1",
       stack: "cupola",
       buildpacks: new Map([["cupola/nodejs", ["0.1.0"]]]),
+      order: [[{ id: "cupola/nodejs", version: "0.1.0", optional: true }]],
     }));
 
   test("newer builders name run images in images, and APIs in their metadata", () => {
@@ -81,45 +80,6 @@ describe("a builder image", () => {
   ])("%s is refused", (_what, image, message) => {
     expect(() => toBuilderImage(image)).toThrow(StagingFailure);
     expect(() => toBuilderImage(image)).toThrow(message);
-  });
-});
-
-describe("the order of buildpacks", () => {
-  const order = (...names: string[]) =>
-    parse(planOrder({ buildpacks: names.map((name) => ({ name })), detect: false }, builder) ?? "");
-
-  test("is the image's own when the app names none", () =>
-    expect(planOrder({ buildpacks: [{ name: "cupola/nodejs" }], detect: true }, builder)).toBeUndefined());
-
-  test("is one group of the named ones, the newest version of each", () =>
-    expect(order("cupola/nodejs", "other/procfile")).toEqual({
-      order: [
-        {
-          group: [
-            { id: "cupola/nodejs", version: "0.10.0" },
-            { id: "other/procfile", version: "2.0.0" },
-          ],
-        },
-      ],
-    }));
-
-  test.each([
-    ["cupola/nodejs@0.9.0", "0.9.0"],
-    ["urn:cnb:builder:cupola/nodejs@0.1.0", "0.1.0"],
-    ["nodejs_buildpack", "0.10.0"],
-    ["NodeJS", "0.10.0"],
-  ])("%s is found", (name, version) =>
-    expect(order(name)).toEqual({ order: [{ group: [{ id: "cupola/nodejs", version }] }] }),
-  );
-
-  test.each([
-    ["java", "the builder image has no buildpack java; it has cupola/nodejs, cupola/procfile, other/procfile"],
-    ["procfile", "procfile can be cupola/procfile or other/procfile: name one of them in full"],
-    ["cupola/nodejs@7", "the builder image has cupola/nodejs in version 0.1.0, 0.10.0, 0.9.0, not 7"],
-    ["https://me:secret@example.com/bp", "the builder image has no buildpack https://"],
-  ])("%s is not", (name, message) => {
-    expect(() => order(name)).toThrow(message);
-    expect(() => order(name)).not.toThrow("secret");
   });
 });
 

@@ -12,7 +12,19 @@ export interface BuilderImage {
   stack: string | undefined;
   /** Versions of each buildpack, by id. */
   buildpacks: ReadonlyMap<string, readonly string[]>;
+  /** The groups that detection tries, in order. Empty when the image does not say. */
+  order: readonly OrderGroup[];
 }
+
+/** A buildpack in a group of an order. */
+export interface OrderEntry {
+  id: string;
+  version?: string | undefined;
+  optional?: boolean | undefined;
+}
+
+/** Buildpacks that build together. */
+export type OrderGroup = readonly OrderEntry[];
 
 /** Platform API versions that this class speaks, the preferred one first. 0.12 is the oldest that reads run.toml. */
 export const PLATFORM_APIS = ["0.14", "0.13", "0.12"] as const;
@@ -26,6 +38,11 @@ const builderMetadata = z.object({
   lifecycle: z.object({ apis: z.unknown() }).partial().optional(),
 });
 const supportedAPIs = z.object({ platform: z.object({ supported: z.array(z.string()) }) });
+const orderLabel = z.array(
+  z.object({
+    group: z.array(z.object({ id: z.string(), version: z.string().optional(), optional: z.boolean().optional() })),
+  }),
+);
 const buildpackLayers = z.record(z.string(), z.record(z.string(), z.unknown()));
 
 /** @throws StagingFailure that says why the image is no builder that this class can use */
@@ -41,6 +58,7 @@ export function toBuilderImage({ env, labels }: ImageConfig): BuilderImage {
     runImage: metadata.images?.[0]?.image ?? metadata.stack?.runImage?.image,
     stack: labels["io.buildpacks.stack.id"],
     buildpacks: readBuildpacks(labels),
+    order: (parseLabel(labels, "io.buildpacks.buildpack.order", orderLabel) ?? []).map(({ group }) => group),
   };
 }
 

@@ -1,21 +1,108 @@
-// Which buildpacks of the builder image build an app: the named ones as one group, or the image's own order. Pure.
-import { stringify } from "smol-toml";
+// Which buildpacks build an app, in which order: of the builder image, uploaded, or by address. Pure.
 import { resolveBuildpackName } from "../../../crds/buildpack/builder-buildpacks.ts";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { StagingFailure } from "../staging-failure.ts";
-import type { BuilderImage } from "./builder-image.ts";
+import type { BuilderImage, OrderEntry, OrderGroup } from "./builder-image.ts";
+import type { PlacedEntry, PlacedGroup } from "./placed-buildpacks.ts";
 
 type Wanted = Pick<Staging["spec"], "buildpacks" | "detect">;
+type WantedBuildpack = Wanted["buildpacks"][number];
+type Image = Pick<BuilderImage, "buildpacks" | "order">;
+
+const IMAGE_SCHEME = "docker://";
 
 /**
- * The contents of order.toml for the named buildpacks; undefined when the image's own order detects.
- * @throws StagingFailure for a name that is not in the image
+ * The groups that the detector tries: with `detect` by the Staging's order, else one group of all its buildpacks. Undefined when the image's own order
+ * says the same. @throws StagingFailure for a name that this builder cannot resolve
  */
-export function planOrder({ buildpacks, detect }: Wanted, image: Pick<BuilderImage, "buildpacks">): string | undefined {
-  if (detect || buildpacks.length === 0) return undefined;
-  const group = buildpacks.map(({ name }) => findInImage(name, image.buildpacks));
-  return stringify({ order: [{ group }] });
+export function planOrder({ buildpacks, detect }: Wanted, image: Image): PlacedGroup[] | undefined {
+  if (!detect) return buildpacks.length === 0 ? undefined : [buildpacks.map((one) => toEntry(one, image.buildpacks))];
+  const ids = listIds(image);
+  if (buildpacks.every((one) => !one.content && idInImage(one, ids) === undefined)) return undefined;
+  const groups = planDetection(buildpacks, image, ids);
+  if (groups.length === 0)
+    throw new StagingFailure(
+      "NoBuildpacksFound",
+      "no group of the builder image's order has all its buildpacks enabled; cf buildpacks shows which are not",
+    );
+  return isSame(groups, image.order) ? undefined : groups;
+}
+
+/** The image's buildpacks that detection can try. */
+function listIds({ order, buildpacks }: Image): ReadonlySet<string> {
+  return new Set(order.length > 0 ? order.flat().map(({ id }) => id) : buildpacks.keys());
+}
+
+function toEntry(buildpack: WantedBuildpack, known: Image["buildpacks"]): PlacedEntry {
+  const { name, path, content } = buildpack;
+  if (content) return { content: content.digest, name };
+  if (name.startsWith(IMAGE_SCHEME)) return { image: name.slice(IMAGE_SCHEME.length), name };
+  return findInImage(path ?? name, known);
+}
+
+/**
+ * An uploaded buildpack is a group of its own, beside the image's optional ones (as Procfile). A listed one of the image stands for the image's groups
+ * that it leads, without those whose other members are not listed. When none is listed, all of the image's groups follow.
+ */
+function planDetection(
+  buildpacks: readonly WantedBuildpack[],
+  { order, buildpacks: known }: Image,
+  ids: ReadonlySet<string>,
+): PlacedGroup[] {
+  const groups = order.length > 0 ? order : [...known.keys()].map((id): OrderGroup => [{ id }]);
+  const listed = new Set(buildpacks.flatMap((one) => idInImage(one, ids) ?? []));
+  const allowed = listed.size === 0 ? groups : groups.flatMap((group) => withoutDisabled(group, listed));
+  const extras = listExtras(allowed);
+  const planned = buildpacks.flatMap((one): PlacedGroup[] => {
+    if (one.content) return [[{ content: one.content.digest, name: one.name }, ...toPlaced(known)(extras)]];
+    const id = idInImage(one, ids);
+    return id === undefined ? [] : allowed.filter((group) => leaderOf(group) === id).map(toPlaced(known));
+  });
+  return listed.size === 0 ? [...planned, ...allowed.map(toPlaced(known))] : planned;
+}
+
+function idInImage({ name, path, content }: WantedBuildpack, ids: ReadonlySet<string>): string | undefined {
+  const id = path ?? name;
+  return !content && ids.has(id) ? id : undefined;
+}
+
+function withoutDisabled(group: OrderGroup, listed: ReadonlySet<string>): OrderGroup[] {
+  if (group.some(({ id, optional }) => !optional && !listed.has(id))) return [];
+  return [group.filter(({ id }) => listed.has(id))];
+}
+
+/** By whose position a group is tried: its first buildpack that must take part. */
+function leaderOf(group: OrderGroup): string | undefined {
+  return (group.find(({ optional }) => !optional) ?? group[0])?.id;
+}
+
+/** The optional buildpacks that stand behind the leaders, each once. */
+function listExtras(groups: readonly OrderGroup[]): OrderEntry[] {
+  const behind = groups.flatMap((group) => {
+    const leader = leaderOf(group);
+    return group.slice(group.findIndex(({ id }) => id === leader) + 1).filter(({ optional }) => optional);
+  });
+  return behind.filter(({ id }, at) => behind.findIndex((other) => other.id === id) === at);
+}
+
+function toPlaced(known: Image["buildpacks"]): (group: OrderGroup) => PlacedGroup {
+  return (group) =>
+    group.map(({ id, version, optional }) => ({
+      id,
+      version: version ?? newest(known.get(id) ?? []) ?? "",
+      ...(optional && { optional }),
+    }));
+}
+
+function isSame(groups: readonly PlacedGroup[], order: readonly OrderGroup[]): boolean {
+  const plain = (all: readonly (readonly object[])[]): string =>
+    JSON.stringify(
+      all.map((group) =>
+        group.map((entry) => ("id" in entry ? [entry.id, "optional" in entry && entry.optional === true] : entry)),
+      ),
+    );
+  return plain(groups) === plain(order);
 }
 
 function findInImage(name: string, known: BuilderImage["buildpacks"]): { id: string; version: string } {
@@ -36,9 +123,12 @@ function notFound(name: string, matches: readonly string[], known: BuilderImage[
   const shown = hideUserinfo(name);
   if (matches.length > 1)
     return new StagingFailure("NoBuildpacksFound", `${shown} can be ${matches.join(" or ")}: name one of them in full`);
+  const isAddress = /^[a-z]+:\/\//.test(name);
   return new StagingFailure(
     "NoBuildpacksFound",
-    `the builder image has no buildpack ${shown}; it has ${[...known.keys()].toSorted().join(", ") || "none"}`,
+    isAddress
+      ? `builds in Pods fetch no buildpack from ${shown}: name a buildpack that cf buildpacks lists, or docker://IMAGE, which pack buildpack package has made`
+      : `the builder image has no buildpack ${shown}; it has ${[...known.keys()].toSorted().join(", ") || "none"}`,
   );
 }
 

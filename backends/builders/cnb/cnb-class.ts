@@ -1,9 +1,21 @@
-// Publishes the capabilities of the class, and says in its condition whether its parameters and its builder image can be used.
+// Publishes the capabilities of the class, says in its condition whether its parameters and its builder image can be used, and keeps a Buildpack for each
+// buildpack of the image's order.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { toBuildpackCapability } from "../../../crds/buildpack/builder-buildpacks.ts";
-import { defineController, type Controller, type ReconcileResult } from "../../../kube/controller/controller.ts";
+import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import {
+  defineController,
+  watch,
+  type Controller,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../../kube/controller/controller.ts";
+import { ignoreGone } from "../build-objects.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { toBuilderImage, type BuilderImage } from "./builder-image.ts";
+import { planImageBuildpacks, type ImageBuildpacksPlan } from "./image-buildpacks.ts";
 import { parseParameters, type CnbParameters } from "./parameters.ts";
 import { presentImageError, type BuildRegistry } from "../registry-images.ts";
 
@@ -26,20 +38,58 @@ export function cnbClassController(registry: BuildRegistry): Controller {
     name: `class-${CNB_CLASS}`,
     for: BackendClass,
     selects: ({ metadata, spec }) => metadata.name === CNB_CLASS && spec.role === "builder",
-    reconcile: (object) => reconcileClass(object, registry),
+    reads: [Buildpack],
+    // One that was made or deleted: the image's have statuses, and come again.
+    watches: [watch(Buildpack, ({ spec }) => (spec.builder === CNB_CLASS ? [{ name: CNB_CLASS }] : []))],
+    permissions: [
+      { resource: Buildpack, verbs: ["create", "patch", "delete"] },
+      { resource: Buildpack, subresource: "status", verbs: ["patch"] },
+    ],
+    reconcile: (object, context) => reconcileClass(object, registry, context),
   });
 }
 
-async function reconcileClass(object: BackendClass, registry: BuildRegistry): Promise<ReconcileResult> {
+async function reconcileClass(
+  object: BackendClass,
+  registry: BuildRegistry,
+  context: ReconcileContext,
+): Promise<ReconcileResult> {
   const parsed = parseParameters(object.spec.parameters);
   if ("problems" in parsed) return planUnusable("ParametersInvalid", parsed.problems.join("; "));
   try {
     const builder = await readBuilderImage(parsed.parameters, registry);
-    return { status: { capabilities: { ...CAPABILITIES, ...describeBuilder(builder) } }, requeueAfterMs: RECHECK_MS };
+    const plan = planImageBuildpacks(object, builder, context.read.list(Buildpack, { namespace: SYSTEM_NAMESPACE }));
+    await updateBuildpacks(plan, context.client);
+    return {
+      createOnce: plan.create,
+      status: { capabilities: { ...CAPABILITIES, ...describeBuilder(builder) } },
+      requeueAfterMs: RECHECK_MS,
+    };
   } catch (error) {
     if (!(error instanceof StagingFailure)) throw error;
     return { ...planUnusable("BuilderImageUnusable", error.message), requeueAfterMs: RECHECK_MS };
   }
+}
+
+/** What reconciles of several replicas do twice does no harm. */
+async function updateBuildpacks({ remove, identify }: ImageBuildpacksPlan, client: KubeClient): Promise<void> {
+  for (const { metadata } of remove)
+    await ignoreGone(
+      client.delete(Buildpack, toKey(metadata), { preconditions: { ...(metadata.uid && { uid: metadata.uid }) } }),
+    );
+  for (const { buildpack, status } of identify)
+    await ignoreGone(
+      client.patch(
+        Buildpack,
+        toKey(buildpack.metadata),
+        { type: "merge", body: { status } },
+        { subresource: "status" },
+      ),
+    );
+}
+
+function toKey({ namespace, name }: Buildpack["metadata"]): { namespace?: string; name: string } {
+  return { ...(namespace && { namespace }), name };
 }
 
 function planUnusable(reason: string, message: string): ReconcileResult {

@@ -61,5 +61,17 @@ export const builder: BuilderImage = {
     ["cupola/nodejs", ["0.1.0", "0.10.0", "0.9.0"]],
     ["cupola/procfile", ["0.1.0"]],
     ["other/procfile", ["2.0.0"]],
+    ["cupola/static", ["1.0.0"]],
   ]),
+  order: [
+    [
+      { id: "cupola/nodejs", version: "0.10.0" },
+      { id: "cupola/procfile", version: "0.1.0", optional: true },
+    ],
+    [
+      { id: "cupola/static", version: "1.0.0" },
+      { id: "cupola/procfile", version: "0.1.0", optional: true },
+    ],
+    [{ id: "cupola/procfile", version: "0.1.0" }],
+  ],
 };

@@ -19,7 +19,7 @@ function build(change: Partial<BuildPod> = {}): BuildPod {
     registryPrefix: "registry.example.com/cf",
     insecureHosts: [],
     hasCredentials: true,
-    hasOrder: true,
+    order: "chosen",
     secondsLeft: 900,
     ...change,
   };
@@ -48,7 +48,7 @@ describe("the Pod of a build", () => {
     ));
 
   test("a registry without credentials needs no Secret for them; one without TLS is named", () => {
-    const spec = specOf({ hasCredentials: false, hasOrder: false, insecureHosts: ["10.0.0.1:5000"] });
+    const spec = specOf({ hasCredentials: false, order: "image", insecureHosts: ["10.0.0.1:5000"] });
     expect(spec.volumes.map(({ name }) => name)).toEqual(["workspace", "layers", "analysis", "platform"]);
     expect(spec.imagePullSecrets).toBeUndefined();
     const [fetch, analyze] = containersOf(spec);
@@ -57,42 +57,68 @@ describe("the Pod of a build", () => {
   });
 });
 
-describe("what runs code of an app or a buildpack", () => {
-  const spec = specOf();
-  const registrySecret = `${toPodName(staging())}-registry`;
-  const secretVolumes = spec.volumes
-    .filter(({ secret }) => secret?.secretName === registrySecret)
-    .map(({ name }) => name);
+describe("buildpacks that are not in the builder image", () => {
+  const [fetch, , detect, , build] = containersOf(specOf({ order: "brought" }));
+  const mountsOf = (container?: Container): unknown[] =>
+    container?.volumeMounts.filter(({ name }) => name === "buildpacks" || name === "order") ?? [];
 
-  test("is detect and build", () => expect(PHASES.filter(runsForeignCode)).toEqual(["detect", "build"]));
+  test("are put beside its own by the first container", () => {
+    expect(fetch?.args).toEqual(
+      expect.arrayContaining(["--buildpacks=/cupola/order/buildpacks.json", "--buildpacks-to=/cupola/buildpacks"]),
+    );
+    expect(mountsOf(fetch)).toEqual([
+      { name: "order", mountPath: "/cupola/order", readOnly: true },
+      { name: "buildpacks", mountPath: "/cupola/buildpacks" },
+    ]);
+  });
 
-  test.each(["detect", "build"])(
-    "%s has no credentials, and cannot change what a phase with credentials trusts",
-    (name) => {
-      const container = containersOf(spec).find((each) => each.name === name);
-      expect(JSON.stringify(container?.env)).not.toContain("secretKeyRef");
-      expect(container?.volumeMounts.filter((mount) => secretVolumes.includes(mount.name))).toEqual([]);
-      expect(container?.volumeMounts.find((mount) => mount.name === "analysis")).toMatchObject({ readOnly: true });
-    },
-  );
-
-  test.each(["analyze", "restore", "export"])(
-    "%s, which does not, has them by environment and not as files",
-    (name) => {
-      const container = containersOf(spec).find((each) => each.name === name);
-      expect(container?.env.find((variable) => variable.name === "CNB_REGISTRY_AUTH")?.valueFrom).toEqual({
-        secretKeyRef: { name: registrySecret, key: "lifecycle-auth" },
-      });
-      expect(container?.volumeMounts.filter((mount) => secretVolumes.includes(mount.name))).toEqual([]);
-    },
-  );
+  test("are read by detect and build, which cannot change them", () => {
+    const mounts = [{ name: "buildpacks", mountPath: "/cupola/buildpacks", readOnly: true }];
+    expect(detect?.args.slice(1)).toEqual(["-order=/cupola/buildpacks/order.toml", "-buildpacks=/cupola/buildpacks"]);
+    expect(build?.args.slice(1)).toEqual(["-buildpacks=/cupola/buildpacks"]);
+    expect([mountsOf(detect), mountsOf(build)]).toEqual([mounts, mounts]);
+  });
 });
+
+describe.each<BuildPod["order"]>(["chosen", "brought"])(
+  "what runs code of an app or a buildpack, order %s",
+  (order) => {
+    const spec = specOf({ order });
+    const registrySecret = `${toPodName(staging())}-registry`;
+    const secretVolumes = spec.volumes
+      .filter(({ secret }) => secret?.secretName === registrySecret)
+      .map(({ name }) => name);
+
+    test("is detect and build", () => expect(PHASES.filter(runsForeignCode)).toEqual(["detect", "build"]));
+
+    test.each(["detect", "build"])(
+      "%s has no credentials, and cannot change what a phase with credentials trusts",
+      (name) => {
+        const container = containersOf(spec).find((each) => each.name === name);
+        expect(JSON.stringify(container?.env)).not.toContain("secretKeyRef");
+        expect(container?.volumeMounts.filter((mount) => secretVolumes.includes(mount.name))).toEqual([]);
+        expect(container?.volumeMounts.find((mount) => mount.name === "analysis")).toMatchObject({ readOnly: true });
+      },
+    );
+
+    test.each(["analyze", "restore", "export"])(
+      "%s, which does not, has them by environment and not as files",
+      (name) => {
+        const container = containersOf(spec).find((each) => each.name === name);
+        expect(container?.env.find((variable) => variable.name === "CNB_REGISTRY_AUTH")?.valueFrom).toEqual({
+          secretKeyRef: { name: registrySecret, key: "lifecycle-auth" },
+        });
+        expect(container?.volumeMounts.filter((mount) => secretVolumes.includes(mount.name))).toEqual([]);
+      },
+    );
+  },
+);
 
 describe("Secrets of a build", () => {
   const text = (value: unknown): string => Buffer.from(String(value), "base64").toString();
 
   test("variables are files, named by an item and not by a key", () => {
-    const secret = planEnvSecret(staging(), { PRICE: "5", PASSWORD: "p" }, "[[order]]");
+    const secret = planEnvSecret(staging(), { PRICE: "5", PASSWORD: "p" }, { kind: "chosen", text: "[[order]]" });
     const data = secret["data"] as Record<string, string>;
     const items = specOf().volumes.find(({ name }) => name === "platform")?.secret?.items ?? [];
     expect(items.map(({ key, path }) => [path, text(data[key])])).toEqual([

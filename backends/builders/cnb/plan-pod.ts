@@ -35,7 +35,8 @@ export interface BuildPod {
   /** Hosts to reach by plain http. */
   insecureHosts: readonly string[];
   hasCredentials: boolean;
-  hasOrder: boolean;
+  /** Which order the detector goes by: the image's own, another one of the image's buildpacks, or one with buildpacks that the first container brings. */
+  order: "image" | "chosen" | "brought";
   /** Seconds until the build's time is up. */
   secondsLeft: number;
 }
@@ -50,6 +51,7 @@ const WORKSPACE: Mount = { name: "workspace", mountPath: "/workspace" };
 const LAYERS: Mount = { name: "layers", mountPath: "/layers" };
 const PLATFORM: Mount = { name: "platform", mountPath: "/platform", readOnly: true };
 const ORDER: Mount = { name: "order", mountPath: "/cupola/order", readOnly: true };
+const BUILDPACKS: Mount = { name: "buildpacks", mountPath: "/cupola/buildpacks" };
 const ANALYSIS: Mount = { name: "analysis", mountPath: "/cupola/analysis" };
 const CREDENTIALS: Mount = { name: "credentials", mountPath: "/cupola/credentials", readOnly: true };
 const readOnly = (mount: Mount): Mount => ({ ...mount, readOnly: true });
@@ -98,7 +100,7 @@ function pick(values: Readonly<Record<string, string>>, keys: readonly string[])
   );
 }
 
-function planVolumes({ staging, hasCredentials, hasOrder }: BuildPod): object[] {
+function planVolumes({ staging, hasCredentials, order }: BuildPod): object[] {
   const envSecret = toEnvSecretName(staging);
   const files = toEnvFiles(staging.spec.env).map(({ key, path }) => ({ key, path }));
   return [
@@ -107,7 +109,10 @@ function planVolumes({ staging, hasCredentials, hasOrder }: BuildPod): object[] 
     files.length > 0
       ? { name: PLATFORM.name, secret: { secretName: envSecret, items: files } }
       : { name: PLATFORM.name, emptyDir: {} },
-    ...(hasOrder ? [{ name: ORDER.name, secret: { secretName: envSecret, items: [toOrderFile()] } }] : []),
+    ...(order === "image"
+      ? []
+      : [{ name: ORDER.name, secret: { secretName: envSecret, items: [toOrderFile(order)] } }]),
+    ...(order === "brought" ? [{ name: BUILDPACKS.name, emptyDir: {} }] : []),
     ...(hasCredentials
       ? [
           {
@@ -183,21 +188,44 @@ const LIFECYCLE: Readonly<Record<keyof typeof EXECUTABLES, (build: BuildPod) => 
       ],
       mounts: [LAYERS, ANALYSIS],
     }),
-    detect: ({ hasOrder }) => ({
-      args: [ANALYZED, ...(hasOrder ? [`-order=${ORDER.mountPath}/${toOrderFile().path}`] : [])],
-      mounts: [LAYERS, WORKSPACE, PLATFORM, readOnly(ANALYSIS), ...(hasOrder ? [ORDER] : [])],
+    detect: (build) => ({
+      args: [ANALYZED, ...planOrderArgs(build), ...planBuildpackArgs(build)],
+      mounts: [LAYERS, WORKSPACE, PLATFORM, readOnly(ANALYSIS), ...planOrderMounts(build)],
     }),
     restore: ({ images }) => ({ args: [ANALYZED, `-cache-image=${images.cache}`], mounts: [LAYERS, ANALYSIS] }),
-    build: () => ({ args: [ANALYZED], mounts: [LAYERS, WORKSPACE, PLATFORM, readOnly(ANALYSIS)] }),
+    build: (build) => ({
+      args: [ANALYZED, ...planBuildpackArgs(build)],
+      mounts: [
+        LAYERS,
+        WORKSPACE,
+        PLATFORM,
+        readOnly(ANALYSIS),
+        ...(build.order === "brought" ? [readOnly(BUILDPACKS)] : []),
+      ],
+    }),
     export: ({ images }) => ({
       args: [ANALYZED, `-report=${REPORT}`, `-cache-image=${images.cache}`, images.image, images.latest],
       mounts: [LAYERS, WORKSPACE, ANALYSIS],
     }),
   };
 
+function planOrderArgs({ order }: BuildPod): string[] {
+  if (order === "image") return [];
+  return [`-order=${order === "brought" ? BUILDPACKS.mountPath : ORDER.mountPath}/order.toml`];
+}
+
+function planOrderMounts({ order }: BuildPod): Mount[] {
+  if (order === "image") return [];
+  return [order === "brought" ? readOnly(BUILDPACKS) : ORDER];
+}
+
+function planBuildpackArgs({ order }: BuildPod): string[] {
+  return order === "brought" ? [`-buildpacks=${BUILDPACKS.mountPath}`] : [];
+}
+
 /** The image's own entrypoint runs `cupola`. */
 function planFetch(build: BuildPod): PhasePlan {
-  const { staging, registryPrefix, insecureHosts, content, hasCredentials } = build;
+  const { staging, registryPrefix, insecureHosts, content, hasCredentials, order } = build;
   return {
     image: build.platformImage,
     args: [
@@ -209,9 +237,12 @@ function planFetch(build: BuildPod): PhasePlan {
       `--digest=${content}`,
       `--max-mb=${staging.spec.diskMB}`,
       `--to=${WORKSPACE.mountPath}`,
+      ...(order === "brought"
+        ? [`--buildpacks=${ORDER.mountPath}/${toOrderFile(order).path}`, `--buildpacks-to=${BUILDPACKS.mountPath}`]
+        : []),
     ],
     env: [],
-    mounts: [WORKSPACE, ...(hasCredentials ? [CREDENTIALS] : [])],
+    mounts: [WORKSPACE, ...(hasCredentials ? [CREDENTIALS] : []), ...(order === "brought" ? [ORDER, BUILDPACKS] : [])],
   };
 }
 

@@ -11,7 +11,8 @@ import { toEnvSecretName, toRegistrySecretName } from "./build-paths.ts";
 /** Keys of the registry Secret. */
 export const DOCKER_CONFIG_KEY = ".dockerconfigjson";
 export const LIFECYCLE_AUTH_KEY = "lifecycle-auth";
-const ORDER_KEY = "order.toml";
+/** The detector's order, or the file from which the first container makes it. */
+const ORDER_KEYS = { chosen: "order.toml", brought: "buildpacks.json" } as const;
 
 /** A Secret holds 1 MiB at most, base64 of its values not counted. */
 const MAX_SECRET_BYTES = 1_000_000;
@@ -32,18 +33,21 @@ function canBeFile(name: string): boolean {
   return /^(?!\.\.?$)(?!\.\.)[^/\0:=]{1,255}$/.test(name);
 }
 
-export function toOrderFile(): SecretFile {
-  return { key: ORDER_KEY, path: ORDER_KEY };
+export function toOrderFile(order: keyof typeof ORDER_KEYS): SecretFile {
+  return { key: ORDER_KEYS[order], path: ORDER_KEYS[order] };
 }
 
 /** @param values of the variables by name. @throws StagingFailure when they are too large for a Secret */
 export function planEnvSecret(
   staging: Staging,
   values: Readonly<Record<string, string>>,
-  order: string | undefined,
+  order: { kind: keyof typeof ORDER_KEYS; text: string } | undefined,
 ): Draft {
   const files = toEnvFiles(staging.spec.env).map(({ key, name }): [string, string] => [key, values[name] ?? ""]);
-  const data = Object.fromEntries([...files, ...(order === undefined ? [] : [[ORDER_KEY, order] as const])]);
+  const data = Object.fromEntries([
+    ...files,
+    ...(order === undefined ? [] : [[ORDER_KEYS[order.kind], order.text] as const]),
+  ]);
   const bytes = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
   if (bytes > MAX_SECRET_BYTES)
     throw new StagingFailure(

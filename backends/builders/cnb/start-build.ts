@@ -11,8 +11,10 @@ import { createOnce } from "../build-objects.ts";
 import { provideContent } from "../package-content.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { toBuildImages } from "../build-images.ts";
+import type { BuilderImage } from "./builder-image.ts";
 import { planOrder } from "./buildpack-order.ts";
 import { CNB_CLASS, readBuilderImage } from "./cnb-class.ts";
+import { isOfImage, toOrderToml, toPlacedFile, type PlacedGroup } from "./placed-buildpacks.ts";
 import { parseParameters, type CnbParameters } from "./parameters.ts";
 import { planPod } from "./plan-pod.ts";
 import { planEnvSecret, planRegistrySecret } from "./plan-secrets.ts";
@@ -48,7 +50,7 @@ export async function startBuild(
       "StagingError",
       "the builder image names no run image: set the class's parameter runImage",
     );
-  const order = planOrder(staging.spec, builder);
+  const order = toOrder(planOrder(staging.spec, builder), builder);
   const images = toBuildImages(registry.prefix, staging.spec);
   const dockerConfig = await registry.readDockerConfig();
   const secrets = [
@@ -68,11 +70,21 @@ export async function startBuild(
     registryPrefix: registry.prefix,
     insecureHosts: registry.insecureHosts,
     hasCredentials: dockerConfig !== undefined,
-    hasOrder: order !== undefined,
+    order: order?.kind ?? "image",
     secondsLeft,
   });
   await Promise.all(secrets.map((secret) => createOnce(client, Secret, secret)));
   await createOnce(client, Pod, pod);
+}
+
+function toOrder(
+  order: readonly PlacedGroup[] | undefined,
+  { buildpacks }: Pick<BuilderImage, "buildpacks">,
+): { kind: "chosen" | "brought"; text: string } | undefined {
+  if (!order) return undefined;
+  return isOfImage(order)
+    ? { kind: "chosen", text: toOrderToml(order) }
+    : { kind: "brought", text: toPlacedFile(order, buildpacks) };
 }
 
 async function readEnvironment(client: KubeClient, { metadata, spec }: Staging): Promise<Record<string, string>> {

@@ -12,7 +12,7 @@ export function buildpackController(provide: ProvideFolders): Controller {
   return defineController({
     name: "buildpack-host",
     for: Buildpack,
-    selects: ({ spec }) => spec.path !== undefined || spec.content !== undefined,
+    selects: ({ spec }) => spec.builder === undefined && (spec.path !== undefined || spec.content !== undefined),
     condition: "Usable",
     reconcile: ({ spec: { name, path, content } }) =>
       reconcileBuildpack({ name, ...(content ? { content } : { path: path ?? "" }) }, provide),

@@ -1,16 +1,12 @@
 // Other people's buildpacks by address: a git repository or an image in a registry, each fetched once per version into a folder of this machine.
 import { createHash, randomUUID } from "node:crypto";
-import { access, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { unpackTar } from "../../../blobs/archive/tar.ts";
 import type { CredentialSource } from "../../../blobs/registry/authorizer.ts";
-import { parseImageName, type ImageName } from "../../../blobs/registry/image-name.ts";
-import { createRegistryClient } from "../../../blobs/registry/registry-client.ts";
-import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 import type { Environment } from "../../host/host-environment.ts";
 import { escapeId } from "../../host/droplet-metadata.ts";
-import { presentImageError } from "../registry-images.ts";
-import { StagingFailure } from "../staging-failure.ts";
+import { withBuildpackImage } from "../buildpack-image.ts";
+import { isThere } from "../uploaded-buildpack.ts";
 import { cloneRepository, resolveCommit } from "./git-repository.ts";
 
 /** The folder of a buildpack by its address. Rejects with the signal's reason once that aborts. @throws StagingFailure that says why it cannot be fetched */
@@ -32,11 +28,9 @@ interface Fetch {
   waiting: number;
 }
 
-const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
 /** So many fetched ones stay; of the others those that no build has used for a day are removed. */
 const KEPT = 20;
 const UNUSED_MS = 24 * 60 * 60_000;
-const BUILDPACKAGE_LABEL = "io.buildpacks.buildpackage.metadata";
 
 /** Whether a name is an address, which is fetched, and no name of a buildpack that is here. */
 export function isAddress(name: string): boolean {
@@ -107,74 +101,22 @@ async function fetchRepository({ directory, environment, signal }: StoppableOpti
   return target;
 }
 
-async function fetchImage({ directory, credentials, signal }: StoppableOptions, reference: string): Promise<string> {
-  const what = `the buildpack docker://${hideUserinfo(reference)} cannot be fetched`;
-  const image = toImageName(reference, what);
-  const registry = createRegistryClient({
-    credentials: credentials ?? (() => Promise.resolve(undefined)),
-    // As Docker does: a registry on this machine needs no certificate.
-    insecureHosts: /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(image.host) ? [image.host] : [],
+function fetchImage({ directory, credentials, signal }: StoppableOptions, reference: string): Promise<string> {
+  return withBuildpackImage(reference, { ...(credentials && { credentials }), signal }, async (image) => {
+    const target = join(directory, image.digest.replace(":", "-"));
+    // Side by side, where those of one image find each other.
+    await provideFolder(target, (temporary) => image.unpack(temporary, folderName));
+    return join(target, folderName(image.main));
   });
-  // Whatever is under way fails then, between two requests too.
-  const stop = (): void => void registry.close();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    const { digest, manifest } = await registry.getManifest(image);
-    const { config } = await registry.getConfig({ host: image.host, repository: image.repository, digest });
-    const main = parseBuildpackage(reference, config.config?.Labels?.[BUILDPACKAGE_LABEL]);
-    const target = join(directory, digest.replace(":", "-"));
-    await provideFolder(target, async (temporary) => {
-      for (const [index, layer] of manifest.layers.entries()) {
-        const unpacked = join(temporary, `.layer-${index}`);
-        await mkdir(unpacked, { recursive: true });
-        const content = await registry.openBlob(image, layer);
-        await unpackTar(content, unpacked, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "inside", absolute: "below" });
-        await takeBuildpacks(unpacked, temporary);
-        await rm(unpacked, { recursive: true, force: true });
-      }
-    });
-    return join(target, folderName(main));
-  } catch (error) {
-    throw presentImageError(error, what);
-  } finally {
-    signal.removeEventListener("abort", stop);
-    await registry.close();
-  }
-}
-
-function toImageName(reference: string, what: string): ImageName {
-  try {
-    return parseImageName(reference);
-  } catch (error) {
-    throw presentImageError(error, what);
-  }
-}
-
-/** Puts the buildpacks of a layer side by side, where those of one image find each other. */
-async function takeBuildpacks(layer: string, target: string): Promise<void> {
-  const root = join(layer, "cnb", "buildpacks");
-  for (const id of await readdir(root).catch(() => []))
-    for (const version of await readdir(join(root, id)))
-      await rename(join(root, id, version), join(target, folderName({ id, version })));
 }
 
 function folderName({ id, version }: { id: string; version: string }): string {
   return `${escapeId(id)}@${version}`;
 }
 
-function parseBuildpackage(reference: string, label: string | undefined): { id: string; version: string } {
-  const parsed = (label === undefined ? {} : JSON.parse(label)) as { id?: unknown; version?: unknown };
-  if (typeof parsed.id === "string" && typeof parsed.version === "string")
-    return { id: parsed.id, version: parsed.version };
-  throw new StagingFailure(
-    "StagingError",
-    `the image ${reference} is no buildpack: it has no label ${BUILDPACKAGE_LABEL}. Next: name an image that pack buildpack package has made`,
-  );
-}
-
 /** Fills a folder unless it is there; an interruption leaves none. */
 async function provideFolder(target: string, fill: (temporary: string) => Promise<void>): Promise<void> {
-  if (await exists(target)) return touch(target);
+  if (await isThere(target)) return touch(target);
   const temporary = `${target}.${randomUUID()}`;
   await mkdir(temporary, { recursive: true });
   try {
@@ -182,7 +124,7 @@ async function provideFolder(target: string, fill: (temporary: string) => Promis
     await rename(temporary, target);
   } catch (error) {
     // Another process of this machine was quicker.
-    if (!(await exists(target))) throw error;
+    if (!(await isThere(target))) throw error;
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
@@ -210,11 +152,4 @@ async function removeUnused(directory: string): Promise<void> {
 
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

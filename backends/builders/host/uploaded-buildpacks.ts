@@ -1,17 +1,16 @@
 // Uploaded buildpacks: unpacked once per machine, from the blob store, in folders named by their content.
 import { randomUUID } from "node:crypto";
-import { access, chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { unpackTar } from "../../../blobs/archive/tar.ts";
 import { BlobNotFound, type BlobStore, type Digest } from "../../../blobs/blob-store.ts";
 import { BUILDPACK_BLOBS } from "../../../crds/buildpack/buildpack.ts";
 import { StagingFailure } from "../staging-failure.ts";
+import { findUploaded, isThere, unpackUploaded } from "../uploaded-buildpack.ts";
 
 /** The folder of an uploaded buildpack. @throws StagingFailure when its content is gone */
 export type ProvideUploaded = (digest: Digest) => Promise<string>;
 
 const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
-const DESCRIPTOR = "buildpack.toml";
 
 /** Where the content is unpacked. */
 export function toUploadedFolder(directory: string, digest: Digest): string {
@@ -30,8 +29,8 @@ export function uploadedBuildpacks(store: Pick<BlobStore, "open">, directory: st
 
 async function provide(store: Pick<BlobStore, "open">, directory: string, digest: Digest): Promise<string> {
   const target = toUploadedFolder(directory, digest);
-  if (!(await exists(target))) await unpack(store, { directory, target, digest });
-  return findFolder(target);
+  if (!(await isThere(target))) await unpack(store, { directory, target, digest });
+  return findUploaded(target);
 }
 
 async function unpack(
@@ -39,12 +38,9 @@ async function unpack(
   { directory, target, digest }: { directory: string; target: string; digest: Digest },
 ): Promise<void> {
   const temporary = join(directory, `.unpack-${randomUUID()}`);
-  await mkdir(temporary, { recursive: true });
   try {
     const content = await store.open(BUILDPACK_BLOBS, digest);
-    await unpackTar(content, temporary, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "inside" });
-    // Zips made by cf and on Windows do not always carry modes.
-    await makeExecutable(join(await findFolder(temporary), "bin"));
+    await unpackUploaded(content, temporary, MAX_UNPACKED_BYTES);
     await rename(temporary, target);
   } catch (error) {
     if (error instanceof BlobNotFound)
@@ -52,27 +48,8 @@ async function unpack(
         cause: error,
       });
     // Another process of this machine was quicker.
-    if (!(await exists(target))) throw error;
+    if (!(await isThere(target))) throw error;
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
-}
-
-/** The folder itself, or the one folder in it. */
-async function findFolder(folder: string): Promise<string> {
-  if (await exists(join(folder, DESCRIPTOR))) return folder;
-  const [only, ...others] = await readdir(folder);
-  return only !== undefined && others.length === 0 ? join(folder, only) : folder;
-}
-
-async function makeExecutable(bin: string): Promise<void> {
-  const names = await readdir(bin).catch(() => []);
-  for (const name of names) await chmod(join(bin, name), 0o755);
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

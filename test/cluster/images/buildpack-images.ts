@@ -1,17 +1,21 @@
-// The tests' builder image and run image: the real lifecycle and our buildpacks, unchanged, on Debian's C libraries, bash, busybox and Node.
+// The tests' builder image and run image: the real lifecycle and our buildpacks, unchanged, on Debian's C libraries, bash, busybox and Node; with `languages`
+// also Python, Java and Go.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "smol-toml";
+import { parse, stringify } from "smol-toml";
 import { listBaseEntries } from "../../../scripts/image/base-layer.ts";
 import { providePackages } from "../../../scripts/image/debian-packages.ts";
 import { listFolder, type ImageEntry } from "../../../scripts/image/image-entries.ts";
 import { writeImage, type ImageConfig, type WrittenImage } from "../../../scripts/image/oci-image.ts";
+import { listGoLayer, listLanguageLayers } from "./languages.ts";
 
 const CHECKOUT = join(import.meta.dirname, "..", "..", "..");
 const BUILDPACKS = join(CHECKOUT, "backends", "builders", "host", "buildpacks");
 /** In the order of detection; `script` is the tests' own and comes first. */
-const DETECTED = ["nodejs", "staticfile"] as const;
-const BUNDLED = [...DETECTED, "procfile"] as const;
+const DETECTED = ["java", "go", "python", "nodejs", "staticfile"] as const;
+type Bundled = (typeof DETECTED)[number] | "procfile" | "binary";
+/** Small images have these alone. */
+const SMALL: readonly Bundled[] = ["nodejs", "staticfile"];
 
 /** The user that builds, and the one that runs. */
 const BUILD_USER = { uid: 1001, gid: 1000 };
@@ -31,11 +35,20 @@ export interface LifecyclePrograms {
   launcher: string;
 }
 
+export interface ImageOptions {
+  reference: string;
+  /** Also Python, Java and Go, some 600 MB. */
+  languages?: boolean;
+}
+
 /** Writes the run image into the folder `layout`. */
-export async function writeRunImage(layout: string, reference: string): Promise<WrittenImage> {
+export async function writeRunImage(
+  layout: string,
+  { reference, languages = false }: ImageOptions,
+): Promise<WrittenImage> {
   return writeImage(layout, {
     reference,
-    layers: await listSystemLayers(),
+    layers: [...(await listSystemLayers()), ...(languages ? await listLanguageLayers() : [])],
     config: {
       ...systemConfig(RUN_USER),
       Labels: { "io.buildpacks.stack.id": STACK, "io.buildpacks.base.distro.name": "debian" },
@@ -46,16 +59,25 @@ export async function writeRunImage(layout: string, reference: string): Promise<
 /** Writes the builder image into the folder `layout`. `runImage` is the reference of the base of what it builds. */
 export async function writeBuilderImage(
   layout: string,
-  { reference, runImage, programs }: { reference: string; runImage: string; programs: LifecyclePrograms },
+  {
+    reference,
+    languages = false,
+    runImage,
+    programs,
+  }: ImageOptions & { runImage: string; programs: LifecyclePrograms },
 ): Promise<WrittenImage> {
+  const detected = languages ? DETECTED : SMALL;
+  const order = toOrder(detected);
+  const bundled: Bundled[] = [...detected, "procfile", "binary"];
   return writeImage(layout, {
     reference,
     layers: [
       ...(await listSystemLayers()),
+      ...(languages ? [...(await listLanguageLayers()), listGoLayer()] : []),
       { name: "lifecycle", entries: listLifecycle(programs) },
-      { name: "buildpacks", entries: [...listBuildpacks(), ...listSettings(runImage)] },
+      { name: "buildpacks", entries: [...listBuildpacks(bundled), ...listSettings(runImage, order)] },
     ],
-    config: { ...systemConfig(BUILD_USER), Labels: builderLabels(runImage) },
+    config: { ...systemConfig(BUILD_USER), Labels: builderLabels(runImage, bundled, order) },
   });
 }
 
@@ -137,12 +159,14 @@ function listLifecycle({ lifecycle, launcher }: LifecyclePrograms): ImageEntry[]
 }
 
 /** Our buildpacks import each other and packages of npm, so they lie together, and links lead there. */
-function listBuildpacks(): ImageEntry[] {
+function listBuildpacks(bundled: readonly Bundled[]): ImageEntry[] {
   return [
-    ...BUNDLED.flatMap((name) => [
+    ...bundled.flatMap((name) => [
       ...listFolder(join(BUILDPACKS, name), `/cnb/cupola/buildpacks/${name}`),
       symlink(`/cnb/buildpacks/cupola_${name}/${versionOf(name)}`, `/cnb/cupola/buildpacks/${name}`),
     ]),
+    // It is in no order, so that whoever runs it has named it.
+    file("/cnb/cupola/buildpacks/binary/bin/detect", { content: "#!/bin/sh\n" }),
     ...listFolder(join(BUILDPACKS, "shared"), "/cnb/cupola/buildpacks/shared"),
     ...["semver", "smol-toml"].flatMap((name) =>
       listFolder(join(CHECKOUT, "node_modules", name), `/cnb/cupola/node_modules/${name}`),
@@ -153,23 +177,29 @@ function listBuildpacks(): ImageEntry[] {
   ];
 }
 
-function versionOf(name: (typeof BUNDLED)[number]): string {
+function versionOf(name: Bundled): string {
   const { buildpack } = parse(readFileSync(join(BUILDPACKS, name, "buildpack.toml"), "utf8")) as {
     buildpack: { version: string };
   };
   return buildpack.version;
 }
 
-function listSettings(runImage: string): ImageEntry[] {
-  const toGroup = (...ids: [id: string, optional: boolean][]): string =>
-    `[[order]]\n${ids.map(([id, optional]) => `[[order.group]]\nid = "${id}"\nversion = "${versionOfId(id)}"\noptional = ${optional}\n`).join("")}`;
-  const order = [
-    toGroup(["test/script", false]),
-    ...DETECTED.map((name) => toGroup([`cupola/${name}`, false], ["cupola/procfile", true])),
-    toGroup(["cupola/procfile", false]),
-  ];
+interface OrderGroup {
+  group: { id: string; version: string; optional?: boolean }[];
+}
+
+function toOrder(detected: readonly Bundled[]): OrderGroup[] {
+  const entry = (name: Bundled): OrderGroup["group"][number] => ({ id: `cupola/${name}`, version: versionOf(name) });
   return [
-    { type: "file", path: "/cnb/order.toml", mode: 0o644, content: order.join("\n") },
+    { group: [{ id: "test/script", version: "1.0.0" }] },
+    ...detected.map((name) => ({ group: [entry(name), { ...entry("procfile"), optional: true }] })),
+    { group: [entry("procfile")] },
+  ];
+}
+
+function listSettings(runImage: string, order: readonly OrderGroup[]): ImageEntry[] {
+  return [
+    { type: "file", path: "/cnb/order.toml", mode: 0o644, content: stringify({ order }) },
     { type: "file", path: "/cnb/run.toml", mode: 0o644, content: `[[images]]\nimage = "${runImage}"\n` },
     ...["/workspace", "/layers", "/platform"].map((path): ImageEntry => ({
       type: "directory",
@@ -180,15 +210,14 @@ function listSettings(runImage: string): ImageEntry[] {
   ];
 }
 
-function versionOfId(id: string): string {
-  const name = BUNDLED.find((bundled) => `cupola/${bundled}` === id);
-  return name ? versionOf(name) : "1.0.0";
-}
-
-function builderLabels(runImage: string): Record<string, string> {
+function builderLabels(
+  runImage: string,
+  bundled: readonly Bundled[],
+  order: readonly OrderGroup[],
+): Record<string, string> {
   const versions = {
     "test/script": "1.0.0",
-    ...Object.fromEntries(BUNDLED.map((name) => [`cupola/${name}`, versionOf(name)])),
+    ...Object.fromEntries(bundled.map((name) => [`cupola/${name}`, versionOf(name)])),
   };
   const labels = {
     "io.buildpacks.builder.metadata": {
@@ -201,6 +230,7 @@ function builderLabels(runImage: string): Record<string, string> {
       buildpack: { deprecated: [], supported: ["0.10", "0.11", "0.12"] },
       platform: { deprecated: [], supported: ["0.12", "0.13", "0.14"] },
     },
+    "io.buildpacks.buildpack.order": order,
     "io.buildpacks.buildpack.layers": Object.fromEntries(
       Object.entries(versions).map(([id, version]) => [id, { [version]: { api: "0.10" } }]),
     ),

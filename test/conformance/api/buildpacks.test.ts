@@ -3,6 +3,8 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { ZipFile } from "yazl";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { eventually } from "../../eventually.ts";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
@@ -154,6 +156,25 @@ describe("buildpacks", () => {
       errors: [{ detail: expect.stringMatching(/^Buildpack zip error: it is no tar\.gz that can be read/) as string }],
     });
     expect(fault(await upload(cnb.guid, await zip(FILES)))[2]).toMatch(/is not a gzip archive or cnb file/);
+  });
+
+  test("one of a builder image is shown with its version, can be disabled, and is replaced by an upload but not deleted", async () => {
+    const spec = { name: "me/lisp", path: "me/lisp", builder: "cnb", position: 1 };
+    const object = { namespace: SYSTEM_NAMESPACE, name: "me-lisp" };
+    await bench.testEnv.kube.create(Buildpack, { metadata: object, spec });
+    const body = { status: { id: "me/lisp", version: "1.0.0" } };
+    await bench.testEnv.kube.patch(Buildpack, object, { type: "merge", body }, { subresource: "status" });
+    const find = async (): Promise<{ guid: string; filename: string }> =>
+      (await bench.read("/v3/buildpacks?names=me%2Flisp")).resources[0];
+    await eventually(async () => expect(await find()).toMatchObject({ filename: "me/lisp-v1.0.0", state: "READY" }));
+    const { guid } = await find();
+    expect((await bench.call("PATCH", `/v3/buildpacks/${guid}`, { enabled: false })).json.enabled).toBe(false);
+    expect(fault(await bench.call("DELETE", `/v3/buildpacks/${guid}`))[2]).toBe(
+      "Buildpack 'me/lisp' is part of the builder image of class cnb: disable it instead, by cf update-buildpack me/lisp --disable",
+    );
+    expect(await jobOf(await upload(guid, await zip(FILES)))).toMatchObject({ state: "COMPLETE" });
+    expect(await find()).toMatchObject({ filename: "mine.zip", enabled: false });
+    await bench.job(await bench.call("DELETE", `/v3/buildpacks/${guid}`));
   });
 
   test("a build that names a disabled one is refused", async () => {

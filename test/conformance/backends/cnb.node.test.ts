@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Build } from "../../../crds/build/build.ts";
+import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { Org } from "../../../crds/org/org.ts";
@@ -30,6 +31,7 @@ import { startNode, type TestNode } from "../../cluster/node/node.ts";
 import { pushImage } from "../../cluster/node/push-image.ts";
 import { whyNoNode } from "../../cluster/node/requirements.ts";
 import { eventually } from "../../eventually.ts";
+import { MARK_BUILDPACK, storeBuildpack } from "./buildpack-upload.ts";
 
 const execute = promisify(execFile);
 const reason = whyNoNode();
@@ -188,6 +190,40 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
     await untilAnswers("hello", "hello from the space");
   });
 
+  test("the image's buildpacks are listed; an uploaded one builds at its position and sees no credential", async () => {
+    const listed = async (): Promise<unknown[]> => {
+      const { items } = await admin.list(Buildpack, { namespace: SYSTEM_NAMESPACE });
+      const ordered = items.toSorted((a, b) => a.spec.position - b.spec.position);
+      return ordered.map(({ spec, status }) => [spec.name, spec.position, spec.builder, status?.version]);
+    };
+    await eventually(
+      async () =>
+        expect(await listed()).toEqual([
+          ["test/script", 1, "cnb", "1.0.0"],
+          ["cupola/nodejs", 2, "cnb", "0.1.0"],
+          ["cupola/procfile", 3, "cnb", "0.1.0"],
+          ["cupola/staticfile", 4, "cnb", "0.1.0"],
+        ]),
+      BUILD_MS,
+    );
+    const spy = { ...MARK_BUILDPACK, "bin/build": `${MARK_BUILDPACK["bin/build"]}\n${SPY}` };
+    const content = await storeBuildpack(node, spy);
+    const name = { namespace: SYSTEM_NAMESPACE, name: "mark" };
+    await admin.create(Buildpack, { metadata: name, spec: { name: "mark", position: 1, content } });
+    const files = { mark: "", "build.sh": "exit 9", "server.js": SERVER };
+    // Another buildpack that fits has the same position; its name is after this one's.
+    expect((await push("marked", files)).status).toMatchObject({ state: "Staged" });
+    expect((await admin.get(Droplet, { namespace, name: "marked" })).spec.buildpacks).toEqual([
+      { name: "me/mark", version: "1.2.3" },
+    ]);
+    const seen = await logOf("marked", "build");
+    expect(seen).toContain("spy-ends");
+    for (const secret of [node.registry.password, "analysis-written"]) expect(seen).not.toContain(secret);
+    await start("marked");
+    await untilAnswers("marked", "hello from marked");
+    await admin.delete(Buildpack, name);
+  });
+
   test("an image needs no builder: its droplet runs as it is", async () => {
     const { spec } = await admin.get(Droplet, { namespace, name: "hello" });
     const [name, appRef] = ["image", { name: "image" }];
@@ -326,7 +362,7 @@ async function pushImages({ registry }: TestNode, scratch: string): Promise<void
     string,
   ];
   const programs = { lifecycle: await provideBinary("lifecycle"), launcher: await provideBinary("launcher") };
-  await writeRunImage(layout("run"), `${registry.host}/${run}`);
+  await writeRunImage(layout("run"), { reference: `${registry.host}/${run}` });
   await writeBuilderImage(layout("builder"), {
     reference: `${registry.host}/${builder}`,
     runImage: `${registry.host}/${run}`,

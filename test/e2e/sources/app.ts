@@ -21,6 +21,8 @@ export interface SourceApp {
   says: RegExp;
   /** Whether `npm test` pushes it, too. */
   inCI?: boolean;
+  /** Whether it is also pushed to a node, whose pods reach no registry of packages. */
+  inPods?: boolean;
 }
 
 /** The files with the text of now. */

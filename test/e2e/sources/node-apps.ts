@@ -168,6 +168,7 @@ const bare: SourceApp = {
   name: "bare-server",
   files: { "server.js": plainServer },
   says: /Starts by server.js: node server.js/,
+  inPods: true,
 };
 
 const webAndWorker: SourceApp = {
@@ -181,6 +182,7 @@ const webAndWorker: SourceApp = {
   manifest: { processes: [{ type: "worker", instances: 1, memory: "64M", "health-check-type": "process" }] },
   says: /Procfile: web, worker/,
   inCI: true,
+  inPods: true,
 };
 
 const monorepo: SourceApp = {

@@ -9,6 +9,7 @@ const goRoot: SourceApp = {
   files: { "go.mod": "module example.com/shop\n\ngo 1.22\n", "main.go": goServer },
   says: /Go 1\.\d+\S* \(example.com\/shop\); builds \./,
   inCI: true,
+  inPods: true,
 };
 
 const goCmd: SourceApp = {
@@ -36,20 +37,21 @@ const goModules: SourceApp = {
   says: /go build \./,
 };
 
-const javaServer = `import com.sun.net.httpserver.HttpServer;\nimport java.net.InetSocketAddress;\n\npublic class Main {\n  public static void main(String[] args) throws Exception {\n    HttpServer server = HttpServer.create(new InetSocketAddress(System.getenv("HOST"), Integer.parseInt(System.getenv("PORT"))), 0);\n    server.createContext("/", exchange -> {\n      byte[] body = "ONE".getBytes();\n      exchange.sendResponseHeaders(200, body.length);\n      exchange.getResponseBody().write(body);\n      exchange.close();\n    });\n    server.start();\n  }\n}\n`;
+const javaServer = `import com.sun.net.httpserver.HttpServer;\nimport java.net.InetSocketAddress;\n\npublic class Main {\n  public static void main(String[] args) throws Exception {\n    HttpServer server = HttpServer.create(new InetSocketAddress(System.getenv().getOrDefault("HOST", "0.0.0.0"), Integer.parseInt(System.getenv("PORT"))), 0);\n    server.createContext("/", exchange -> {\n      byte[] body = "ONE".getBytes();\n      exchange.sendResponseHeaders(200, body.length);\n      exchange.getResponseBody().write(body);\n      exchange.close();\n    });\n    server.start();\n  }\n}\n`;
 
 const jar: SourceApp = {
   name: "java-jar",
   needs: ["javac", "jar"],
   files: { "Main.java": javaServer },
   prepare: [
-    ["javac", "-d", "classes", "Main.java"],
+    ["javac", "--release", "17", "-d", "classes", "Main.java"],
     ["jar", "--create", "--file", "app.jar", "--main-class", "Main", "-C", "classes", "."],
   ],
   prepareAgain: true,
   path: "app.jar",
   manifest: { memory: "256M" },
   says: /a jar as it is[^]*Starts by exec java -cp \. Main/,
+  inPods: true,
 };
 
 const maven: SourceApp = {
@@ -125,6 +127,7 @@ const staticSite: SourceApp = {
   files: { "index.html": "<!doctype html><p>ONE</p>\n", "style.css": "p { color: teal }\n" },
   says: /Static files: index.html; serves the app's folder/,
   inCI: true,
+  inPods: true,
 };
 
 const spa: SourceApp = {
@@ -141,10 +144,11 @@ const procfile: SourceApp = {
   name: "procfile",
   needs: ["python3"],
   files: {
-    Procfile: "web: python3 -m http.server $PORT --bind $HOST --directory pages\n",
+    Procfile: "web: python3 -m http.server $PORT --bind ${HOST:-0.0.0.0} --directory pages\n",
     "pages/index.html": "ONE\n",
   },
   says: /Procfile: web/,
+  inPods: true,
 };
 
 export const otherApps: readonly SourceApp[] = [

@@ -71,9 +71,10 @@ const plain: SourceApp = {
   name: "python-plain",
   needs: ["python3"],
   files: {
-    "main.py": `import os\nfrom http.server import BaseHTTPRequestHandler, HTTPServer\n\n\nclass Handler(BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(200)\n        self.end_headers()\n        self.wfile.write(b"ONE")\n\n\nHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()\n`,
+    "main.py": `import os\nfrom http.server import BaseHTTPRequestHandler, HTTPServer\n\n\nclass Handler(BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(200)\n        self.end_headers()\n        self.wfile.write(b"ONE")\n\n\nHTTPServer((os.environ.get("HOST", ""), int(os.environ["PORT"])), Handler).serve_forever()\n`,
   },
   says: /No dependencies to install[^]*Starts main.py: python main.py/,
+  inPods: true,
 };
 
 export const pythonApps: readonly SourceApp[] = [flask, flaskAlone, fastapi, django, uv, poetry, plain];

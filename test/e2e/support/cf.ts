@@ -32,5 +32,5 @@ export function cfOn(
     CF_TRACE: "",
   };
   return (...args) =>
-    runCommand([cfBinary(), ...args], { cwd: options.cwd ?? testPlatform.home, deadlineMs: 180_000, env });
+    runCommand([cfBinary(), ...args], { cwd: options.cwd ?? testPlatform.home, deadlineMs: 300_000, env });
 }

@@ -48,6 +48,14 @@ export interface NodePlatformOptions {
   replicas?: number;
   /** Begins with image and chart of the commit before this one, where git has it. */
   fromPrevious?: boolean;
+  /** Whether the builder image builds Python, Java and Go, too: some 600 MB more. */
+  languages?: boolean;
+}
+
+/** Where the builder's images are written, and what is in them. */
+interface BuilderPlace {
+  home: string;
+  languages: boolean;
 }
 
 /** @throws Error with the output of helm or kubectl when the platform does not become ready */
@@ -55,6 +63,7 @@ export async function startNodePlatform({
   nodes = 1,
   replicas = 1,
   fromPrevious = false,
+  languages = false,
 }: NodePlatformOptions = {}): Promise<NodePlatform> {
   const helm = await provideBinary("helm");
   const node = await startNode({ nodes, traefik: true, users: [{ token: "developer-token", user: DEVELOPER }] });
@@ -78,7 +87,7 @@ export async function startNodePlatform({
     const values = { ...toValues(node, front.port), replicas };
     const checkout = fromPrevious ? await checkOutPrevious(home) : undefined;
     await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`, checkout);
-    await prepare(operator, node, home);
+    await prepare(operator, node, { home, languages });
     await operator.install(values, checkout && join(checkout, CHART));
     await aim(front, node, admin);
     await seedPlatform(admin, [systemObject(Org, LOCAL_ORG, {})]);
@@ -90,8 +99,8 @@ export async function startNodePlatform({
 }
 
 /** Images of the builder in the registry, and the Secret with which kubelets pull Cupola's own. */
-async function prepare(operator: Operator, { registry }: TestNode, home: string): Promise<void> {
-  await pushBuilder(operator, registry.host, home);
+async function prepare(operator: Operator, { registry }: TestNode, place: BuilderPlace): Promise<void> {
+  await pushBuilder(operator, registry.host, place);
   await operator.kubectl("create", "namespace", SYSTEM_NAMESPACE);
   await operator.kubectl(
     ...["create", "secret", "docker-registry", PULL_SECRET, "--namespace", SYSTEM_NAMESPACE],
@@ -102,13 +111,13 @@ async function prepare(operator: Operator, { registry }: TestNode, home: string)
 }
 
 /** A builder image as an operator chooses one: the real lifecycle, and our buildpacks. */
-async function pushBuilder(operator: Operator, host: string, home: string): Promise<void> {
+async function pushBuilder(operator: Operator, host: string, { home, languages }: BuilderPlace): Promise<void> {
   const programs = { lifecycle: await provideBinary("lifecycle"), launcher: await provideBinary("launcher") };
   const [run, builder] = [join(home, "run-image"), join(home, "builder-image")];
   const runImage = `${host}/${RUN_IMAGE}`;
-  await writeRunImage(run, runImage);
+  await writeRunImage(run, { reference: runImage, languages });
   await operator.pushImage(run, RUN_IMAGE);
-  await writeBuilderImage(builder, { reference: `${host}/${BUILDER_IMAGE}`, runImage, programs });
+  await writeBuilderImage(builder, { reference: `${host}/${BUILDER_IMAGE}`, languages, runImage, programs });
   await operator.pushImage(builder, BUILDER_IMAGE);
   for (const folder of [run, builder]) rmSync(folder, { recursive: true });
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { request } from "undici";
 import { runCommand } from "../../../scripts/run-command.ts";
 import { startReplicatedPlatform } from "./replicated-platform.ts";
-import { startNodePlatform } from "./node-platform.ts";
+import { startNodePlatform, type NodePlatformOptions } from "./node-platform.ts";
 import { startLaptopPlatform } from "./laptop-platform.ts";
 import type { CommandResult, HttpResponse, PlatformKind, TestPlatform, TestPlatformBase } from "./test-platform.ts";
 
@@ -16,10 +16,10 @@ export function chosenPlatformKind(): PlatformKind {
 }
 
 /** Starts one, with the org `local`, its space `dev`, the domain `apps.localhost` and the user `developer`. @throws Error with the log's end when it does not become ready */
-export async function startTestPlatform(): Promise<TestPlatform> {
+export async function startTestPlatform(onNode: NodePlatformOptions = {}): Promise<TestPlatform> {
   if (chosenPlatformKind() === "laptop") return addClients(await startLaptopPlatform(), "kubectl");
   if (chosenPlatformKind() === "node") {
-    const { base: installed, node } = await startNodePlatform();
+    const { base: installed, node } = await startNodePlatform(onNode);
     return addClients(installed, node.kubectl);
   }
   const { base, kubectl } = await startReplicatedPlatform();
@@ -31,7 +31,7 @@ export function addClients(base: TestPlatformBase, kubectl: string): TestPlatfor
   const { home, port, kubeconfig } = base;
   const env = testPlatformEnv(home, kubeconfig);
   const run = (command: [string, ...string[]]): Promise<CommandResult> =>
-    runCommand(command, { cwd: home, deadlineMs: 120_000, env });
+    runCommand(command, { cwd: home, deadlineMs: base.on === "node" ? 300_000 : 120_000, env });
   const cup = (...args: string[]): Promise<CommandResult> => run([process.execPath, CUP, ...args]);
   return Object.assign(base, {
     cup,

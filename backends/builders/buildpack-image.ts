@@ -1,0 +1,125 @@
+// Takes the buildpacks out of an image of a registry, as `pack buildpack package` makes one.
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { unpackTar } from "../../blobs/archive/tar.ts";
+import type { CredentialSource } from "../../blobs/registry/authorizer.ts";
+import type { Descriptor } from "../../blobs/registry/image-manifest.ts";
+import { parseImageName, type ImageName } from "../../blobs/registry/image-name.ts";
+import { createRegistryClient, type RegistryClient } from "../../blobs/registry/registry-client.ts";
+import { hideUserinfo } from "../../crds/hide-userinfo.ts";
+import { presentImageError } from "./registry-images.ts";
+import { StagingFailure } from "./staging-failure.ts";
+
+/** The most that a layer may unpack to. */
+const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
+const BUILDPACKAGE_LABEL = "io.buildpacks.buildpackage.metadata";
+
+/** A buildpack's id and version. */
+export interface ImageBuildpack {
+  id: string;
+  version: string;
+}
+
+/** An image that holds buildpacks. */
+export interface BuildpackImage {
+  digest: string;
+  /** The one that the image is for; the others are its components. */
+  main: ImageBuildpack;
+  /** Puts every buildpack of the image into a folder of `target` that `toName` names. */
+  unpack(target: string, toName: (buildpack: ImageBuildpack) => string): Promise<void>;
+}
+
+export interface BuildpackImageOptions {
+  /** None unless given. */
+  credentials?: CredentialSource;
+  /** Hosts to reach by plain http, besides this machine. */
+  insecureHosts?: readonly string[];
+  /** Whatever is under way fails when it aborts. */
+  signal?: AbortSignal;
+}
+
+/** @param reference without a scheme. @throws StagingFailure that says why it cannot be fetched */
+export async function withBuildpackImage<T>(
+  reference: string,
+  { credentials = () => Promise.resolve(undefined), insecureHosts = [], signal }: BuildpackImageOptions,
+  use: (image: BuildpackImage) => Promise<T>,
+): Promise<T> {
+  const what = `the buildpack docker://${hideUserinfo(reference)} cannot be fetched`;
+  const image = toImageName(reference, what);
+  // As Docker does: a registry on this machine needs no certificate.
+  const isHere = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(image.host);
+  const registry = createRegistryClient({
+    credentials,
+    insecureHosts: isHere ? [...insecureHosts, image.host] : [...insecureHosts],
+  });
+  // Between two requests, too.
+  const stop = (): void => void registry.close();
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    return await use(await openImage(registry, image, reference));
+  } catch (error) {
+    throw presentImageError(error, what);
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    await registry.close();
+  }
+}
+
+async function openImage(registry: RegistryClient, image: ImageName, reference: string): Promise<BuildpackImage> {
+  const { digest, manifest } = await registry.getManifest(image);
+  const { config } = await registry.getConfig({ host: image.host, repository: image.repository, digest });
+  return {
+    digest,
+    main: parseBuildpackage(reference, config.config?.Labels?.[BUILDPACKAGE_LABEL]),
+    async unpack(target, toName) {
+      for (const layer of manifest.layers) await unpackLayer({ registry, image, layer }, target, toName);
+    },
+  };
+}
+
+async function unpackLayer(
+  { registry, image, layer }: { registry: RegistryClient; image: ImageName; layer: Descriptor },
+  target: string,
+  toName: (buildpack: ImageBuildpack) => string,
+): Promise<void> {
+  const unpacked = join(target, `.layer-${layer.digest.replace(":", "-")}`);
+  await mkdir(unpacked, { recursive: true });
+  const content = await registry.openBlob(image, layer);
+  await unpackTar(content, unpacked, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "inside", absolute: "below" });
+  await takeBuildpacks(unpacked, target, toName);
+  await rm(unpacked, { recursive: true, force: true });
+}
+
+async function takeBuildpacks(
+  layer: string,
+  target: string,
+  toName: (buildpack: ImageBuildpack) => string,
+): Promise<void> {
+  const root = join(layer, "cnb", "buildpacks");
+  for (const id of await readdir(root).catch(() => []))
+    for (const version of await readdir(join(root, id))) {
+      const place = join(target, toName({ id, version }));
+      await mkdir(join(place, ".."), { recursive: true });
+      // A link to a buildpack of the builder image gives way.
+      await rm(place, { recursive: true, force: true });
+      await rename(join(root, id, version), place);
+    }
+}
+
+function toImageName(reference: string, what: string): ImageName {
+  try {
+    return parseImageName(reference);
+  } catch (error) {
+    throw presentImageError(error, what);
+  }
+}
+
+function parseBuildpackage(reference: string, label: string | undefined): ImageBuildpack {
+  const parsed = (label === undefined ? {} : JSON.parse(label)) as { id?: unknown; version?: unknown };
+  if (typeof parsed.id === "string" && typeof parsed.version === "string")
+    return { id: parsed.id, version: parsed.version };
+  throw new StagingFailure(
+    "StagingError",
+    `the image ${reference} is no buildpack: it has no label ${BUILDPACKAGE_LABEL}. Next: name an image that pack buildpack package has made`,
+  );
+}
