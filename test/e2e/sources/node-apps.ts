@@ -182,7 +182,6 @@ const webAndWorker: SourceApp = {
   manifest: { processes: [{ type: "worker", instances: 1, memory: "64M", "health-check-type": "process" }] },
   says: /Procfile: web, worker/,
   inCI: true,
-  inPods: true,
 };
 
 const monorepo: SourceApp = {

@@ -148,7 +148,6 @@ const procfile: SourceApp = {
     "pages/index.html": "ONE\n",
   },
   says: /Procfile: web/,
-  inPods: true,
 };
 
 export const otherApps: readonly SourceApp[] = [
