@@ -29,7 +29,7 @@ import { resourceMatchEndpoints } from "./resource-match/resource-match.ts";
 import type { Endpoint } from "./http/endpoint.ts";
 import { jobEndpoints } from "./jobs/jobs.ts";
 import { logCacheEndpoints } from "./log-cache/log-cache.ts";
-import { openApiEndpoint } from "./http/openapi.ts";
+import { openApiEndpoint } from "./openapi/document.ts";
 import { orgEndpoints } from "./org/org.ts";
 import { discoveryEndpoints } from "./discovery/discovery.ts";
 import type { Services } from "./services.ts";

@@ -93,13 +93,15 @@ const listFeatures = endpoint({
   summary: "List features of an app",
   handler: ({ session, params }) => {
     const resources = presentFeatures(session.get(App, params.guid));
+    // As in CF, without an address of this API.
+    const whole = { href: `/v3/apps/${params.guid}/features` };
     return ok({
       resources,
       pagination: {
         total_results: resources.length,
         total_pages: 1,
-        first: null,
-        last: null,
+        first: whole,
+        last: whole,
         next: null,
         previous: null,
       },

@@ -39,6 +39,9 @@ function links(base: string, guid: string, space: string): object {
     tasks: link(`${self}/tasks`),
     start: link(`${self}/actions/start`, "POST"),
     stop: link(`${self}/actions/stop`, "POST"),
+    clear_buildpack_cache: link(`${self}/actions/clear_buildpack_cache`, "POST"),
+    revisions: link(`${self}/revisions`),
+    deployed_revisions: link(`${self}/revisions/deployed`),
     features: link(`${self}/features`),
   };
 }

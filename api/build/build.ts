@@ -22,7 +22,6 @@ import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
 import { toPackageState } from "../cf/package/package-state.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
-import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import { csv, csvEnum, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { buildState, presentBuild } from "./present.ts";
@@ -44,25 +43,20 @@ const buildListQuery = listQuery({
   states,
   app_guids: csv.optional(),
   package_guids: csv.optional(),
-  space_guids: csv.optional(),
-  organization_guids: csv.optional(),
 });
 const appBuildListQuery = listQuery({ states });
 
 interface ListRequest {
   session: Session;
-  query: z.output<typeof appBuildListQuery> &
-    Pick<z.output<typeof buildListQuery>, "app_guids" | "package_guids" | "space_guids" | "organization_guids">;
+  query: z.output<typeof appBuildListQuery> & Pick<z.output<typeof buildListQuery>, "app_guids" | "package_guids">;
   base: string;
   url: string;
 }
 
 function listReply({ session, query, base, url }: ListRequest, app?: App): Reply {
-  const namespaces = spaceNamespaces(session, query);
-  const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
   const found = listObjects(session, Build, query, {
     url,
-    ...(within && { scope: within }),
+    ...(app && { scope: { index: ["app", appKey(app)] } }),
     filter: (build) =>
       isOneOf(query.states, buildState(session.cache, build)) &&
       isOneOf(query.app_guids, appGUIDOf(session.cache, build)) &&

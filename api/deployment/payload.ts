@@ -3,6 +3,7 @@ import { z } from "zod";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { csv, listQuery } from "../http/query.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
+import { shownAs } from "../http/shown-as.ts";
 
 interface IssueContext {
   addIssue: (issue: { code: "custom"; message: string; params: { whole: true } }) => void;
@@ -106,8 +107,8 @@ export const createDeploymentBody = z
     relationships: z.strictObject({ app: toOneSchema.optional() }).optional(),
     droplet: reference,
     revision: reference,
-    strategy: z.unknown().optional(),
-    options: z.unknown().superRefine(checkOptions).pipe(optionsSchema.nullish()).optional(),
+    strategy: shownAs(z.unknown(), z.enum(["rolling", "canary"])).optional(),
+    options: shownAs(z.unknown().superRefine(checkOptions).pipe(optionsSchema.nullish()), optionsSchema).optional(),
     metadata: metadataSchema.optional(),
   })
   .superRefine((body, context) => {

@@ -52,7 +52,10 @@ const domainListQuery = listQuery({ names: csv.optional(), organization_guids: c
 const reservationQuery = z.strictObject({
   host: z.string().optional(),
   path: z.string().optional(),
-  port: z.string().optional(),
+  port: z
+    .string()
+    .meta({ query: { type: "integer" } })
+    .optional(),
 });
 
 interface ListRequest {

@@ -18,6 +18,7 @@ import { booleanText, csv, csvEnum, listQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../access/session.ts";
 import { parseBody } from "../http/validation.ts";
+import { shownAs } from "../http/shown-as.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import {
   copyDroplet,
@@ -173,7 +174,7 @@ function createRow(blobs: Services["blobs"]): Endpoint {
     permission: { verb: "create", on: Droplet },
     query: createDropletQuery,
     // The query decides which schema validates the body: create or copy.
-    body: z.looseObject({}),
+    body: shownAs(z.looseObject({}), createDropletBody),
     timeoutMs: CONTENT_DEADLINE_MS,
     summary: "Create a droplet to upload, or copy one",
     handler: async ({ session, query, body, base }) => {

@@ -15,7 +15,8 @@ import { findFlag } from "../cf/feature-flags.ts";
 import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import { link } from "../http/presentation.ts";
-import { csv, pagingParameters } from "../http/query.ts";
+import { csv, pagingParameters, timeFilter, timeParameters } from "../http/query.ts";
+import { matchesTimeFilter } from "../http/timestamps.ts";
 import { updatedAt } from "../cache/object-times.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
@@ -26,6 +27,7 @@ const flagListQuery = z.strictObject({
   order_by: z.enum(["name", "+name", "-name"]).optional(),
   guids: csv.optional(),
   names: csv.optional(),
+  ...timeParameters("updated_ats"),
 });
 const updateFlagBody = z.strictObject({
   enabled: z.boolean().optional(),
@@ -36,17 +38,22 @@ const updateFlagBody = z.strictObject({
     .nullish(),
 });
 
+/** When a flag was set; null while it has CF's default. */
+function changedAt(flag: FeatureFlag | undefined): string | null {
+  const isConfigured = flag?.spec.enabled !== undefined || flag?.spec.customErrorMessage !== undefined;
+  return isConfigured ? updatedAt(flag) : null;
+}
+
 function present(
   cache: ClusterCache,
   name: FlagName,
   base: string,
   flag: FeatureFlag | undefined = findFlag(cache, name),
 ): object {
-  const isConfigured = flag?.spec.enabled !== undefined || flag?.spec.customErrorMessage !== undefined;
   return {
     name,
     enabled: isFlagEnabled(name, flag),
-    updated_at: flag && isConfigured ? updatedAt(flag) : null,
+    updated_at: changedAt(flag),
     custom_error_message: flag?.spec.customErrorMessage ?? null,
     links: { self: link(`${base}/v3/feature_flags/${name}`) },
   };
@@ -65,7 +72,13 @@ const list = endpoint({
   query: flagListQuery,
   summary: "List feature flags",
   handler: ({ session, query, base, url }) => {
-    const names = FLAG_NAMES.filter((name) => isOneOf(query.guids, name) && isOneOf(query.names, name));
+    const updated = timeFilter(query, "updated_ats");
+    const names = FLAG_NAMES.filter(
+      (name) =>
+        isOneOf(query.guids, name) &&
+        isOneOf(query.names, name) &&
+        (!updated || matchesTimeFilter(updated, Date.parse(changedAt(findFlag(session.cache, name)) ?? "") / 1000)),
+    );
     if (query.order_by === "-name") names.reverse();
     return ok(presentPage(names, { base, url, query }, (name) => present(session.cache, name, base)));
   },

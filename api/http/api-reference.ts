@@ -1,6 +1,6 @@
 // Generates docs/api.md from the endpoint table.
 import type { Endpoint } from "./endpoint.ts";
-import { describePermission } from "./openapi.ts";
+import { describePermission } from "../openapi/permission.ts";
 
 /** `/v3/apps/:guid` belongs to `apps`; paths outside of /v3 belong to `entrance`. */
 function groupOf({ path }: Endpoint): string {

@@ -22,8 +22,15 @@ function splitList(text: string): string[] {
   return text.split(/,\s*/).map(decodeTwice);
 }
 
+/** A schema of a parameter, with what the OpenAPI document says of it: to the API every parameter is text. */
+function shown<T extends z.ZodType>(schema: T, query: object): T {
+  return schema.meta({ query });
+}
+
+const listOf = (items: object): object => ({ type: "array", items });
+
 /** A comma list of any strings. The empty string is a list of one empty string. */
-export const csv = z.string().transform(splitList);
+export const csv = shown(z.string().transform(splitList), listOf({ type: "string" }));
 
 /** A comma list of known words; `problem` describes an unknown word or an invalid list. */
 function csvOfKnown<const Word extends string>(
@@ -34,7 +41,7 @@ function csvOfKnown<const Word extends string>(
   ) => { message: string; params?: { whole: true } } | undefined,
 ) {
   const isKnown = (word: string): word is Word => (words as readonly string[]).includes(word);
-  return csv.transform((list, context): Word[] => {
+  const known = csv.transform((list, context): Word[] => {
     const found = problem(
       list,
       list.find((word) => !isKnown(word)),
@@ -42,6 +49,7 @@ function csvOfKnown<const Word extends string>(
     if (found) context.addIssue({ code: "custom", ...found });
     return list.filter(isKnown);
   });
+  return shown(known, listOf({ type: "string", enum: words }));
 }
 
 /** A comma list of known words. */
@@ -52,19 +60,23 @@ export function csvEnum<const Word extends string>(...words: readonly Word[]) {
 }
 
 /** A comma list of integers. */
-export const csvIntegers = csv.pipe(
-  z.array(
-    z
-      .string()
-      .regex(/^-?\d{1,15}$/, "must be a list of integers")
-      .transform(Number),
+export const csvIntegers = shown(
+  csv.pipe(
+    z.array(
+      z
+        .string()
+        .regex(/^-?\d{1,15}$/, "must be a list of integers")
+        .transform(Number),
+    ),
   ),
+  listOf({ type: "integer" }),
 );
 
 /** `true` or `false`. */
-export const booleanText = z
-  .enum(["true", "false"], { error: "must be one of 'true', 'false'" })
-  .transform((text) => text === "true");
+export const booleanText = shown(
+  z.enum(["true", "false"], { error: "must be one of 'true', 'false'" }).transform((text) => text === "true"),
+  { type: "boolean" },
+);
 
 /** `include=a,b`: known words, each once. */
 export function include<const Word extends string>(...words: readonly Word[]) {
@@ -84,11 +96,12 @@ export function include<const Word extends string>(...words: readonly Word[]) {
 
 function positiveInteger(max: number) {
   const problem = max === Infinity ? "must be a positive integer" : `must be between 1 and ${max}`;
-  return z
+  const schema = z
     .string()
     .regex(/^\d{1,9}$/, problem)
     .transform(Number)
     .refine((n) => n >= 1 && n <= max, problem);
+  return shown(schema, { type: "integer", minimum: 1, ...(max !== Infinity && { maximum: max }) });
 }
 
 const labelSelector = z.string().transform((text, context): LabelMatcher => {
@@ -104,13 +117,16 @@ export const pagingParameters = {
   per_page: positiveInteger(5000).default(50),
 };
 
-function timeParameters<Name extends string>(name: Name) {
+/** The filters of that time: a list of whole seconds, and comparisons. */
+export function timeParameters<Name extends string>(name: Name) {
+  const time = { type: "string", format: "date-time" };
+  const one = shown(timestampSchema, time).optional();
   return {
-    [name]: csv.pipe(z.array(timestampSchema)).optional(),
-    [`${name}[lt]`]: timestampSchema.optional(),
-    [`${name}[lte]`]: timestampSchema.optional(),
-    [`${name}[gt]`]: timestampSchema.optional(),
-    [`${name}[gte]`]: timestampSchema.optional(),
+    [name]: shown(csv.pipe(z.array(timestampSchema)), listOf(time)).optional(),
+    [`${name}[lt]`]: one,
+    [`${name}[lte]`]: one,
+    [`${name}[gt]`]: one,
+    [`${name}[gte]`]: one,
   };
 }
 

@@ -60,7 +60,8 @@ function presentJob(guid: string, job: Job, state: string, base: string): object
   const time = formatTimestamp(job.startedAt * 1000);
   const errors = new CFError("UnprocessableEntity", job.errors ?? []).errors;
   const noun = job.operation.split(".")[0] ?? "";
-  const exists = state !== "COMPLETE" || !job.operation.endsWith(".delete");
+  // Operations on the whole platform are about no resource.
+  const exists = noun !== "admin" && (state !== "COMPLETE" || !job.operation.endsWith(".delete"));
   return {
     guid,
     created_at: time,

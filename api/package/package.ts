@@ -17,6 +17,7 @@ import { parseBody } from "../http/validation.ts";
 import { toPackageState } from "../cf/package/package-state.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
+import { shownAs } from "../http/shown-as.ts";
 import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
@@ -124,7 +125,7 @@ function createRow(blobs: BlobStore): Endpoint {
     permission: { verb: "create", on: Package },
     query: createPackageQuery,
     // The query decides which schema validates the body: create or copy.
-    body: z.looseObject({}),
+    body: shownAs(z.looseObject({}), createPackageBody),
     timeoutMs: UPLOAD_DEADLINE_MS,
     summary: "Create a package, or copy one",
     handler: async ({ session, query, body, base }) => {

@@ -4,6 +4,7 @@ import { findRuleProblems } from "../../crds/security-group/rules.ts";
 import type { SecurityRule } from "../../crds/security-group/security-group.ts";
 import { toManySchema } from "../http/shared-schemas.ts";
 import { booleanText, csv, listQuery } from "../http/query.ts";
+import { shownAs } from "../http/shown-as.ts";
 
 const name = z.string().min(1).max(250);
 
@@ -37,18 +38,31 @@ function withoutAbsent(rule: SecurityRule): SecurityRule {
   return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== null)) as SecurityRule;
 }
 
+const switches = z.strictObject({ running: z.boolean(), staging: z.boolean() }).partial();
+const ruleList = z.array(
+  z.strictObject({
+    protocol: z.enum(["tcp", "udp", "icmp", "icmpv6", "all"]),
+    destination: z.string(),
+    ports: z.string().nullish(),
+    type: z.int().nullish(),
+    code: z.int().nullish(),
+    description: z.string().nullish(),
+    log: z.boolean().nullish(),
+  }),
+);
+
 export const createGroupBody = z.strictObject({
   name,
-  rules: rules.optional(),
-  globally_enabled: globallyEnabled.optional(),
+  rules: shownAs(rules, ruleList).optional(),
+  globally_enabled: shownAs(globallyEnabled, switches).optional(),
   relationships: z
     .strictObject({ running_spaces: toManySchema.optional(), staging_spaces: toManySchema.optional() })
     .optional(),
 });
 export const updateGroupBody = z.strictObject({
   name: name.optional(),
-  rules: rules.optional(),
-  globally_enabled: globallyEnabled.optional(),
+  rules: shownAs(rules, ruleList).optional(),
+  globally_enabled: shownAs(globallyEnabled, switches).optional(),
 });
 
 export const groupListQuery = listQuery(

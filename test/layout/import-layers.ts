@@ -21,6 +21,7 @@ export const sharedFolders: ReadonlySet<string> = new Set([
   "api/http",
   "api/identity",
   "api/jobs",
+  "api/openapi",
   "api/peers",
   "backends/routers/services",
   "controllers/shared",

@@ -1,7 +1,5 @@
 // Every body that goes out, whole and in order, beside the CF documents: GUIDs, times and the address are replaced by words.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createEndpoints } from "../../../api/endpoints.ts";
-import type { Services } from "../../../api/services.ts";
 import { type Job, toJobGUID } from "../../../api/jobs/job-guid.ts";
 import { getJobKey } from "../../../api/jobs/job-key.ts";
 import { type ApiTestEnv, startApiTestEnv } from "./test-env.ts";
@@ -108,30 +106,3 @@ test.each(bodies)("%s", async (name, path) => {
   const { json } = await world.replicas[0].call("admin", "GET", await path());
   await expect(normalised(json)).toMatchFileSnapshot(`golden/${name}.golden.json`);
 });
-
-test("every link leads to an endpoint", async () => {
-  const rows = createEndpoints({} as Services).map(({ method, path }) => ({
-    method,
-    pattern: new RegExp(`^${path.replaceAll(/:\w+/g, "[^/]+")}$`),
-  }));
-  const dead = new Set<string>();
-  for (const [, path] of bodies) {
-    const { json } = await world.replicas[0].call("admin", "GET", await path());
-    for (const { href, method } of linksIn(json)) {
-      const { pathname } = new URL(href);
-      if (!rows.some((row) => (method === undefined || row.method === method) && row.pattern.test(pathname)))
-        dead.add(`${method ?? "GET"} ${pathname}`);
-    }
-  }
-  expect([...dead].filter((link) => !servedElsewhere.has(link))).toEqual([]);
-});
-
-/** Prefixes rather than documents: CF links the groups, and serves only the two below. */
-const servedElsewhere = new Set(["GET /routing", "GET /v3/environment_variable_groups"]);
-
-function linksIn(value: unknown): { href: string; method?: string }[] {
-  if (typeof value !== "object" || value === null) return [];
-  const { href } = value as { href?: unknown };
-  const own = typeof href === "string" && href !== "" ? [value as { href: string; method?: string }] : [];
-  return [...own, ...Object.values(value).flatMap(linksIn)];
-}

@@ -20,6 +20,7 @@ import { startApiServer } from "../../../local/apiserver/server.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
 import { telemetryClient } from "../../../telemetry/telemetry-client.ts";
+import { answerProblems } from "./answer-problems.ts";
 import { fixtures } from "./fixtures.ts";
 
 /** An answer, with its JSON body (an empty object when there was none). */
@@ -181,14 +182,22 @@ async function startReplica(
     url,
     requests,
     call: (person, method, path, body) =>
-      call(url + path, { method, body, headers: person ? { authorization: `bearer ${person}-token` } : {} }),
-    send: (method, path, { body, headers = {} }) => call(url + path, { method, body, headers }),
+      judged(url, path, { method, body, headers: person ? { authorization: `bearer ${person}-token` } : {} }),
+    send: (method, path, { body, headers = {} }) => judged(url, path, { method, body, headers }),
     async stop() {
       await closed(server);
       await informers.close();
       await client.close();
     },
   };
+}
+
+/** Calls, and throws when the answer is not as the OpenAPI document says. */
+async function judged(url: string, path: string, request: Parameters<typeof call>[1]): Promise<Answer> {
+  const answer = await call(url + path, request);
+  const problems = answerProblems(request.method, path, answer);
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+  return answer;
 }
 
 async function call(

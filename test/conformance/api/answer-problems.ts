@@ -1,0 +1,110 @@
+// Judges every answer of the API by the schema that the OpenAPI document publishes for it: no member missing, none more, links that lead somewhere.
+import { z } from "zod";
+import { createEndpoints } from "../../../api/endpoints.ts";
+import type { Endpoint } from "../../../api/http/endpoint.ts";
+import { errorCatalogue } from "../../../api/http/errors.ts";
+import { normalisedUrl } from "../../../api/http/routing.ts";
+import { responsesOf, type ResponseBody } from "../../../api/openapi/responses.ts";
+import type { Services } from "../../../api/services.ts";
+
+/** What is judged of an answer. */
+export interface JudgedAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+interface Pattern {
+  row: Endpoint;
+  pattern: RegExp;
+}
+
+const patterns: readonly Pattern[] = createEndpoints({} as Services).map((row) => ({
+  row,
+  pattern: new RegExp(`^${row.path.replace(/[.]/g, "\\.").replaceAll(/:\w+/g, "[^/]+")}$`),
+}));
+
+/** The row that serves a request; its path may have a query. */
+export function rowFor(method: string, path: string): Endpoint | undefined {
+  const bare = normalisedUrl(path).replace(/\?.*/, "");
+  return patterns.find(({ row, pattern }) => row.method === method && pattern.test(bare))?.row;
+}
+
+/** Titles of the catalogue by code. */
+const knownErrors = new Set(Object.values(errorCatalogue).map(({ code, title }) => `${code} ${title}`));
+
+const errorBody = z.strictObject({
+  errors: z
+    .array(z.strictObject({ code: z.int(), title: z.string(), detail: z.string().min(1) }))
+    .min(1)
+    .refine((errors) => errors.every(({ code, title }) => knownErrors.has(`${code} ${title}`)), {
+      error: "is not in the catalogue of errors",
+    }),
+});
+
+/** Addresses of other servers that answer under this one's, and prefixes of addresses rather than addresses. */
+const servedElsewhere = new Set(["/routing", "/v3/environment_variable_groups"]);
+
+function linksIn(value: unknown, at: string): { href: string; method?: string; at: string }[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { href } = value as { href?: unknown };
+  const own = typeof href === "string" && href !== "" ? [{ ...(value as { href: string }), at }] : [];
+  return [...own, ...Object.entries(value).flatMap(([name, child]) => linksIn(child, at ? `${at}.${name}` : name))];
+}
+
+/** As in CF, some links without a method are of addresses that only POST knows. */
+function isServed(method: string | undefined, path: string): boolean {
+  return (method === undefined ? ["GET", "POST"] : [method]).some((one) => rowFor(one, path));
+}
+
+function deadLinks(body: unknown): string[] {
+  return linksIn(body, "").flatMap(({ href, method, at }) => {
+    const { pathname } = new URL(href, "http://localhost");
+    return servedElsewhere.has(pathname) || isServed(method, pathname)
+      ? []
+      : [`${at}: ${method ?? ""} ${href} leads to no endpoint`];
+  });
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+function schemaProblems(schema: z.ZodType, body: unknown): string[] {
+  const parsed = schema.safeParse(body, { reportInput: true });
+  return parsed.success
+    ? []
+    : parsed.error.issues.map(
+        (issue) =>
+          `${issue.path.join(".") || "the body"}: ${issue.message}${issue.code === "invalid_union" ? ` ${JSON.stringify(issue.errors).slice(0, 500)}` : ""}, got ${JSON.stringify(issue.input)?.slice(0, 200)}`,
+      );
+}
+
+function bodyProblems(expected: ResponseBody, { headers, text }: JudgedAnswer): string[] {
+  if (expected === "empty") return text === "" ? [] : [`the body: was to be empty, got ${text.slice(0, 100)}`];
+  if (expected === "job") return headers.has("location") ? [] : ["no header Location"];
+  if (typeof expected === "string") return text === "" ? [`the body: was to be ${expected}`] : [];
+  const body = parse(text);
+  return [...schemaProblems(expected, body), ...deadLinks(body)];
+}
+
+function errorProblems(row: Endpoint | undefined, answer: JudgedAnswer): string[] {
+  const isOfUAA = /^\/(Users|oauth)\b/.test(row?.path ?? "");
+  return isOfUAA ? [] : schemaProblems(errorBody, parse(answer.text));
+}
+
+function successProblems(row: Endpoint | undefined, answer: JudgedAnswer): string[] {
+  const expected = row && responsesOf(row)?.find(([status]) => status === answer.status)?.[1];
+  return expected === undefined ? ["this status is not in api/openapi/responses.ts"] : bodyProblems(expected, answer);
+}
+
+/** What is wrong with an answer; each problem names the endpoint and the field. */
+export function answerProblems(method: string, path: string, answer: JudgedAnswer): string[] {
+  const row = rowFor(method, path);
+  const problems = answer.status >= 400 ? errorProblems(row, answer) : successProblems(row, answer);
+  return problems.map((problem) => `${method} ${row?.path ?? path} ${answer.status}: ${problem}`);
+}
