@@ -18,6 +18,7 @@ import { sidecarEndpoints } from "./sidecar/sidecar.ts";
 import { stackEndpoints } from "./stack/stack.ts";
 import { taskEndpoints } from "./task/task.ts";
 import { emptyListEndpoints } from "./empty-lists/empty-lists.ts";
+import { usageEventEndpoints } from "./usage-event/usage-event.ts";
 import { userEndpoints } from "./user/user.ts";
 import { appEndpoints } from "./app/app.ts";
 import { buildEndpoints } from "./build/build.ts";
@@ -59,6 +60,7 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...usageSummaryEndpoints,
     ...featureFlagEndpoints,
     ...auditEventEndpoints,
+    ...usageEventEndpoints,
     ...appEndpoints,
     ...processEndpoints(services),
     ...taskEndpoints,

@@ -29,6 +29,7 @@ import { Staging } from "./staging/staging.ts";
 import { Task } from "./task/task.ts";
 import { User } from "./user/user.ts";
 import { TaskRun } from "./task-run/task-run.ts";
+import { UsageLog } from "./usage-log/usage-log.ts";
 
 export const DEFINITIONS: readonly ResourceDefinition[] = [
   Org,
@@ -53,6 +54,7 @@ export const DEFINITIONS: readonly ResourceDefinition[] = [
   User,
   FeatureFlag,
   AuditLog,
+  UsageLog,
   Claim,
   Replica,
   LRP,

@@ -42,6 +42,7 @@ import { Staging } from "./staging/staging.ts";
 import { Task } from "./task/task.ts";
 import { User } from "./user/user.ts";
 import { TaskRun } from "./task-run/task-run.ts";
+import { UsageLog } from "./usage-log/usage-log.ts";
 
 const READ = ["get", "list", "watch"] as const;
 const WRITE = ["create", "update", "patch", "delete"] as const;
@@ -80,6 +81,7 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
     verbs: READ,
     roles: [developer, auditor, supporter, orgAuditor, ORG_AUDITOR_IN_SPACE, globalAuditor],
   },
+  { on: [UsageLog], verbs: READ, roles: [globalAuditor] },
   // kubectl describe shows an object's Events.
   { on: [Event], verbs: READ, roles: [...readers, orgManager, orgAuditor] },
   { on: [App, Process, Package, Build, Droplet, Rollout, Task], verbs: WRITE, roles: [developer] },

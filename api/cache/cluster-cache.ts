@@ -27,6 +27,7 @@ import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { Task } from "../../crds/task/task.ts";
+import { UsageLog } from "../../crds/usage-log/usage-log.ts";
 import { User } from "../../crds/user/user.ts";
 import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -96,6 +97,7 @@ const cachedKinds: readonly CachedKind[] = [
   cachedKind(User),
   cachedKind(FeatureFlag),
   cachedKind(AuditLog, { target: ({ spec }) => [...new Set(spec.events.map(({ target }) => target.guid))] }),
+  cachedKind(UsageLog),
   cachedKind(Claim, { host: indexClaimByHost }),
   cachedKind(LRP),
   cachedKind(BackendClass),

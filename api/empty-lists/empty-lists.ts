@@ -15,8 +15,6 @@ const EMPTY_LISTS = [
   "service_plans",
   "service_credential_bindings",
   "service_route_bindings",
-  "app_usage_events",
-  "service_usage_events",
 ] as const;
 
 function emptyPage({ base, url, query }: { base: string; url: string; query: z.output<typeof emptyQuery> }): Reply {

@@ -34,12 +34,16 @@ export function toSingleton(
   return {
     operation,
     requiredKinds: [...new Map(kinds.map((ref) => [resourceId(ref), ref])).values()],
-    startTerm: () => {
+    startTerm: (_term, client) => {
       const abort = new AbortController();
+      let ends: Promise<void>[] = [];
       return {
         controllers: singletons,
-        start: () => tasks.forEach((chore) => chore.start(abort.signal)),
-        stop: () => abort.abort(),
+        start: () => void (ends = tasks.map((chore) => Promise.resolve(chore.start(abort.signal, client)))),
+        async stop() {
+          abort.abort();
+          await Promise.all(ends);
+        },
       };
     },
   };
@@ -48,7 +52,8 @@ export function toSingleton(
 /** A periodic task of the leader. `start` returns at once; the task ends with the signal. */
 export interface PeriodicTask {
   reads: readonly ResourceRef[];
-  start: (signal: AbortSignal) => void;
+  /** `client` writes only during the term. The term ends after the promise, if there is one. */
+  start: (signal: AbortSignal, client: KubeClient) => Promise<void> | void;
 }
 
 /** Kinds that a controller watches without a namespace or label filter. */

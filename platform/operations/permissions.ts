@@ -20,6 +20,7 @@ import { BLOB_REFERRERS } from "./blob-removal.ts";
 import { IMAGE_REFERRERS } from "./image-removal.ts";
 import { listBuilderControllers } from "./builders.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
+import { USAGE_RECORDER_KINDS, USAGE_RECORDER_PERMISSIONS } from "./usage-recorder.ts";
 import { TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
 import { WEBHOOK_PERMISSIONS, WEBHOOK_SYSTEM_PERMISSIONS } from "./name-webhook.ts";
 
@@ -112,7 +113,8 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     ...(operation === "controllers"
       ? [
           ...listControllerPermissions().cluster,
-          ...[...BLOB_REFERRERS, ...IMAGE_REFERRERS].map(toWatchPermission),
+          ...[...BLOB_REFERRERS, ...IMAGE_REFERRERS, ...USAGE_RECORDER_KINDS].map(toWatchPermission),
+          ...USAGE_RECORDER_PERMISSIONS,
           ...AUDIT_WRITER_PERMISSIONS,
         ]
       : []),

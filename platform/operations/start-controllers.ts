@@ -14,6 +14,7 @@ import {
 import { createBlobRemovalTask } from "./blob-removal.ts";
 import { createCrashAudit } from "./crash-audit.ts";
 import { createImageRemovalTask } from "./image-removal.ts";
+import { createUsageRecorder } from "./usage-recorder.ts";
 import { listBuilderControllers, toBuildRegistry } from "./builders.ts";
 import { toSingleton, runSingletons, type Singleton } from "../leases/singletons.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
@@ -149,6 +150,7 @@ function listControllerSingletons(
         [
           createBlobRemovalTask({ blobs, read, log, graceMs }),
           createCrashAudit({ client, informers, log, writer: membership.identity }),
+          createUsageRecorder({ informers, log, writer: membership.identity }),
           ...(registry ? [createImageRemovalTask({ registry, read, log, graceMs })] : []),
         ],
       )

@@ -1,24 +1,23 @@
-// Audit events that wait to be written, by namespace. Bounded: the oldest of the busiest namespace gives way.
-import type { AuditEvent } from "../../crds/audit-log/audit-log.ts";
+// Events that wait to be written, by namespace. Bounded: the oldest of the busiest namespace gives way.
 
-export interface EventBuffer {
-  add(namespace: string, event: AuditEvent): void;
+export interface EventBuffer<Event> {
+  add(namespace: string, event: Event): void;
   /** Namespaces with events. */
   namespaces(): string[];
   /** The oldest events of a namespace. */
-  peek(namespace: string, max: number): AuditEvent[];
+  peek(namespace: string, max: number): Event[];
   /** Removes these events. */
-  remove(namespace: string, events: readonly AuditEvent[]): void;
+  remove(namespace: string, events: readonly Event[]): void;
   /** Number of events that gave way since the last call. */
   takeDropped(): number;
 }
 
-export function createEventBuffer(max: number): EventBuffer {
-  const waiting = new Map<string, AuditEvent[]>();
+export function createEventBuffer<Event>(max: number): EventBuffer<Event> {
+  const waiting = new Map<string, Event[]>();
   let count = 0;
   let dropped = 0;
 
-  function keep(namespace: string, events: AuditEvent[]): void {
+  function keep(namespace: string, events: Event[]): void {
     count -= (waiting.get(namespace)?.length ?? 0) - events.length;
     if (events.length > 0) waiting.set(namespace, events);
     else waiting.delete(namespace);

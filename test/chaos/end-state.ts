@@ -20,7 +20,9 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 
 const KINDS: readonly ResourceRef[] = [
-  ...DEFINITIONS.filter(({ kind }) => !["AuditLog", "BackendClass", "Buildpack", "Stack", "OrgQuota"].includes(kind)),
+  ...DEFINITIONS.filter(
+    ({ kind }) => !["AuditLog", "UsageLog", "BackendClass", "Buildpack", "Stack", "OrgQuota"].includes(kind),
+  ),
   ClusterRole,
   ClusterRoleBinding,
   Deployment,

@@ -1,0 +1,70 @@
+// Begins the usage log anew: what runs now is its only content. As the caller, who is an admin.
+import pLimit from "p-limit";
+import { App } from "../../crds/app/app.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Process } from "../../crds/process/process.ts";
+import { Space } from "../../crds/space/space.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { newGUID } from "../../crds/guid.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
+import { defaultInstances } from "../../crds/process/defaults.ts";
+import { seedUsage, type ProcessUsage } from "../../crds/usage-log/rules.ts";
+import { MAX_SEGMENT_EVENTS, UsageLog } from "../../crds/usage-log/usage-log.ts";
+import type { Session } from "../access/session.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { appOf } from "../cf/app/owner-app.ts";
+import { currentDroplet } from "../cf/app/current-droplet.ts";
+import { processGUID } from "../cf/process/processes.ts";
+
+/** Deletions at the same time. */
+const CONCURRENCY = 8;
+
+/** The new events are there before the old ones go: whoever dies in between leaves a log that can be purged again. */
+export async function purgeAndReseed(session: Session): Promise<void> {
+  const { cache } = session;
+  const old = cache.store(UsageLog).list({ namespace: SYSTEM_NAMESPACE });
+  const last = Math.max(0, ...old.flatMap(({ spec }) => spec.events.map(({ sequence }) => sequence)));
+  const seeds = seedUsage(listRunning(cache), last + 1, session.now());
+  for (let at = 0; at < seeds.length; at += MAX_SEGMENT_EVENTS) {
+    const metadata = { namespace: SYSTEM_NAMESPACE, name: `usage-${newGUID().slice(-12)}-seed` };
+    const spec = { writer: "purge", events: seeds.slice(at, at + MAX_SEGMENT_EVENTS) };
+    await session.create(UsageLog, { metadata, spec });
+  }
+  const limit = pLimit(CONCURRENCY);
+  await Promise.all(old.map((segment) => limit(() => session.delete(UsageLog, segment))));
+}
+
+function listRunning(cache: ClusterCache): ProcessUsage[] {
+  return cache
+    .store(Process)
+    .list()
+    .flatMap((process) => toUsage(cache, process) ?? []);
+}
+
+function toUsage(cache: ClusterCache, process: Process): ProcessUsage | undefined {
+  const app = appOf(cache, process);
+  const place = findPlace(cache, process.metadata.namespace);
+  if (app?.spec.state !== "Started" || !place) return undefined;
+  const { type, instances = defaultInstances(type), memoryMB } = process.spec;
+  const droplet = currentDroplet(cache, app);
+  const buildpack = droplet?.spec.buildpacks[0]?.name;
+  return {
+    ...place,
+    app: { guid: cache.guid(App, app), name: displayNameOf(app) },
+    ...(buildpack !== undefined && { buildpack: { name: buildpack } }),
+    process: { guid: processGUID(cache, process), type },
+    isStarted: true,
+    instances,
+    memoryMB,
+    packageState: droplet ? "STAGED" : "PENDING",
+  };
+}
+
+function findPlace(cache: ClusterCache, namespace?: string): Pick<ProcessUsage, "space" | "orgGUID"> | undefined {
+  const space = cache.spaceOf(namespace);
+  const org = cache.orgOf(space?.metadata.namespace);
+  return (
+    space &&
+    org && { space: { guid: cache.guid(Space, space), name: displayNameOf(space) }, orgGUID: cache.guid(Org, org) }
+  );
+}

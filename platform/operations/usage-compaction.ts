@@ -1,0 +1,63 @@
+// Keeps the usage log bounded: old segments go, and what they say about things that still run moves to a new one.
+import type { Logger } from "pino";
+import { planCompaction } from "../../controllers/usage-log/plan.ts";
+import { deleteAll } from "../../controllers/shared/history-limits.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { newGUID } from "../../crds/guid.ts";
+import { MAX_SEGMENT_EVENTS, UsageLog } from "../../crds/usage-log/usage-log.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+
+const WRITE_DEADLINE_MS = 10_000;
+
+export interface UsageCompaction {
+  /** The log has grown. */
+  request(): void;
+  /** Does what was requested; one run at a time. Never rejects. */
+  run(): Promise<void>;
+  /** Whether this process removed the segment of that name. */
+  wasRemoved(name: string): boolean;
+}
+
+interface CompactionDeps {
+  client: KubeClient;
+  read: Reader;
+  log: Logger;
+  /** Name of this process. */
+  writer: string;
+}
+
+export function createUsageCompaction(deps: CompactionDeps): UsageCompaction {
+  const removed = new Set<string>();
+  let isRequested = true;
+  let isRunning = false;
+  return {
+    request: () => void (isRequested = true),
+    async run() {
+      if (!isRequested || isRunning) return;
+      [isRequested, isRunning] = [false, true];
+      try {
+        await compact(deps, removed);
+      } catch (err) {
+        isRequested = true;
+        deps.log.warn({ err }, "old usage events could not be removed; the next look tries again");
+      } finally {
+        isRunning = false;
+      }
+    },
+    wasRemoved: (name) => removed.has(name),
+  };
+}
+
+/** Events are written before their old segments go; readers show one that is in two segments once. */
+async function compact({ client, read, writer }: CompactionDeps, removed: Set<string>): Promise<void> {
+  const { remove, carry } = planCompaction(read.list(UsageLog, { namespace: SYSTEM_NAMESPACE }));
+  if (remove.length === 0) return;
+  for (let at = 0; at < carry.length; at += MAX_SEGMENT_EVENTS) {
+    const metadata = { name: `usage-${newGUID().slice(-12)}-carried`, namespace: SYSTEM_NAMESPACE };
+    const spec = { writer, events: carry.slice(at, at + MAX_SEGMENT_EVENTS) };
+    await client.create(UsageLog, { metadata, spec }, { deadlineMs: WRITE_DEADLINE_MS });
+  }
+  for (const { metadata } of remove) removed.add(metadata.name);
+  await deleteAll(client, UsageLog, remove);
+}

@@ -1,0 +1,225 @@
+// Records usage events, on the leader only: compares what runs with what the log says runs, at the start and with each change.
+import type { Logger } from "pino";
+import { createUsageLedger, type Usage, type UsageLedger } from "../../controllers/usage-log/usage-log.ts";
+import {
+  observeBuild,
+  observeProcess,
+  observeTask,
+  USAGE_KINDS,
+  type Seen,
+} from "../../controllers/usage-log/observe.ts";
+import { App } from "../../crds/app/app.ts";
+import { Build } from "../../crds/build/build.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { Process } from "../../crds/process/process.ts";
+import { isFinished } from "../../crds/task/sequence.ts";
+import { Task } from "../../crds/task/task.ts";
+import { usageKey } from "../../crds/usage-log/rules.ts";
+import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import type { Change } from "../../kube/cache/reader.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Permission } from "../../kube/rbac/resource-rules.ts";
+import { createUsageWriter } from "../../telemetry/audit/usage-writer.ts";
+import type { PeriodicTask } from "../leases/singletons.ts";
+import { createUsageCompaction } from "./usage-compaction.ts";
+
+export const USAGE_RECORDER_KINDS: readonly ResourceRef[] = [Process, Task, Build, UsageLog, ...USAGE_KINDS];
+export const USAGE_RECORDER_PERMISSIONS: readonly Permission[] = [
+  { resource: UsageLog, verbs: ["create", "patch", "delete"] },
+];
+
+/** Milliseconds between two looks at what could not be said before. */
+const RETRY_MS = 1_000;
+/** Index of Processes by `namespace/app`. */
+const APP_INDEX = "usage/app";
+
+export interface UsageRecorderOptions {
+  informers: Informers;
+  log: Logger;
+  /** Name of this process. */
+  writer: string;
+}
+
+export function createUsageRecorder(options: UsageRecorderOptions): PeriodicTask {
+  return { reads: USAGE_RECORDER_KINDS, start: (signal, client) => record(options, client, signal) };
+}
+
+/** Resolves when the last events have been written after the signal. */
+function record({ informers, log, writer: name }: UsageRecorderOptions, client: KubeClient, signal: AbortSignal) {
+  const writer = createUsageWriter({ client, writer: name, log });
+  const compaction = createUsageCompaction({ client, read: informers.read, log, writer: name });
+  const recorder = new Recorder(informers, (event) => writer.record(SYSTEM_NAMESPACE, event));
+  const unsubscribe = [
+    informers.store(Process).onChange((change) => recorder.processChanged(change)),
+    informers.store(App).onChange((change) => recorder.appChanged(change)),
+    informers.store(Task).onChange((change) => recorder.changed(change, Task)),
+    informers.store(Build).onChange((change) => recorder.changed(change, Build)),
+    informers.store(UsageLog).onChange((change) => {
+      if (change.type === "added") compaction.request();
+      if (!isForeign(change, name, compaction.wasRemoved)) return;
+      recorder.restart();
+      // A purge writes what runs before it deletes: what changes from now on follows from that.
+      if (change.type === "added") recorder.retry();
+    }),
+  ];
+  recorder.retry();
+  const timer = setInterval(() => {
+    recorder.retry();
+    void compaction.run();
+  }, RETRY_MS).unref();
+  return new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => {
+      clearInterval(timer);
+      for (const stop of unsubscribe) stop();
+      resolve(writer.close());
+    });
+  });
+}
+
+/** Whether somebody else changed the log: a purge, by the API or by `kubectl delete`. */
+function isForeign(change: Change<UsageLog>, writer: string, wasRemoved: (name: string) => boolean): boolean {
+  if (change.type === "added") return change.object.spec.writer !== writer;
+  return change.type === "deleted" && !wasRemoved(change.object.metadata.name);
+}
+
+class Recorder {
+  private readonly ledger: UsageLedger = createUsageLedger(() => new Date());
+  /** By uid of a process, task or build that was seen: its key in the ledger. */
+  private readonly keys = new Map<string, string>();
+  /** By uid: looks that could not be answered yet. */
+  private readonly waiting = new Map<string, () => void>();
+  private isStale = true;
+  private readonly informers: Informers;
+  private readonly emit: (event: AppUsageEvent) => void;
+
+  constructor(informers: Informers, emit: (event: AppUsageEvent) => void) {
+    this.informers = informers;
+    this.emit = emit;
+    informers.store(Process).addIndex(APP_INDEX, ({ metadata, spec }) => [`${metadata.namespace}/${spec.appRef.name}`]);
+  }
+
+  /** Everything is compared again at the next look. */
+  restart(): void {
+    this.isStale = true;
+  }
+
+  /** Looks again at what could not be said, or at everything. What cannot be read now is looked at the next time. */
+  retry(): void {
+    this.attempt(() => {
+      if (this.isStale) this.compareAll();
+      const looks = [...this.waiting.values()];
+      this.waiting.clear();
+      for (const look of looks) look();
+    });
+  }
+
+  processChanged(change: Change<Process>): void {
+    if (change.type === "modified" && !change.evicted && !isOtherProcess(change.old, change.object)) return;
+    this.changed(change, Process);
+  }
+
+  appChanged(change: Change<App>): void {
+    if (change.type === "modified" && !change.evicted && !isOtherApp(change.old, change.object)) return;
+    const { namespace = "", name } = change.object.metadata;
+    this.attempt(() => {
+      const processes = this.informers.read.byIndex(Process, APP_INDEX, `${namespace}/${name}`, namespace);
+      for (const process of processes) this.look(Process, process, false);
+    });
+  }
+
+  changed<T extends Process | Task | Build>(change: Change<T>, ref: ResourceRef<T>): void {
+    this.attempt(() => {
+      if (change.type === "deleted") return this.end(change.object);
+      const wasUnderWay = change.type === "modified" && !change.evicted && isUnderWay(change.old);
+      this.look(ref, change.object, wasUnderWay);
+    });
+  }
+
+  /** What cannot be read is no reason to say that it ended: everything is compared later. */
+  private attempt(look: () => void): void {
+    try {
+      look();
+    } catch (_error) {
+      this.isStale = true;
+    }
+  }
+
+  private compareAll(): void {
+    const { read } = this.informers;
+    const events = read.list(UsageLog, { namespace: SYSTEM_NAMESPACE }).flatMap(({ spec }) => spec.events);
+    const running = [Process, Task, Build].map((ref) => [ref, read.list(ref as ResourceRef)] as const);
+    this.ledger.load(events);
+    this.waiting.clear();
+    for (const [ref, objects] of running) for (const object of objects) this.look(ref as ResourceRef, object, false);
+    const seen = new Set(this.keys.values());
+    for (const key of this.ledger.openKeys()) if (!seen.has(key)) this.emitAll(this.ledger.end(key));
+    this.isStale = false;
+  }
+
+  private look(ref: ResourceRef, object: KubeObject, wasUnderWay: boolean): void {
+    const { uid = "" } = object.metadata;
+    const usage = observe(this.informers, object, wasUnderWay);
+    if (usage === "gone") return this.end(object);
+    if (usage === "waiting") {
+      const again = (): void => {
+        const current = this.informers.read.byUid(ref, uid);
+        if (current) this.look(ref, current, wasUnderWay);
+      };
+      this.waiting.set(uid, again);
+      return;
+    }
+    this.waiting.delete(uid);
+    this.keys.set(uid, keyOf(usage));
+    this.emitAll(this.ledger.observe(usage, versionOf(this.informers, object)));
+  }
+
+  private end({ metadata: { uid = "" } }: KubeObject): void {
+    this.waiting.delete(uid);
+    const key = this.keys.get(uid);
+    this.keys.delete(uid);
+    if (key !== undefined) this.emitAll(this.ledger.end(key));
+  }
+
+  private emitAll(events: readonly AppUsageEvent[]): void {
+    for (const event of events) this.emit(event);
+  }
+}
+
+function observe({ read }: Informers, object: KubeObject, wasUnderWay: boolean): Seen<Usage> {
+  if (object.kind === Process.kind) return observeProcess(read, object as Process);
+  if (object.kind === Task.kind) return observeTask(read, object as Task, wasUnderWay);
+  return observeBuild(read, object as Build, wasUnderWay);
+}
+
+function keyOf(usage: Usage): string {
+  return usageKey({ process: undefined, task: undefined, build: undefined, ...usage });
+}
+
+/** Of a process: changes with its spec and its app's. */
+function versionOf({ read }: Informers, object: KubeObject): string {
+  if (object.kind !== Process.kind) return "";
+  const { metadata, spec } = object as Process;
+  const app = read.find(App, { namespace: metadata.namespace ?? "", name: spec.appRef.name });
+  return `${app?.metadata.generation ?? 0}.${metadata.generation ?? 0}`;
+}
+
+function isUnderWay(object: Process | Task | Build): boolean {
+  if (object.kind === Task.kind) return !isFinished(object as Task);
+  const { state = "Staging" } = ((object as Build).status ?? {}) as { state?: string };
+  return state === "Staging";
+}
+
+function isOtherProcess(old: Process, now: Process): boolean {
+  return old.metadata.generation !== now.metadata.generation || isEnding(old) !== isEnding(now);
+}
+
+function isOtherApp(old: App, now: App): boolean {
+  return old.spec.state !== now.spec.state || isEnding(old) !== isEnding(now);
+}
+
+function isEnding({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}

@@ -1,0 +1,9 @@
+// Writes usage events into UsageLog objects.
+import { MAX_SEGMENT_EVENTS, UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
+import { createEventWriter, type EventWriter, type EventWriterDeps } from "./event-writer.ts";
+
+const kind = { ref: UsageLog, prefix: "usage", maxEvents: MAX_SEGMENT_EVENTS };
+
+export function createUsageWriter(deps: Omit<EventWriterDeps, "kind">): EventWriter<AppUsageEvent> {
+  return createEventWriter<AppUsageEvent>({ ...deps, kind });
+}
