@@ -30,6 +30,13 @@ export interface Envelope {
   log: { payload: string; type: "OUT" | "ERR" };
 }
 
+/** An envelope with metrics, by name. */
+export interface GaugeEnvelope extends Omit<Envelope, "log"> {
+  gauge: { metrics: Record<string, { unit: string; value: number }> };
+}
+
+export type AnyEnvelope = Envelope | GaugeEnvelope;
+
 /** The envelope types of Log Cache; rings hold `LOG` only. */
 export type EnvelopeType = "LOG" | "COUNTER" | "GAUGE" | "TIMER" | "EVENT";
 
@@ -78,8 +85,8 @@ export interface InstanceStats {
   memoryQuota: number;
   diskQuota: number;
   fdsQuota: number;
-  /** `cpu` is in cores (1 = one core in full). `time` is RFC 3339. */
-  usage: { time: string; cpu: number; mem: number; disk: number };
+  /** `cpu` is in cores (1 = one core in full), `logRate` in bytes per second. `time` is RFC 3339. */
+  usage: { time: string; cpu: number; mem: number; disk: number; logRate?: number };
   details?: string;
 }
 

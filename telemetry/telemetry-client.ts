@@ -62,19 +62,39 @@ export function telemetryClient(options: TelemetryClientOptions): TelemetryClien
     },
     async meta() {
       const answers = (await fetchAll("/meta")) as { meta: Record<string, SourceMeta> }[];
-      return Object.assign({}, ...answers.map((answer) => answer.meta)) as Record<string, SourceMeta>;
+      return mergeMeta(answers.map((answer) => answer.meta));
     },
   };
 }
 
 /** Merges batches that are each in the query's order, and cuts the result to its limit. */
-export function mergeEnvelopes(batches: readonly Envelope[][], query: LogQuery): Envelope[] {
+export function mergeEnvelopes<T extends { timestamp: string }>(batches: readonly T[][], query: LogQuery): T[] {
   const sign = query.descending ? -1 : 1;
+  const filled = batches.filter((batch) => batch.length > 0);
   const merged =
-    batches.length === 1
-      ? (batches[0] ?? [])
-      : batches.flat().sort((a, b) => sign * compareTimes(a.timestamp, b.timestamp));
+    filled.length < 2 ? (filled[0] ?? []) : filled.flat().sort((a, b) => sign * compareTimes(a.timestamp, b.timestamp));
   return merged.slice(0, query.limit ?? 100);
+}
+
+/** A source whose lines are at several endpoints has the sum of their counts, and the widest range of times. */
+export function mergeMeta(parts: readonly Record<string, SourceMeta>[]): Record<string, SourceMeta> {
+  const merged = new Map<string, SourceMeta>();
+  for (const [source, meta] of parts.flatMap((part) => Object.entries(part))) {
+    const known = merged.get(source);
+    merged.set(source, known ? addMeta(known, meta) : meta);
+  }
+  return Object.fromEntries(merged);
+}
+
+function addMeta(one: SourceMeta, other: SourceMeta): SourceMeta {
+  const isOlder = compareTimes(other.oldestTimestamp, one.oldestTimestamp) < 0;
+  const isNewer = compareTimes(other.newestTimestamp, one.newestTimestamp) > 0;
+  return {
+    count: String(BigInt(one.count) + BigInt(other.count)),
+    expired: String(BigInt(one.expired) + BigInt(other.expired)),
+    oldestTimestamp: isOlder ? other.oldestTimestamp : one.oldestTimestamp,
+    newestTimestamp: isNewer ? other.newestTimestamp : one.newestTimestamp,
+  };
 }
 
 function compareTimes(a: string, b: string): number {

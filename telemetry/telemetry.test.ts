@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createListener } from "../kube/server/listener.ts";
 import { startListening } from "../kube/server/start-listening.ts";
-import { telemetryClient } from "./telemetry-client.ts";
+import { mergeMeta, telemetryClient } from "./telemetry-client.ts";
 import type { InstanceStats } from "./envelope.ts";
 import { createTelemetry, telemetryHandler, type Telemetry } from "./telemetry.ts";
 
@@ -101,5 +101,14 @@ describe("telemetry endpoint", () => {
       { process: "p", index: 0 },
     ]);
     expect(onError).toHaveBeenCalledOnce();
+  });
+});
+
+it("a source at several endpoints has the sum of their lines and the widest range of times", () => {
+  const meta = (count: string, oldestTimestamp: string, newestTimestamp: string) => ({
+    app: { count, expired: "1", oldestTimestamp, newestTimestamp },
+  });
+  expect(mergeMeta([meta("2", "900", "1000"), meta("3", "10000", "20000"), {}])).toEqual({
+    app: { count: "5", expired: "2", oldestTimestamp: "900", newestTimestamp: "20000" },
   });
 });

@@ -1,21 +1,13 @@
 // `stats` of a process: the state of each instance from the LRP, its usage from the runner or from metrics.k8s.io.
-import type { LRP } from "../../crds/lrp/lrp.ts";
 import type { Process } from "../../crds/process/process.ts";
-import { BackendClass } from "../../crds/backend-class/backend-class.ts";
-import { keyOf } from "../../kube/api/object.ts";
+import { parseQuantity } from "../../kube/api/quantity.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { segmentNameOf } from "../cf/org/isolation-segments.ts";
+import { measureInstances, type InstanceUsage } from "../cf/process/instance-usage.ts";
 import type { Services } from "../services.ts";
 import { instancesOf, lrpOf } from "./present.ts";
 
 const MB = 1024 * 1024;
-
-/** Usage of one instance. `cpu` in cores, sizes in bytes, `time` in RFC 3339. */
-interface Usage {
-  time: string;
-  cpu: number;
-  mem: number;
-  disk?: number;
-}
 
 /** The `resources` of `/stats`. Where nobody measures, `usage` is empty, as in CF; the rest comes from the LRP. */
 export async function presentStats(
@@ -27,7 +19,9 @@ export async function presentStats(
   const instances = instancesOf(cache, process);
   if (instances.length === 0) return [];
   const lrp = lrpOf(cache, process);
-  const measured = lrp ? await measure(cache, services, lrp) : new Map<number, Usage>();
+  const measured = lrp ? await measureInstances(cache, services, lrp) : new Map<number, InstanceUsage>();
+  const segment = segmentNameOf(cache, process.metadata.namespace) ?? null;
+  const cores = parseQuantity(lrp?.spec.cpu ?? "");
   return instances.map((instance) => {
     const since = instance.since ? Date.parse(instance.since) : now.getTime();
     return {
@@ -36,30 +30,15 @@ export async function presentStats(
       state: instance.cfState,
       routable: instance.ready ?? false,
       uptime: Math.max(0, Math.floor((now.getTime() - since) / 1000)),
-      isolation_segment: null,
+      isolation_segment: segment,
       details: instance.details ?? null,
       // As in CF, a DOWN instance has no further fields.
       ...(instance.cfState !== "DOWN" && {
         ...placement(lrp?.spec ?? process.spec, instance),
-        usage: isUp(instance) ? presentUsage(measured.get(instance.index)) : {},
+        usage: isUp(instance) ? presentUsage(measured.get(instance.index), cores) : {},
       }),
     };
   });
-}
-
-/** A class that publishes an endpoint measures by itself; the instances of any other run in pods. */
-async function measure(
-  cache: ClusterCache,
-  { telemetry, readPodUsage }: Pick<Services, "telemetry" | "readPodUsage">,
-  lrp: LRP,
-): Promise<ReadonlyMap<number, Usage>> {
-  const runner = cache.store(BackendClass).find({ name: lrp.spec.class });
-  if (!runner?.status?.endpoint)
-    return readPodUsage({ namespace: lrp.metadata.namespace ?? "", name: lrp.metadata.name });
-  const found = await telemetry.stats({ app: lrp.spec.app.guid, process: lrp.spec.processGUID }).catch(() => []);
-  return new Map(
-    found.filter((stats) => stats.lrpKey === keyOf(lrp.metadata)).map((stats) => [stats.index, stats.usage]),
-  );
 }
 
 function isUp({ cfState }: { cfState: string }): boolean {
@@ -89,15 +68,15 @@ function placement(
   };
 }
 
-/** Counts are integers: the Go client rejects anything else. */
-function presentUsage(usage: Usage | undefined): object {
+/** Counts are integers: the Go client rejects anything else. `cores`: what the instance is entitled to, where something says so. */
+function presentUsage(usage: InstanceUsage | undefined, cores: number | undefined): object {
   if (!usage) return {};
   return {
     time: usage.time,
     cpu: usage.cpu,
-    cpu_entitlement: null,
+    cpu_entitlement: cores ? usage.cpu / cores : null,
     mem: Math.round(usage.mem),
     ...(usage.disk !== undefined && { disk: Math.round(usage.disk) }),
-    log_rate: 0,
+    log_rate: Math.round(usage.logRate ?? 0),
   };
 }

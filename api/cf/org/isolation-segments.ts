@@ -1,6 +1,7 @@
 // Which isolation segments an org may use, which of them it and its spaces chose, and who sees a segment.
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { IsolationSegment } from "../../../crds/isolation-segment/isolation-segment.ts";
+import { displayNameOf } from "../../../crds/object-names.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Space } from "../../../crds/space/space.ts";
 import type { Session } from "../../access/session.ts";
@@ -19,6 +20,14 @@ export function isEntitled(org: Org, segment: IsolationSegment): boolean {
 export function segmentGUID(cache: ClusterCache, name: string | undefined): string | undefined {
   const segment = findSegment(cache, name);
   return segment && cache.guid(IsolationSegment, segment);
+}
+
+/** Name of the segment in which the apps of a namespace run; undefined in the shared one. */
+export function segmentNameOf(cache: ClusterCache, namespace: string | undefined): string | undefined {
+  const space = cache.spaceOf(namespace);
+  const org = cache.orgOf(space?.metadata.namespace);
+  const segment = findSegment(cache, space?.spec.isolationSegment ?? org?.spec.defaultIsolationSegment);
+  return segment && displayNameOf(segment);
 }
 
 /** The orgs that may use a segment and that the caller sees. */

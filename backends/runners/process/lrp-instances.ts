@@ -2,6 +2,7 @@
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { InstanceState, InstanceStats } from "../../../telemetry/envelope.ts";
 import type { RunnerContext } from "./runner-context.ts";
+import { omitUndefined } from "../../../kube/api/omit-undefined.ts";
 import { type LrpStatus, presentStatus } from "../../lrp-status.ts";
 import { planSlots, restartValue } from "./plan.ts";
 import type { InstanceRecord } from "./instance-record.ts";
@@ -105,7 +106,7 @@ function presentStats(context: RunnerContext, lrp: LRP, slot: InstanceSlot): Ins
   const { guid = "", ports = [], process, startedAt } = slot.record() ?? {};
   const host = process ? context.address : "";
   const now = context.now();
-  const usage = slot.usage() ?? { at: now.getTime(), cpu: 0, mem: 0, disk: 0 };
+  const usage = slot.usage() ?? { at: now.getTime(), cpu: 0, mem: 0, disk: 0, logRate: 0 };
   return {
     app: lrp.spec.app.guid,
     process: lrp.spec.processGUID,
@@ -124,7 +125,13 @@ function presentStats(context: RunnerContext, lrp: LRP, slot: InstanceSlot): Ins
     memoryQuota: lrp.spec.memoryMB * 2 ** 20,
     diskQuota: lrp.spec.diskMB * 2 ** 20,
     fdsQuota: 16_384,
-    usage: { time: new Date(usage.at).toISOString(), cpu: usage.cpu, mem: usage.mem, disk: usage.disk },
+    usage: {
+      time: new Date(usage.at).toISOString(),
+      cpu: usage.cpu,
+      mem: usage.mem,
+      disk: usage.disk,
+      ...omitUndefined({ logRate: usage.logRate }),
+    },
     ...(details !== undefined && { details }),
   };
 }

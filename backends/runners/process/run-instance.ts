@@ -23,6 +23,7 @@ import {
   removeInstanceFiles,
   writeRecord,
 } from "./instance-record.ts";
+import { createByteRate } from "../../../telemetry/rate-limit.ts";
 import { joinCommand, killCgroup } from "../../host/cgroup.ts";
 import { StartFailed } from "../../host/start-failed.ts";
 import type { LaunchSpec } from "../../host/prepare-launch.ts";
@@ -63,6 +64,8 @@ export interface InstanceRun {
 interface RunSession extends InstanceRun {
   files: InstanceFiles;
   log: InstanceLog;
+  /** What it logs. */
+  rate: ReturnType<typeof createByteRate>;
   /** Logs the rest of the instance's output and stops reading, so that later log lines come after it. */
   closeOutput: () => void;
 }
@@ -74,6 +77,7 @@ export async function runInstance(run: InstanceRun): Promise<RunOutcome> {
     ...run,
     files,
     log: instanceLog(run.context.telemetry, run.lrp, run.record.index, run.record.guid),
+    rate: createByteRate(),
     closeOutput: () => undefined,
   };
   const end = await attempt(session);
@@ -104,8 +108,12 @@ async function attempt(session: RunSession): Promise<RunOutcome> {
   }
   const { processType, logRateLimitBytesPerSecond: bytesPerSecond } = session.lrp.spec;
   const closers = [
-    followOutput({ source: toOutputSource(processType), bytesPerSecond }, session.files, log),
-    followSidecars(session.lrp, session.files, log),
+    followOutput(
+      { source: toOutputSource(processType), bytesPerSecond, onLogged: session.rate.add },
+      session.files,
+      log,
+    ),
+    followSidecars(session, session.rate.add),
   ];
   session.closeOutput = () => closers.forEach((close) => close());
   try {
@@ -192,7 +200,8 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
   const startedAt = Date.parse(record.startedAt);
   let upSince = record.state === "Running" ? Date.parse(record.since) : undefined;
   let ready = false;
-  const limits = watchInstanceLimits(session, live);
+  const onUsage = (usage: Usage): void => events.onUsage({ ...usage, logRate: session.rate.take() });
+  const limits = watchInstanceLimits({ ...session, events: { onUsage } }, live);
   const sidecars = watchSidecars(lrp, session.files);
   const health = watchHealth(
     {

@@ -80,10 +80,13 @@ function withMemory(application: string, memoryMB: number): string {
 }
 
 /** Logs what the sidecars write. The returned function reads the rest and stops. */
-export function followSidecars({ spec }: LRP, files: InstanceFiles, log: InstanceLog): () => void {
+export function followSidecars(
+  { lrp: { spec }, files, log }: { lrp: LRP; files: InstanceFiles; log: InstanceLog },
+  onLogged: (bytes: number) => void,
+): () => void {
   const close = (spec.sidecars ?? []).map((sidecar, at) =>
     followOutput(
-      { source: toOutputSource(outputType(spec, sidecar)), bytesPerSecond: spec.logRateLimitBytesPerSecond },
+      { source: toOutputSource(outputType(spec, sidecar)), bytesPerSecond: spec.logRateLimitBytesPerSecond, onLogged },
       sidecarFiles(files, at),
       log,
     ),

@@ -16,6 +16,8 @@ export interface Usage {
   disk: number;
   /** Milliseconds since the epoch. */
   at: number;
+  /** Bytes of log per second. */
+  logRate?: number;
 }
 
 /** Called after every sample. `members` are the living processes of the instance. */

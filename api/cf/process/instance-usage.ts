@@ -1,0 +1,30 @@
+// What the instances of an LRP use now: from the runner that publishes an endpoint, else from metrics.k8s.io.
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import type { LRP } from "../../../crds/lrp/lrp.ts";
+import { keyOf } from "../../../kube/api/object.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import type { Services } from "../../services.ts";
+
+/** Usage of one instance. `cpu` in cores, sizes in bytes, `logRate` in bytes per second, `time` in RFC 3339. */
+export interface InstanceUsage {
+  time: string;
+  cpu: number;
+  mem: number;
+  disk?: number;
+  logRate?: number;
+}
+
+/** By instance index; empty where nobody measures. A class that publishes an endpoint measures by itself; the instances of any other run in pods. */
+export async function measureInstances(
+  cache: ClusterCache,
+  { telemetry, readPodUsage }: Pick<Services, "telemetry" | "readPodUsage">,
+  lrp: LRP,
+): Promise<ReadonlyMap<number, InstanceUsage>> {
+  const runner = cache.store(BackendClass).find({ name: lrp.spec.class });
+  if (!runner?.status?.endpoint)
+    return readPodUsage({ namespace: lrp.metadata.namespace ?? "", name: lrp.metadata.name });
+  const found = await telemetry.stats({ app: lrp.spec.app.guid, process: lrp.spec.processGUID }).catch(() => []);
+  return new Map(
+    found.filter((stats) => stats.lrpKey === keyOf(lrp.metadata)).map((stats) => [stats.index, stats.usage]),
+  );
+}
