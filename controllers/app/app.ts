@@ -27,10 +27,11 @@ import { snapshotEnv } from "../shared/env-snapshot.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, hasGUIDLabel, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
+import { findReleaseProblem, RELEASE_TYPE } from "../shared/release-task.ts";
 import { findDropletName, findRolloutWithoutRevision, type AppHistory } from "../shared/rollouts.ts";
 import { planDroplet, planMissingProcesses, planOldRevisions, planAppStatus, type AppPlan } from "./plan.ts";
 import { planAppReady } from "./ready.ts";
-import { findReleaseProblem, planReleaseTask, RELEASE_TYPE } from "./release.ts";
+import { planReleaseTask } from "./release.ts";
 import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
 
 const DROPLET_INDEX = "controllers/droplet";

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { aDroplet, anApp, aProcess, aRevision, makeObject } from "../../crds/test-objects.ts";
 import { Task } from "../../crds/task/task.ts";
-import { findReleaseProblem, planReleaseTask, type ReleaseInput } from "./release.ts";
+import { findReleaseProblem } from "../shared/release-task.ts";
+import { planReleaseTask, type ReleaseInput } from "./release.ts";
 
 const droplet = aDroplet({ processTypes: { web: "run", release: "rake db:migrate" } });
 const input = (change: Partial<ReleaseInput> = {}): ReleaseInput => ({

@@ -3,7 +3,6 @@ import type { App } from "../../crds/app/app.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { deriveGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { generatedName } from "../../crds/object-names.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Rollout } from "../../crds/rollout/rollout.ts";
@@ -11,11 +10,8 @@ import { Task } from "../../crds/task/task.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import type { ReadyDraft } from "../../kube/controller/controller.ts";
 import { toOwnerReference } from "../shared/app-owned.ts";
-
-/** The process type whose command is run as a task. */
-export const RELEASE_TYPE = "release";
+import { RELEASE_TYPE, releaseAttempt, releaseTaskName } from "../shared/release-task.ts";
 
 export interface ReleaseInput {
   app: App;
@@ -34,14 +30,13 @@ export function planReleaseTask(input: ReleaseInput): Draft | undefined {
   const command = release?.command ?? findCommand(droplet);
   const isReleased = revisions.some(({ spec }) => spec.dropletRef.name === droplet.metadata.name);
   if (command === undefined || isReleased) return undefined;
-  const attempt = rollout?.metadata.uid ?? app.spec.restart ?? "";
-  const unique = `${app.metadata.uid}/${droplet.metadata.uid}/${attempt}`;
+  const unique = releaseAttempt(app, droplet, rollout);
   const { memoryMB, diskMB, cpu, logRateLimitBytesPerSecond, user } = release ?? {};
   return {
     apiVersion: apiVersionOf(Task),
     kind: Task.kind,
     metadata: {
-      name: generatedName(`${app.metadata.name}-${RELEASE_TYPE}`, unique),
+      name: releaseTaskName(app, unique),
       namespace: app.metadata.namespace,
       labels: { [LABELS.guid]: deriveGUID("release-task", unique), [LABELS.app]: guid },
       ownerReferences: [toOwnerReference(app)],
@@ -58,23 +53,4 @@ export function planReleaseTask(input: ReleaseInput): Draft | undefined {
 
 function findCommand({ spec }: Droplet): string | undefined {
   return Object.hasOwn(spec.processTypes, RELEASE_TYPE) ? spec.processTypes[RELEASE_TYPE] || undefined : undefined;
-}
-
-/** Why the version does not start yet; undefined once its task has succeeded. `task` is the task of that draft, once there is one. */
-export function findReleaseProblem(task: Task | undefined): ReadyDraft | undefined {
-  const { state, failureReason = "no reason given", conditions = [] } = task?.status ?? {};
-  if (state === "Succeeded") return undefined;
-  if (state === "Failed")
-    return {
-      status: "False",
-      reason: "ReleaseFailed",
-      message: `the release command failed: ${failureReason}; cf logs --recent shows its last lines; a restart runs it again`,
-      isFailure: true,
-    };
-  const obstacle = conditions.find(({ type, status }) => type === "Ready" && status === "False")?.message;
-  return {
-    status: "False",
-    reason: "Releasing",
-    message: obstacle ? `the release command waits: ${obstacle}` : "the release command runs",
-  };
 }

@@ -172,7 +172,7 @@ describe("rolling", () => {
     expect(world.least).toBe(3);
     const [rollout] = world.rollouts;
     expect(rollout?.status).toMatchObject({ state: "Deploying", error: "instance 0 of the new version: Crashed" });
-    const ready = planRolloutReady(world.inputOf(rollout!), rollout!.status!, undefined);
+    const ready = planRolloutReady(world.inputOf(rollout!), rollout!.status!, {});
     expect(ready).toMatchObject({ status: "False", reason: "Crashed", isFailure: true });
   });
 

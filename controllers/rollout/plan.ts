@@ -162,15 +162,24 @@ function presentVersions({ rollout, app, history, lrps, processes }: RolloutInpu
     .toSorted((a, b) => Number(a.revision) - Number(b.revision));
 }
 
-/** Ready is True once the new version runs alone. `missing`: what the Rollout names and does not exist. */
+/** What keeps a Rollout from going on. */
+interface Obstacles {
+  /** What it names and does not exist. */
+  missing?: string | undefined;
+  /** Why the release command of its version failed. */
+  failure?: string | undefined;
+}
+
+/** Ready is True once the new version runs alone. */
 export function planRolloutReady(
   { rollout, app }: RolloutInput,
   { state, error, superseded }: RolloutStatus,
-  missing: string | undefined,
+  { missing, failure }: Obstacles,
 ): ReadyDraft {
   if (superseded)
     return { status: "False", reason: "Superseded", message: "a newer Rollout of the app ended this one" };
   if (state === "Deployed") return { status: "True", reason: "Deployed", message: "the new version runs" };
+  if (failure !== undefined) return { status: "False", reason: "ReleaseFailed", message: failure, isFailure: true };
   if (state === "Canceled") return { status: "False", reason: "Canceled", message: "the former version runs" };
   if (missing !== undefined) return { status: "False", reason: "Missing", message: missing, isFailure: true };
   if (app.spec.state === "Stopped")

@@ -7,6 +7,7 @@ import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { isEnded } from "../../crds/rollout/rules.ts";
+import { Task } from "../../crds/task/task.ts";
 import { defineController, watch } from "../../kube/controller/controller.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import {
@@ -20,9 +21,11 @@ import {
 } from "../shared/app-owned.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.ts";
+import { findReleaseProblem, RELEASE_TYPE, releaseAttempt, releaseTaskName } from "../shared/release-task.ts";
+import { findDropletName } from "../shared/rollouts.ts";
 import { planRolloutReady, planRolloutStatus, type RolloutInput } from "./plan.ts";
 
-const sameApp = (owned: Rollout | Process | Revision): Record<string, string> => ({
+const sameApp = (owned: Rollout | Process | Revision | Task): Record<string, string> => ({
   [OWNING_APP_INDEX]: indexByApp(owned)[0] ?? "",
 });
 
@@ -36,6 +39,7 @@ export const rolloutController = defineController({
     watch(Process, sameApp),
     watch(Revision, sameApp),
     watch(Rollout, sameApp),
+    watch(Task, (task) => (task.spec.name === RELEASE_TYPE ? sameApp(task) : [])),
     watch(LRP, (lrp) => ({ [OWNING_APP_INDEX]: appKey(lrp.metadata.namespace, findAppName(lrp)) })),
   ],
 
@@ -46,10 +50,12 @@ export const rolloutController = defineController({
     const old = planExcess(input.history.rollouts, HISTORY_LIMITS.rollouts, (one) => !isEnded(one));
     await deleteAll(context.client, Rollout, old);
     const status = planRolloutStatus(input, context.now());
+    const failure = findReleaseFailure(input, context.read);
     return {
       ...toAppOwnership(app, resolveGUID(App, app, context).guid, labels),
       status: { ...status },
-      ready: planRolloutReady(input, status, findMissing(input, context.read)),
+      ...(failure && isOpen(rollout) && { spec: { cancelled: true } }),
+      ready: planRolloutReady(input, status, { missing: findMissing(input, context.read), failure }),
     };
   },
 });
@@ -75,6 +81,21 @@ function readInput(rollout: Rollout, app: App, read: Reader): RolloutInput {
       revisions: withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, key, namespace)),
     },
   };
+}
+
+/** Why the release command of this Rollout's version failed, if it did: the version never starts, so the Rollout returns to the former one. */
+function findReleaseFailure({ rollout, app, history }: RolloutInput, read: Reader): string | undefined {
+  const { namespace } = app.metadata;
+  const name = findDropletName(rollout, app, history);
+  const droplet = name === undefined ? undefined : read.find(Droplet, { namespace, name });
+  if (!droplet || rollout.spec.startsApp) return undefined;
+  const task = read.find(Task, { namespace, name: releaseTaskName(app, releaseAttempt(app, droplet, rollout)) });
+  const problem = task && findReleaseProblem(task);
+  return problem?.reason === "ReleaseFailed" ? problem.message : undefined;
+}
+
+function isOpen(rollout: Rollout): boolean {
+  return !isEnded(rollout) && !rollout.spec.cancelled;
 }
 
 /** What the Rollout names and does not exist. */

@@ -1,6 +1,8 @@
 // Deployments and revisions: what clients see of a Rollout, what they may ask for, and CF's refusals.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Rollout } from "../../../crds/rollout/rollout.ts";
+import { TaskRun } from "../../../crds/task-run/task-run.ts";
+import { eventually } from "../../eventually.ts";
 import { type FakeRunner, startFakeRunner } from "./fake-runner.ts";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
 import { shapeProblems } from "./response-shape.ts";
@@ -430,6 +432,25 @@ describe("refusals", () => {
         fault(await bench.call(method, `/v3/deployments/nope${rest}`, method === "PATCH" ? {} : undefined)),
       ).toEqual([404, "CF-ResourceNotFound", "Deployment not found"]);
   });
+});
+
+test("a release command that fails ends its deployment: canceled, with the droplet and the instances of before", async () => {
+  const app = await startApp("unreleased", 1);
+  const droplet = await bench.droplet(app, "unreleased-d2", { processTypes: { web: "npm start", release: "migrate" } });
+  const made = await deploy(app, { droplet: { guid: droplet.guid } });
+  expect(await currentDroplet(app)).toBe(droplet.guid);
+  const { kube } = bench.testEnv;
+  await eventually(async () => {
+    const run = (await kube.list(TaskRun)).items.find(({ spec }) => spec.app.guid === app.guid);
+    expect(run).toBeDefined();
+    const body = { status: { state: "Failed", details: "Exited with status 1" } };
+    await kube.patch(TaskRun, run!.metadata, { type: "merge", body }, { subresource: "status" });
+  });
+  await untilStatus(made, "FINALIZED CANCELED");
+  expect(await currentDroplet(app)).toBe(app.droplet.guid);
+  await expectWebs(app, [[app.guid, "RUNNING"]]);
+  const [rollout] = (await kube.list(Rollout)).items.filter(({ spec }) => spec.appRef.name === "unreleased");
+  expect(rollout?.status?.conditions?.find(({ type }) => type === "Ready")?.message).toContain("Exited with status 1");
 });
 
 test("a Rollout made by kubectl is a deployment, and its fields are its verbs", async () => {
