@@ -19,5 +19,14 @@ export function hostEnvironment(
     "/usr/bin",
     "/bin",
   ];
-  return { PATH: [...new Set(directories)].join(delimiter), LANG: "en_US.UTF-8", USER: userInfo().username };
+  return { PATH: [...new Set(directories)].join(delimiter), LANG: "en_US.UTF-8", USER: userName() };
+}
+
+/** Of the user database; in a container whose user is in none, the number, as `id` shows it. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? "");
+  }
 }

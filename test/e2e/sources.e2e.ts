@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
 import type { SourceApp } from "./sources/app.ts";
+import { serveBuildpackImage } from "./sources/buildpack-image.ts";
 import { provideDebianTools } from "./sources/debian-tools.ts";
 import { nodeApps } from "./sources/node-apps.ts";
 import { otherApps } from "./sources/other-apps.ts";
@@ -104,6 +105,23 @@ describe.skipIf(noPlace)("apps as source", () => {
     expect(code, output).toBe(0);
     for (const name of ["pages", "program"])
       await eventually(async () => expect((await stage.get(`${name}.apps.localhost`)).body).toBe(name));
+  });
+
+  test.skipIf(noCf || !isWhole)("stock cf with --lifecycle cnb and a buildpack's image", async () => {
+    const folder = join(stage.home, "greeter");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "greeting.txt"), "greeted");
+    const registry = await serveBuildpackImage();
+    try {
+      const { code, output } = await cfOn(stage, { cwd: folder })(
+        ...["push", "greeter", "--lifecycle", "cnb", "-b", `docker://${registry.image}`, "-m", "128M"],
+      );
+      expect(code, output).toBe(0);
+      expect(output).toContain("Greets by greeting.txt");
+      await eventually(async () => expect((await stage.get("greeter.apps.localhost")).body).toBe("greeted"), 30_000);
+    } finally {
+      await registry.stop();
+    }
   });
 
   test("a folder that no buildpack fits is answered with the next step", async () => {

@@ -110,6 +110,11 @@ async function removeOwnRoot({ workDir, root, isLeader }: StagingJob): Promise<v
   if (isLeader()) await releaseRoot(root);
 }
 
+/** Beside the folder of all builds: half of the start of a build is compiling modules. */
+function toCompileCache(workDir: string): string {
+  return join(dirname(dirname(workDir)), "compile-cache");
+}
+
 interface BuildChild {
   child: ChildProcess;
   /** Exit code or signal, or the error of the spawn. */
@@ -124,7 +129,7 @@ async function spawnBuild({ workDir }: StagingJob): Promise<BuildChild> {
   const child = spawn(process.execPath, [program], {
     cwd: workDir,
     detached: true,
-    env: childEnvironment(workDir),
+    env: { ...childEnvironment(workDir), NODE_COMPILE_CACHE: toCompileCache(workDir) },
     stdio: ["pipe", "pipe", "pipe", "ipc"],
   });
   const exited = new Promise<number | NodeJS.Signals | Error>((resolve) => {

@@ -1,7 +1,8 @@
 // The cache between builds of one app: cached layers, reusable launch layers, layer metadata, store.toml.
 import { randomUUID } from "node:crypto";
-import { constants, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { constants, cp, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { stringify } from "smol-toml";
 import { z } from "zod";
 import { escapeId } from "../../../host/droplet-metadata.ts";
@@ -36,11 +37,17 @@ export async function restoreLayers(cache: string, target: BuildpackLayers): Pro
   for (const layer of saved.layers) {
     // Only cached layers get their contents back; a launch-only layer gets its metadata.
     if (layer.cache)
-      await copyDirectory(join(cache, escapeId(target.id), layer.name), join(target.directory, layer.name));
+      await restoreContents(join(cache, escapeId(target.id), layer.name), join(target.directory, layer.name), layer);
     else if (layer.build) continue;
     await writeFile(join(target.directory, `${layer.name}.toml`), stringify({ metadata: layer.metadata }));
   }
   if (saved.store !== undefined) await writeFile(join(target.directory, "store.toml"), saved.store);
+}
+
+/** A copy, which a failed build may spoil; or the contents themselves. */
+async function restoreContents(from: string, to: string, layer: Omit<Layer, "present">): Promise<void> {
+  if (isInPlace(layer)) await symlink(from, to);
+  else await copyDirectory(from, to);
 }
 
 /** Restores a launch layer that its buildpack reuses. @throws StagingFailure when the previous build had none */
@@ -54,25 +61,70 @@ export async function reuseLayer(cache: string, target: BuildpackLayers, layer: 
   await copyDirectory(contents, join(target.directory, layer));
 }
 
-/** Replaces the cache by the layers of this build. An interruption leaves the old cache or none, never a mixture. */
+/**
+ * Replaces the cache by the layers of this build. A layer for the cache alone that has no contents, but the metadata that it had, stays as it was.
+ * An interruption leaves the old cache or none, never a mixture.
+ */
 export async function saveLayers(
   cache: string,
   built: readonly (BuildpackLayers & { layers: readonly Layer[]; store?: string })[],
 ): Promise<void> {
   const fresh = `${cache}.new-${randomUUID()}`;
   await mkdir(fresh, { recursive: true, mode: 0o700 });
+  const before = await readIndex(cache);
+  await rm(join(cache, indexFile), { force: true });
   const content: Index = { buildpacks: {} };
   for (const { id, directory, layers, store } of built) {
-    const kept = layers.filter((layer) => (layer.cache || layer.launch) && layer.present);
+    const isUnchanged = (layer: Layer): boolean => isCacheOnly(layer) && !layer.present && isSaved(before, id, layer);
+    const kept = layers.filter((layer) => (layer.cache || layer.launch) && (layer.present || isUnchanged(layer)));
     content.buildpacks[id] = {
       layers: kept.map(({ present: _, ...layer }) => layer),
       ...(store !== undefined && { store }),
     };
-    for (const layer of kept) await copyDirectory(join(directory, layer.name), join(fresh, escapeId(id), layer.name));
+    for (const layer of kept) {
+      const contents = join(directory, layer.name);
+      const target = join(fresh, escapeId(id), layer.name);
+      if (isUnchanged(layer) || (await isLink(contents)))
+        await moveDirectory(join(cache, escapeId(id), layer.name), target);
+      else if (isInPlace(layer)) await moveDirectory(contents, target);
+      else await copyDirectory(contents, target);
+    }
   }
   await writeFile(join(fresh, indexFile), JSON.stringify(content));
   await rm(cache, { recursive: true, force: true });
   await rename(fresh, cache);
+}
+
+/**
+ * Whether the buildpack says `in-place = true` in a layer's metadata: builds use the cache itself, without a copy. For caches of package managers,
+ * which bear interruptions, and whose files are not linked from elsewhere.
+ */
+function isInPlace(layer: Omit<Layer, "present">): boolean {
+  return isCacheOnly(layer) && layer.metadata["in-place"] === true;
+}
+
+async function isLink(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
+}
+
+/** Whether no droplet has it. */
+function isCacheOnly({ cache, launch }: Omit<Layer, "present">): boolean {
+  return cache && !launch;
+}
+
+function isSaved(before: Index, id: string, { name, metadata }: Layer): boolean {
+  const saved = before.buildpacks[id]?.layers.find((one) => one.name === name);
+  return saved?.cache === true && isDeepStrictEqual(saved.metadata, metadata);
+}
+
+async function moveDirectory(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+    await copyDirectory(from, to);
+  }
 }
 
 async function readIndex(cache: string): Promise<Index> {

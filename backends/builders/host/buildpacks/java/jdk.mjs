@@ -1,10 +1,9 @@
 // Which Java builds and runs the app: the oldest on this machine that is new enough, the one on the PATH first.
 import { existsSync, readdirSync, realpathSync } from "node:fs";
-import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { readIfThere, readVersionFile } from "../shared/files.mjs";
 import { Problem } from "../shared/log.mjs";
-import { findTool } from "../shared/tools.mjs";
+import { findTool, userHome } from "../shared/tools.mjs";
 
 /** `{ major, source }` of the Java that the app asks for; undefined when it says nothing. */
 export function wantedJava(app) {
@@ -45,7 +44,7 @@ function listJdks() {
       "/usr/lib/jvm",
       "/opt/java",
       "/Library/Java/JavaVirtualMachines",
-      join(userInfo().homedir, ".sdkman", "candidates", "java"),
+      join(userHome() ?? "/", ".sdkman", "candidates", "java"),
     ].flatMap(listFolders),
   ];
   const seen = new Set();

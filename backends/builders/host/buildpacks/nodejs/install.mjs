@@ -18,8 +18,9 @@ export function installModules({ app, description, manager, commands, node, with
   const isReusable = commands.isRelocatable && !installsOutside(description);
   if (isReusable && layer.isFor(key) && existsSync(kept)) {
     say("Reusing the dependencies of the last build");
-    copyTree(kept, modules);
-    return layer.keep({ key });
+    // What is not changed need not be copied into the cache again.
+    moveTree(kept, modules);
+    return layer.keepUnchanged();
   }
   if (!manager.lock) warn("there is no lockfile, so versions may change from build to build; commit one");
   layer.drop();

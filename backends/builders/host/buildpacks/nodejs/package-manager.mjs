@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { present, readIfThere, readJson } from "../shared/files.mjs";
-import { openLayer } from "../shared/layers.mjs";
+import { openLayer, packageCache } from "../shared/layers.mjs";
 import { Problem, warn } from "../shared/log.mjs";
 import { runStep } from "../shared/tools.mjs";
 import { npmCommand } from "./node-version.mjs";
@@ -67,7 +67,7 @@ function cacheFolder(name) {
 
 function npmCommands({ lock }) {
   const env = {
-    npm_config_cache: cacheFolder("npm-cache"),
+    npm_config_cache: packageCache("npm-cache"),
     npm_config_update_notifier: "false",
     npm_config_logs_max: "0",
   };
@@ -114,7 +114,7 @@ function pnpmCommands({ lock }, program) {
 }
 
 function classicYarnCommands({ lock }, program) {
-  const env = { YARN_CACHE_FOLDER: cacheFolder("yarn-cache"), YARN_ENABLE_TELEMETRY: "0" };
+  const env = { YARN_CACHE_FOLDER: packageCache("yarn-cache"), YARN_ENABLE_TELEMETRY: "0" };
   const command = (shown, more = []) => ({
     argv: [...program, ...shown, ...more],
     shown: ["yarn", ...shown].join(" "),
@@ -134,7 +134,7 @@ function yarnCommands({ lock }, program) {
   const env = {
     // The files of a droplet move; Plug'n'Play's absolute paths do not move with them.
     YARN_NODE_LINKER: "node-modules",
-    YARN_CACHE_FOLDER: cacheFolder("yarn-cache"),
+    YARN_CACHE_FOLDER: packageCache("yarn-cache"),
     YARN_ENABLE_GLOBAL_CACHE: "false",
     YARN_ENABLE_TELEMETRY: "0",
     YARN_IGNORE_PATH: "1",

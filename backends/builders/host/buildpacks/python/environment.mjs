@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { digestOf, readIfThere, readJson } from "../shared/files.mjs";
-import { openLayer } from "../shared/layers.mjs";
+import { openLayer, packageCache } from "../shared/layers.mjs";
 import { Problem, say, warn } from "../shared/log.mjs";
 import { findTool, runStep } from "../shared/tools.mjs";
 
@@ -35,6 +35,7 @@ export function provideEnvironment({ app, python, installer, project }) {
   const isReusable = !containsApp(app, installer, project);
   if (isReusable && layer.isFor(key) && existsSync(join(layer.path, "bin", "python"))) {
     say("Reusing the dependencies of the last build");
+    if (["pip", "pipenv", "setup.py"].includes(installer?.tool)) packageCache("pip-cache"); // for the next change of them
     relocate(layer.path, layer.saved.path);
   } else {
     layer.clear();
@@ -88,7 +89,7 @@ function install({ app, venv, python, installer }) {
   const program = join(venv, "bin", "python");
   const run = (argv, options) => runStep(argv, { cwd: app, ...options });
   const pip = [program, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off"];
-  const pipEnv = { PIP_CACHE_DIR: cacheFolder("pip-cache") };
+  const pipEnv = { PIP_CACHE_DIR: packageCache("pip-cache") };
   const next = `correct ${files[0]}, or install the system's packages that the message names`;
   if (tool === "pip") return run([...pip, "-r", files[0]], { shown: `pip install -r ${files[0]}`, env: pipEnv, next });
   if (tool === "setup.py") return run([...pip, "."], { shown: "pip install .", env: pipEnv, next });
@@ -127,7 +128,7 @@ function runPoetry({ app, venv, python, pipEnv }) {
     ...pipEnv,
     VIRTUAL_ENV: venv,
     PATH: `${join(venv, "bin")}:${process.env.PATH}`,
-    POETRY_CACHE_DIR: cacheFolder("poetry-cache"),
+    POETRY_CACHE_DIR: packageCache("poetry-cache"),
     POETRY_NO_INTERACTION: "1",
   };
   const args = ["install", "--only", "main", "--no-root", "--no-ansi"];

@@ -1,11 +1,10 @@
 // Which Python runs the app: the version that the project asks for, among those of this machine.
 import { existsSync, readdirSync } from "node:fs";
-import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import semver from "semver";
 import { readIfThere, readVersionFile } from "../shared/files.mjs";
 import { Problem, warn } from "../shared/log.mjs";
-import { outputOf } from "../shared/tools.mjs";
+import { outputOf, userHome } from "../shared/tools.mjs";
 
 /** `{ range, source, text }` of the version that the project asks for; undefined when it accepts any. */
 export function wantedPython(app, project) {
@@ -71,7 +70,7 @@ function onPath(pattern) {
 
 /** The Pythons of pyenv and uv, whose folders need not be on the PATH. */
 function inVersionManagers() {
-  const home = userInfo().homedir;
+  const home = userHome() ?? "/";
   return [join(home, ".pyenv", "versions"), join(home, ".local", "share", "uv", "python")].flatMap((folder) =>
     list(folder, /3\.\d+/)
       .map((version) => join(version, "bin", "python3"))

@@ -19,6 +19,11 @@ export function openLayer(name, types) {
     /** Whether the contents of the last build were made from the same inputs. */
     isFor: (key) => saved.key === key,
     keep: (metadata = {}) => writeFileSync(`${path}.toml`, stringify({ types, metadata })),
+    /** Leaves a cached layer as the last build left it, whatever became of its contents here. */
+    keepUnchanged() {
+      rmSync(path, { recursive: true, force: true });
+      writeFileSync(`${path}.toml`, stringify({ types, metadata: saved }));
+    },
     clear() {
       rmSync(path, { recursive: true, force: true });
       mkdirSync(path, { recursive: true });
@@ -37,6 +42,13 @@ export function openLayer(name, types) {
       }
     },
   };
+}
+
+/** The folder of a package manager's cache, which builds use in place. Not for one whose files the manager links into the app. */
+export function packageCache(name) {
+  const layer = openLayer(name, { cache: true });
+  layer.keep({ "in-place": true });
+  return layer.path;
 }
 
 /** Declares processes by type; a text is run by a shell, a list as it is. `web` is the default, or else the only one. */

@@ -1,8 +1,18 @@
 // Finds and runs the ecosystem's own tools, each as a step with its time.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
+import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { Problem, say } from "./log.mjs";
+
+/** The user's home, where version managers keep their versions; HOME is the build's own. Undefined for a user who is in no user database. */
+export function userHome() {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The path of a program on PATH; undefined when there is none. */
 export function findTool(name, path = process.env.PATH ?? "") {
