@@ -1,8 +1,7 @@
 // The cache between builds of one app: cached layers, reusable launch layers, layer metadata, store.toml.
 import { randomUUID } from "node:crypto";
-import { constants, cp, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { constants, cp, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import { stringify } from "smol-toml";
 import { z } from "zod";
 import { escapeId } from "../../../host/droplet-metadata.ts";
@@ -61,31 +60,26 @@ export async function reuseLayer(cache: string, target: BuildpackLayers, layer: 
   await copyDirectory(contents, join(target.directory, layer));
 }
 
-/**
- * Replaces the cache by the layers of this build. A layer for the cache alone that has no contents, but the metadata that it had, stays as it was.
- * An interruption leaves the old cache or none, never a mixture.
- */
+/** Replaces the cache by the layers of this build. An interruption leaves the old cache or none, never a mixture. */
 export async function saveLayers(
   cache: string,
   built: readonly (BuildpackLayers & { layers: readonly Layer[]; store?: string })[],
 ): Promise<void> {
   const fresh = `${cache}.new-${randomUUID()}`;
   await mkdir(fresh, { recursive: true, mode: 0o700 });
-  const before = await readIndex(cache);
   await rm(join(cache, indexFile), { force: true });
   const content: Index = { buildpacks: {} };
   for (const { id, directory, layers, store } of built) {
-    const isUnchanged = (layer: Layer): boolean => isCacheOnly(layer) && !layer.present && isSaved(before, id, layer);
-    const kept = layers.filter((layer) => (layer.cache || layer.launch) && (layer.present || isUnchanged(layer)));
+    const kept = layers.filter((layer) => (layer.cache || layer.launch) && layer.present);
     content.buildpacks[id] = {
       layers: kept.map(({ present: _, ...layer }) => layer),
       ...(store !== undefined && { store }),
     };
     for (const layer of kept) {
       const contents = join(directory, layer.name);
+      const cached = join(cache, escapeId(id), layer.name);
       const target = join(fresh, escapeId(id), layer.name);
-      if (isUnchanged(layer) || (await isLink(contents)))
-        await moveDirectory(join(cache, escapeId(id), layer.name), target);
+      if (await isLinkTo(cached, contents)) await moveDirectory(cached, target);
       else if (isInPlace(layer)) await moveDirectory(contents, target);
       else await copyDirectory(contents, target);
     }
@@ -96,25 +90,15 @@ export async function saveLayers(
 }
 
 /**
- * Whether the buildpack says `in-place = true` in a layer's metadata: builds use the cache itself, without a copy. For caches of package managers,
- * which bear interruptions, and whose files are not linked from elsewhere.
+ * Whether the buildpack says `in-place = true` in the metadata of a layer for the cache alone: builds use the cache itself, without a copy.
+ * For caches that bear interruptions, or are only read, and whose files are not linked from elsewhere.
  */
-function isInPlace(layer: Omit<Layer, "present">): boolean {
-  return isCacheOnly(layer) && layer.metadata["in-place"] === true;
+function isInPlace({ cache, launch, metadata }: Omit<Layer, "present">): boolean {
+  return cache && !launch && metadata["in-place"] === true;
 }
 
-async function isLink(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
-}
-
-/** Whether no droplet has it. */
-function isCacheOnly({ cache, launch }: Omit<Layer, "present">): boolean {
-  return cache && !launch;
-}
-
-function isSaved(before: Index, id: string, { name, metadata }: Layer): boolean {
-  const saved = before.buildpacks[id]?.layers.find((one) => one.name === name);
-  return saved?.cache === true && isDeepStrictEqual(saved.metadata, metadata);
+async function isLinkTo(target: string, path: string): Promise<boolean> {
+  return (await readlink(path).catch(() => undefined)) === target;
 }
 
 async function moveDirectory(from: string, to: string): Promise<void> {

@@ -18,9 +18,8 @@ export function installModules({ app, description, manager, commands, node, with
   const isReusable = commands.isRelocatable && !installsOutside(description);
   if (isReusable && layer.isFor(key) && existsSync(kept)) {
     say("Reusing the dependencies of the last build");
-    // What is not changed need not be copied into the cache again.
-    moveTree(kept, modules);
-    return layer.keepUnchanged();
+    copyTree(kept, modules);
+    return layer.keep({ key, "in-place": true });
   }
   if (!manager.lock) warn("there is no lockfile, so versions may change from build to build; commit one");
   layer.drop();
@@ -28,7 +27,7 @@ export function installModules({ app, description, manager, commands, node, with
   if (!isReusable || !existsSync(modules)) return undefined;
   const fresh = openLayer("modules", { cache: true });
   copyTree(modules, join(fresh.path, "node_modules"));
-  return fresh.keep({ key });
+  return fresh.keep({ key, "in-place": true });
 }
 
 function nextAfterInstall({ name, lock }) {

@@ -19,11 +19,6 @@ export function openLayer(name, types) {
     /** Whether the contents of the last build were made from the same inputs. */
     isFor: (key) => saved.key === key,
     keep: (metadata = {}) => writeFileSync(`${path}.toml`, stringify({ types, metadata })),
-    /** Leaves a cached layer as the last build left it, whatever became of its contents here. */
-    keepUnchanged() {
-      rmSync(path, { recursive: true, force: true });
-      writeFileSync(`${path}.toml`, stringify({ types, metadata: saved }));
-    },
     clear() {
       rmSync(path, { recursive: true, force: true });
       mkdirSync(path, { recursive: true });
