@@ -135,6 +135,11 @@ export const KINDS_WITH_GUID: readonly ResourceRef[] = [...cachedKinds.map(({ re
 /** The kinds that the cache reads, for the generated roles. */
 export const CACHED_KINDS: readonly ResourceRef[] = [...cachedKinds.map(({ ref }) => ref), ...Object.values(rbacKinds)];
 
+/** The part of a cache that finds objects by name. */
+export interface ObjectFinder {
+  store<T extends KubeObject>(ref: ResourceRef<T>): Pick<Store<T>, "find">;
+}
+
 /** Reads are synchronous and throw NotSynced or NotPermitted rather than return an empty result for a store that is not synced. */
 export interface ClusterCache {
   store<T extends KubeObject>(ref: ResourceRef<T>): Store<T>;

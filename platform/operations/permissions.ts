@@ -22,6 +22,7 @@ import { listBuilderControllers } from "./builders.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { USAGE_RECORDER_KINDS, USAGE_RECORDER_PERMISSIONS } from "./usage-recorder.ts";
 import { TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
+import { WATCH_AUDIT_KINDS } from "./watch-audit.ts";
 import { WEBHOOK_PERMISSIONS, WEBHOOK_SYSTEM_PERMISSIONS } from "./name-webhook.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -113,7 +114,9 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     ...(operation === "controllers"
       ? [
           ...listControllerPermissions().cluster,
-          ...[...BLOB_REFERRERS, ...IMAGE_REFERRERS, ...USAGE_RECORDER_KINDS].map(toWatchPermission),
+          ...[...BLOB_REFERRERS, ...IMAGE_REFERRERS, ...USAGE_RECORDER_KINDS, ...WATCH_AUDIT_KINDS].map(
+            toWatchPermission,
+          ),
           ...USAGE_RECORDER_PERMISSIONS,
           ...AUDIT_WRITER_PERMISSIONS,
         ]

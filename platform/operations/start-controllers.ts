@@ -12,7 +12,7 @@ import {
   type Backend,
 } from "./backends.ts";
 import { createBlobRemovalTask } from "./blob-removal.ts";
-import { createCrashAudit } from "./crash-audit.ts";
+import { createWatchAudit } from "./watch-audit.ts";
 import { createImageRemovalTask } from "./image-removal.ts";
 import { createUsageRecorder } from "./usage-recorder.ts";
 import { listBuilderControllers, toBuildRegistry } from "./builders.ts";
@@ -138,7 +138,7 @@ function listBackendSingletons(context: PlatformContext, peerServers: PeerServer
 }
 
 function listControllerSingletons(
-  { client, blobs, registry, informers, log, options, apiURL, membership }: PlatformContext,
+  { blobs, registry, informers, log, options, apiURL, membership }: PlatformContext,
   backends: readonly Backend[],
 ): Singleton[] {
   const { operations, unusedContentMs: graceMs } = options;
@@ -149,7 +149,7 @@ function listControllerSingletons(
         createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }),
         [
           createBlobRemovalTask({ blobs, read, log, graceMs }),
-          createCrashAudit({ client, informers, log, writer: membership.identity }),
+          createWatchAudit({ informers, log, writer: membership.identity }),
           createUsageRecorder({ informers, log, writer: membership.identity }),
           ...(registry ? [createImageRemovalTask({ registry, read, log, graceMs })] : []),
         ],

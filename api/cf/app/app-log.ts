@@ -5,7 +5,7 @@ import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { Package } from "../../../crds/package/package.ts";
 import { Process } from "../../../crds/process/process.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import type { ObjectFinder } from "../../cache/cluster-cache.ts";
 import { appOf } from "./owner-app.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 
@@ -67,7 +67,7 @@ function typeOf({ object }: Subject): string {
 }
 
 /** The app whose log a write belongs to: the object itself, or the app that owns it. */
-export function appOfWrite(cache: ClusterCache, { ref, object }: Pick<Write, "ref" | "object">): App | undefined {
+export function appOfWrite(cache: ObjectFinder, { ref, object }: Pick<Write, "ref" | "object">): App | undefined {
   if (ref.kind === App.kind) return object as App;
   const isChild = "appRef" in ((object as { spec?: object }).spec ?? {});
   return isChild ? appOf(cache, object as Parameters<typeof appOf>[1]) : undefined;

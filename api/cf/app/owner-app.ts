@@ -5,7 +5,7 @@ import { LABELS } from "../../../crds/labels.ts";
 import type { KubeObject, OwnerReference } from "../../../kube/api/object.ts";
 import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
 import type { Draft } from "../../../kube/client/client.ts";
-import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import type { ClusterCache, ObjectFinder } from "../../cache/cluster-cache.ts";
 import { CFError } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
 import { toNewMetadata, type MetadataInput } from "../metadata/metadata.ts";
@@ -13,7 +13,7 @@ import { toNewMetadata, type MetadataInput } from "../metadata/metadata.ts";
 type AppChild = KubeObject & { spec: { appRef: { name: string } } };
 
 /** The app of an object that belongs to one; undefined when the reference dangles. */
-export function appOf(cache: ClusterCache, child: AppChild): App | undefined {
+export function appOf(cache: ObjectFinder, child: AppChild): App | undefined {
   return cache.store(App).find({ namespace: child.metadata.namespace ?? "", name: child.spec.appRef.name });
 }
 

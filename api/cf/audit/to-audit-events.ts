@@ -14,7 +14,7 @@ import { Space } from "../../../crds/space/space.ts";
 import { SpaceQuota } from "../../../crds/space-quota/space-quota.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
-import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import type { ClusterCache, ObjectFinder } from "../../cache/cluster-cache.ts";
 import { appOfWrite, type Write } from "../app/app-log.ts";
 import { listEvents, type AuditedWrite, type EventDraft } from "./event-rules.ts";
 import { toEventData } from "./redact-request.ts";
@@ -25,8 +25,11 @@ export interface PlacedEvent {
   event: AuditEvent;
 }
 
+/** What events need of a cache. */
+export type AuditCache = ObjectFinder & Pick<ClusterCache, "guid" | "spaceOf" | "orgOf">;
+
 export interface AuditContext {
-  cache: ClusterCache;
+  cache: AuditCache;
   /** The caller's name. */
   actor: string;
   /** The request's body without secrets. */
@@ -80,7 +83,7 @@ function toAuditedWrite(
 
 /** The quota that an org or space names. */
 function findQuota(
-  cache: ClusterCache,
+  cache: AuditCache,
   { kind, namespace, name }: { kind: string; namespace: string; name: string },
 ): { guid: string; name: string } | undefined {
   const of: ResourceRef<OrgQuota | SpaceQuota> = kind === Org.kind ? OrgQuota : SpaceQuota;
@@ -112,11 +115,7 @@ function cutNames({ guid, type, name }: AuditEvent["target"]): AuditEvent["targe
   return { guid: guid.slice(0, MAX_PARTY_NAME), type, name: name.slice(0, MAX_PARTY_NAME) };
 }
 
-function findTarget(
-  { target }: EventDraft,
-  write: AuditedWrite,
-  cache: ClusterCache,
-): AuditEvent["target"] | undefined {
+function findTarget({ target }: EventDraft, write: AuditedWrite, cache: AuditCache): AuditEvent["target"] | undefined {
   if (target.is === "user") return { guid: target.name, type: "user", name: target.name };
   if (target.is === "quota")
     return {
@@ -146,7 +145,7 @@ function nameOf(object: KubeObject): string {
 }
 
 /** GUIDs of the space and org that the object is in, or is. */
-function findOwners({ kind, object, guid }: AuditedWrite, cache: ClusterCache): Partial<AuditEvent> {
+function findOwners({ kind, object, guid }: AuditedWrite, cache: AuditCache): Partial<AuditEvent> {
   if (kind === Org.kind) return { orgGUID: guid };
   const { namespace } = object.metadata;
   const space = kind === Space.kind ? undefined : cache.spaceOf(namespace);

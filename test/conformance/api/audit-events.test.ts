@@ -3,6 +3,12 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
 import { Revision } from "../../../crds/revision/revision.ts";
+import { recordOutsideWriters } from "../../../controllers/audit-log/outside-writers.ts";
+import { App } from "../../../crds/app/app.ts";
+import { Build } from "../../../crds/build/build.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { createInformers, type Informers } from "../../../kube/cache/informers.ts";
+import { createWatchAudit, WATCH_AUDIT_KINDS } from "../../../platform/operations/watch-audit.ts";
 import { createAuditWriter, type AuditWriter } from "../../../telemetry/audit/audit-writer.ts";
 import { eventually } from "../../eventually.ts";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
@@ -12,6 +18,8 @@ import type { Replica, TestUser } from "./test-env.ts";
 let bench: ApiHarness;
 let replica: Replica;
 let audit: AuditWriter;
+let informers: Informers;
+let stopLeader: () => Promise<void>;
 let space: { guid: string };
 let app: { guid: string };
 const call = async (method: string, path: string, body?: unknown, person: TestUser = "admin") => {
@@ -29,6 +37,7 @@ async function typesOf(target: { guid: string }, count: number, person: TestUser
 }
 beforeAll(async () => {
   bench = await startApiHarness();
+  await startLeader();
   audit = createAuditWriter({
     client: bench.testEnv.kube,
     writer: "api-0",
@@ -50,9 +59,26 @@ beforeAll(async () => {
     await call("POST", "/v3/roles", { type, relationships: { user: to("ann"), ...place } });
 });
 afterAll(async () => {
+  await stopLeader();
+  await informers.close();
   await audit.close();
   await bench.testEnv.stop();
 });
+
+/** Records what the watch sees, as the leader does. */
+async function startLeader(): Promise<void> {
+  const log = pino({ level: "silent" });
+  informers = createInformers({ client: bench.testEnv.kube, log, transform: recordOutsideWriters });
+  for (const ref of WATCH_AUDIT_KINDS) informers.ensure(ref);
+  expect(await informers.waitSynced(30_000)).toBe(true);
+  const abort = new AbortController();
+  const watch = createWatchAudit({ informers, log, writer: "leader", deletionWaitMs: 1_500 });
+  const ended = watch.start(abort.signal, bench.testEnv.kube);
+  stopLeader = async () => {
+    abort.abort();
+    await ended;
+  };
+}
 
 test("each write leaves an event with its actor, target and request, without secrets", async () => {
   await call("PATCH", `/v3/apps/${app.guid}`, { name: "store" });
@@ -121,4 +147,84 @@ test("whoever reads the variables of a revision leaves an event", async () => {
     target: { guid: app.guid },
     data: { revision_guid: guid, revision_version: 1 },
   });
+});
+
+const kubectl = { fieldManager: "kubectl-client-side-apply" };
+interface Shown {
+  type: string;
+  actor: { name: string };
+  data: object;
+}
+const eventsOf = async (target: string): Promise<Shown[]> =>
+  (await call("GET", `/v3/audit_events?target_guids=${target}&per_page=200`)).resources;
+
+test("what kubectl makes, changes and deletes leaves the same events, by its field manager", async () => {
+  const { kube } = bench.testEnv;
+  const key = { namespace: "org-space", name: "by-kubectl" };
+  const spec = { env: [{ name: "KEY", value: "s3cret" }] };
+  const { metadata } = await kube.create(App, { metadata: key, spec }, kubectl);
+  const guid = metadata.uid ?? "";
+  const present = async (): Promise<string[]> =>
+    (await eventsOf(guid)).map(({ type, actor }) => `${type} ${actor.name}`);
+  const expected = [
+    "audit.app.create kubectl-client-side-apply",
+    "audit.app.start kubectl-patch",
+    "audit.app.delete-request kubectl",
+  ];
+  await eventually(async () => expect(await present()).toEqual(expected.slice(0, 1)), 30_000);
+  await kube.patch(
+    App,
+    key,
+    { type: "merge", body: { spec: { state: "Started" } } },
+    { fieldManager: "kubectl-patch" },
+  );
+  await eventually(async () => expect(await present()).toEqual(expected.slice(0, 2)), 30_000);
+  await kube.delete(App, key);
+  await eventually(async () => expect(await present()).toEqual(expected), 30_000);
+  const [created] = await eventsOf(guid);
+  expect(created?.data).toMatchObject({ request: { env: "[PRIVATE DATA HIDDEN]" } });
+});
+
+test("what the API writes has one event, also where the watch sees it", async () => {
+  const once = await call("POST", "/v3/apps", { name: "once", relationships: { space: to(space) } });
+  await call("PATCH", `/v3/apps/${once.guid}`, { name: "once-more" });
+  await call("DELETE", `/v3/apps/${once.guid}`);
+  // The deletion of a later app by kubectl is recorded after that of this one would be.
+  const key = { namespace: "org-space", name: "later" };
+  const later = await bench.testEnv.kube.create(App, { metadata: key, spec: {} }, kubectl);
+  await bench.testEnv.kube.delete(App, key);
+  await typesOf({ guid: later.metadata.uid ?? "" }, 2);
+  expect((await eventsOf(once.guid)).map(({ type }) => type)).toEqual([
+    "audit.app.create",
+    "audit.app.process.create",
+    "audit.app.update",
+    "audit.app.delete-request",
+  ]);
+});
+
+test("the end of a build is an event of who requested it", async () => {
+  const { kube } = bench.testEnv;
+  const metadata = { namespace: "org-space" };
+  const appRef = { name: "shop" };
+  await kube.create(Package, { metadata: { ...metadata, name: "p" }, spec: { appRef, type: "bits" } });
+  const createdBy = { guid: "ann", name: "ann" };
+  const build = await kube.create(Build, {
+    metadata: { ...metadata, name: "b" },
+    spec: { appRef, packageRef: { name: "p" }, createdBy },
+  });
+  await eventually(async () => {
+    const current = await kube.get(Build, { ...metadata, name: "b" });
+    const error = { code: "NoAppDetectedError", message: "no" };
+    await kube.updateStatus(Build, { ...current, status: { ...current.status, state: "Failed", error } });
+  }, 30_000);
+  await eventually(async () => {
+    const { resources } = await call("GET", "/v3/audit_events?types=audit.app.build.failed");
+    expect(resources).toMatchObject([
+      {
+        actor: { guid: "ann", type: "user", name: "ann" },
+        target: { guid: app.guid, type: "app" },
+        data: { build_guid: build.metadata.uid, error_id: "NoAppDetectedError", error_message: "no" },
+      },
+    ]);
+  }, 30_000);
 });

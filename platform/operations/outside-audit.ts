@@ -1,0 +1,167 @@
+// Audit events of writes past the CF API (kubectl, GitOps tools), on the leader only, in the words of the API's own.
+import { toAuditEvents, type AuditContext, type PlacedEvent } from "../../api/cf/audit/to-audit-events.ts";
+import { redact } from "../../api/cf/audit/redact-request.ts";
+import { planOutsideCreate, planOutsidePatch, type OutsideWrite } from "../../controllers/audit-log/outside-writes.ts";
+import { App } from "../../crds/app/app.ts";
+import { AuditLog } from "../../crds/audit-log/audit-log.ts";
+import { Build } from "../../crds/build/build.ts";
+import { Buildpack } from "../../crds/buildpack/buildpack.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { guidOf } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Package } from "../../crds/package/package.ts";
+import { Process } from "../../crds/process/process.ts";
+import { Revision } from "../../crds/revision/revision.ts";
+import { Rollout } from "../../crds/rollout/rollout.ts";
+import { Route } from "../../crds/route/route.ts";
+import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
+import { Space } from "../../crds/space/space.ts";
+import { Stack } from "../../crds/stack/stack.ts";
+import { Task } from "../../crds/task/task.ts";
+import { Namespace } from "../../kube/api/builtin.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import type { Change, Reader } from "../../kube/cache/reader.ts";
+
+/** Kinds whose writes are recorded. */
+const KINDS: readonly ResourceRef[] = [
+  App,
+  Process,
+  Package,
+  Build,
+  Droplet,
+  Task,
+  Rollout,
+  Route,
+  Space,
+  Org,
+  Buildpack,
+  Stack,
+  OrgQuota,
+  SpaceQuota,
+];
+/** Kinds whose deletion is recorded. Controllers and the garbage collector delete the others, too. */
+const DELETED_KINDS: ReadonlySet<string> = new Set(
+  [App, Route, Space, Org, Buildpack, Stack, OrgQuota, SpaceQuota].map(({ kind }) => kind),
+);
+export const OUTSIDE_AUDIT_KINDS: readonly ResourceRef[] = [...KINDS, Revision, AuditLog, Namespace];
+
+/** Milliseconds after which the API has written its event of a deletion, if it was the API's. */
+const DELETION_WAIT_MS = 5_000;
+/** Age of an event that may be that of a deletion, milliseconds. */
+const DELETION_WINDOW_MS = 30_000;
+/** A deletion names nobody. */
+const UNKNOWN_MANAGER = "kubectl";
+
+interface OutsideAuditOptions {
+  informers: Informers;
+  record: (placed: PlacedEvent) => void;
+  now?: () => Date;
+  deletionWaitMs?: number;
+}
+
+/** Records until the returned function is called. A write that no leader saw is not recorded. */
+export function startOutsideAudit(options: OutsideAuditOptions): () => void {
+  const { informers, record, now = () => new Date(), deletionWaitMs = DELETION_WAIT_MS } = options;
+  const timers = new Set<NodeJS.Timeout>();
+  const context = (actor: string, changes?: object): AuditContext => ({
+    cache: auditCacheOf(informers.read),
+    actor,
+    now: now(),
+    ...(changes && { request: redact(changes) }),
+  });
+  const recordWrite = (ref: ResourceRef, { verb, object, changes, manager }: OutsideWrite): void => {
+    const spec = (object as { spec?: object }).spec ?? {};
+    const placed = toAuditEvents({ verb, ref, object, changes }, context(manager, verb === "create" ? spec : changes));
+    for (const one of placed) record(one);
+  };
+  const recordDeletion = (ref: ResourceRef, object: KubeObject, at: Date): void => {
+    if (isTenantGone(informers.read, object) || isRecorded(informers.read, object, at)) return;
+    for (const one of toAuditEvents({ verb: "delete", ref, object }, context(UNKNOWN_MANAGER))) record(one);
+  };
+  const changed = (ref: ResourceRef, change: Change<KubeObject>): void => {
+    if (change.initial || (change.type !== "added" && change.evicted)) return;
+    const write = planWrite(change);
+    if (write) recordWrite(ref, write);
+    if (!DELETED_KINDS.has(ref.kind) || !isDeletion(change)) return;
+    const seenAt = now();
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      attempt(() => recordDeletion(ref, change.object, seenAt));
+    }, deletionWaitMs).unref();
+    timers.add(timer);
+  };
+  const unsubscribe = KINDS.map((ref) =>
+    informers.store(ref).onChange((change) => attempt(() => changed(ref, change))),
+  );
+  return () => {
+    for (const stop of unsubscribe) stop();
+    for (const timer of timers) clearTimeout(timer);
+  };
+}
+
+function planWrite(change: Change<KubeObject>): OutsideWrite | undefined {
+  if (change.type === "added") return planOutsideCreate(change.object);
+  return change.type === "modified" ? planOutsidePatch(change.old, change.object) : undefined;
+}
+
+/** An object with finalizers is first marked, then gone. */
+function isDeletion(change: Change<KubeObject>): boolean {
+  if (change.type === "added" || change.old.metadata.deletionTimestamp) return false;
+  return change.type === "deleted" || change.object.metadata.deletionTimestamp !== undefined;
+}
+
+/** An event that needs what cannot be read now is left out: nothing waits for it. */
+export function attempt(act: () => void): void {
+  try {
+    act();
+  } catch (_error) {
+    // a watch is parked: NotSynced, NotPermitted
+  }
+}
+
+/** Everything in a space or org under deletion is deleted by controllers. */
+function isTenantGone(read: Reader, { metadata: { namespace } }: KubeObject): boolean {
+  if (namespace === undefined) return false;
+  const space = findOwner(read, Space, namespace);
+  const orgNamespace = space ? space.metadata.namespace : namespace;
+  const org = findOwner(read, Org, orgNamespace);
+  const found = read.find(Namespace, { name: namespace });
+  return [found, space, org].some((one) => one?.metadata.deletionTimestamp !== undefined) || !found;
+}
+
+/** Whether the API has recorded the deletion, or a move to another space. */
+function isRecorded(read: Reader, object: KubeObject, at: Date): boolean {
+  const since = new Date(at.getTime() - DELETION_WINDOW_MS).toISOString();
+  const namespace = object.metadata.namespace ?? SYSTEM_NAMESPACE;
+  const guid = guidOf(object);
+  return read
+    .list(AuditLog, { namespace })
+    .some(({ spec }) =>
+      spec.events.some(
+        (event) =>
+          event.at >= since &&
+          event.target.guid === guid &&
+          /\.(?:delete|delete-request|transfer-owner)$/.test(event.type),
+      ),
+    );
+}
+
+function findOwner<T extends KubeObject>(read: Reader, ref: ResourceRef<T>, namespace = ""): T | undefined {
+  const uid = read.find(Namespace, { name: namespace })?.metadata.labels?.[LABELS.ownerUid];
+  return uid === undefined ? undefined : read.byUid(ref, uid);
+}
+
+/** What audit events need of the API's cache, from the watches of the controllers. */
+function auditCacheOf(read: Reader): AuditContext["cache"] {
+  return {
+    store: (ref) => ({ find: (key) => read.find(ref, key) }),
+    guid: (_ref, object) => guidOf(object),
+    spaceOf: (namespace) => findOwner(read, Space, namespace),
+    orgOf: (namespace) => findOwner(read, Org, namespace),
+  };
+}
