@@ -247,6 +247,16 @@ describe("an instance that does not run says why", () => {
     expect(one(containing(crashed(137)), { probeFailures: () => [failure] })?.details).toMatch(details),
   );
 
+  test("an image that is refused is crashed at kubelet's second attempt: at its first it may not have read the pull Secret", () => {
+    const conditions = [{ type: "PodReadyToStartContainers", status: "True", lastTransitionTime: START }];
+    const refused = containing(waiting("ErrImagePull", `${pull}: 401 Unauthorized`), { conditions });
+    expect(one(refused, { now: new Date("2026-01-01T00:00:19Z") })).toMatchObject({
+      state: "Down",
+      details: expect.stringMatching(/cannot be pulled: 401 Unauthorized;/) as string,
+    });
+    expect(one(refused, { now: new Date("2026-01-01T00:00:20Z") })).toMatchObject({ state: "Crashed" });
+  });
+
   test("a crash is counted, and its details stay until the instance runs again", () => {
     expect(one(containing(crashed(3)))).toMatchObject({ crashCount: 1, since: END });
     const again = containing({ restartCount: 1, started: false, state: running, lastState: terminated(3) });

@@ -84,8 +84,8 @@ function hasStarted({ started, ready }: ContainerStatus, { spec }: LRP): boolean
   return spec.readinessHealthCheck.type === "process" ? ready : (started ?? ready);
 }
 
-function presentStopped(pod: PodObject, { lrp: { spec }, probeFailures }: PodFacts): Presented {
-  const found = findStartProblem(pod, spec, probeFailures(pod));
+function presentStopped(pod: PodObject, { lrp: { spec }, probeFailures, now }: PodFacts): Presented {
+  const found = findStartProblem(pod, spec, { failures: probeFailures(pod), now });
   if (!found) return { state: "Starting", ready: false };
   const { state, problem, since } = found;
   return { state, ready: false, details: describeProblem(problem), ...omitUndefined({ since }) };

@@ -18,11 +18,11 @@ export interface PodProblem {
 /** What the texts name. A task has no health check, so that it is of type `process`. */
 type Spec = Pick<LRP["spec"], "droplet" | "env" | "processType" | "memoryMB" | "diskMB" | "healthCheck">;
 
-/** Why a pod that was not started has no running container; undefined while it is on its way. */
+/** Why a pod that was not started has no running container; undefined while it is on its way. @param facts `now` decides how long an image may be refused */
 export function findStartProblem(
   pod: PodObject,
   spec: Spec,
-  failures: readonly ProbeFailure[],
+  { failures, now }: { failures: readonly ProbeFailure[]; now: Date },
 ): PodProblem | undefined {
   const unschedulable = findSchedulingFailure(pod);
   if (unschedulable !== undefined)
@@ -30,7 +30,20 @@ export function findStartProblem(
   const end = findEnd(pod);
   if (end) return { state: "Crashed", problem: toExitProblem(end, spec, failures), since: end.finishedAt };
   const waiting = findAppContainer(pod)?.state?.waiting;
-  return waiting && toWaitingProblem(waiting, spec);
+  const problem = waiting && toWaitingProblem(waiting, spec);
+  return problem && isFirstRefusal(pod, problem, now) ? { ...problem, state: "Down" } : problem;
+}
+
+/** Texts of registries that want other credentials. */
+const REFUSED = /unauthorized|denied|forbidden|no basic auth/i;
+/** Kubelet asks without credentials when it cannot read the pull Secret within a second, and asks again 10 s later. */
+const FIRST_PULL_MS = 10_000;
+
+function isFirstRefusal({ status }: PodObject, { problem }: PodProblem, now: Date): boolean {
+  if (problem.kind !== "imageUnavailable" || !REFUSED.test(problem.why)) return false;
+  const steps = status?.conditions?.filter(({ status: is }) => is === "True") ?? [];
+  const since = Math.max(...steps.map(({ lastTransitionTime = "" }) => Date.parse(lastTransitionTime) || 0), 0);
+  return now.getTime() - since < FIRST_PULL_MS;
 }
 
 /** The end of the last run, while the next one has not begun. */

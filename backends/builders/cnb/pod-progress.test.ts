@@ -133,7 +133,6 @@ describe("a build's Pod", () => {
 
   test.each<[string, State[], boolean]>([
     ["an image that is not there", [{ name: "fetch", waiting: "ErrImagePull", message: "manifest unknown" }], true],
-    ["no credentials", [{ name: "fetch", waiting: "ImagePullBackOff", message: "401 Unauthorized" }], true],
     ["a name that is none", [{ name: "analyze", waiting: "InvalidImageName" }], true],
     ["a registry that is away", [{ name: "fetch", waiting: "ErrImagePull", message: "connection refused" }], false],
     [
@@ -155,6 +154,12 @@ describe("a build's Pod", () => {
         kind: "waiting",
       });
   });
+});
+
+test("a refused pull fails the build at the kubelet's second attempt: at its first it may not have read the pull Secret", () => {
+  const refused = pod("Pending", [{ name: "fetch", waiting: "ErrImagePull", message: "401 Unauthorized" }]);
+  expect(toProgress(refused, new Date("2026-11-22T08:00:09Z"))).toMatchObject({ kind: "waiting" });
+  expect(toProgress(refused, new Date("2026-11-22T08:00:11Z"))).toMatchObject({ kind: "failed", code: "StagingError" });
 });
 
 describe("turns", () => {

@@ -40,6 +40,10 @@ const RETRIED_REASONS = new Set([
 const FINAL_PULL_ERROR =
   /not found|manifest unknown|name unknown|unauthorized|authentication required|forbidden|denied|no match for platform/i;
 
+/** Kubelet asks without credentials when it cannot read the pull Secret within a second, and asks again 10 s later. */
+const REFUSED_PULL = /unauthorized|authentication required|forbidden|denied/i;
+const FIRST_PULL_MS = 10_000;
+
 export function toProgress(pod: PodObject, now: Date): PodProgress {
   const { phase } = pod.status ?? {};
   if (phase === "Succeeded") return toExported(pod);
@@ -78,13 +82,17 @@ function findWaiting(statuses: readonly ContainerStatus[]): ContainerStatus | un
 function toWaiting(pod: PodObject, status: ContainerStatus, now: Date): PodProgress {
   const { reason = "", message = "" } = status.state?.waiting ?? {};
   const text = `the container ${status.name} with image ${status.image} cannot start: ${reason}${message && `: ${message}`}`;
-  const isPull = /Image/.test(reason);
+  const waited = now.getTime() - lastStepOf(pod);
   const isFinal =
     FINAL_REASONS.has(reason) ||
-    (isPull && FINAL_PULL_ERROR.test(message)) ||
-    now.getTime() - lastStepOf(pod) > START_PATIENCE_MS;
+    (/Image/.test(reason) && isFinalPullError(message, waited)) ||
+    waited > START_PATIENCE_MS;
   if (!isFinal) return { kind: "waiting", reason, message: text };
   return { kind: "failed", code: "StagingError", message: text, at: undefined };
+}
+
+function isFinalPullError(message: string, waited: number): boolean {
+  return FINAL_PULL_ERROR.test(message) && (!REFUSED_PULL.test(message) || waited > FIRST_PULL_MS);
 }
 
 /** When the last phase ended, or the Pod was made, in ms. */

@@ -54,8 +54,11 @@ function describeFailure(
   return "its pod has gone; whether the command ran is not known";
 }
 
+/** A task has no probes, and its details are the same however long an image is refused. */
+const NO_PROBES = { failures: [], now: new Date(0) };
+
 /** Why the pod does not start yet. */
 function findObstacle(pod: PodObject, { spec }: TaskRun): string | undefined {
-  const found = findStartProblem(pod, { ...spec, processType: "", healthCheck: { type: "process" } }, []);
+  const found = findStartProblem(pod, { ...spec, processType: "", healthCheck: { type: "process" } }, NO_PROBES);
   return found && describeProblem(found.problem);
 }
