@@ -42,7 +42,7 @@ describe.skipIf(reason)("stock cf", () => {
   test("domains, buildpacks and stacks", async () => {
     expect(await cf("domains")).toContain("apps.localhost");
     // The buildpacks of an installed platform are the builder image's own.
-    expect(await cf("buildpacks")).toContain(stage.on === "node" ? "" : "nodejs_buildpack");
+    expect(await cf("buildpacks")).toContain(stage.on === "node" ? "cupola/nodejs" : "nodejs_buildpack");
     expect(await cf("stacks")).toContain(stage.on === "node" ? "cnb" : "host");
   });
 

@@ -7,6 +7,7 @@ import { runCommand } from "../../scripts/run-command.ts";
 import { closingLine, readVitestReport } from "../../scripts/test-counts.ts";
 import { whyNoControlPlane } from "../cluster/binaries.ts";
 import { whyNoNode } from "../cluster/node/requirements.ts";
+import { SHARED_PLATFORM, sharePlatform } from "./support/shared-platform.ts";
 
 const program = new Command()
   .addOption(
@@ -22,6 +23,8 @@ const names = program.args;
 /** What `npm test` runs there. By name: cf.e2e, cup.e2e, and node-traffic.e2e, which takes a quarter of an hour. */
 const NODE_JOURNEYS = ["node.e2e"];
 
+const OWN_PLATFORM = /^(node|kill|deployments)/;
+
 const reason = { laptop: () => undefined, cluster: whyNoControlPlane, node: whyNoNode }[on]();
 if (reason) {
   console.log(`no ${on} to run them on: ${reason}`);
@@ -33,6 +36,9 @@ if (reason) {
 const root = join(import.meta.dirname, "..", "..");
 const folder = mkdtempSync(join(tmpdir(), "cupola-e2e-report-"));
 const report = join(folder, "report.json");
+// Those that install, upgrade or kill have a platform of their own.
+const isShared = on === "node" && names.length > 1 && !names.some((name) => OWN_PLATFORM.test(name));
+const shared = isShared ? await sharePlatform({ languages: names.includes("sources") }) : undefined;
 const { code } = await runCommand(
   [
     process.execPath,
@@ -50,9 +56,15 @@ const { code } = await runCommand(
     cwd: root,
     deadlineMs: 60 * 60_000,
     echo: true,
-    env: { CUPOLA_E2E_ON: on, CUPOLA_E2E_NAMES: names.join(), NO_COLOR: "1", ...(cf && { CF_BIN: cf }) },
+    env: {
+      CUPOLA_E2E_ON: on,
+      CUPOLA_E2E_NAMES: names.join(),
+      NO_COLOR: "1",
+      ...(shared && { [SHARED_PLATFORM]: shared.file }),
+      ...(cf && { CF_BIN: cf }),
+    },
   },
-);
+).finally(() => shared?.stop());
 const count = readVitestReport(report);
 rmSync(folder, { recursive: true, force: true });
 const total = { ...count, failed: count.failed + (code !== 0 && count.failed === 0 ? 1 : 0) };

@@ -38,6 +38,8 @@ const MACHINE_PROGRAMS = ["unshare", "nsenter", "setpriv", "mount", "ip"];
 
 /** Why this machine cannot run a node, in a sentence without its full stop, or undefined when it can (perhaps after builds of some minutes). */
 export function whyNoNode(): string | undefined {
+  if (process.env["CUPOLA_TEST_CLUSTER"] === "1")
+    return "CUPOLA_TEST_CLUSTER gives a cluster, and this needs one of its own";
   if (process.platform !== "linux") return "a node needs Linux";
   if (process.getuid?.() !== 0) return "a node needs root, for namespaces, mounts and cgroups";
   if (!existsSync("/sys/fs/cgroup/memory"))

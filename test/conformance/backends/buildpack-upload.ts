@@ -5,7 +5,7 @@ import type { Blob } from "../../../blobs/blob-store.ts";
 import { createRegistryClient } from "../../../blobs/registry/registry-client.ts";
 import { createRegistryStore } from "../../../blobs/registry/registry-store.ts";
 import { BUILDPACK_BLOBS } from "../../../crds/buildpack/buildpack.ts";
-import type { TestNode } from "../../cluster/node/node.ts";
+import type { TestCluster } from "../../cluster/given/given-cluster.ts";
 
 /** Runs beside another buildpack's start command: `bin/detect` takes any app with a file `mark`, `bin/build` sets MARK for the app. */
 export const MARK_BUILDPACK: Readonly<Record<string, string>> = {
@@ -22,7 +22,7 @@ printf '[[processes]]\\ntype = "web"\\ncommand = ["node", "server.js"]\\ndefault
 
 /** @returns the content of a Buildpack's spec */
 export async function storeBuildpack(
-  { registry }: Pick<TestNode, "registry">,
+  { registry }: Pick<TestCluster, "registry">,
   files: Readonly<Record<string, string>>,
 ): Promise<Blob> {
   const { host, username, password } = registry;

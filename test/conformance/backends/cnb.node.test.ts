@@ -26,15 +26,14 @@ import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
 import { writeCupolaImage } from "../../../scripts/image/cupola-image.ts";
 import { provideBinary } from "../../cluster/binaries.ts";
+import { startCluster, whyNoCluster, type TestCluster } from "../../cluster/given/given-cluster.ts";
 import { writeBuilderImage, writeRunImage } from "../../cluster/images/buildpack-images.ts";
-import { startNode, type TestNode } from "../../cluster/node/node.ts";
 import { pushImage } from "../../cluster/node/push-image.ts";
-import { whyNoNode } from "../../cluster/node/requirements.ts";
 import { eventually } from "../../eventually.ts";
 import { MARK_BUILDPACK, storeBuildpack } from "./buildpack-upload.ts";
 
 const execute = promisify(execFile);
-const reason = whyNoNode();
+const reason = whyNoCluster();
 if (reason) console.log(`builder cnb: skipped, ${reason}`);
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
@@ -56,7 +55,7 @@ echo spy-""ends
 `;
 
 describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
-  let node: TestNode;
+  let node: TestCluster;
   let admin: KubeClient;
   let platform: RunningPlatform;
   let scratch: string;
@@ -92,7 +91,7 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
 
   beforeAll(async () => {
     scratch = mkdtempSync(join(tmpdir(), "cupola-cnb-"));
-    node = await startNode({ users: [{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }] });
+    node = await startCluster([{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }]);
     await pushImages(node, scratch);
     admin = createClient({
       server: node.url,
@@ -349,12 +348,12 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
   });
 });
 
-function dockerConfig({ registry: { host, username, password } }: TestNode): string {
+function dockerConfig({ registry: { host, username, password } }: TestCluster): string {
   const auth = Buffer.from(`${username}:${password}`).toString("base64");
   return JSON.stringify({ auths: { [host]: { auth } } });
 }
 
-async function pushImages({ registry }: TestNode, scratch: string): Promise<void> {
+async function pushImages({ registry }: TestCluster, scratch: string): Promise<void> {
   const layout = (name: string): string => join(scratch, name);
   const [run, builder, cupola] = ["run", "builder", "cupola"].map((name) => `team/${name}:1`) as [
     string,

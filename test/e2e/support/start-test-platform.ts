@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { request } from "undici";
 import { runCommand } from "../../../scripts/run-command.ts";
 import { startReplicatedPlatform } from "./replicated-platform.ts";
+import { joinPlatform, SHARED_PLATFORM } from "./shared-platform.ts";
 import { startNodePlatform, type NodePlatformOptions } from "./node-platform.ts";
 import { startLaptopPlatform } from "./laptop-platform.ts";
 import type { CommandResult, HttpResponse, PlatformKind, TestPlatform, TestPlatformBase } from "./test-platform.ts";
@@ -19,6 +20,11 @@ export function chosenPlatformKind(): PlatformKind {
 export async function startTestPlatform(onNode: NodePlatformOptions = {}): Promise<TestPlatform> {
   if (chosenPlatformKind() === "laptop") return addClients(await startLaptopPlatform(), "kubectl");
   if (chosenPlatformKind() === "node") {
+    const shared = process.env[SHARED_PLATFORM];
+    if (shared) {
+      const joined = joinPlatform(shared);
+      return addClients(joined.base, joined.kubectl);
+    }
     const { base: installed, node } = await startNodePlatform(onNode);
     return addClients(installed, node.kubectl);
   }
