@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
-import { displayNameOf, foldName, sortKeyOfName } from "../../crds/object-names.ts";
+import { foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
@@ -45,13 +45,16 @@ function listReply({ session, query, base, url }: ListRequest): Reply {
   const apps = listObjects(session, App, query, {
     url,
     ...(namespaces && { scope: { namespaces } }),
-    filter: (app) =>
-      isOneOf(names, foldName(displayNameOf(app))) &&
-      (!query.stacks || query.stacks.includes(stackOf(session.cache, app))) &&
-      isOneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
+    ...((names ?? query.stacks ?? query.lifecycle_type) && {
+      filter: (app) =>
+        (!names || names.includes(sortKeyOfName(app))) &&
+        (!query.stacks || query.stacks.includes(stackOf(session.cache, app))) &&
+        isOneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
+    }),
     sortKeys: { name: sortKeyOfName, state: (app) => app.spec.state },
     dependsOn: [Space, Droplet, Stack, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
     filterReads: query.stacks ? [Stack] : [],
+    ...(names && { lookUp: ["cfName", names] }),
   });
   return ok(
     presentPage(

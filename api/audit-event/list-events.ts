@@ -71,8 +71,17 @@ function eventsIn(
   return withoutDoubles(segments.flatMap((segment) => eventsOf(segment).filter(matches)).sort(order.compare));
 }
 
+/** Lists without doubles, by the list that they were found in. */
+const singles = new WeakMap<readonly AuditEvent[], readonly AuditEvent[]>();
+
 /** An event whose first write had no answer may be in two segments. The same array where there is none. */
 function withoutDoubles(events: readonly AuditEvent[]): readonly AuditEvent[] {
+  let found = singles.get(events);
+  if (!found) singles.set(events, (found = findSingles(events)));
+  return found;
+}
+
+function findSingles(events: readonly AuditEvent[]): readonly AuditEvent[] {
   let at = "";
   const seen = new Set<string>();
   const isFirst = (event: AuditEvent): boolean => {

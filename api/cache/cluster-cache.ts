@@ -12,6 +12,7 @@ import { guidOf, pickGUIDHolder } from "../../crds/guid.ts";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Package } from "../../crds/package/package.ts";
@@ -68,7 +69,7 @@ const indexByStatusNamespace = (object: { status?: { namespace?: string } }): st
 const cachedKinds: readonly CachedKind[] = [
   cachedKind(Org, { namespace: indexByStatusNamespace }),
   cachedKind(Space, { namespace: indexByStatusNamespace }),
-  cachedKind(App, { sidecar: userSidecarGUIDs }),
+  cachedKind(App, { sidecar: userSidecarGUIDs, cfName: (app) => [sortKeyOfName(app)] }),
   cachedKind(Process, { app: indexByApp }),
   cachedKind(Package, { app: indexByApp }),
   cachedKind(Build, { app: indexByApp }),

@@ -91,7 +91,10 @@ const QUERIES: { query: object; options: (live: LiveCache) => ListOptions<App> }
   { query: { order_by: "name" }, options: () => ({ sortKeys: { name: sortKeyOfName } }) },
   { query: { order_by: "-name" }, options: () => ({ sortKeys: { name: sortKeyOfName } }) },
   { query: { order_by: "updated_at" }, options: () => ({}) },
-  { query: { "created_ats[gt]": 3 }, options: () => ({}) },
+  { query: { "created_ats[gt]": 2 }, options: () => ({}) },
+  { query: { "created_ats[gte]": 2, "created_ats[lt]": 4 }, options: () => ({}) },
+  { query: { created_ats: [1, 4], "created_ats[lte]": 3 }, options: () => ({}) },
+  { query: {}, options: () => ({ lookUp: ["cfName", ["shop"]], filter: (one) => sortKeyOfName(one) === "shop" }) },
   { query: {}, options: () => ({ scope: { namespaces: ["b", "c"] } }) },
   { query: {}, options: () => ({ filter: (one) => one.spec.state === "Started" }) },
   {
@@ -234,6 +237,13 @@ test("what a page costs at 10,000 apps: objects whose rights and claims are look
   expect(costOf("/v3/apps?names=x"), "another list after that: the first one's changes are its own").toEqual([20, 20]);
   grant(live, "guest", "a");
   expect(costOf("/v3/apps"), "after a change of RBAC").toEqual([APPS, APPS]);
+});
+
+test("no two lists are one array: their pages show different things of the same objects", () => {
+  const { live } = tenThousandApps();
+  const list = (url: string): unknown => listObjects(live.session("dev"), App, { page: 1, per_page: 50 }, { url });
+  expect(list("/v3/apps")).toBe(list("/v3/apps?page=2"));
+  expect(list("/v3/apps")).not.toBe(list("/v3/apps?include=space"));
 });
 
 test("a list is refused, not shown as it was, while RBAC cannot be watched", () => {

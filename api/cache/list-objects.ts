@@ -5,7 +5,7 @@ import type { Session, ListScope } from "../access/session.ts";
 import { metadataOf } from "../cf/metadata/metadata.ts";
 import { timeFilter, type ListParameters } from "../http/query.ts";
 import { createdAt, updatedAt } from "./object-times.ts";
-import { matchesTimeFilter } from "../http/timestamps.ts";
+import { matchesTimeFilter, type TimeFilter } from "../http/timestamps.ts";
 import type { ItemOrder } from "./listed-items.ts";
 import { placeOf } from "./change-log.ts";
 import { recordSources, rememberedItems, rememberedList, withoutPaging } from "./remembered-lists.ts";
@@ -16,6 +16,8 @@ export interface ListOptions<T> {
   scope?: ListScope;
   /** The list's own filters. They read the object itself, and other kinds only. */
   filter?: (object: T) => boolean;
+  /** An index and its values that all matching objects are below: saves the walk over all objects. */
+  lookUp?: readonly [index: string, values: readonly string[]] | undefined;
   /** Sort keys of order_by values besides created_at and updated_at. */
   sortKeys?: Record<string, (object: T) => string>;
   /** Sort key without order_by; by creation unless given. */
@@ -36,21 +38,22 @@ export function listObjects<T extends KubeObject>(
   options: ListOptions<T> = {},
 ): readonly T[] {
   const { url, scope = {}, dependsOn = [], filterReads = dependsOn } = options;
-  const filter = filterOf(query, options);
   const order = orderOf(query.order_by, options);
-  if (query.guids) return sorted(byGUIDs(session, ref, query.guids).filter(filter), order);
-  if (url === undefined || !session.canCacheLists) return sorted(session.list(ref, scope, filter), order);
-  if (scope.index) return listByIndex(session, ref, { ...options, url }, { filter, order });
+  if (query.guids) return sorted(byGUIDs(session, ref, query.guids).filter(filterOf(query, options)), order);
+  if (url === undefined || !session.canCacheLists)
+    return sorted(session.list(ref, scope, filterOf(query, options)), order);
+  if (scope.index) return listByIndex(session, ref, { ...options, url }, { query, order });
   const key = `list ${withoutPaging(url)}`;
+  let filter: ((object: T) => boolean) | undefined;
   const items = rememberedItems<T, T>(session, {
     ref,
     key,
     scope,
     findAll: () => {
-      const found = visibleObjects(session, ref, scope).filter(filter);
+      const found = matching(session, ref, query, options);
       return order === byCreation ? found : sorted(found, order);
     },
-    itemsOf: (object) => (filter(object) ? [object] : []),
+    itemsOf: (object) => ((filter ??= filterOf(query, options))(object) ? [object] : []),
     order,
     reads: filterReads,
   });
@@ -58,21 +61,70 @@ export function listObjects<T extends KubeObject>(
   return items;
 }
 
+/** The visible objects that match, by creation: by the list's index, else by the time of creation, which they are in the order of. */
+function matching<T extends KubeObject>(
+  session: Session,
+  ref: ResourceRef<T>,
+  query: ListParameters,
+  options: ListOptions<T>,
+): readonly T[] {
+  const { scope = {}, lookUp } = options;
+  const created = timeFilter(query, "created_ats");
+  if (!lookUp)
+    return filtered(
+      createdWithin(visibleObjects(session, ref, scope), created),
+      filterOf(query, options, created?.in ? { in: created.in } : false),
+    );
+  const [index, values] = lookUp;
+  const store = session.cache.store(ref);
+  if (!store.synced) store.list();
+  const isInScope = ({ metadata }: T): boolean => scope.namespaces?.includes(metadata.namespace ?? "") ?? true;
+  const found = [...new Set(values)].flatMap((value) => store.byIndex(index, value));
+  return sorted(
+    [...new Set(found)].filter((object) => isInScope(object) && session.canSee(ref, object)),
+    byCreation,
+  );
+}
+
+/** Those within the bounds of the filter; its exact times (`in`) are left. */
+function createdWithin<T extends KubeObject>(objects: readonly T[], created: TimeFilter | undefined): readonly T[] {
+  if (!created) return objects;
+  const { gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity } = created;
+  const secondAt = (at: number): number => secondsOf(createdAt(objects[at] as T));
+  const start = countWhile(objects.length, (at) => !(secondAt(at) > gt && secondAt(at) >= gte));
+  return objects.slice(
+    start,
+    countWhile(objects.length, (at) => secondAt(at) < lt && secondAt(at) <= lte),
+  );
+}
+
+/** How many of the first of `length` places pass, where those that pass come first. */
+function countWhile(length: number, passes: (at: number) => boolean): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (passes(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** The few objects below one value of an index. */
 function listByIndex<T extends KubeObject>(
   session: Session,
   ref: ResourceRef<T>,
-  { scope = {}, dependsOn = [], filterReads = dependsOn, url }: ListOptions<T> & { url: string },
-  { filter, order }: { filter: (object: T) => boolean; order: ObjectOrder<T> },
+  options: ListOptions<T> & { url: string },
+  { query, order }: { query: ListParameters; order: ObjectOrder<T> },
 ): readonly T[] {
-  const [index, value] = scope.index ?? ["", ""];
+  const { scope, dependsOn = [] } = options;
+  const [index, value] = scope?.index ?? ["", ""];
   return rememberedList<T>(session, {
     ref,
-    url,
-    reads: [ref, ...filterReads],
+    url: options.url,
+    reads: [ref, ...(options.filterReads ?? dependsOn)],
     ...(index === "app" && { namespaces: [value.split("/")[0] ?? ""] }),
     dependsOn,
-    find: () => sorted(session.list(ref, scope, filter), order),
+    find: () => sorted(session.list(ref, scope, filterOf(query, options)), order),
   });
 }
 
@@ -127,17 +179,36 @@ function byGUIDs<T extends KubeObject>(session: Session, ref: ResourceRef<T>, gu
   return [...new Set(guids)].flatMap((guid) => session.find(ref, guid) ?? []);
 }
 
-/** The filters that every list has, and its own. */
-function filterOf<T extends KubeObject>(query: ListParameters, { filter }: ListOptions<T>): (object: T) => boolean {
-  const created = timeFilter(query, "created_ats");
+/** A new array always: each list has its own sources (remembered-lists.ts). */
+function filtered<T>(objects: readonly T[], filter: ((object: T) => boolean) | typeof all): readonly T[] {
+  return filter === all ? objects.slice() : objects.filter(filter);
+}
+
+const all = (): boolean => true;
+
+/** The filters that every list has, and its own; `all` when there are none, which saves asking it. */
+function filterOf<T extends KubeObject>(
+  query: ListParameters,
+  { filter }: ListOptions<T>,
+  created: TimeFilter | false | undefined = timeFilter(query, "created_ats"),
+): (object: T) => boolean {
   const updated = timeFilter(query, "updated_ats");
   const labels = query.label_selector;
+  if (!created && !updated && !labels) return filter ?? all;
   return (object) =>
     (!created || matchesTimeFilter(created, secondsOf(createdAt(object)))) &&
     (!updated || matchesTimeFilter(updated, secondsOf(updatedAt(object)))) &&
-    (!labels || labels(metadataOf(object).labels)) &&
+    (!labels || labels(labelsOf(object))) &&
     (filter?.(object) ?? true);
 }
+
+/** The labels that CF shows, made once for each object. */
+function labelsOf(object: KubeObject): Record<string, string> {
+  let labels = shownLabels.get(object);
+  if (!labels) shownLabels.set(object, (labels = metadataOf(object).labels));
+  return labels;
+}
+const shownLabels = new WeakMap<object, Record<string, string>>();
 
 /** Seconds since the epoch of a time in CF's form. Neighbours in a list were often created in the same second. */
 function secondsOf(time: string): number {

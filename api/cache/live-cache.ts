@@ -3,10 +3,44 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { resourceId } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
+import type { IndexFunction } from "../../kube/cache/reader.ts";
 import { WritableStore } from "../../kube/cache/store.ts";
 import { createSession } from "../access/create-session.ts";
 import type { Session, SessionDeps } from "../access/session.ts";
 import { type ClusterCache, createClusterCache } from "./cluster-cache.ts";
+
+export interface MemoryInformers {
+  /** Their stores are empty, and as good as unreadable before `sync`. */
+  informers: Informers;
+  /** The store of a kind that was ensured. */
+  store<T extends KubeObject>(ref: ResourceRef<T>): WritableStore<T>;
+  /** Every store is watching. */
+  sync(): void;
+}
+
+/** Informers without a cluster: whoever has them writes the stores. */
+export function createMemoryInformers(): MemoryInformers {
+  const stores = new Map<string, WritableStore<KubeObject>>();
+  const onFault = (error: unknown): never => {
+    throw error;
+  };
+  const ensure = (ref: ResourceRef, { indexes = {} }: { indexes?: Record<string, IndexFunction<KubeObject>> } = {}) => {
+    const id = resourceId(ref);
+    const store = stores.get(id) ?? new WritableStore<KubeObject>(ref, { indexes, onFault });
+    stores.set(id, store);
+    return { store, freshAsOf: () => performance.now() };
+  };
+  return {
+    informers: { ensure } as unknown as Informers,
+    store: <T extends KubeObject>(ref: ResourceRef<T>) => stores.get(resourceId(ref)) as unknown as WritableStore<T>,
+    sync() {
+      for (const store of stores.values()) {
+        store.replace([], "1");
+        store.setState("watching");
+      }
+    },
+  };
+}
 
 export interface LiveCache {
   cache: ClusterCache;
@@ -17,29 +51,13 @@ export interface LiveCache {
 
 /** Every store is synced and empty. */
 export function createLiveCache(): LiveCache {
-  const stores = new Map<string, WritableStore<KubeObject>>();
-  const informers = {
-    ensure(ref: ResourceRef, options: { indexes?: ConstructorParameters<typeof WritableStore>[1]["indexes"] }) {
-      const onFault = (error: unknown): never => {
-        throw error;
-      };
-      const store = new WritableStore<KubeObject>(ref, {
-        ...(options.indexes && { indexes: options.indexes }),
-        onFault,
-      });
-      stores.set(resourceId(ref), store);
-      return { store, freshAsOf: () => performance.now() };
-    },
-  } as unknown as Informers;
+  const { informers, store, sync } = createMemoryInformers();
   const cache = createClusterCache(informers);
-  for (const store of stores.values()) {
-    store.replace([], "1");
-    store.setState("watching");
-  }
+  sync();
   const deps = { cache, heldReads: {}, now: () => new Date() } as unknown as SessionDeps;
   return {
     cache,
-    store: <T extends KubeObject>(ref: ResourceRef<T>) => stores.get(resourceId(ref)) as unknown as WritableStore<T>,
+    store,
     session: (name) =>
       createSession(deps, {
         caller: { name, groups: [] } as unknown as Session["caller"],

@@ -59,7 +59,7 @@ export function presentPage<T>(
   const sources = request.isCacheable ? sourcesOf(items) : undefined;
   const address = `${sources?.list ?? ""} ${request.base}${request.url}`;
   const known = cachedPages.get(address);
-  if (known && sources && isSamePage(known, items.length, page) && isCurrent(known, sources)) return known.body;
+  if (known && isSamePage(known, items.length, page) && isCurrent(known, sources)) return known.body;
   const texts = page.map((item) => presentItem(item, request, present));
   const more = presentIncluded(included?.(page));
   const parts = [String(items.length), ...texts, more];
@@ -87,8 +87,9 @@ function presentItem<T>(item: T, { textKey }: PageRequest<T>, present: (item: T)
   return textKey ? cachedJson(item as object, textKey(item), () => present(item)) : JSON.stringify(present(item));
 }
 
-/** Whether nothing that the page shows besides its items has changed. */
-function isCurrent(known: CachedPage, sources: PageSources): boolean {
+/** Whether nothing that the page shows besides its items has changed, as far as that is known. */
+function isCurrent(known: CachedPage, sources: PageSources | undefined): boolean {
+  if (!sources) return false;
   const anywhere = sources.anywhere();
   if (known.anywhere === anywhere) return true;
   if (known.within !== sources.within(namespacesOf(known.page))) return false;

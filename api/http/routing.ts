@@ -1,6 +1,7 @@
 // Serves the endpoint table over Express: finds the row, authenticates, validates, runs the handler under a deadline, sends the reply or the error.
 import { randomUUID } from "node:crypto";
 import { pipeline } from "node:stream/promises";
+import { LRUCache } from "lru-cache";
 import express, { type Express, type Request, type Response, Router } from "express";
 import type { Logger } from "pino";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -151,8 +152,7 @@ async function toRequestContext(
   const pending = anonymous ? undefined : deps.waitUntilCurrent();
   if (pending) await pending;
   const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
-  const raw = rawQuery(request.originalUrl);
-  const query = row.query ? parseQuery(row.query, raw, row.badQueryError ?? "BadQueryParameter") : raw;
+  const query = row.query ? rememberedQuery(row, row.query, request.originalUrl) : rawQuery(request.originalUrl);
   const body = await parseRequestBody(row, request, signal);
   const session =
     caller && deps.createSession({ caller, signal, permission: row.permission, writes: row.method !== "GET", body });
@@ -172,6 +172,24 @@ async function toRequestContext(
     request,
     log: deps.log,
   };
+}
+
+/** Queries that passed, by row and text: clients ask the same ones again, and validating a list's twenty parameters costs as much as sending a page. */
+const parsedQueries = new WeakMap<Endpoint, LRUCache<string, object>>();
+const MAX_QUERIES_PER_ROW = 500;
+/** Longer ones are parsed each time, so that memory has a bound. */
+const MAX_REMEMBERED_QUERY = 300;
+
+function rememberedQuery(row: Endpoint, schema: NonNullable<Endpoint["query"]>, url: string): object {
+  const start = url.indexOf("?");
+  const text = start < 0 ? "" : url.slice(start);
+  let known = parsedQueries.get(row);
+  if (!known) parsedQueries.set(row, (known = new LRUCache({ max: MAX_QUERIES_PER_ROW })));
+  const hit = known.get(text);
+  if (hit) return hit;
+  const query = Object.freeze(parseQuery(schema, rawQuery(url), row.badQueryError ?? "BadQueryParameter"));
+  if (text.length <= MAX_REMEMBERED_QUERY) known.set(text, query);
+  return query;
 }
 
 /** A valid Host header or `localhost`, so that a client cannot inject other text into links. */

@@ -6,6 +6,7 @@ import { measureCluster } from "./cluster/cluster.ts";
 import { measureGates } from "./cluster/gates.ts";
 import { type Figure, figure, formatTable } from "./figure.ts";
 import { measureIdle } from "./idle.ts";
+import { measureLists } from "./lists/lists.ts";
 import { measureLaptop } from "./laptop.ts";
 import { measureReads } from "./reads.ts";
 import { measureStartUp } from "./start-up.ts";
@@ -17,11 +18,12 @@ const BENCHMARKS: Record<string, () => Promise<Figure[]>> = {
   laptop: measureLaptop,
   cf: measureStockCf,
   apps: measureThousandApps,
+  lists: measureLists,
   cluster: measureCluster,
   gates: measureGates,
 };
 /** What is measured when no part is named; `--cluster` is the part that needs a real control plane. */
-const DEFAULT_BENCHMARKS = ["cup", "laptop", "cf", "apps"];
+const DEFAULT_BENCHMARKS = ["cup", "laptop", "cf", "apps", "lists"];
 
 async function measureThousandApps(): Promise<Figure[]> {
   const apps = await startThousandApps();

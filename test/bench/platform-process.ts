@@ -1,11 +1,11 @@
 // Child process: a platform on an API server that runs elsewhere, and beside it the bare Express handler that it is compared with.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import express from "express";
 import { pino } from "pino";
 import { requestKind } from "../../kube/client/request-kind.ts";
 import type { Operation } from "../../platform/operations/operations.ts";
 import { startPlatform } from "../../platform/platform.ts";
+import { bareHandler } from "./bare-handler.ts";
 import { serveParent, childOptions } from "./child-process.ts";
 
 export interface PlatformProcessOptions {
@@ -45,21 +45,8 @@ const platform = await startPlatform({
   },
 });
 const bare: { body: string; server: Server } = { body: "", server: createServer() };
-bare.server = createServer(bareHandler());
+bare.server = createServer(bareHandler(() => bare.body));
 await new Promise<void>((resolve) => bare.server.listen(0, "127.0.0.1", resolve));
-
-/** The least that Express can do: one route, a ready text, no entity tag. */
-function bareHandler(): express.Express {
-  const app = express();
-  app.disable("x-powered-by");
-  app.set("etag", false);
-  app.get("/v3/apps", (_request, response) => {
-    response.status(200).setHeader("Content-Type", "application/json; charset=utf-8");
-    response.setHeader("Content-Length", Buffer.byteLength(bare.body));
-    response.end(bare.body);
-  });
-  return app;
-}
 
 /** Bytes that live objects take, when the collector has done all it can. */
 function memory(): number {
