@@ -2,6 +2,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { APP_CASES } from "./cf/apps.cases.ts";
+import { LOG_CASES } from "./cf/logs.cases.ts";
+import { layGround, type Ground } from "./cf/support/ground.ts";
+import { describeCases } from "./cf/support/run-cases.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { eventually } from "../eventually.ts";
 import { startTestPlatform } from "./support/start-test-platform.ts";
@@ -31,12 +35,12 @@ describe.skipIf(reason)("stock cf", () => {
     expect(await cf("api", stage.url)).toContain("3.228.0");
     await cf("auth", "admin");
     expect(await cf("orgs")).toContain("local");
-    await cf("create-org", "acme");
-    expect(await cf("org", "acme")).toContain("apps.localhost");
-    await cf("create-space", "test", "-o", "acme");
-    expect(await cf("target", "-o", "acme", "-s", "test")).toMatch(/space:\s+test/);
+    await cf("create-org", "corp");
+    expect(await cf("org", "corp")).toContain("apps.localhost");
+    await cf("create-space", "test", "-o", "corp");
+    expect(await cf("target", "-o", "corp", "-s", "test")).toMatch(/space:\s+test/);
     expect(await cf("spaces")).toContain("test");
-    expect(await cf("space", "test")).toContain("acme");
+    expect(await cf("space", "test")).toContain("corp");
   });
 
   test("domains, buildpacks and stacks", async () => {
@@ -166,8 +170,19 @@ describe.skipIf(reason)("stock cf", () => {
     await cf("delete", "hello", "-f", "-r");
     expect(await cf("routes")).not.toContain("hello");
     await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(404));
-    await cf("delete-space", "test", "-o", "acme", "-f");
-    await cf("delete-org", "acme", "-f");
-    expect(await cf("orgs")).not.toContain("acme");
+    await cf("delete-space", "test", "-o", "corp", "-f");
+    await cf("delete-org", "corp", "-f");
+    expect(await cf("orgs")).not.toContain("corp");
+  });
+
+  describe("a sample of the cases in cf/, so that they do not rot", () => {
+    let ground: Ground;
+    beforeAll(async () => {
+      ground = await layGround(stage);
+    });
+    describeCases(
+      [...APP_CASES, ...LOG_CASES].filter(({ command }) => ["create-app", "curl"].includes(command)),
+      () => ground,
+    );
   });
 });

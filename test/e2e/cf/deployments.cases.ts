@@ -160,7 +160,10 @@ export const DEPLOYMENT_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "--strategy rolling",
-        given: twoInstances,
+        given: async (run) => {
+          writeServer(run);
+          await run.cf("developer", "push", run.name, "-i", "2");
+        },
         run: "restage {name} --strategy rolling",
         shows: ["Restaging app {name}", "Staging app and tracing logs...", "Waiting for app to deploy..."],
         effect: async (run) => {
@@ -361,7 +364,7 @@ export const DEPLOYMENT_CASES: readonly CommandCases[] = [
         run: "rollback {name} --version 1 -f",
         effect: (run) => untilDeployment(run, DEPLOYED),
       },
-      forbidden("auditor", "rollback {name} --version 1 -f"),
+      forbidden("auditor", "rollback {name} --version 1 -f", twoRevisions),
       noSuchApp("rollback", "--version 1 -f"),
     ],
   },
