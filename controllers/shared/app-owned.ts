@@ -4,7 +4,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { NotReady, type ReconcileResult } from "../../kube/controller/controller.ts";
 import type { KubeObject, OwnerReference } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { apiVersionOf } from "../../kube/api/resource-ref.ts";
+import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 
 /** Index of the objects of apps; its values are `namespace/app`. */
 export const OWNING_APP_INDEX = "controllers/owning-app";
@@ -32,8 +32,10 @@ export function getApp(read: Reader, object: AppOwned): App {
   return app;
 }
 
-export function toOwnerReference(app: App): OwnerReference {
-  return { apiVersion: apiVersionOf(App), kind: App.kind, name: app.metadata.name, uid: app.metadata.uid ?? "" };
+/** @param definition of the owner, which as an item of a list may not say its kind */
+export function toOwnerReference(owner: KubeObject, definition: ResourceRef = App): OwnerReference {
+  const { name, uid = "" } = owner.metadata;
+  return { apiVersion: apiVersionOf(definition), kind: definition.kind, name, uid };
 }
 
 /** The label and owner reference of every object of an app, whoever created it. */

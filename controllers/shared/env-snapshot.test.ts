@@ -11,7 +11,8 @@ import {
   snapshotEnv,
   type SecretObject,
 } from "./env-snapshot.ts";
-import { anApp } from "../../crds/test-objects.ts";
+import { Task } from "../../crds/task/task.ts";
+import { anApp, makeObject } from "../../crds/test-objects.ts";
 
 const key = Buffer.alloc(32, 1);
 const env = [
@@ -22,7 +23,7 @@ const value = Buffer.from("hunter2").toString("base64");
 
 describe("planEnv", () => {
   test("a value in clear stays; a secret one is a reference to a Secret named by a keyed digest", () => {
-    const planned = planEnv("shop", env, new Map([["PASSWORD", value]]), key);
+    const planned = planEnv({ app: "shop" }, env, new Map([["PASSWORD", value]]), key);
     expect(planned.secret).toEqual({
       name: expect.stringMatching(/^shop-env-[0-9a-f]{16}$/) as string,
       data: { PASSWORD: value },
@@ -36,7 +37,7 @@ describe("planEnv", () => {
 
   test("the same values give the same name; other values, another key or another app another", () => {
     const name = (app: string, secret: string, with_: Uint8Array): string | undefined =>
-      planEnv(app, env, new Map([["PASSWORD", secret]]), with_).secret?.name;
+      planEnv({ app }, env, new Map([["PASSWORD", secret]]), with_).secret?.name;
     expect(name("shop", value, key)).toBe(name("shop", value, key));
     expect(name("shop", "eA==", key)).not.toBe(name("shop", value, key));
     expect(name("shop", value, Buffer.alloc(32, 2))).not.toBe(name("shop", value, key));
@@ -44,8 +45,15 @@ describe("planEnv", () => {
     expect(name("a".repeat(40), value, key)?.length).toBeLessThanOrEqual(52);
   });
 
+  test("a task's snapshot has a name of its own, so that it can go with the task", () => {
+    const name = (scope?: string): string | undefined =>
+      planEnv({ app: "shop", scope }, env, new Map([["PASSWORD", value]]), key).secret?.name;
+    expect(name("task-1")).toBe(name("task-1"));
+    expect(new Set([name(), name("task-1"), name("task-2")]).size).toBe(3);
+  });
+
   test("no secret, no Secret", () =>
-    expect(planEnv("shop", env.slice(0, 1), new Map(), key)).toEqual({ env: env.slice(0, 1) }));
+    expect(planEnv({ app: "shop" }, env.slice(0, 1), new Map(), key)).toEqual({ env: env.slice(0, 1) }));
 });
 
 test.each([
@@ -93,6 +101,17 @@ describe("names that objects have of their own accord", () => {
       { name, valueFrom: { secretKeyRef: { name: made[0]?.metadata.name, key: toSecretKey(name) } } },
     ]);
     expect(made.map(({ data }) => data)).toEqual([{ [toSecretKey(name)]: value }]);
+  });
+
+  test("of a task is owned by the task, which is deleted one day; the app's by the app", async () => {
+    const owners = async (task?: Task): Promise<unknown> => {
+      const made: SecretObject[] = [];
+      await snapshotEnv(taking("A"), "guid", clientOf({ A: value }, made), task);
+      return made[0]?.metadata.ownerReferences;
+    };
+    const task = makeObject(Task, "t1", { spec: { appRef: { name: "shop" }, command: "x" } });
+    expect(await owners(task)).toMatchObject([{ kind: "Task", name: "t1", uid: task.metadata.uid }]);
+    expect(await owners()).toMatchObject([{ kind: "App", name: "shop" }]);
   });
 
   test.each(["constructor", "toString", "__proto__"])("a Secret without %s has no such key", async (name) => {

@@ -10,6 +10,8 @@ import { Secret } from "../../kube/api/builtin.ts";
 import { isAlreadyExists, isForbidden } from "../../kube/client/errors.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { NotReady, Stalled } from "../../kube/controller/controller.ts";
+import { Task } from "../../crds/task/task.ts";
+import type { OwnerReference } from "../../kube/api/object.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import { toOwnerReference } from "./app-owned.ts";
 
@@ -38,9 +40,9 @@ export interface EnvSnapshot {
   secret?: { name: string; data: Record<string, string> };
 }
 
-/** `secretValues`: base64 data by name, of the variables that refer to a Secret. Pure. */
+/** `secretValues`: base64 data by name, of the variables that refer to a Secret. `scope`: equal environments of other scopes have other names. Pure. */
 export function planEnv(
-  app: string,
+  { app, scope }: { app: string; scope?: string | undefined },
   env: readonly EnvVar[],
   secretValues: ReadonlyMap<string, string>,
   key: Uint8Array,
@@ -53,7 +55,7 @@ export function planEnv(
   );
   if (Object.keys(data).length === 0) return { env: env.map((variable) => ({ ...variable })) };
   const digest = createHmac("sha256", key)
-    .update(JSON.stringify([app, data]))
+    .update(JSON.stringify(scope === undefined ? [app, data] : [app, data, scope]))
     .digest("hex")
     .slice(0, 16);
   const name = `${app.slice(0, 30).replace(/-+$/, "")}-env-${digest}`;
@@ -72,12 +74,13 @@ export function toSecretKey(variable: string): string {
 }
 
 /**
- * Reads the Secrets that an app's environment names, and keeps the snapshot's Secret.
+ * Reads the Secrets that an app's environment names, and keeps the snapshot's Secret: as long as the app, whose Revisions share it, or of `task` alone
+ * and as long as that.
  * @throws NotReady when a Secret or key is missing or not allowed; Stalled when the environment is too large
  */
-export async function snapshotEnv(app: App, guid: string, client: KubeClient): Promise<EnvSnapshot> {
+export async function snapshotEnv(app: App, guid: string, client: KubeClient, task?: Task): Promise<EnvSnapshot> {
   try {
-    return await readAndKeepEnv(app, guid, client);
+    return await readAndKeepEnv(app, guid, client, task);
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new NotReady(
@@ -88,17 +91,27 @@ export async function snapshotEnv(app: App, guid: string, client: KubeClient): P
   }
 }
 
-async function readAndKeepEnv(app: App, guid: string, client: KubeClient): Promise<EnvSnapshot> {
+async function readAndKeepEnv(
+  app: App,
+  guid: string,
+  client: KubeClient,
+  task: Task | undefined,
+): Promise<EnvSnapshot> {
   const values = await readSecretValues(app, guid, client);
   checkEnvSize(app.spec.env, values);
   const hasSecrets = app.spec.env.some((variable) => variable.valueFrom);
   const snapshot = planEnv(
-    app.metadata.name,
+    { app: app.metadata.name, scope: task?.metadata.uid },
     app.spec.env,
     values,
     hasSecrets ? await getDigestKey(client) : new Uint8Array(),
   );
-  if (snapshot.secret) await ensureSecret(app, guid, snapshot.secret, client);
+  if (snapshot.secret)
+    await ensureSecret(task ? toOwnerReference(task, Task) : toOwnerReference(app), snapshot.secret, {
+      app,
+      guid,
+      client,
+    });
   return snapshot;
 }
 
@@ -145,18 +158,12 @@ function checkEnvSize(env: readonly EnvVar[], secretValues: ReadonlyMap<string, 
 }
 
 async function ensureSecret(
-  app: App,
-  guid: string,
+  owner: OwnerReference,
   secret: { name: string; data: Record<string, string> },
-  client: KubeClient,
+  { app, guid, client }: { app: App; guid: string; client: KubeClient },
 ): Promise<void> {
   const { namespace } = app.metadata;
-  const metadata = {
-    name: secret.name,
-    namespace,
-    labels: { [LABELS.app]: guid },
-    ownerReferences: [toOwnerReference(app)],
-  };
+  const metadata = { name: secret.name, namespace, labels: { [LABELS.app]: guid }, ownerReferences: [owner] };
   if (await client.find(Secret, { namespace, name: secret.name })) return;
   try {
     await client.create(Secret, { metadata, type: "Opaque", immutable: true, data: secret.data });

@@ -125,7 +125,7 @@ async function startTask(
     className: task.spec.runner,
     requires: { capability: "dropletKinds", word: droplet.spec.kind },
   });
-  const { env } = await snapshotEnv(app, appGUID, client);
+  const { env } = await snapshotEnv(app, appGUID, client, task);
   return planTaskRun({
     task,
     taskGUID: guid,
