@@ -177,19 +177,19 @@ export const MANIFEST_CASES: readonly CommandCases[] = [
         name: "a manifest that names a service",
         given: write("applications:\n- name: {name}\n  services: [database]\n"),
         run: "push --no-start",
-        refused: [/service/i],
+        refused: ["Services cannot be bound here yet"],
       },
       {
         name: "a manifest that is no YAML",
         given: write("applications: [\n"),
         run: "push",
-        refused: [/yaml/i],
+        refused: ["yaml: line 1: did not find expected node content"],
       },
       {
         name: "an unknown size",
         given: write("applications:\n- name: {name}\n  memory: much\n"),
         run: "push",
-        refused: [/memory.*(must use a supported unit|must be)/is],
+        refused: ['Process "web": Memory must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB'],
       },
       {
         name: "--redact-env",
@@ -243,13 +243,13 @@ export const MANIFEST_CASES: readonly CommandCases[] = [
         name: "a field with a wrong value",
         given: write("applications:\n- name: {name}\n  instances: -3\n"),
         run: "apply-manifest -f manifest.yml",
-        refused: [/instances/i],
+        refused: ['Process "web": Instances must be greater than or equal to 0'],
       },
       {
         name: "a route on a domain that does not exist",
         given: write("applications:\n- name: {name}\n  routes: [{ route: a.no-such-domain.example }]\n"),
         run: "apply-manifest -f manifest.yml",
-        refused: [/domain/i],
+        refused: ["No domains exist for route a.no-such-domain.example"],
       },
       {
         name: "by an auditor",
@@ -262,7 +262,7 @@ export const MANIFEST_CASES: readonly CommandCases[] = [
       {
         name: "a file that does not exist",
         run: "apply-manifest -f nowhere.yml",
-        refused: [/nowhere\.yml.*does not exist|Could not find/],
+        refused: ["Incorrect Usage: The specified path 'nowhere.yml' does not exist."],
       },
     ],
   },
