@@ -368,4 +368,59 @@ export const DEPLOYMENT_CASES: readonly CommandCases[] = [
       noSuchApp("rollback", "--version 1 -f"),
     ],
   },
+  {
+    command: "scale",
+    cases: [
+      {
+        name: "while a deployment is under way",
+        given: pausedCanary,
+        run: "scale {name} -i 5",
+        refused: ["Cannot scale this process while a deployment is in flight."],
+        effect: (run) => untilDeployment(run, PAUSED),
+      },
+    ],
+  },
+  {
+    command: "set-droplet",
+    cases: [
+      {
+        name: "while a deployment is under way",
+        given: async (run) => {
+          await pausedCanary(run);
+          run.values["droplet"] = (await ofApp<{ guid: string }>(run, "droplets/current")).guid;
+        },
+        run: "set-droplet {name} {droplet}",
+        refused: ["Unable to assign current droplet while the app has a deployment in progress."],
+        effect: (run) => untilDeployment(run, PAUSED),
+      },
+    ],
+  },
+  {
+    command: "stop",
+    cases: [
+      {
+        name: "while a deployment is under way, which ends it",
+        given: pausedCanary,
+        run: "stop {name}",
+        effect: async (run) => {
+          await answers(run, 404);
+          await eventually(async () => expect(await run.cf("developer", "app", run.name)).toMatch(/instances:\s+0\/2/));
+        },
+      },
+    ],
+  },
+  {
+    command: "delete",
+    cases: [
+      {
+        name: "while a deployment is under way",
+        given: pausedCanary,
+        run: "delete {name} -f -r",
+        effect: async (run) => {
+          await answers(run, 404);
+          expect(await findApp(run.ground, run.name)).toBeUndefined();
+        },
+      },
+    ],
+  },
 ];
