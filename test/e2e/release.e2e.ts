@@ -7,6 +7,7 @@ import { runCommand } from "../../scripts/run-command.ts";
 import { stageRelease } from "../../scripts/release/stage.ts";
 import { freePort } from "../cluster/free-port.ts";
 import { eventually } from "../eventually.ts";
+import { runInEmptyRoot, whyNoEmptyRoot } from "./release/empty-root.ts";
 import { chosenPlatformKind, getFrom } from "./support/start-test-platform.ts";
 
 const CHECKOUT = join(import.meta.dirname, "..", "..");
@@ -72,6 +73,28 @@ describe.skipIf(chosenPlatformKind() !== "laptop")("the npm package", () => {
     const { version } = JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8")) as { version: string };
     expect((await run(join(folder, "prefix", "bin", "cupola"), "--help")).includes("--operation")).toBe(true);
     expect(await cup("--version")).toBe(`${version}\n`);
+  });
+
+  // By name alone: it takes a minute.
+  const isNamed = (process.env["CUPOLA_E2E_NAMES"] ?? "").split(",").includes("release");
+  test("runs where there is Node and nothing else", { timeout: 300_000 }, async (context) => {
+    const reason = isNamed ? whyNoEmptyRoot(PATH) : "npm run e2e -- release does it";
+    if (reason) return context.skip(reason);
+    const [tarball = ""] = globSync("cupola-*.tgz", { cwd: folder });
+    const output = await runInEmptyRoot(join(folder, "root"), {
+      path: PATH,
+      files: { "cupola.tgz": join(folder, tarball) },
+      script: `npm install --global --prefix /user/prefix --no-audit --no-fund --loglevel=error ./cupola.tgz
+cup local start --detach --empty --port ${await freePort()} --kube-port ${await freePort()}
+cup push hello --path /user/prefix/lib/node_modules/cupola/dist/examples/hello -m 128M
+cup logs hello --recent
+cup local stop
+`,
+    });
+    expect(output).toContain("hello runs: http://hello.apps.localhost:");
+    expect(output).toContain("hello listens on port");
+    expect(output.trimEnd()).toMatch(/Stopped\.$/);
+    return undefined;
   });
 
   test("refuses the home of a newer version, and names it", async () => {
