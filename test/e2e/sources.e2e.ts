@@ -117,7 +117,7 @@ describe.skipIf(noPlace)("apps as source", () => {
         ...["push", "greeter", "--lifecycle", "cnb", "-b", `docker://${registry.image}`, "-m", "128M"],
       );
       expect(code, output).toBe(0);
-      expect(output).toContain("Greets by greeting.txt");
+      expect(output).toMatch(/team\/greeter:1 +1\.0\.0 /);
       await eventually(async () => expect((await stage.get("greeter.apps.localhost")).body).toBe("greeted"), 30_000);
     } finally {
       await registry.stop();

@@ -33,7 +33,7 @@ import type { LineSink } from "./lifecycle/run-executable.ts";
 import { userCredentials } from "./user-credentials.ts";
 import { deadlineOf, timeExpired } from "../build-deadline.ts";
 import { StagingFailure } from "../staging-failure.ts";
-import { type Outcome, planStatus, toOutcome } from "./plan.ts";
+import { type Outcome, planStatus, toLogLines, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
 import { startGarbageCollection, toAppCache } from "./garbage-collection.ts";
 import { uploadedBuildpacks } from "./uploaded-buildpacks.ts";
@@ -189,8 +189,9 @@ async function runBuild(
     // Another process builds it now, so this result does not count.
     if (!options.isLeader()) throw error;
     if (!(error instanceof StagingFailure)) options.onError(error, nameOf(staging));
-    const failure = toFailure(error, seen() ? CERTIFICATE_HINT : undefined);
-    for (const line of failure.message.split("\n")) log("ERR", line);
+    const hint = seen() ? CERTIFICATE_HINT : undefined;
+    const failure = toFailure(error, hint);
+    for (const line of toLogLines(failure, hint)) log("ERR", line);
     // Clients stop reading the log once they see the failure.
     await delay(readerLagMs, undefined, { signal: build.signal });
     return toOutcome(staging, { failure });

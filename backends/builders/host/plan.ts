@@ -37,6 +37,12 @@ export function toOutcome(staging: Staging, build: FinishedBuild | { failure: St
   };
 }
 
+/** What the build's log says of its failure: what a buildpack printed stands there already. @param hint the end of the message, if it has one */
+export function toLogLines({ code, message }: Pick<StagingFailure, "code" | "message">, hint?: string): string[] {
+  const own = code === "BuildpackCompileFailed" ? message.replace(/, saying: [^]*$/, "") : message;
+  return [...own.split("\n"), ...(own !== message && hint !== undefined ? [hint] : [])];
+}
+
 /** The whole status. It changes only between pending, running and ended, so it is written no more often. */
 export function planStatus(progress: { startedAt: string | undefined; outcome: Outcome | undefined }): ReconcileResult {
   const { startedAt, outcome } = progress;
