@@ -1,5 +1,6 @@
 // The controller of Stagings: status, one build per app, secrets, deletion, and restart after an interruption.
 import { access, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
@@ -237,6 +238,22 @@ test("detection skips a buildpack that cannot be used; naming it, or having none
     state: "Failed",
     error: { code: "NoBuildpacksFound", message: expect.stringContaining("no buildpack is enabled") },
   });
+});
+
+test("a build whose buildpack does not come ends at its deadline", async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const { look } = await startBuilder();
+    const name = `docker://127.0.0.1:${(server.address() as AddressInfo).port}/team/bp`;
+    const staging = await aStaging("a", { buildpacks: [{ name }], timeoutSeconds: 1 });
+    expect((await until(() => look(staging), ended)).status).toMatchObject({
+      state: "Failed",
+      error: { code: "StagingTimeExpired", message: expect.stringContaining("longer than 1 seconds") },
+    });
+  } finally {
+    server.close();
+  }
 });
 
 test("a composite is used by its folder, with the components beside it", async () => {
