@@ -5,7 +5,7 @@ import { EXIT_CODES } from "./failure.ts";
 
 /** All commands, as a person looks for them. A test holds that none is missing and that it fits a screen. */
 const GROUPS: readonly (readonly [title: string, commands: string])[] = [
-  ["Start", "local start, push, dev, logs, open"],
+  ["Start", "local start, push, dev, logs, events, open"],
   ["Apps", "apps, app, start, stop, restart, restage, scale, delete, render"],
   ["Rollouts", "rollout start, rollout status, rollout continue"],
   ["", "rollout cancel, rollout undo, revisions"],

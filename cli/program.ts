@@ -1,7 +1,7 @@
 // The command tree of `cup`. Each action is loaded when it is called, so that `cup` starts quickly.
 import { Command } from "commander";
 import { cupolaVersion } from "../local/version.ts";
-import { addAppVerbs, addApps, addEnvironment } from "./commands/apps.ts";
+import { addAppVerbs, addApps, addEnvironment, addEvents } from "./commands/apps.ts";
 import { addDoctor, addLocal } from "./commands/local.ts";
 import { addOrgs, addPlatform, addSpaces } from "./commands/orgs.ts";
 import { addPush } from "./commands/push.ts";
@@ -24,6 +24,7 @@ export function buildProgram(): Command {
   addTarget(program);
   addPush(program);
   addApps(program);
+  addEvents(program);
   addEnvironment(program);
   addAppVerbs(program);
   addRollouts(program);

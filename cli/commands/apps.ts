@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { withContext } from "../action.ts";
 import { example } from "../help.ts";
+import type { EventsOptions } from "../app/events.ts";
 import type { ScaleOptions } from "../app/scale.ts";
 import type { DeleteOptions } from "../app/delete.ts";
 import { toCount } from "./numbers.ts";
@@ -31,6 +32,20 @@ export function addApps(program: Command): void {
     .action(
       withContext(async (context, name: string, options: { recent?: boolean }) =>
         (await import("../app/logs.ts")).logs(context, name, options),
+      ),
+    );
+}
+
+/** What happened to apps. */
+export function addEvents(program: Command): void {
+  program
+    .command("events [app]")
+    .description("list who changed an app, or the targeted space, and crashes; newest first")
+    .addHelpText("after", example("cup events shop", "cup events --limit 10", "cup events shop --json"))
+    .option("-n, --limit <n>", "number of events", toCount, 50)
+    .action(
+      withContext(async (context, name: string | undefined, options: EventsOptions) =>
+        (await import("../app/events.ts")).showEvents(context, name, options),
       ),
     );
 }
