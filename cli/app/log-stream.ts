@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import type { ApiClient } from "../api/client.ts";
+import { Failure } from "../failure.ts";
 
 const envelope = z.object({
   timestamp: z.string(),
@@ -40,6 +41,23 @@ export async function recentLog(api: ApiClient, guid: string): Promise<LogLine[]
   return (await read(api, guid, { descending: "true" })).reverse();
 }
 
+/** So many reads may fail one after the other: a busy platform must not end a log for good. */
+const MAX_FAULTS = 5;
+const FAULT_PAUSE_MS = 250;
+
+/** As `read`, again after a fault of the platform. @throws Failure for what stays, and for the last of many faults */
+async function readPatiently(api: ApiClient, guid: string, query: Record<string, string>): Promise<LogLine[]> {
+  for (let fault = 1; ; fault++) {
+    try {
+      return await read(api, guid, query);
+    } catch (error) {
+      const isFinal = error instanceof Failure && error.kind !== "failed" && error.kind !== "unreachable";
+      if (isFinal || fault === MAX_FAULTS) throw error;
+      await delay(FAULT_PAUSE_MS);
+    }
+  }
+}
+
 /** Lines from `since` (nanoseconds) on, as they come, until the signal; those that had come by then are still given. */
 export async function* followLog(
   api: ApiClient,
@@ -49,7 +67,7 @@ export async function* followLog(
   let next = options.since;
   for (let isLast = false; !isLast;) {
     isLast = options.signal.aborted;
-    const lines = await read(api, guid, { start_time: String(next) });
+    const lines = await readPatiently(api, guid, { start_time: String(next) });
     for (const line of lines) {
       next = line.timestamp + 1n;
       yield line;

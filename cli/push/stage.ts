@@ -11,6 +11,7 @@ interface Build extends Resource {
   state: "STAGING" | "STAGED" | "FAILED";
   error?: string | null;
   droplet?: { guid: string } | null;
+  lifecycle?: { type: string };
 }
 
 const DEADLINE_MS = 20 * 60_000;
@@ -71,26 +72,47 @@ export async function stage(
 
 const LAST_LINES = 20;
 
+/** How long the log of a build that has ended may be late: a busy platform has not read it yet. */
+const LATE_LOG_MS = 5_000;
+
 /** Passes the log through until the build has ended. */
 async function followBuild(context: Context, app: Resource, guid: string): Promise<Build & { lines: string[] }> {
   const done = new AbortController();
-  const log = streamLog(context, app, { since: BigInt(Date.now() - 1000) * 1_000_000n, signal: done.signal });
+  const since = BigInt(Date.now() - 1000) * 1_000_000n;
+  const log = streamLog(context, app, { since, stop: done });
   const ended = await waitUntilStaged(context, guid).finally(() => done.abort());
-  return { ...ended, lines: await log };
+  const lines = await log;
+  // Every build of source says something.
+  if (lines.length > 0 || ended.lifecycle?.type === "docker") return { ...ended, lines };
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), LATE_LOG_MS);
+  const lateLines = await streamLog(context, app, { since, stop: late, untilSeen: true });
+  clearTimeout(timer);
+  return { ...ended, lines: lateLines };
 }
 
-/** The lines, once the signal has ended them. */
+interface StreamOptions {
+  /** Nanoseconds. */
+  since: bigint;
+  /** Ends it: lines that are there by then are still given. */
+  stop: AbortController;
+  /** Ends it once there are lines. */
+  untilSeen?: boolean;
+}
+
+/** The lines of the build, once it has been stopped. */
 async function streamLog(
   { api, progress }: Context,
   app: Resource,
-  options: { since: bigint; signal: AbortSignal },
+  { since, stop, untilSeen = false }: StreamOptions,
 ): Promise<string[]> {
   const lines: string[] = [];
   try {
-    for await (const { source, message } of followLog(api, app.guid, options)) {
+    for await (const { source, message } of followLog(api, app.guid, { since, signal: stop.signal })) {
       if (!source.startsWith("STG")) continue;
       progress.line(message);
       lines.push(message);
+      if (untilSeen) stop.abort();
     }
   } catch {
     progress.step("The build's log cannot be read; the build goes on");

@@ -1,0 +1,143 @@
+// What an operator sets and a developer sees of it, by stock cf in one sitting: variable groups, an uploaded buildpack, a sidecar, a task, a quota,
+// events, security groups. By name, since the parts have tests of their own: `npm run e2e -- --on node operators-day`.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { eventually } from "../eventually.ts";
+import { cfOn, whyNoCf } from "./support/cf.ts";
+import { startTestPlatform } from "./support/start-test-platform.ts";
+import type { CommandResult, TestPlatform } from "./support/test-platform.ts";
+
+/** On a machine that does many other things. */
+const SLOW_MS = 180_000;
+
+/** Fits an app with a file `mark`, and gives it what the staging group says. */
+const BUILDPACK = {
+  "buildpack.toml": 'api = "0.10"\n[buildpack]\nid = "me/mark"\nversion = "1.0.0"\n[[targets]]\nos = "linux"\n',
+  "bin/detect": "#!/bin/sh\ntest -f mark || exit 100\n",
+  "bin/build": `#!/bin/sh
+set -e
+mkdir -p "$CNB_LAYERS_DIR/mark/env.launch"
+printf "%s" "$FROM_STAGING" > "$CNB_LAYERS_DIR/mark/env.launch/MARKED.override"
+printf '[types]\\nlaunch = true\\n' > "$CNB_LAYERS_DIR/mark.toml"
+echo "the mark is $FROM_STAGING"
+`,
+};
+const APP = {
+  mark: "",
+  "beside.js": `require("http").createServer((_, s) => s.end("beside")).listen(9977, "127.0.0.1");\n`,
+  "server.js": `const { FROM_RUNNING: run, MARKED: marked, PORT } = process.env;
+require("http").createServer(async (q, s) => {
+  if (q.url === "/end") process.exit(3);
+  const side = await fetch("http://127.0.0.1:9977").then((a) => a.text(), String);
+  s.end(JSON.stringify({ run, marked, side }));
+}).listen(PORT);\n`,
+};
+const MANIFEST = {
+  applications: [
+    {
+      name: "day",
+      memory: "160M",
+      buildpacks: ["mark_buildpack", "nodejs_buildpack"],
+      sidecars: [{ name: "beside", process_types: ["web"], command: "node beside.js", memory: "64M" }],
+    },
+  ],
+};
+
+const reason = whyNoCf();
+if (reason) console.log(`an operator's day skipped: ${reason}`);
+
+describe.skipIf(reason)("an operator's day", { timeout: 600_000 }, () => {
+  let stage: TestPlatform;
+  let run: (...args: string[]) => Promise<CommandResult>;
+  let folder: string;
+
+  async function cf(...args: string[]): Promise<string> {
+    const { code, output } = await run(...args);
+    expect(code, `cf ${args.join(" ")}\n${output}`).toBe(0);
+    return output;
+  }
+  function write(name: string, files: Readonly<Record<string, string>>): string {
+    for (const [path, text] of Object.entries(files)) {
+      const file = join(stage.home, name, path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text, { mode: 0o755 });
+    }
+    return join(stage.home, name);
+  }
+
+  beforeAll(async () => {
+    stage = await startTestPlatform();
+    run = cfOn(stage);
+    await cf("api", stage.url);
+    await cf("auth", "admin");
+    await cf("target", "-o", "local", "-s", "dev");
+    folder = write("day", { ...APP, "manifest.yml": stringify(MANIFEST) });
+  });
+  afterAll(() => stage?.stop());
+
+  test("variable groups are in the build and in the app, beside an uploaded buildpack and a sidecar", async () => {
+    await cf("set-running-environment-variable-group", '{"FROM_RUNNING":"running"}');
+    await cf("set-staging-environment-variable-group", '{"FROM_STAGING":"staged"}');
+    await cf("create-buildpack", "mark_buildpack", write("mark", BUILDPACK), "1");
+    expect(await cf("buildpacks")).toMatch(/^1\s+mark_buildpack\s/m);
+    expect(await cf("push", "-f", join(folder, "manifest.yml"), "-p", folder)).toContain("the mark is staged");
+    await eventually(async () => {
+      const { status, body } = await stage.get("day.apps.localhost");
+      expect([status, body]).toEqual([200, JSON.stringify({ run: "running", marked: "staged", side: "beside" })]);
+    }, SLOW_MS);
+    expect(await cf("app", "day")).toMatch(/sidecars:\s+beside/);
+  });
+
+  test("a task has the running group, and its lines are the app's", async () => {
+    await cf("run-task", "day", "--name", "once", "--command", "echo task says $FROM_RUNNING", "--wait");
+    expect(await cf("tasks", "day")).toMatch(/once\s+SUCCEEDED/);
+    await eventually(
+      async () => expect(await cf("logs", "day", "--recent")).toMatch(/\[APP\/TASK\/once\/0\]\s+OUT task says running/),
+      SLOW_MS,
+    );
+  });
+
+  test("a quota of the space refuses what is too much, early", async () => {
+    await cf("create-space-quota", "tiny", "-m", "300M");
+    await cf("set-space-quota", "dev", "tiny");
+    const { code, output } = await run("scale", "day", "-i", "3");
+    expect([code, output]).toEqual([1, expect.stringContaining("memory space_quota_exceeded")]);
+    await cf("unset-space-quota", "dev", "tiny");
+    await cf("scale", "day", "-i", "2");
+    await eventually(async () => expect(await cf("app", "day")).toMatch(/instances:\s+2\/2/), SLOW_MS);
+    await cf("delete-space-quota", "tiny", "-f");
+  });
+
+  test("events say who did what, and how an instance ended", async () => {
+    await stage.get("day.apps.localhost", "/end").catch(() => undefined);
+    await eventually(async () => {
+      const events = await cf("events", "day");
+      for (const type of ["audit.app.create", "audit.app.process.scale", "audit.app.task.create", "app.crash"])
+        expect(events).toContain(type);
+      expect(events).toMatch(/audit\.app\.create\s+admin/);
+    }, SLOW_MS);
+  });
+
+  test("a security group is shown, and on a cluster a rule of the space's network", async () => {
+    const rules = JSON.stringify([{ protocol: "tcp", destination: "203.0.113.0/24", ports: "443" }]);
+    await cf("create-security-group", "partner", join(write("rules", { "rules.json": rules }), "rules.json"));
+    await cf("bind-security-group", "partner", "local", "--space", "dev");
+    expect(await cf("security-group", "partner")).toMatch(/local\s+dev\s+running/);
+    if (stage.on !== "laptop")
+      await eventually(async () => {
+        const { output } = await stage.kubectl("get", "networkpolicies", "-n", "local-dev", "-o", "yaml");
+        expect(output).toContain("203.0.113.0/24");
+      }, SLOW_MS);
+    await cf("delete-security-group", "partner", "-f");
+  });
+
+  test("what was set is taken back", async () => {
+    await cf("set-running-environment-variable-group", "{}");
+    await cf("set-staging-environment-variable-group", "{}");
+    await cf("delete", "day", "-f", "-r");
+    await cf("delete-buildpack", "mark_buildpack", "-f");
+    expect(await cf("buildpacks")).not.toContain("mark_buildpack");
+  });
+});
