@@ -204,7 +204,7 @@ export const BUILDPACK_CASES: readonly CommandCases[] = [
         name: "one that does not exist",
         as: "admin",
         run: "delete-buildpack {name} -f",
-        shows: ["Buildpack '{name}' does not exist.", "OK"],
+        shows: ["Buildpack '{name}' not found.", "OK"],
         effect: async (run) => expect(await find(run)).toBeUndefined(),
       },
       forbidden("developer", "delete-buildpack {name} -f", withBuildpack),

@@ -51,23 +51,29 @@ export const CONFIG_CASES: readonly CommandCases[] = [
       {
         name: "an app that runs, after its restart",
         given: (run) => makeApp(run),
-        run: "set-env {name} GREETING Salut",
+        run: "set-env {name} GREETING Ahoj",
         effect: async (run) => {
-          expect(await answers(run, 200)).not.toContain("Salut");
+          expect(await answers(run, 200)).not.toContain("Ahoj");
           await run.cf("developer", "restart", run.name);
-          await eventually(async () => expect(await answers(run, 200)).toContain("Salut"), 60_000);
+          await eventually(async () => expect(await answers(run, 200)).toContain("Ahoj"), 60_000);
         },
       },
       {
         name: "a variable of the platform",
         given: stopped,
         run: "set-env {name} VCAP_SERVICES nothing",
-        refused: ["cannot start with VCAP_"],
+        refused: ["Var cannot start with VCAP_"],
         effect: async (run) => expect(await variablesOf(run)).toEqual({}),
       },
-      { name: "PORT", given: stopped, run: "set-env {name} PORT 80", refused: ["cannot set PORT"] },
+      { name: "PORT", given: stopped, run: "set-env {name} PORT 80", refused: ["Var cannot set PORT"] },
       forbidden("auditor", "set-env {name} A b"),
-      forbidden("supporter", "set-env {name} A b"),
+      {
+        name: "by a supporter, who may",
+        as: "supporter",
+        given: stopped,
+        run: "set-env {name} A b",
+        effect: async (run) => expect(await variablesOf(run)).toEqual({ A: "b" }),
+      },
       noSuchApp("set-env", "A b"),
     ],
   },
