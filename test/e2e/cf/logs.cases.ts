@@ -57,6 +57,10 @@ export const LOG_CASES: readonly CommandCases[] = [
         given: async (run) => {
           await running(run);
           await run.cf("developer", "stop", run.name);
+          // Events are written once a second.
+          await eventually(async () =>
+            expect(await run.cf("developer", "events", run.name)).toContain("audit.app.stop"),
+          );
         },
         run: "events {name}",
         shows: [
