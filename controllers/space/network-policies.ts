@@ -33,7 +33,9 @@ export function planSpaceNetwork({ settings, existing, ...space }: SpaceNetworkI
 } {
   const { namespace } = space;
   try {
-    return { children: planNetworkPolicies(space, parseNetworkSettings(settings)) };
+    const parsed = parseNetworkSettings(settings);
+    const problem = parsed.isolation ? findLargeGroups(space.groups) : undefined;
+    return { children: planNetworkPolicies(space, parsed), ...(problem && { problem }) };
   } catch (error) {
     const problem: ReadyDraft = {
       status: "False",
@@ -47,6 +49,18 @@ export function planSpaceNetwork({ settings, existing, ...space }: SpaceNetworkI
       problem,
     };
   }
+}
+
+/** Security groups that do not fit into the policies. */
+function findLargeGroups({ running, staging }: SpaceGroups): ReadyDraft | undefined {
+  const names = [...new Set([running, staging].flatMap((groups) => toEgress(groups).leftOut))];
+  if (names.length === 0) return undefined;
+  return {
+    status: "False",
+    reason: "SecurityGroupsTooLarge",
+    message: `the security groups of the space have too many address ranges; these open nothing: ${names.join(", ")}; use CIDR ranges, or fewer groups`,
+    isFailure: true,
+  };
 }
 
 /** Empty where the operator turned isolation off. */
@@ -70,7 +84,7 @@ export function planNetworkPolicies(
       policyTypes: ["Ingress", "Egress"],
       // Kubernetes always lets the kubelet of a pod's node through, so probes need no rule.
       ingress: [{ from: [...routers, ...neighbours] }],
-      egress: [DNS, { to: [...routers, ...neighbours, ...outside] }, ...toEgress(groups.running)],
+      egress: [DNS, { to: [...routers, ...neighbours, ...outside] }, ...toEgress(groups.running).rules],
     }),
     toDraft(namespace, BUILDS_POLICY, {
       podSelector: { matchExpressions: [{ key: source, operator: "In", values: [BUILD] }] },
@@ -78,7 +92,7 @@ export function planNetworkPolicies(
       egress: [
         DNS,
         { to: [...routers, ...outside, ...buildEgress.map((ipBlock) => ({ ipBlock }))] },
-        ...toEgress(groups.staging),
+        ...toEgress(groups.staging).rules,
       ],
     }),
   ];

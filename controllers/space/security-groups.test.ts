@@ -33,7 +33,7 @@ test("each rule is an egress rule; ICMP and what cannot be read open nothing", (
     { protocol: "tcp", destination: "10.0.0.1", ports: "none" },
   ];
   const block = (cidr: string): object => ({ ipBlock: { cidr } });
-  expect(toEgress([group("all", { rules })])).toEqual([
+  expect(toEgress([group("all", { rules })]).rules).toEqual([
     { to: [block("10.0.0.4/30")], ports: [{ protocol: "TCP", port: 5432 }] },
     {
       to: [block("10.0.0.0/8"), block("192.168.0.1/32")],
@@ -41,4 +41,14 @@ test("each rule is an egress rule; ICMP and what cannot be read open nothing", (
     },
     { to: [block("0.0.0.0/0")] },
   ]);
+});
+
+test("groups with more address blocks than a NetworkPolicy takes are left out whole; the others count", () => {
+  const wide = Array.from({ length: 60 }, (_none, at) => `${at + 1}.0.0.1-${at + 1}.255.255.254`).join(",");
+  const large = group("large", { rules: [{ protocol: "all", destination: wide }] });
+  const small = group("small", { rules: [{ protocol: "all", destination: "10.0.0.1" }] });
+  const huge = group("huge", { rules: Array.from({ length: 1000 }, () => ({ protocol: "all", destination: wide })) });
+  expect(toEgress([small, huge, small]).leftOut).toEqual(["huge"]);
+  expect(toEgress([small, huge, small]).rules).toHaveLength(2);
+  expect(toEgress([large, large]).leftOut).toEqual(["large"]);
 });
