@@ -236,7 +236,7 @@ const routeResponses: Record<string, readonly Response[]> = {
   "GET /v3/routes/:guid/relationships/shared_spaces": ok(spacesRelationship),
   "POST /v3/routes/:guid/relationships/shared_spaces": ok(spacesRelationship),
   "DELETE /v3/routes/:guid/relationships/shared_spaces/:space": deleted,
-  "PATCH /v3/routes/:guid/relationships/space": ok(relationship("SpaceRelationship", toOneOrNone, true)),
+  "PATCH /v3/routes/:guid/relationships/space": ok(routes.transferred),
   "GET /v3/routes/:guid/destinations": ok(routes.destinations),
   "POST /v3/routes/:guid/destinations": ok(routes.destinations),
   "PATCH /v3/routes/:guid/destinations": ok(routes.destinations),

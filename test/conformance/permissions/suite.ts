@@ -4,6 +4,7 @@ import { fieldTests } from "./fields.ts";
 import { flagTests } from "./flags.ts";
 import { imageTests } from "./images.ts";
 import { roleTests } from "./roles.ts";
+import { routeSharingTests } from "./route-sharing.ts";
 import { secretTests } from "./secrets.ts";
 import { suspensionTests } from "./suspension.ts";
 import { tenancyTests } from "./tenancy.ts";
@@ -27,5 +28,6 @@ export function permissionTests(server: ServerUnderTest): void {
     suspensionTests(get);
     flagTests(get);
     secretTests(get);
+    routeSharingTests(get);
   });
 }

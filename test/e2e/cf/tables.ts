@@ -9,6 +9,15 @@ import { METADATA_CASES } from "./metadata.cases.ts";
 import { PACKAGE_CASES } from "./packages.cases.ts";
 import { PUSH_CASES } from "./push.cases.ts";
 import { TASK_CASES } from "./tasks.cases.ts";
+import { ORG_CASES } from "./orgs.cases.ts";
+import { SPACE_CASES } from "./spaces.cases.ts";
+import { ROLE_CASES } from "./roles.cases.ts";
+import { DOMAIN_CASES } from "./domains.cases.ts";
+import { ROUTE_CASES } from "./routes.cases.ts";
+import { QUOTA_CASES } from "./quotas.cases.ts";
+import { SECURITY_GROUP_CASES } from "./security-groups.cases.ts";
+import { ISOLATION_SEGMENT_CASES } from "./isolation-segments.cases.ts";
+import { SETTING_CASES } from "./settings.cases.ts";
 import type { CommandCases } from "./support/case.ts";
 
 /** By file, without `.cases.ts`. */
@@ -23,4 +32,13 @@ export const TABLES: Record<string, readonly CommandCases[]> = {
   metadata: METADATA_CASES,
   buildpacks: BUILDPACK_CASES,
   logs: LOG_CASES,
+  orgs: ORG_CASES,
+  spaces: SPACE_CASES,
+  roles: ROLE_CASES,
+  domains: DOMAIN_CASES,
+  routes: ROUTE_CASES,
+  quotas: QUOTA_CASES,
+  "security-groups": SECURITY_GROUP_CASES,
+  "isolation-segments": ISOLATION_SEGMENT_CASES,
+  settings: SETTING_CASES,
 };
