@@ -7,7 +7,7 @@ import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import { anOrg, aSpace } from "../../crds/test-objects.ts";
 import { aBinding, presentPermissions } from "../shared/fixtures.ts";
 import type { NamespaceObject } from "../shared/owned-namespace.ts";
-import { checkAdoptionConsent, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
+import { checkAdoptionConsent, planSegmentProblem, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
 
 type Binding = ObjectOf<typeof RoleBinding>;
 
@@ -67,6 +67,16 @@ test("the namespace carries GUIDs as labels, and is not suspended when the org i
     [LABELS.space]: "s",
     [LABELS.org]: "uid-acme",
     [LABELS.suspended]: undefined,
+  });
+});
+
+test("an isolation segment that the org may not use is a problem of the space", () => {
+  const fast = aSpace({ isolationSegment: "fast" });
+  expect(planSegmentProblem(aSpace(), anOrg())).toBeUndefined();
+  expect(planSegmentProblem(fast, anOrg({ isolationSegments: ["fast"] }))).toBeUndefined();
+  expect(planSegmentProblem(fast, anOrg({ isolationSegments: ["slow"] }))).toMatchObject({
+    reason: "SegmentNotAllowed",
+    message: expect.stringMatching(/^org acme may not use the isolation segment fast; /) as string,
   });
 });
 

@@ -8,7 +8,7 @@ import type { Org } from "../../crds/org/org.ts";
 import { ORG_AUDITOR_IN_SPACE, ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
 import type { Space } from "../../crds/space/space.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { Stalled } from "../../kube/controller/controller.ts";
+import { Stalled, type ReadyDraft } from "../../kube/controller/controller.ts";
 import { listSubjects, planRoleBindings, planRoleGrant, type RoleBindingObject } from "../shared/role-bindings.ts";
 import type { NamespaceMetadata, NamespaceObject } from "../shared/owned-namespace.ts";
 
@@ -26,6 +26,18 @@ export function planSpaceNamespace(
       [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : space.spec.suspended ? SUSPENDED.space : undefined,
     },
     annotations: { [ANNOTATIONS.spaceName]: name, [ANNOTATIONS.orgName]: org.status?.name ?? displayNameOf(org) },
+  };
+}
+
+/** kubectl may name an isolation segment that the org may not use: the Space says so, and its apps run as if it named none. */
+export function planSegmentProblem({ spec }: Space, org: Org): ReadyDraft | undefined {
+  const segment = spec.isolationSegment;
+  if (segment === undefined || org.spec.isolationSegments.includes(segment)) return undefined;
+  return {
+    status: "False",
+    reason: "SegmentNotAllowed",
+    message: `org ${org.metadata.name} may not use the isolation segment ${segment}; add it to the Org's spec.isolationSegments, or name another one`,
+    isFailure: true,
   };
 }
 

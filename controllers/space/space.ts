@@ -35,7 +35,7 @@ import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveConten
 import { planSpaceNetwork } from "./network-policies.ts";
 import { NETWORK_CONFIG } from "./network-settings.ts";
 import { selectGroups } from "./security-groups.ts";
-import { checkAdoptionConsent, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
+import { checkAdoptionConsent, planSegmentProblem, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
 
 const ORG_NAMESPACE_INDEX = "controllers/org-namespace";
 const ALL_SPACES_INDEX = "controllers/all-spaces";
@@ -102,7 +102,7 @@ export const spaceController = defineController({
       settings: read.find(ConfigMap, { namespace: SYSTEM_NAMESPACE, name: NETWORK_CONFIG })?.data,
       existing: listOwnPolicies(space, namespace, read),
     });
-    const problem = findMissingPermissions(namespace, read) ?? network.problem;
+    const problem = findMissingPermissions(namespace, read) ?? planSegmentProblem(space, org) ?? network.problem;
     return {
       children: [
         ...planSpacePermissions(space, namespace, bindings),

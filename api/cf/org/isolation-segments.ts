@@ -22,11 +22,15 @@ export function segmentGUID(cache: ClusterCache, name: string | undefined): stri
   return segment && cache.guid(IsolationSegment, segment);
 }
 
-/** Name of the segment in which the apps of a namespace run; undefined in the shared one. */
+/** Name of the segment in which the apps of a namespace run; undefined in the shared one. One that the org may not use counts for nothing. */
 export function segmentNameOf(cache: ClusterCache, namespace: string | undefined): string | undefined {
   const space = cache.spaceOf(namespace);
   const org = cache.orgOf(space?.metadata.namespace);
-  const segment = findSegment(cache, space?.spec.isolationSegment ?? org?.spec.defaultIsolationSegment);
+  const chosen = [space?.spec.isolationSegment, org?.spec.defaultIsolationSegment];
+  const segment = findSegment(
+    cache,
+    chosen.find((name) => name !== undefined && org?.spec.isolationSegments.includes(name)),
+  );
   return segment && displayNameOf(segment);
 }
 
