@@ -155,9 +155,16 @@ function findEndpoints(
   if (host === "") return routerResponses.emptyHost();
   if (request.url === "*") return routerResponses.badTarget();
   const match = context.table.find(host, request.url ?? "/");
-  if (!match) return routerResponses.unknownRoute(host);
+  if (!match || (match.route.internal && !isOfThisMachine(request))) return routerResponses.unknownRoute(host);
   if (match.route.destinations.length === 0) return routerResponses.noApp(host);
   return selectEndpoints(match, request, host);
+}
+
+/** A request that a proxy on this machine passes on may come from anywhere. */
+function isOfThisMachine({ socket, headers }: IncomingMessage): boolean {
+  const address = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
+  const isLoopback = address === "::1" || /^127\./.test(address);
+  return isLoopback && !["x-forwarded-for", "forwarded", "via"].some((name) => headers[name] !== undefined);
 }
 
 function selectEndpoints(

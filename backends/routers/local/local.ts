@@ -33,7 +33,7 @@ export const localCapabilities: Readonly<Record<string, string>> = {
   tcp: "false",
   weights: "false",
   loadBalancing: "round-robin,least-connection,hash",
-  internal: "false",
+  internal: "loopback",
   crossSpace: "true",
   wildcardDepth: "any",
   accessLog: "true",

@@ -30,7 +30,7 @@ export function toEndpoints(lrp: LRP): Endpoint[] {
 /** The route of a binding; undefined for what this router does not serve. */
 export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
   const { routeGUID, hostname, path, port, internal, destinations } = binding.spec;
-  if (binding.metadata.deletionTimestamp || port !== 0 || internal) return undefined;
+  if (binding.metadata.deletionTimestamp || port !== 0) return undefined;
   return {
     guid: routeGUID,
     hostname,
@@ -42,6 +42,7 @@ export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
       port: at,
     })),
     ...toBalancing(binding),
+    ...(internal && { internal }),
     order: `${binding.metadata.creationTimestamp} ${binding.metadata.namespace}/${binding.metadata.name}`,
   };
 }
@@ -62,8 +63,9 @@ export function findLimitation(binding: RouteBinding): { reason: string; message
   if (port !== 0) return { reason: "TcpNotSupported", message: "router local serves HTTP only, no TCP ports" };
   if (internal)
     return {
-      reason: "InternalNotSupported",
-      message: "router local serves no internal domains: apps reach each other by their routes",
+      reason: "InternalByRouter",
+      message:
+        "router local serves an internal route to programs of this machine, at its own port; names of the domain must resolve here, as those below localhost do",
     };
   if (destinations.some((each) => each.protocol !== "http1"))
     return {

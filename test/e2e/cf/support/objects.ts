@@ -63,14 +63,7 @@ export async function findRoute(run: CaseRun, host = run.name): Promise<Shown | 
   return (await read<Page<Shown>>(run, `/v3/routes?hosts=${host}`)).resources[0];
 }
 
-/** Does something before the command runs; what it makes is of no interest. */
-export function first(...steps: ((run: CaseRun) => Promise<unknown>)[]): (run: CaseRun) => Promise<void> {
-  return async (run) => {
-    for (const step of steps) await step(run);
-  };
-}
-
-/** An effect: a list has, or has not, the case's name. */
+/** The output is a table with this name in its first column. */
 export function lists(output: string, name: string): void {
   expect(output.split("\n").map((line) => line.trim().split(/\s+/)[0])).toContain(name);
 }
