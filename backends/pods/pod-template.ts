@@ -5,13 +5,11 @@ import { mainMemoryMB, sidecarContainerName, type ProcessSidecar } from "../../c
 import type { ObjectMeta } from "../../kube/api/object.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { literal, planEnvironment } from "./environment.ts";
+import type { PodRules } from "./pod-rules.ts";
 import { planProbes } from "./probes.ts";
 
 /** Seconds between SIGTERM and SIGKILL, as in Cloud Foundry. */
 const GRACE_SECONDS = 10;
-
-/** Seconds that an instance serves on after its pod is deleted: until then no router sends it new requests. Measured with Traefik under load: 2 suffice. */
-const DRAIN_SECONDS = 2;
 
 /** Seconds after which a pod of a node that does not answer is replaced. Kubernetes' own default is 300; Cloud Foundry gives up a cell sooner. */
 const LOST_NODE_SECONDS = 60;
@@ -19,9 +17,10 @@ const LOST_NODE_SECONDS = 60;
 /** Memory of a sidecar that names none; a container needs a limit. */
 const DEFAULT_SIDECAR_MB = 64;
 
-/** What differs between the runners. `indexLabel` is the pod's label that holds the instance index. */
+/** What differs between the runners and their versions. `indexLabel` is the pod's label that holds the instance index. */
 export interface PodVariant {
   indexLabel: string;
+  rules: PodRules;
   schedulingGates?: readonly { name: string }[];
 }
 
@@ -65,29 +64,24 @@ export function selectorOf(lrp: LRP): { matchLabels: Record<string, string> } {
   return { matchLabels: { [LABELS.lrp]: lrp.metadata.name } };
 }
 
-function planPod(lrp: LRP, { indexLabel, schedulingGates }: PodVariant): Record<string, unknown> {
+function planPod(lrp: LRP, { indexLabel, rules, schedulingGates }: PodVariant): Record<string, unknown> {
   return {
     ...(schedulingGates && { schedulingGates }),
     ...planRestrictedPod(lrp.spec),
-    ...(lrp.spec.ports.length > 0 && { terminationGracePeriodSeconds: DRAIN_SECONDS + GRACE_SECONDS }),
+    ...(lrp.spec.ports.length > 0 && { terminationGracePeriodSeconds: rules.drainSeconds + GRACE_SECONDS }),
     tolerations: ["not-ready", "unreachable"].map((taint) => ({
       key: `node.kubernetes.io/${taint}`,
       operator: "Exists",
       effect: "NoExecute",
       tolerationSeconds: LOST_NODE_SECONDS,
     })),
-    topologySpreadConstraints: ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) => ({
-      maxSkew: 1,
-      topologyKey,
-      whenUnsatisfiable: "ScheduleAnyway",
-      labelSelector: selectorOf(lrp),
-    })),
+    ...rules.planSpread(selectorOf(lrp)),
     containers: [
       {
         ...planContainer({ ...lrp.spec, memoryMB: mainMemoryMB(lrp.spec) }, indexLabel),
         ...(lrp.spec.ports.length > 0 && {
           ports: lrp.spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" })),
-          lifecycle: { preStop: { sleep: { seconds: DRAIN_SECONDS } } },
+          lifecycle: { preStop: { sleep: { seconds: rules.drainSeconds } } },
         }),
         ...planProbes(lrp.spec),
       },

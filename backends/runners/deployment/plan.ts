@@ -1,18 +1,20 @@
-// Renders an LRP as a Deployment and a PodDisruptionBudget. Pure. This is rendering version 1: a change of its output needs a new version
-// beside it, since an update of the platform changes no running pod.
+// Renders an LRP as a Deployment and a PodDisruptionBudget. Pure. A change of its output needs a new version beside the old ones
+// (renderers.ts), since an update of the platform changes no running pod.
 import { STABLE_LABELS } from "../../../crds/labels.ts";
 import { INDEX_GATE } from "../../../crds/lrp/index-gate.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Draft } from "../../../kube/client/client.ts";
+import type { PodRules } from "../../pods/pod-rules.ts";
 import { planDisruptionBudget, planPodTemplate, selectorOf } from "../../pods/pod-template.ts";
 
-export function planLRP(lrp: LRP): Draft[] {
-  return [planDeployment(lrp), ...planDisruptionBudget(lrp)];
+export function planLRP(lrp: LRP, rules: PodRules): Draft[] {
+  return [planDeployment(lrp, rules), ...planDisruptionBudget(lrp)];
 }
 
-function planDeployment(lrp: LRP): Draft {
+function planDeployment(lrp: LRP, rules: PodRules): Draft {
   const template = planPodTemplate(lrp, {
     indexLabel: STABLE_LABELS.instanceIndex,
+    rules,
     schedulingGates: [{ name: INDEX_GATE }],
   });
   return {

@@ -1,17 +1,20 @@
-// Renders an LRP as a StatefulSet and a PodDisruptionBudget. Pure. This is rendering version 1: a change of its output needs a new version
-// beside it, since an update of the platform changes no running pod.
+// Renders an LRP as a StatefulSet and a PodDisruptionBudget. Pure. A change of its output needs a new version
+// beside the old ones, since an update of the platform changes no running pod.
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Draft } from "../../../kube/client/client.ts";
+import { POD_RULES, type PodRules } from "../../pods/pod-rules.ts";
 import { planDisruptionBudget, planPodTemplate, selectorOf } from "../../pods/pod-template.ts";
 import type { PodObject } from "../../pods/slim-pod.ts";
 
-/** The renderer's version, published as a capability and pinned in every LRP. */
-export const RENDERING = "1";
+/** The version that new LRPs are made with, published as a capability. */
+export const RENDERING = "2";
 /** Where the StatefulSet controller writes the index of a pod. */
 const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index";
 
-export function planLRP(lrp: LRP): Draft[] {
-  return [planStatefulSet(lrp), ...planDisruptionBudget(lrp)];
+/** Undefined when this release has no such version. */
+export function planLRP(lrp: LRP): Draft[] | undefined {
+  const rules = Object.entries(POD_RULES).find(([version]) => version === lrp.spec.rendering)?.[1];
+  return rules && [planStatefulSet(lrp, rules), ...planDisruptionBudget(lrp)];
 }
 
 /** The index that the StatefulSet controller gave the pod. */
@@ -29,8 +32,8 @@ export function indexLabels(index: number): Record<string, string> {
   return { [POD_INDEX_LABEL]: String(index) };
 }
 
-function planStatefulSet(lrp: LRP): Draft {
-  const template = planPodTemplate(lrp, { indexLabel: POD_INDEX_LABEL });
+function planStatefulSet(lrp: LRP, rules: PodRules): Draft {
+  const template = planPodTemplate(lrp, { indexLabel: POD_INDEX_LABEL, rules });
   return {
     apiVersion: "apps/v1",
     kind: "StatefulSet",

@@ -8,7 +8,7 @@ import { planLRP, podIndexOf } from "./plan.ts";
 function lrp(change: object = {}): LRP {
   const spec: unknown = LRP.spec.parse({
     class: "statefulset",
-    rendering: "1",
+    rendering: "2",
     app: { guid: "app", name: "shop" },
     space: { guid: "space", name: "dev" },
     org: { guid: "org", name: "acme" },
@@ -34,12 +34,17 @@ function lrp(change: object = {}): LRP {
 }
 
 test("an LRP with two instances", async () => {
-  const drafts = planLRP(lrp()).map((draft) => stringify(draft, { lineWidth: 0, aliasDuplicateObjects: false }));
-  await expect(drafts.join("---\n")).toMatchFileSnapshot("statefulset.golden.yaml");
+  const drafts = planLRP(lrp())?.map((draft) => stringify(draft, { lineWidth: 0, aliasDuplicateObjects: false }));
+  await expect(drafts?.join("---\n")).toMatchFileSnapshot("statefulset.golden.yaml");
+});
+
+test("one of an earlier release keeps its pods, and one of a later release is not rendered", () => {
+  expect(JSON.stringify(planLRP(lrp({ rendering: "1" })))).toContain('"preStop":{"sleep":{"seconds":2}}');
+  expect(planLRP(lrp({ rendering: "3" }))).toBeUndefined();
 });
 
 test("one instance gets no disruption budget", () => {
-  expect(planLRP(lrp({ instances: 1 })).map(({ kind }) => kind)).toEqual(["StatefulSet"]);
+  expect(planLRP(lrp({ instances: 1 }))?.map(({ kind }) => kind)).toEqual(["StatefulSet"]);
 });
 
 test.each<[Record<string, string> | undefined, number | undefined]>([

@@ -59,10 +59,11 @@ const lrpController = defineController({
 async function runInstances(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
   const { droplet, rendering, instances } = lrp.spec;
   if (droplet.kind === "host") return refuseInstances(instances, REFUSES_HOST);
-  if (rendering !== RENDERING)
+  const children = planLRP(lrp);
+  if (!children)
     throw new Stalled(
       "RenderingUnknown",
-      `this release renders version ${RENDERING}, not ${rendering}; restart the app`,
+      `this release renders no version ${rendering}, only those until ${RENDERING}; restart the app`,
     );
   const { namespace = "", name } = lrp.metadata;
   const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
@@ -77,7 +78,7 @@ async function runInstances(lrp: LRP, context: ReconcileContext): Promise<Reconc
     probeFailures: (pod) => listProbeFailures(context.read, pod),
     now: context.now(),
   });
-  return { children: planLRP(lrp), ...presentStatus(presented, instances) };
+  return { children, ...presentStatus(presented, instances) };
 }
 
 /** Other people's tools select by the label of the contract; the StatefulSet controller writes only its own. */

@@ -60,7 +60,7 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
 
   test("the classes publish their capabilities", async () => {
     const runner = await untilReady(client, BackendClass, { name: "deployment" });
-    expect(runner.status?.capabilities).toMatchObject({ dropletKinds: "docker,cnb", rendering: "1" });
+    expect(runner.status?.capabilities).toMatchObject({ dropletKinds: "docker,cnb", rendering: "2" });
   });
 
   test("an LRP is a Deployment and a disruption budget, labelled by the contract", async () => {

@@ -1,0 +1,40 @@
+// What the versions of rendering differ in: an LRP's pods keep the rules that they were made with until the app's next restart. Pure.
+
+type Selector = { matchLabels: Record<string, string> };
+
+export interface PodRules {
+  /** Seconds that an instance serves on after its pod is deleted: until then no router sends it new requests. */
+  drainSeconds: number;
+  /** Fields of a pod that keep instances apart. `selector` selects those of the same LRP. */
+  planSpread(selector: Selector): Record<string, unknown>;
+}
+
+const ZONE = "topology.kubernetes.io/zone";
+const HOST = "kubernetes.io/hostname";
+
+/** Where nodes have no label of a zone, the scheduler counts neither constraint. */
+const RULES_1: PodRules = {
+  drainSeconds: 2,
+  planSpread: (selector) => ({ topologySpreadConstraints: [ZONE, HOST].map((key) => toConstraint(key, selector)) }),
+};
+
+const RULES_2: PodRules = {
+  // Traefik with its defaults takes up a change up to 2 s after it has taken up the one before.
+  drainSeconds: 5,
+  planSpread: (selector) => ({
+    affinity: {
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          { weight: 100, podAffinityTerm: { topologyKey: ZONE, labelSelector: selector } },
+        ],
+      },
+    },
+    topologySpreadConstraints: [toConstraint(HOST, selector)],
+  }),
+};
+
+export const POD_RULES = { "1": RULES_1, "2": RULES_2 } as const;
+
+function toConstraint(topologyKey: string, labelSelector: Selector): object {
+  return { maxSkew: 1, topologyKey, whenUnsatisfiable: "ScheduleAnyway", labelSelector };
+}
