@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP, type LrpInstance } from "../../../crds/lrp/lrp.ts";
+import { RENDERING } from "../../../backends/runners/deployment/renderers.ts";
 import { lrpSpec } from "../../../crds/test-objects.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { Namespace, Pod } from "../../../kube/api/builtin.ts";
@@ -68,6 +69,7 @@ describe.skipIf(reason)("class deployment on nodes", () => {
   async function makeLRP(name: string, change: object = {}): Promise<void> {
     const labels = { [LABELS.guid]: guid, [LABELS.app]: guid, [LABELS.processType]: "web", [LABELS.sourceType]: "APP" };
     const spec = lrpSpec({
+      rendering: RENDERING,
       droplet: { guid, kind: "docker", image: BASE_IMAGE },
       command: SERVE,
       memoryMB: 32,
@@ -215,11 +217,13 @@ describe.skipIf(reason)("class deployment on nodes", () => {
   );
 
   test(
-    "while a kubelet is away its instances get no requests, and they are the same when it returns",
+    "instances are on different nodes; while a kubelet is away its own get no requests, and they are the same when it returns",
     async () => {
       await makeLRP("away", { instances: 2 });
       await untilRunning("away", 2);
-      const lost = (await podsOf("away")).find(({ spec }) => spec?.nodeName === "node2");
+      const pods = await podsOf("away");
+      expect(pods.map(({ spec }) => spec?.nodeName).toSorted()).toEqual(["node1", "node2"]);
+      const lost = pods.find(({ spec }) => spec?.nodeName === "node2");
       const index = Number(lost?.metadata.labels?.[LABELS.instanceIndex]);
       const goOn = node.pause("kubelet", "node2");
       await eventually(
