@@ -10,6 +10,8 @@ import { eventually } from "../../eventually.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "..", "examples", "hello");
 const IMAGE = "teams/hello:1";
+/** It is the share of the processor, too: with 5 % the app answers its health check in time on a busy machine. */
+const MEMORY = "512M";
 export const STEADY_APP = "steady";
 /** Of the space in which everything happens. */
 export const NAMESPACE = "local-dev";
@@ -63,7 +65,7 @@ export async function startNodeWorld(replicas: number): Promise<NodeWorld> {
 /** `cf push` of the image. */
 export function pushArguments({ installed }: NodeWorld, app: string): string[] {
   const { host, username } = installed.node.registry;
-  return ["push", app, "--docker-image", `${host}/${IMAGE}`, "--docker-username", username, "-m", "96M"];
+  return ["push", app, "--docker-image", `${host}/${IMAGE}`, "--docker-username", username, "-m", MEMORY];
 }
 
 /** @throws Error with the output of cf when it fails */
