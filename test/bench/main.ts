@@ -8,6 +8,7 @@ import { type Figure, figure, formatTable } from "./figure.ts";
 import { measureIdle } from "./idle.ts";
 import { measureLists } from "./lists/lists.ts";
 import { measureLaptop } from "./laptop.ts";
+import { measureRouter } from "./router/router.ts";
 import { measureReads } from "./reads.ts";
 import { measureStartUp } from "./start-up.ts";
 import { measureStockCf } from "./stock-cf.ts";
@@ -19,11 +20,12 @@ const BENCHMARKS: Record<string, () => Promise<Figure[]>> = {
   cf: measureStockCf,
   apps: measureThousandApps,
   lists: measureLists,
+  router: measureRouter,
   cluster: measureCluster,
   gates: measureGates,
 };
 /** What is measured when no part is named; `--cluster` is the part that needs a real control plane. */
-const DEFAULT_BENCHMARKS = ["cup", "laptop", "cf", "apps", "lists"];
+const DEFAULT_BENCHMARKS = ["cup", "laptop", "cf", "apps", "lists", "router"];
 
 async function measureThousandApps(): Promise<Figure[]> {
   const apps = await startThousandApps();

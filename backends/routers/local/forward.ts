@@ -1,14 +1,11 @@
 // Forwards a plain request to an instance and streams both ways. Tries another instance when one refuses.
 import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { Dispatcher } from "undici";
 import { type RouterResponse, routerResponses } from "./error-responses.ts";
 import { appOf, type Exchange } from "./exchange.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
 import type { Endpoint, Match } from "./routing-table.ts";
-
-type Upstream = Dispatcher.ResponseData;
 
 /** Counts what went through. */
 interface ByteCounts {
@@ -22,13 +19,10 @@ export async function forward(
   response: ServerResponse,
   options: { dispatcher: Dispatcher; requestTimeoutMs: number },
 ): Promise<void> {
-  const done = new AbortController();
-  const timer = setTimeout(
-    () => done.abort(new DOMException("the deadline of the request has passed", "TimeoutError")),
-    options.requestTimeoutMs,
-  );
+  const cancellation = createCancellation();
+  const timer = setTimeout(() => cancellation.cancel("timeout"), options.requestTimeoutMs);
   response.once("close", () => {
-    if (!response.writableFinished) done.abort();
+    if (!response.writableFinished) cancellation.cancel("client left");
   });
   const bytes: ByteCounts = { request: 0, response: 0 };
   const end = await attempt({
@@ -36,7 +30,7 @@ export async function forward(
     response,
     dispatcher: options.dispatcher,
     bytes,
-    signal: done.signal,
+    cancellation,
     timeoutSeconds: options.requestTimeoutMs / 1000,
   }).catch((error: unknown) => ({
     status: 502,
@@ -52,12 +46,37 @@ export async function forward(
   });
 }
 
+/** Ends a request before its answer is complete. An AbortController for each request costs as much as all the rest of it. */
+interface Cancellation {
+  reason: "timeout" | "client left" | undefined;
+  cancel(reason: "timeout" | "client left"): void;
+  /** Called at once when it is cancelled already. The next call replaces the listener. */
+  onCancel(listener: () => void): void;
+}
+
+function createCancellation(): Cancellation {
+  let listener: (() => void) | undefined;
+  const cancellation: Cancellation = {
+    reason: undefined,
+    cancel(reason) {
+      if (cancellation.reason) return;
+      cancellation.reason = reason;
+      listener?.();
+    },
+    onCancel(added) {
+      listener = added;
+      if (cancellation.reason) added();
+    },
+  };
+  return cancellation;
+}
+
 interface Attempt {
   exchange: Exchange;
   response: ServerResponse;
   dispatcher: Dispatcher;
   bytes: ByteCounts;
-  signal: AbortSignal;
+  cancellation: Cancellation;
   timeoutSeconds: number;
 }
 
@@ -65,47 +84,105 @@ interface Attempt {
 const clientDisconnected = { status: 499 };
 
 async function attempt(task: Attempt): Promise<{ status: number; answer?: RouterResponse }> {
-  const { exchange, bytes, signal } = task;
+  const { exchange, bytes, cancellation } = task;
   for (;;) {
     const next = exchange.next();
     if ("status" in next) return { status: next.status, answer: next };
     exchange.upstream.startedAt ??= performance.now();
-    const upstream = await dispatch(task, next.endpoint).catch((error: unknown) => toError(error));
-    if (!(upstream instanceof Error)) return pass(task, upstream);
-    const canRetry = isRetryable(task, upstream);
-    const reason = describe(upstream, next.endpoint);
+    const passed = await pass(task, next.endpoint);
+    if (typeof passed === "number") return { status: passed };
+    const canRetry = isRetryable(task, passed);
+    const reason = describe(passed, next.endpoint);
     if (canRetry) exchange.markFailed(next.endpoint, reason);
     if (canRetry && bytes.request === 0) continue;
-    return toErrorResponse(signal, next, reason, task.timeoutSeconds);
+    return toErrorResponse(cancellation, next, reason, task.timeoutSeconds);
   }
 }
 
 function toErrorResponse(
-  signal: AbortSignal,
+  { reason: cancelled }: Cancellation,
   { match, endpoint }: { match: Match; endpoint: Endpoint },
   reason: string,
   timeoutSeconds: number,
 ): { status: number; answer?: RouterResponse } {
-  if (!signal.aborted) return { status: 502, answer: routerResponses.failed(endpoint, appOf(match, endpoint), reason) };
-  return (signal.reason as Error).name === "TimeoutError"
+  if (!cancelled) return { status: 502, answer: routerResponses.failed(endpoint, appOf(match, endpoint), reason) };
+  return cancelled === "timeout"
     ? { status: 504, answer: routerResponses.timeout(endpoint, timeoutSeconds) }
     : clientDisconnected;
 }
 
-function dispatch({ exchange, dispatcher, bytes, signal }: Attempt, endpoint: Endpoint): Promise<Upstream> {
+/** Sends the request and streams the answer. Resolves with its status once all of it was written, or with the error of an instance that began no answer. */
+function pass(task: Attempt, endpoint: Endpoint): Promise<number | Error> {
+  const { exchange, dispatcher, bytes } = task;
   const { request, facts } = exchange;
-  return dispatcher.request({
-    origin: `http://${endpoint.host}:${endpoint.hostPort}`,
-    path: request.url ?? "/",
-    method: (request.method ?? "GET") as Dispatcher.HttpMethod,
-    headers: requestHeaders(request.rawHeaders, facts, endpoint),
-    // A generator (undici takes one, its types do not know) is not begun before there is a connection: nothing of the body is lost.
-    body: hasBody(exchange) ? (countedBody(request, bytes) as unknown as Readable) : null,
-    signal,
-    responseHeaders: "raw",
-    headersTimeout: 0,
-    bodyTimeout: 0,
+  return new Promise((resolve) => {
+    const finish = (outcome: number | Error): void => {
+      exchange.upstream.endedAt = performance.now();
+      resolve(outcome);
+    };
+    dispatcher.dispatch(
+      {
+        origin: `http://${endpoint.host}:${endpoint.hostPort}`,
+        path: request.url ?? "/",
+        method: (request.method ?? "GET") as Dispatcher.HttpMethod,
+        headers: requestHeaders(request.rawHeaders, facts, endpoint),
+        // A generator (undici takes one, its types do not know) is not begun before there is a connection: nothing of the body is lost.
+        body: hasBody(exchange) ? (countedBody(request, bytes) as unknown as Readable) : null,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      createAnswerHandler(task, finish),
+    );
   });
+}
+
+/** Writes the answer as it comes. undici's own streams would cost more than the rest of the router. */
+function createAnswerHandler(
+  { exchange, response, bytes, cancellation }: Attempt,
+  finish: (outcome: number | Error) => void,
+): Dispatcher.DispatchHandler {
+  /** 0 until the answer has begun. */
+  let status = 0;
+  const cancelled = (): Error => new Error(`cancelled: ${cancellation.reason}`);
+  // Before there is a connection there is nothing to abort.
+  cancellation.onCancel(() => finish(cancelled()));
+  return {
+    onRequestStart(controller) {
+      cancellation.onCancel(() => controller.abort(cancelled()));
+    },
+    onResponseStart(controller, code, _headers, statusText) {
+      if (code < 200) return;
+      status = code;
+      const headers = responseHeaders(toTexts(controller.rawHeaders), exchange.facts.requestId);
+      response.writeHead(code, statusText ?? "", headers);
+      // The first bytes of the body may be long in coming (server-sent events); when they are here already, one packet is enough.
+      setImmediate(() => {
+        if (bytes.response === 0 && !response.destroyed && !response.writableEnded) response.flushHeaders();
+      });
+    },
+    onResponseData(controller, chunk) {
+      bytes.response += chunk.length;
+      if (response.write(chunk)) return;
+      controller.pause();
+      response.once("drain", () => controller.resume());
+    },
+    onResponseEnd() {
+      response.end();
+      finish(status);
+    },
+    onResponseError(_controller, error) {
+      if (status === 0) return finish(error);
+      // One side broke off in the middle: the only honest answer is a broken connection.
+      response.destroy();
+      finish(status);
+    },
+  };
+}
+
+function toTexts(raw: Dispatcher.DispatchController["rawHeaders"]): string[] {
+  return (raw as unknown as (Buffer | string)[]).map((part) =>
+    typeof part === "string" ? part : part.toString("latin1"),
+  );
 }
 
 function hasBody({ request }: Exchange): boolean {
@@ -119,30 +196,9 @@ async function* countedBody(request: AsyncIterable<Buffer>, bytes: ByteCounts): 
   }
 }
 
-async function pass({ exchange, response, bytes, signal }: Attempt, upstream: Upstream): Promise<{ status: number }> {
-  const raw = (upstream.headers as unknown as (Buffer | string)[]).map((part) =>
-    typeof part === "string" ? part : part.toString("latin1"),
-  );
-  try {
-    response.writeHead(upstream.statusCode, upstream.statusText, responseHeaders(raw, exchange.facts.requestId));
-    // The first bytes of the body may be long in coming (server-sent events); when they are here already, one packet is enough.
-    setImmediate(() => {
-      if (bytes.response === 0 && !response.destroyed && !response.writableEnded) response.flushHeaders();
-    });
-    upstream.body.on("data", (chunk: Buffer) => (bytes.response += chunk.length));
-    await pipeline(upstream.body, response, { signal });
-  } catch (_error) {
-    // One side broke off in the middle: the only honest answer is a broken connection.
-    response.destroy();
-  } finally {
-    exchange.upstream.endedAt = performance.now();
-  }
-  return { status: upstream.statusCode };
-}
-
 /** A refused connection always; a kept-alive connection that turned out closed only where a repetition does no harm. */
-function isRetryable({ exchange, signal }: Attempt, error: Error): boolean {
-  if (signal.aborted) return false;
+function isRetryable({ exchange, cancellation }: Attempt, error: Error): boolean {
+  if (cancellation.reason) return false;
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED" || code === "UND_ERR_CONNECT_TIMEOUT" || code === "EHOSTUNREACH") return true;
   return (

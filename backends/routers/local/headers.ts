@@ -44,18 +44,18 @@ export interface RequestFacts {
 /** The headers for the instance. `upgrade` asks it for a WebSocket and nothing else. */
 export function requestHeaders(raw: RawHeaders, facts: RequestFacts, endpoint: Endpoint, upgrade = false): string[] {
   const result: string[] = [];
-  const seen = new Set<string>();
-  const forwarded: string[] = [];
-  for (const [name, value] of endToEnd(raw)) {
-    const lower = name.toLowerCase();
-    seen.add(lower);
-    if (lower === "x-forwarded-for") forwarded.push(value);
+  let forwardedFor = "";
+  let [hasProto, hasStart] = [false, false];
+  forEachEndToEnd(raw, (lower, name, value) => {
+    if (lower === "x-forwarded-for") forwardedFor += `${value}, `;
+    hasProto ||= lower === "x-forwarded-proto";
+    hasStart ||= lower === "x-request-start";
     if (!requestOwn.has(lower)) result.push(name, value);
-  }
+  });
   if (upgrade) result.push("Connection", "Upgrade", "Upgrade", "websocket");
-  result.push("X-Forwarded-For", [...forwarded, facts.remoteAddress].join(", "));
-  if (!seen.has("x-forwarded-proto")) result.push("X-Forwarded-Proto", facts.scheme);
-  if (!seen.has("x-request-start")) result.push("X-Request-Start", String(facts.receivedAt));
+  result.push("X-Forwarded-For", forwardedFor + facts.remoteAddress);
+  if (!hasProto) result.push("X-Forwarded-Proto", facts.scheme);
+  if (!hasStart) result.push("X-Request-Start", String(facts.receivedAt));
   result.push(
     "X-Vcap-Request-Id",
     facts.requestId,
@@ -71,24 +71,37 @@ export function requestHeaders(raw: RawHeaders, facts: RequestFacts, endpoint: E
 
 /** The headers for the client. `upgrade`: of an answer that opens a WebSocket. */
 export function responseHeaders(raw: RawHeaders, requestId: string, upgrade = false): string[] {
-  const headers = endToEnd(raw).filter(([name]) => name.toLowerCase() !== "x-vcap-request-id");
-  return [
-    ...headers.flat(),
-    ...(upgrade ? ["Connection", "Upgrade", "Upgrade", "websocket"] : []),
-    "X-Vcap-Request-Id",
-    requestId,
-  ];
+  const headers: string[] = [];
+  forEachEndToEnd(raw, (lower, name, value) => {
+    if (lower !== "x-vcap-request-id") headers.push(name, value);
+  });
+  if (upgrade) headers.push("Connection", "Upgrade", "Upgrade", "websocket");
+  headers.push("X-Vcap-Request-Id", requestId);
+  return headers;
 }
 
-/** Without the headers of this one connection: the known ones and those that Connection names. */
-function endToEnd(raw: RawHeaders): [name: string, value: string][] {
-  const headers: [string, string][] = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) headers.push([raw[i] ?? "", raw[i + 1] ?? ""]);
-  const named = headers
-    .filter(([name]) => name.toLowerCase() === "connection")
-    .flatMap(([, value]) => value.split(",").map((each) => each.trim().toLowerCase()));
-  const dropped = new Set([...hopByHop, ...named.filter((name) => !protectedFromConnection.test(name))]);
-  return headers.filter(([name]) => !dropped.has(name.toLowerCase()));
+/** Leaves out the headers of this one connection: the known ones and those that Connection names. */
+function forEachEndToEnd(raw: RawHeaders, visit: (lower: string, name: string, value: string) => void): void {
+  const named = namedByConnection(raw);
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i] ?? "";
+    const lower = name.toLowerCase();
+    if (!hopByHop.has(lower) && !named?.has(lower)) visit(lower, name, raw[i + 1] ?? "");
+  }
+}
+
+/** Undefined for none, as usual. */
+function namedByConnection(raw: RawHeaders): Set<string> | undefined {
+  let named: Set<string> | undefined;
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    if (raw[i]?.toLowerCase() !== "connection") continue;
+    named ??= new Set();
+    for (const each of (raw[i + 1] ?? "").split(",")) {
+      const name = each.trim().toLowerCase();
+      if (!protectedFromConnection.test(name)) named.add(name);
+    }
+  }
+  return named;
 }
 
 /** The host without its port; IPv6 addresses keep their brackets. */
