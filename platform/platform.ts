@@ -6,7 +6,6 @@ import { omitUndefined } from "../kube/api/omit-undefined.ts";
 import { createReadiness, type ReadinessReport } from "../kube/server/readiness.ts";
 import { createInformers, type Informers } from "../kube/cache/informers.ts";
 import { API_FIELD_MANAGER } from "../crds/groups.ts";
-import { recordOutsideWriters } from "../controllers/audit-log/outside-writers.ts";
 import { recordLastWrite } from "../api/cache/object-times.ts";
 import { presentHealth, startPlatformServer } from "./http/platform-server.ts";
 import type { HttpServer } from "./http/http-server.ts";
@@ -109,7 +108,7 @@ function connect(
   const informers = createInformers({
     client,
     log,
-    transform: (object) => recordOutsideWriters(recordLastWrite(object)),
+    transform: recordLastWrite,
     namespaceScope: PLATFORM_NAMESPACES,
     ...omitUndefined({ timing: watchTiming }),
   });

@@ -1,4 +1,5 @@
 // created_at and updated_at of objects. The cache drops managedFields, so the time of the last write is recorded before.
+import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
 import { API_FIELD_MANAGER, CONTROLLER_FIELD_MANAGER_PREFIX } from "../../crds/groups.ts";
 import { lastWriteTime } from "../../kube/api/managed-fields.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -10,11 +11,11 @@ function isPlatformManager(manager: string): boolean {
   return manager !== API_FIELD_MANAGER && manager.startsWith(CONTROLLER_FIELD_MANAGER_PREFIX);
 }
 
-/** A watch's transform: records when a person (or this API for one) last wrote. Keyed by metadata, which later transforms keep. */
+/** A watch's transform: records when a person (or this API for one) last wrote, and who wrote past the API. Keyed by metadata, which later transforms keep. */
 export function recordLastWrite<T extends KubeObject>(object: T): T {
   const time = lastWriteTime(object, isPlatformManager);
   if (time) lastWrites.set(object.metadata, time);
-  return object;
+  return recordOutsideWriters(object);
 }
 
 /** `created_at`, in CF's form. */

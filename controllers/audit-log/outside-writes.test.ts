@@ -4,7 +4,7 @@ import { anApp } from "../../crds/test-objects.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { ManagedFieldsEntry } from "../../kube/api/object.ts";
 import { stripManagedFields } from "../../kube/api/managed-fields.ts";
-import { recordOutsideWriters } from "./outside-writers.ts";
+import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
 import { planOutsideCreate, planOutsidePatch, toChanges } from "./outside-writes.ts";
 
 const by = (manager: string, time = "2026-01-01T00:00:00Z", subresource?: string): ManagedFieldsEntry => ({

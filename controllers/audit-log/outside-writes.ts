@@ -1,7 +1,7 @@
 // Which changes of an object were made past the CF API, by kubectl for example, and by which manager of its fields. Pure.
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { isPlatformWritten, outsideWritersOf } from "./outside-writers.ts";
+import { isPlatformWritten, outsideWritersOf } from "../../crds/audit-log/outside-writers.ts";
 
 /** A write past the CF API. `changes` is the difference of the specs, as a merge patch. */
 export interface OutsideWrite {
