@@ -6,7 +6,9 @@ import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
 import type { Member } from "../../kube/lease/member.ts";
 import type { CheckResult } from "../../kube/server/readiness.ts";
+import { LRP } from "../../crds/lrp/lrp.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
+import type { Store } from "../../kube/cache/reader.ts";
 import { pickOwner } from "../../telemetry/source-owner.ts";
 import { startInstanceProblems } from "../../telemetry/pods/instance-problems.ts";
 import { startPodLogs } from "../../telemetry/pods/pod-logs.ts";
@@ -86,7 +88,13 @@ export function startReplicaLogs({ membership, log, ...shared }: ReplicaLogsOpti
   };
   refreshReplicas();
   const owns = (source: string): boolean => pickOwner(source, logReplicas) === membership.identity;
-  const logs = startPodLogs({ ...shared, log, owns });
+  const lrps = shared.informers.ensure(LRP);
+  const logs = startPodLogs({
+    ...shared,
+    log,
+    owns,
+    limitOf: ({ namespace, lrp }) => findLogLimit(lrps.store, { namespace, name: lrp }),
+  });
   const stopProblems = startInstanceProblems({ ...shared, owns });
   const stopListening = membership.onChange(() => {
     refreshReplicas();
@@ -102,9 +110,20 @@ export function startReplicaLogs({ membership, log, ...shared }: ReplicaLogsOpti
       abort.abort();
       stopListening();
       stopProblems();
+      lrps.release();
       logs.stop();
     },
   };
+}
+
+/** Bytes per second that the instances of an LRP may log; -1 while it is not known, or for none. */
+function findLogLimit(store: Store<LRP>, { namespace, name }: { namespace: string; name: string | undefined }): number {
+  if (name === undefined) return -1;
+  try {
+    return store.find({ namespace, name })?.spec.logRateLimitBytesPerSecond ?? -1;
+  } catch (_error) {
+    return -1; // LRPs cannot be seen now: NotSynced, NotPermitted
+  }
 }
 
 /** Announces this replica as a keeper of logs once it has read the existing ones. */

@@ -9,6 +9,8 @@ import { StreamLog, type LogStream, type StreamLine } from "./stream-log.ts";
 export interface ContainerLine extends StreamLine {
   stream?: "OUT" | "ERR";
   sourceType?: SourceType;
+  /** Written by the container itself: its log rate limit counts it. */
+  isOutput?: true;
 }
 
 export interface ContainerLogOptions {
@@ -127,5 +129,5 @@ export class ContainerLog {
 }
 
 function toContainerLine(line: StreamLine, stream: LogStream): ContainerLine {
-  return stream === "Stderr" ? { ...line, stream: "ERR" } : line;
+  return { ...line, isOutput: true, ...(stream === "Stderr" && { stream: "ERR" as const }) };
 }

@@ -20,6 +20,8 @@ export interface LoggingContainer {
   /** Index of the instance. */
   instance: string;
   tags: Record<string, string>;
+  /** Object name of its LRP; undefined in tasks and builds. */
+  lrp?: string;
   /** Changes with every start of the container. */
   run: string;
   /** An earlier run exists, and its log may be available. */
@@ -40,7 +42,11 @@ export function loggingContainers(pod: PodObject): LoggingContainer[] {
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   const tags = tagsOf(labels);
   return statuses.filter(hasRun).map((status) => ({
-    ...omitUndefined({ exit: toExit(pod, status), healthySince: toHealthySince(pod, status) }),
+    ...omitUndefined({
+      exit: toExit(pod, status),
+      healthySince: toHealthySince(pod, status),
+      lrp: labels[LABELS.lrp],
+    }),
     key: `${uid}/${status.name}`,
     namespace,
     pod: name,

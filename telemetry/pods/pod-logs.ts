@@ -11,6 +11,7 @@ import type { Informers } from "../../kube/cache/informers.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { LogRing } from "../log-ring.ts";
 import { ContainerLog, type ContainerLine } from "./container-log.ts";
+import { createLineFilter, type LineFilter } from "./line-filter.ts";
 import type { LogStream } from "./stream-log.ts";
 import { type LoggingContainer, loggingContainers, slimPod } from "./pod-containers.ts";
 import type { PodObject } from "./container-events.ts";
@@ -30,6 +31,8 @@ export interface PodLogsOptions {
   log: Logger;
   /** The streams that the API server gives apart; default both in one. */
   streams?: readonly LogStream[];
+  /** Bytes per second that a container may log; -1, the default, means no limit. */
+  limitOf?: (container: LoggingContainer) => number;
   /** Containers followed at the same time, each with a connection. Containers beyond it are not read; this is logged once. */
   maxContainers?: number;
 }
@@ -56,6 +59,7 @@ const TURN_MS = 2_000;
 interface FollowedContainer {
   container: LoggingContainer;
   log: ContainerLog;
+  isAllowed: LineFilter;
 }
 
 /** One app. */
@@ -216,12 +220,12 @@ class PodLogFollower implements PodLogs {
   async #backfill(source: Source): Promise<void> {
     this.#backfilling++;
     const past = await Promise.all(
-      [...source.followed.values()].map(async ({ container, log }) =>
-        (await this.#readLimit(() => log.readBack())).map((line) => ({ line, container })),
+      [...source.followed.values()].map(async ({ container, log, isAllowed }) =>
+        (await this.#readLimit(() => log.readBack())).map((line) => ({ line, container, isAllowed })),
       ),
     );
-    for (const { line, container } of past.flat().sort((one, other) => (one.line.time < other.line.time ? -1 : 1)))
-      this.#append(container, line);
+    const sorted = past.flat().sort((one, other) => (one.line.time < other.line.time ? -1 : 1));
+    for (const { line, container, isAllowed } of sorted) if (isAllowed(line)) this.#append(container, line);
     for (const { log } of source.followed.values()) log.follow();
     this.#backfilling--;
   }
@@ -241,14 +245,20 @@ class PodLogFollower implements PodLogs {
         { err, pod: `${container.namespace}/${container.pod}`, container: container.container },
         "cannot read a log; it is tried again",
       );
+    const isAllowed = createLineFilter(
+      () => this.#options.limitOf?.(container) ?? -1,
+      (line) => this.#append(container, line),
+    );
     const log = new ContainerLog({
       client: this.#options.client,
       container,
       streams: this.#options.streams ?? [undefined],
-      onLine: (line) => this.#append(container, line),
+      onLine: (line) => {
+        if (isAllowed(line)) this.#append(container, line);
+      },
       onFault,
     });
-    source.followed.set(container.key, { container, log });
+    source.followed.set(container.key, { container, log, isAllowed });
     return true;
   }
 
@@ -258,7 +268,10 @@ class PodLogFollower implements PodLogs {
     return count;
   }
 
-  #append({ source, sourceType, instance, tags }: LoggingContainer, line: ContainerLine): void {
+  #append(
+    { source, sourceType, instance, tags }: LoggingContainer,
+    { isOutput: _isOutput, ...line }: ContainerLine,
+  ): void {
     this.#options.ring.log({ source, sourceType, instance, tags, ...line });
   }
 
