@@ -1,4 +1,5 @@
 // What of a folder is pushed.
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -81,6 +82,19 @@ describe("packing", () => {
     await expect(pack(folder)).rejects.toThrow("holds nothing to push");
     await expect(pack(join(folder, "nowhere"))).rejects.toThrow("does not exist");
   });
+});
+
+test("large files that do not get smaller are stored", async () => {
+  put("index.js");
+  const sizes: Record<string, number> = {};
+  writeFileSync(join(folder, "picture"), randomBytes(300_000));
+  writeFileSync(join(folder, "log"), "line\n".repeat(60_000));
+  const archive = await pack(folder);
+  const zip = await openPromise(archive.file);
+  for await (const entry of zip.eachEntry()) sizes[entry.fileName] = entry.compressedSize;
+  await archive.dispose();
+  expect(sizes["picture"]).toBe(300_000);
+  expect(sizes["log"]).toBeLessThan(10_000);
 });
 
 test("a file that goes away while it is packed is told, and leaves no zip behind", async () => {

@@ -1,11 +1,12 @@
 // What of an app's folder is pushed, without what .cfignore names and what never belongs in a package; and the zip of it.
 import { createWriteStream, rmSync } from "node:fs";
-import { lstat, mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
+import { lstat, mkdtemp, open, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import ignore, { type Ignore } from "ignore";
 import { ZipFile } from "yazl";
+import { isWorthCompressing } from "../../blobs/archive/adaptive-gzip.ts";
 import { Failure } from "../failure.ts";
 
 const ALWAYS_IGNORED = [
@@ -84,16 +85,36 @@ async function writeZip(files: readonly SourceFile[], file: string): Promise<voi
     cause = error;
     abort.abort();
   });
-  for (const { absolute, path, mode, mtime, target } of files)
-    if (target === undefined) zip.addFile(absolute, path, { mode, mtime });
-    else zip.addBuffer(Buffer.from(target), path, { mode, mtime });
-  zip.end();
   try {
+    for (const { absolute, path, mode, mtime, size, target } of files)
+      if (target !== undefined) zip.addBuffer(Buffer.from(target), path, { mode, mtime });
+      else zip.addFile(absolute, path, { mode, mtime, compress: await isWorth(absolute, size) });
+    zip.end();
     await pipeline(zip.outputStream, createWriteStream(file), { signal: abort.signal });
   } catch (error) {
     throw cause ? changedMeanwhile(cause) : error;
   }
 }
+
+/** A smaller one costs nothing either way. */
+const LARGE_BYTES = 256 * 1024;
+
+/** Whether a file gets smaller, judged by its middle: pictures and archives do not. @throws Failure when it went away meanwhile */
+async function isWorth(file: string, size: number): Promise<boolean> {
+  if (size < LARGE_BYTES) return true;
+  const sample = Buffer.alloc(SAMPLE_BYTES);
+  const opened = await open(file).catch((error: unknown) => {
+    throw changedMeanwhile(error as Error);
+  });
+  try {
+    const { bytesRead } = await opened.read(sample, 0, SAMPLE_BYTES, size >> 1);
+    return isWorthCompressing(sample.subarray(0, bytesRead));
+  } finally {
+    await opened.close();
+  }
+}
+
+const SAMPLE_BYTES = 4096;
 
 /** @param cause of reading a file that was listed a moment ago */
 export function changedMeanwhile(cause: Error): Failure {

@@ -24,13 +24,17 @@ const PICTURES: readonly Picture[] = [
   { file: "push", app: "shop", title: "cup push: an app is built and runs", files: {} },
   {
     file: "failed-build",
-    app: "notes",
+    app: "blog",
     title: "cup push: a build fails",
-    files: { "notes.txt": "hello\n" },
+    files: {
+      "package.json": PACKAGE.replace("shop", "blog").replace('"start"', '"build": "node build.js", "start"'),
+      "build.js": 'console.error("build.js: the folder pages is empty");\nprocess.exitCode = 1;\n',
+      "server.js": "",
+    },
   },
   {
     file: "crash",
-    app: "shop-2",
+    app: "orders",
     title: "cup push: an app crashes at its start",
     files: {
       "package.json": PACKAGE,
@@ -69,7 +73,8 @@ async function draw(home: string, picture: Picture): Promise<void> {
 
 function environmentOf(home: string): Record<string, string> {
   const path = [join(home, "bin"), dirname(process.execPath), process.env["PATH"]].join(":");
-  return { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), PATH: path };
+  // The settings of whoever draws are not the reader's.
+  return { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), PATH: path, NPM_CONFIG_USERCONFIG: join(home, "npmrc") };
 }
 
 const port = await freePort();
