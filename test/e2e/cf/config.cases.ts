@@ -1,7 +1,7 @@
 // `cf` for an app's settings: env, set-env, unset-env, health checks, ssh.
 import { expect } from "vitest";
 import { eventually } from "../../eventually.ts";
-import { answers, makeApp, ofApp, processOf } from "./support/apps.ts";
+import { answers, makeApp, makeAppWithWorker, ofApp, processOf } from "./support/apps.ts";
 import type { CaseRun, CommandCases } from "./support/case.ts";
 import { forbidden, noSuchApp } from "./support/refusals.ts";
 
@@ -155,6 +155,18 @@ export const CONFIG_CASES: readonly CommandCases[] = [
         },
         run: "set-health-check {name} port",
         effect: async (run) => expect((await processOf(run)).health_check).toMatchObject({ type: "port" }),
+      },
+      {
+        name: "http --process --endpoint",
+        given: makeAppWithWorker,
+        run: "set-health-check {name} http --process worker --endpoint /well",
+        effect: async (run) => {
+          expect((await processOf(run, "worker")).health_check).toMatchObject({
+            type: "http",
+            data: { endpoint: "/well" },
+          });
+          expect((await processOf(run)).health_check.type).toBe("port");
+        },
       },
       {
         name: "--process of a type that the app has not",

@@ -1,6 +1,7 @@
 // Every table of cases: docs/cf-commands.md is made of them.
 import { APP_CASES } from "./apps.cases.ts";
 import { BUILDPACK_CASES } from "./buildpacks.cases.ts";
+import { CHANGE_CASES } from "./changes.cases.ts";
 import { CONFIG_CASES } from "./config.cases.ts";
 import { DEPLOYMENT_CASES } from "./deployments.cases.ts";
 import { LOG_CASES } from "./logs.cases.ts";
@@ -8,6 +9,7 @@ import { MANIFEST_CASES } from "./manifests.cases.ts";
 import { METADATA_CASES } from "./metadata.cases.ts";
 import { PACKAGE_CASES } from "./packages.cases.ts";
 import { PUSH_CASES } from "./push.cases.ts";
+import { REVISION_CASES } from "./revisions.cases.ts";
 import { TASK_CASES } from "./tasks.cases.ts";
 import { ORG_CASES } from "./orgs.cases.ts";
 import { SPACE_CASES } from "./spaces.cases.ts";
@@ -23,9 +25,11 @@ import type { CommandCases } from "./support/case.ts";
 /** By file, without `.cases.ts`. */
 export const TABLES: Record<string, readonly CommandCases[]> = {
   apps: APP_CASES,
+  changes: CHANGE_CASES,
   push: PUSH_CASES,
   manifests: MANIFEST_CASES,
   deployments: DEPLOYMENT_CASES,
+  revisions: REVISION_CASES,
   tasks: TASK_CASES,
   packages: PACKAGE_CASES,
   config: CONFIG_CASES,

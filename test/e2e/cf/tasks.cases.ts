@@ -75,10 +75,10 @@ export const TASK_CASES: readonly CommandCases[] = [
         },
       },
       {
-        name: "without a command, which takes that of the process task",
+        name: "without a command, which needs a process task",
         given: stopped,
         run: "run-task {name}",
-        refused: [/not found/],
+        refused: ["Process task not found"],
       },
       {
         name: "--wait",

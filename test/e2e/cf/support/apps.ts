@@ -1,4 +1,5 @@
 // Apps for cases, made through the API in a moment: a copy of one droplet, which is staged once per platform.
+import { writeFileSync } from "node:fs";
 import { expect } from "vitest";
 import { eventually } from "../../../eventually.ts";
 import type { Named, Page } from "../../support/api.ts";
@@ -128,4 +129,15 @@ export async function answers(run: CaseRun, status: number, host = run.name): Pr
 
 export async function expectState(run: CaseRun, state: "STARTED" | "STOPPED", app = run.name): Promise<void> {
   expect(await findApp(run.ground, app)).toMatchObject({ state });
+}
+
+/** A running app with a process `worker` of one instance besides `web`. */
+export async function makeAppWithWorker(run: CaseRun): Promise<void> {
+  await makeApp(run, { is: "stopped" });
+  const worker = { type: "worker", command: "sleep 1000", instances: 1, memory: "32M", "health-check-type": "process" };
+  const manifest = JSON.stringify({ applications: [{ name: run.name, processes: [worker] }] });
+  writeFileSync(`${run.folder}/worker.yml`, manifest);
+  await run.cf("developer", "apply-manifest", "-f", "worker.yml");
+  await run.cf("developer", "start", run.name);
+  await untilRunning(run.ground, run.values["app"] ?? "", "worker");
 }
