@@ -30,7 +30,8 @@ if (tools) process.env["PATH"] = `${tools}:${process.env["PATH"] ?? ""}`;
 function whySkipped(app: SourceApp): string | undefined {
   // In pods the image has the programs; here, those with which the developer prepares it.
   const missing = isOnNode && !app.prepare ? [] : findMissing(app);
-  if (missing.length > 0) return `this machine has no ${missing.join(", ")}`;
+  const why = app.whyMissing ? `: ${app.whyMissing}` : "";
+  if (missing.length > 0) return `this machine has no ${missing.join(", ")}${why}`;
   return isWhole || app.inCI ? undefined : "npm run e2e -- sources pushes it";
 }
 

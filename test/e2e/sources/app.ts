@@ -7,6 +7,8 @@ export interface SourceApp {
   files: Readonly<Record<string, string>>;
   /** Programs that the machine must have. */
   needs?: readonly string[];
+  /** Why the journey does not install these where they are missing. */
+  whyMissing?: string;
   /** Runs in the app's folder before the first push, as its developer would: a lockfile, a jar. */
   prepare?: readonly (readonly [string, ...string[]])[];
   /** Whether a change needs it again: what it makes holds the text. */

@@ -89,6 +89,7 @@ const maven: SourceApp = {
 const gradle: SourceApp = {
   name: "gradle",
   needs: ["gradle"],
+  whyMissing: "no registry that CI reaches has Gradle's distribution",
   files: {
     "settings.gradle": 'rootProject.name = "shop"\n',
     "build.gradle": "plugins { id 'application' }\napplication { mainClass = 'Main' }\n",
@@ -108,6 +109,7 @@ const rack: SourceApp = {
 const sinatra: SourceApp = {
   name: "sinatra",
   needs: ["ruby", "bundle"],
+  whyMissing: "no registry that CI reaches has gems",
   files: {
     Gemfile: 'source "https://rubygems.org"\ngem "sinatra"\ngem "rackup"\ngem "puma"\n',
     "config.ru": 'require "sinatra"\nget("/") { "ONE" }\nrun Sinatra::Application\n',
