@@ -7,15 +7,12 @@ import { createRegistryStore } from "../../../blobs/registry/registry-store.ts";
 import { BUILDPACK_BLOBS } from "../../../crds/buildpack/buildpack.ts";
 import type { TestCluster } from "../../cluster/given/given-cluster.ts";
 
-/** Runs beside another buildpack's start command: `bin/detect` takes any app with a file `mark`, `bin/build` sets MARK for the app. */
+/** Takes any app with a file `mark`, and starts its server.js. */
 export const MARK_BUILDPACK: Readonly<Record<string, string>> = {
   "buildpack.toml": 'api = "0.10"\n[buildpack]\nid = "me/mark"\nversion = "1.2.3"\n[[targets]]\nos = "linux"\n',
   "bin/detect": "#!/bin/sh\ntest -f mark || exit 100\n",
   "bin/build": `#!/bin/sh
 set -e
-mkdir -p "$CNB_LAYERS_DIR/mark/env.launch"
-printf marked > "$CNB_LAYERS_DIR/mark/env.launch/PLACE.override"
-printf '[types]\\nlaunch = true\\n' > "$CNB_LAYERS_DIR/mark.toml"
 printf '[[processes]]\\ntype = "web"\\ncommand = ["node", "server.js"]\\ndefault = true\\n' > "$CNB_LAYERS_DIR/launch.toml"
 `,
 };

@@ -218,8 +218,6 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
     const seen = await logOf("marked", "build");
     expect(seen).toContain("spy-ends");
     for (const secret of [node.registry.password, "analysis-written"]) expect(seen).not.toContain(secret);
-    await start("marked");
-    await untilAnswers("marked", "hello from marked");
     await admin.delete(Buildpack, name);
   });
 
