@@ -18,6 +18,7 @@ import { appKey } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
 import { findHostClaim, releaseContestedClaim } from "../shared/host-claims.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { FOREIGN_APP_INDEX, indexByForeignApp } from "../shared/route-urls.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { findDomainClaimState, findReferencedDomain } from "../shared/domains.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
@@ -60,6 +61,7 @@ export const routeController = defineController({
         route.spec.destinations.map((destination) => appKey(appNamespaceOf(route, destination), destination.app)),
       ),
     ],
+    [FOREIGN_APP_INDEX]: indexByForeignApp,
     [SHARED_INDEX]: (route: Route) => route.spec.sharedSpaces ?? [],
     [ALL_ROUTES_INDEX]: () => ["all"],
   },

@@ -1,13 +1,21 @@
 // URLs of the routes that lead to an app, for VCAP_APPLICATION.
 import { creationSortKey } from "../../crds/guid.ts";
-import { leadsTo } from "../../crds/route/destinations.ts";
+import { isAvailableIn, leadsTo } from "../../crds/route/destinations.ts";
 import { routeURL } from "../../crds/route/route-url.ts";
 import { Route } from "../../crds/route/route.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { findEffectiveDomain } from "./domains.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** URLs without a scheme, oldest first, of the routes of the app's own space; only those of the process `processType` if given. */
+/** Index of Routes by the apps of other spaces that they lead to: `namespace/app`. The route controller keeps it. */
+export const FOREIGN_APP_INDEX = "controllers/foreign-app";
+
+export function indexByForeignApp(route: Route): string[] {
+  const foreign = route.spec.destinations.filter(({ namespace }) => namespace);
+  return [...new Set(foreign.map(({ namespace, app }) => `${namespace}/${app}`))];
+}
+
+/** URLs without a scheme, oldest first, also of routes that are shared with the app's space; only those of the process `processType` if given. */
 export function listRouteURLs(
   read: Reader,
   app: { namespace?: string | undefined; name: string; processType?: string },
@@ -18,11 +26,17 @@ export function listRouteURLs(
       (destination) =>
         leadsTo(route, destination, app) && (app.processType === undefined || destination.process === app.processType),
     );
-  return read
-    .list(Route, { namespace: app.namespace })
+  const isShared = (route: Route): boolean =>
+    route.metadata.namespace !== app.namespace && isAvailableIn(route, app.namespace);
+  return [
+    ...read.list(Route, { namespace: app.namespace }),
+    ...read.byIndex(Route, FOREIGN_APP_INDEX, `${app.namespace ?? ""}/${app.name}`).filter(isShared),
+  ]
     .filter(leadsHere)
     .toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? -1 : 1))
     .flatMap((route) => {
+      // Its own org decides what the domain of another space's route is; the route's controller found it.
+      if (route.metadata.namespace !== app.namespace) return route.status?.url ?? [];
       const domain = findEffectiveDomain(read, route, tenancy);
       return domain ? [routeURL(route.spec, domain.spec.name)] : [];
     });

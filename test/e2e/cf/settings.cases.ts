@@ -1,9 +1,19 @@
 // `cf` for feature flags and variable groups, and for where cf is: api, target.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
 import type { CaseRun, CommandCases } from "./support/case.ts";
 import { exists, lists, makeSpace, read } from "./support/objects.ts";
 
 const FORBIDDEN = "You are not authorized to perform the requested action";
+/** Who is logged in, by cf's configuration of the case. */
+function whoIn({ folder }: CaseRun): string {
+  const config = JSON.parse(readFileSync(join(`${folder}.cf-case`, ".cf", "config.json"), "utf8")) as {
+    CFOnK8s: { AuthInfo: string };
+  };
+  return config.CFOnK8s.AuthInfo;
+}
+
 const flagIs = (name: string, enabled: boolean) => async (run: CaseRun) =>
   expect(await read(run, `/v3/feature_flags/${name}`)).toMatchObject({ enabled });
 const setFlag = (name: string, enabled: boolean) => (run: CaseRun) =>
@@ -112,6 +122,45 @@ export const SETTING_CASES: readonly CommandCases[] = [
   },
   ...groupCommands("running"),
   ...groupCommands("staging"),
+  {
+    command: "auth",
+    cases: [
+      {
+        name: "another user of the kubeconfig",
+        run: "auth auditor",
+        shows: ["Authenticating...", "OK"],
+        effect: async (run) => expect(whoIn(run)).toBe("auditor"),
+      },
+      {
+        name: "one that the kubeconfig has not",
+        run: "auth no-such-user",
+        refused: [/no-such-user|unable to authenticate/i],
+      },
+    ],
+  },
+  {
+    command: "login",
+    cases: [
+      {
+        name: "a user chosen by number",
+        run: "login -a {api} -o {org} -s {space}",
+        input: "1\n",
+        shows: ["API endpoint: {api}", "Authenticating...", "OK", /Targeted space\s+dev/],
+        effect: async (run) => expect(whoIn(run)).not.toBe(""),
+      },
+    ],
+  },
+  {
+    command: "logout",
+    cases: [
+      {
+        name: "somebody who was logged in",
+        run: "logout",
+        shows: ["Logging out", "OK"],
+        effect: async (run) => expect(whoIn(run)).toBe(""),
+      },
+    ],
+  },
   {
     command: "target",
     cases: [
