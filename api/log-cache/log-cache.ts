@@ -6,8 +6,8 @@ import { parseNameFilter } from "../../telemetry/name-filter.ts";
 import { mergeEnvelopes } from "../../telemetry/telemetry-client.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { Session } from "../access/session.ts";
-import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
-import { CFError, notFound, unavailable } from "../http/errors.ts";
+import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { CFError, notFound, unavailable, unprocessable } from "../http/errors.ts";
 import { rawQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 import { readGauges } from "./gauges.ts";
@@ -65,11 +65,8 @@ async function readMeta(session: Session, { telemetry }: Services): Promise<obje
   }
 }
 
-/** Prometheus' shape of an error, which clients of these paths expect. */
-function noPromQL(): Reply {
-  const error = "PromQL is not served here: read the metrics of an app at /api/v1/read/<app guid>?envelope_types=GAUGE";
-  return { status: 422, body: { status: "error", errorType: "bad_data", error } };
-}
+const NO_PROMQL =
+  "PromQL is not served here: read the metrics of an app at /api/v1/read/<app guid>?envelope_types=GAUGE";
 
 /** Endpoints of the Log Cache API. */
 export function logCacheEndpoints(services: Services): readonly Endpoint[] {
@@ -105,7 +102,9 @@ export function logCacheEndpoints(services: Services): readonly Endpoint[] {
         permission: "authenticated",
         summary: "Refuse a PromQL query",
         query: anyQuery,
-        handler: noPromQL,
+        handler: () => {
+          throw unprocessable(NO_PROMQL);
+        },
       }),
     ),
   ];

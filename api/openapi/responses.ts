@@ -246,6 +246,9 @@ const routeResponses: Record<string, readonly Response[]> = {
 
 const logCacheInfo = named("LogCacheInfo", z.strictObject({ version: text, vm_uptime: text }));
 const envelopes = named("Envelopes", z.strictObject({ envelopes: z.strictObject({ batch: z.array(anyObject) }) }));
+const purged = named("Purged", z.strictObject({}));
+const sourceMeta = z.strictObject({ count: text, expired: text, oldestTimestamp: text, newestTimestamp: text });
+const logCacheMeta = named("LogCacheMeta", z.strictObject({ meta: z.record(text, sourceMeta) }));
 
 const platformResponses: Record<string, readonly Response[]> = {
   "GET /": ok(platform.globalRoot),
@@ -258,6 +261,10 @@ const platformResponses: Record<string, readonly Response[]> = {
   "GET /v3/jobs/:guid": ok(platform.job),
   "GET /api/v1/info": ok(logCacheInfo),
   "GET /api/v1/read/:source": ok(envelopes),
+  "GET /api/v1/meta": ok(logCacheMeta),
+  // PromQL is refused by every answer.
+  "GET /api/v1/query": [],
+  "GET /api/v1/query_range": [],
   // Refused by every answer: users are those of Kubernetes.
   "GET /Users": [],
   "POST /Users": [],
@@ -273,10 +280,10 @@ const platformResponses: Record<string, readonly Response[]> = {
   "GET /v3/audit_events/:guid": ok(platform.auditEvent),
   "GET /v3/app_usage_events": ok(page("AppUsageEvent", platform.appUsageEvent)),
   "GET /v3/app_usage_events/:guid": ok(platform.appUsageEvent),
-  "POST /v3/app_usage_events/actions/destructively_purge_all_and_reseed": ok("empty"),
+  "POST /v3/app_usage_events/actions/destructively_purge_all_and_reseed": ok(purged),
   "GET /v3/service_usage_events": ok(page("ServiceUsageEvent", platform.serviceUsageEvent)),
   "GET /v3/service_usage_events/:guid": ok(platform.serviceUsageEvent),
-  "POST /v3/service_usage_events/actions/destructively_purge_all_and_reseed": ok("empty"),
+  "POST /v3/service_usage_events/actions/destructively_purge_all_and_reseed": ok(purged),
   "GET /v3/service_instances": nothing("ServiceInstance"),
   "GET /v3/service_brokers": nothing("ServiceBroker"),
   "GET /v3/service_offerings": nothing("ServiceOffering"),

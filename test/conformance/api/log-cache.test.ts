@@ -34,7 +34,9 @@ const telemetry = {
     return Promise.resolve(query.descending ? lines.reverse() : lines);
   },
   stats: () =>
-    Promise.resolve([{ lrpKey, index: 0, usage: { time: MEASURED, cpu: 0.5, mem: 64.4, disk: 7, logRate: 9.6 } }]),
+    Promise.resolve([
+      { lrpKey, index: 0, usage: { time: "2026-01-01T00:00:01Z", cpu: 0.5, mem: 64.4, disk: 7, logRate: 9.6 } },
+    ]),
   meta: () => Promise.resolve({ [app.guid]: row, "another-app": row }),
 } as unknown as TelemetryClient;
 
@@ -138,7 +140,7 @@ test("stats say the same, in CF's units", async () => {
     instance_internal_ip: "10.0.0.9",
     isolation_segment: null,
     log_rate_limit: 1048576,
-    usage: { time: MEASURED, cpu: 0.5, cpu_entitlement: 0.25, mem: 64, disk: 7, log_rate: 10 },
+    usage: { time: "2026-01-01T00:00:01Z", cpu: 0.5, cpu_entitlement: 0.25, mem: 64, disk: 7, log_rate: 10 },
   });
 });
 
@@ -149,9 +151,11 @@ test("who may not read an app's logs sees neither them nor that there are any", 
   expect((await get("/api/v1/read/nope")).status).toBe(404);
 });
 
-test("PromQL is refused in Prometheus' words", async () => {
-  for (const path of ["query", "query_range"]) {
-    const answer = await get(`/api/v1/${path}?query=up`);
-    expect([answer.status, answer.json.status, answer.json.errorType]).toEqual([422, "error", "bad_data"]);
-  }
+test("PromQL is refused, with where the metrics are", async () => {
+  for (const path of ["query", "query_range"])
+    expect(fault(await get(`/api/v1/${path}?query=up`))).toEqual([
+      422,
+      "CF-UnprocessableEntity",
+      expect.stringContaining("envelope_types=GAUGE"),
+    ]);
 });
