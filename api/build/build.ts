@@ -24,6 +24,7 @@ import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { csv, csvEnum, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
 import { buildState, presentBuild } from "./present.ts";
 
 const path = "/v3/builds/:guid";
@@ -84,6 +85,8 @@ const create = endpoint({
     const app = found && appOf(session.cache, found);
     if (!found || !app)
       throw unprocessable("Unable to use package. Ensure that the package exists and you have access to it.");
+    session.authorize({ verb: "create", on: Build, namespace: app.metadata.namespace ?? "" });
+    requireNotSuspended(session, app.metadata.namespace);
     if (toPackageState(found) !== "READY")
       throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
     const running = session

@@ -6,6 +6,7 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { currentStep } from "../../crds/rollout/rules.ts";
 import type { Session } from "../access/session.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
 import { isOneOf, listObjects } from "../cache/list-objects.ts";
 import { appGUIDOf, appOf } from "../cf/app/owner-app.ts";
 import { toMetadataPatch } from "../cf/metadata/metadata.ts";
@@ -93,6 +94,7 @@ function getManageable(session: Session, guid: string): Rollout {
   const rollout = session.find(Rollout, guid);
   const { namespace = "", name = "" } = rollout?.metadata ?? {};
   if (!rollout || !session.allows({ verb: "patch", on: Rollout, namespace, name })) throw notFound("Deployment");
+  requireNotSuspended(session, namespace);
   return rollout;
 }
 

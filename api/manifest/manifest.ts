@@ -28,6 +28,7 @@ import { metadataOf, toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { presentRouteOptions } from "../cf/route/route-options.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
 import type { Session } from "../access/session.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
 import { diffApplication } from "./diff.ts";
 import { toApplication, toYaml } from "./generate.ts";
 import { differs } from "./merge-patch.ts";
@@ -68,6 +69,7 @@ const apply = endpoint({
     const guid = params.guid;
     const namespace = spaceNamespace(session, guid);
     session.authorize({ verb: "create", on: App, namespace });
+    requireNotSuspended(session, namespace);
     const entries = parseEntries(session, body.applications);
     // Reviewed permissions for the namespaces that routes will read must be known before the first write (reviewed-permissions.ts).
     listUsableDomains(session, namespace);
@@ -238,6 +240,7 @@ const diff = endpoint({
   handler: async ({ session, params, body }) => {
     const namespace = spaceNamespace(session, params.guid);
     session.authorize({ verb: "create", on: App, namespace });
+    requireNotSuspended(session, namespace);
     const entries = body.applications as Record<string, unknown>[];
     parseEntries(session, entries);
     const differences = await Promise.all(

@@ -21,7 +21,9 @@ import { type PageRequest, presentPage } from "../http/page.ts";
 import { link } from "../http/presentation.ts";
 import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import type { Services } from "../services.ts";
+import type { RequiredPermission } from "../access/required-permission.ts";
 import type { Session } from "../access/session.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
 import type { z } from "zod";
 import {
   appProcessListQuery,
@@ -95,7 +97,14 @@ function present(session: Session, process: Process, base: string): object {
   return presentProcess(session.cache, process, base, commandView(session, process));
 }
 
+/** Before the process is looked at closer: who may not change it learns nothing of its state. @throws CFError 403 */
+function requireWritable(session: Session, { metadata }: Process, permission: RequiredPermission): void {
+  session.authorize({ ...permission, namespace: metadata.namespace ?? "", name: metadata.name });
+  requireNotSuspended(session, metadata.namespace);
+}
+
 async function update(session: Session, process: Process, body: z.output<typeof updateProcessBody>): Promise<Process> {
+  requireWritable(session, process, { verb: "patch", on: Process });
   requireSettled(session, process, "Cannot update this process while a deployment is in flight.");
   return session.patch(Process, process, {
     type: "merge",
@@ -109,6 +118,7 @@ function requireSettled({ cache }: Session, process: Process, text: string): voi
 }
 
 async function scale(session: Session, process: Process, body: z.output<typeof scaleBody>): Promise<Process> {
+  requireWritable(session, process, scaleRight);
   requireSettled(session, process, "Cannot scale this process while a deployment is in flight.");
   const spec = toScaleSpec(body);
   const app = appOf(session.cache, process);
@@ -120,6 +130,7 @@ async function scale(session: Session, process: Process, body: z.output<typeof s
 }
 
 async function restartInstance(session: Session, process: Process, index: string): Promise<Reply> {
+  requireWritable(session, process, scaleRight);
   const number = /^\d{1,5}$/.test(index) ? Number(index) : -1;
   if (number < 0 || number >= wantedInstances(process)) throw new CFError("ResourceNotFound", "Instance");
   await session.patch(Process, process, { type: "merge", body: restartInstancePatch(number, newGUID()) });

@@ -22,6 +22,7 @@ import { toOneSchema } from "../http/shared-schemas.ts";
 import { resolveOrg, resolveSpace } from "../cf/org/org-and-space-namespaces.ts";
 import { csv, csvEnum, include, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
 import { presentRole } from "./present.ts";
 
 const path = "/v3/roles/:guid";
@@ -90,6 +91,8 @@ const create = endpoint({
     if ("username" in data) requireFlag(session, "set_roles_by_username");
     const name = "guid" in data ? data.guid : data.username;
     const place = resolveScope(session, body, type);
+    session.authorize({ verb: "create", on: RoleBinding, namespace: place.namespace });
+    requireNotSuspended(session, place.namespace);
     const taken = () => unprocessable(`User '${name}' already has '${type}' role in ${place.title} '${place.name}'.`);
     if (listRolesIn(session, place.namespace).some((role) => role.user === name && role.type === type)) throw taken();
     if (place.title === "space") requireOrgRole(session, place.namespace, name);

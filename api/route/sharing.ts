@@ -1,5 +1,6 @@
 // Routes shared between spaces, behind the feature flag route_sharing: `/v3/routes/:guid/relationships`.
 import { z } from "zod";
+import { App } from "../../crds/app/app.ts";
 import { isAvailableIn } from "../../crds/route/destinations.ts";
 import { MAX_ADDED_SPACES } from "../../crds/route/policies.ts";
 import { MAX_SHARED_SPACES, Route } from "../../crds/route/route.ts";
@@ -147,11 +148,13 @@ export const routeSharingEndpoints: readonly Endpoint[] = [
   endpoint({
     method: "PATCH",
     path: `${path}/space`,
-    permission: [write, { verb: "delete", on: Route }],
+    // As in CF, developers alone: a supporter may write routes, but makes no apps.
+    permission: [write, { verb: "delete", on: Route }, { verb: "create", on: App }],
     body: z.strictObject({ data: z.strictObject({ guid: z.string().min(1).max(200) }) }),
     summary: "Give a route to another space, which shares it with the former one",
     handler: async ({ session, params, body }) => {
       const route = sharableRoute(session, params.guid);
+      session.authorize({ verb: "create", on: App, namespace: route.metadata.namespace ?? "" });
       const url = routeURLOf(session.cache, route);
       const action = `Unable to transfer owner of route '${url}' to space '${body.data.guid}'.`;
       const namespace = requireTarget(session, body.data.guid, action);

@@ -9,7 +9,7 @@ import { Space } from "../../crds/space/space.ts";
 import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
 import { rbacKinds } from "../access/rbac-authorizer.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
-import { notFound, unprocessable } from "../http/errors.ts";
+import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { includedOrgs } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
@@ -17,6 +17,7 @@ import { presentPage } from "../http/page.ts";
 import { resolveOrg, orgNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
 import type { Session } from "../access/session.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
 import {
   createSpaceBody,
   featureBody,
@@ -111,6 +112,8 @@ const create = endpoint({
       NAMESPACE_READY_TIMEOUT_MS,
     );
     await session.publishObserved([Space, Namespace, ...Object.values(rbacKinds)]);
+    // The org may be deleted meanwhile.
+    if (!cache.orgOf(namespace)) throw new CFError("ResourceBeingDeleted", "Organization");
     return created(presentSpace(cache, current() ?? space, base));
   },
 });
@@ -173,6 +176,7 @@ const removeUnmapped = endpoint({
     const space = getSpace(session, params);
     const { namespace = "" } = space.status ?? {};
     session.authorize({ verb: "delete", on: Route, namespace });
+    requireNotSuspended(session, namespace);
     const orphans = session
       .list(Route, { namespaces: [namespace] })
       .filter((route) => route.spec.destinations.length === 0);

@@ -28,6 +28,7 @@ import { createInformers } from "../../../kube/cache/informers.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
 import { telemetryClient } from "../../../telemetry/telemetry-client.ts";
+import { answerProblems } from "../api/answer-problems.ts";
 import { fixtures } from "../api/fixtures.ts";
 import { connect, type Answer, type Api as Kubernetes, type Json, type PatchType } from "../kubernetes/api.ts";
 import { eventually } from "../../eventually.ts";
@@ -60,6 +61,8 @@ export interface ServerUnderTest {
 export interface CfResponse {
   status: number;
   json: Json;
+  /** The header: the job of work that goes on. */
+  location: string | undefined;
 }
 
 export interface TestEnv {
@@ -182,7 +185,15 @@ async function call(
     bodyTimeout: 30_000,
   });
   const text = await answer.body.text();
-  return { status: answer.statusCode, json: text.startsWith("{") ? JSON.parse(text) : {} };
+  const { statusCode: status } = answer;
+  const location = answer.headers["location"]?.toString();
+  const problems = answerProblems(method, new URL(url).pathname, {
+    status,
+    headers: new Headers(location === undefined ? {} : { location }),
+    text,
+  });
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+  return { status, json: text.startsWith("{") ? JSON.parse(text) : {}, location };
 }
 
 /** Roles of the platform's own people: by ClusterRoleBinding, as an operator gives them. */
