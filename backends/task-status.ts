@@ -8,7 +8,7 @@ type Status = NonNullable<TaskRun["status"]>;
 export type TaskStatus = Pick<Status, "state" | "exitCode" | "details" | "startedAt" | "finishedAt">;
 
 /** `details` of a run that was cancelled. */
-export const CANCELLED = "the task was cancelled";
+export const CANCELLED = "task was cancelled";
 
 /** A run whose result is known. It never changes again. */
 export function isEnded({ status }: TaskRun): boolean {

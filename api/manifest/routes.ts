@@ -8,7 +8,7 @@ import { isAvailableIn, leadsTo, toDestinationNamespace } from "../../crds/route
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { foldHost, foldPath } from "../../crds/route/route-url.ts";
 import { toCFError } from "../http/error-translation.ts";
-import { unprocessable } from "../http/errors.ts";
+import { type CFError, unprocessable } from "../http/errors.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { domainOf, isUsableBy } from "../cf/route/domains.ts";
 import { createRoute } from "../cf/route/create-route.ts";
@@ -41,13 +41,16 @@ export async function applyRoutes(session: Session, app: App, entry: Application
   for (const { route, wanted } of pairs) await mapRoute(session, app, route, wanted);
 }
 
+/** CF says it without the route. */
+const DIFFERENT_SPACES = "Routes cannot be mapped to destinations in different spaces";
+
 /** Names the route in a refusal of what `work` does to it. */
 async function forRoute<T>({ text }: DesiredRoute, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
     const error = toCFError(thrown);
-    if (error.key !== "UnprocessableEntity") throw thrown;
+    if (error.key !== "UnprocessableEntity" || error.message === DIFFERENT_SPACES) throw thrown;
     throw unprocessable(`For route '${text}': ${error.message}`, { cause: thrown });
   }
 }
@@ -135,15 +138,19 @@ async function mapRoute(session: Session, app: App, route: Route, wanted: Desire
   });
 }
 
-function findRoute(session: Session, app: App, { host, domain, path, port }: DesiredRoute): Route | undefined {
-  const same = (route: Route): boolean =>
+function findRoute(session: Session, app: App, wanted: DesiredRoute): Route | undefined {
+  return session
+    .list(Route, { index: ["domain", wanted.domain.metadata.name] })
+    .find((route) => isAvailableIn(route, app.metadata.namespace) && isAt(session, route, wanted));
+}
+
+function isAt({ cache }: Session, route: Route, { host, domain, path, port }: DesiredRoute): boolean {
+  return (
     foldHost(route.spec.host) === foldHost(host) &&
     route.spec.port === port &&
     foldPath(route.spec.path) === foldPath(path) &&
-    domainOf(session.cache, route)?.metadata.uid === domain.metadata.uid;
-  return session
-    .list(Route, { index: ["domain", domain.metadata.name] })
-    .find((route) => isAvailableIn(route, app.metadata.namespace) && same(route));
+    domainOf(cache, route)?.metadata.uid === domain.metadata.uid
+  );
 }
 
 async function makeRoute(session: Session, app: App, wanted: DesiredRoute): Promise<Route> {
@@ -151,9 +158,13 @@ async function makeRoute(session: Session, app: App, wanted: DesiredRoute): Prom
   const destinations: Destination[] = [{ app: app.metadata.name, namespace: "", process: "web", port: 0, protocol }];
   const { namespace = "" } = app.metadata;
   const address = { namespace, domain, host, path, port };
-  return createRoute(
-    session,
-    { ...address, destinations, ...(options && { options: mergeRouteOptions(undefined, options) }) },
-    () => unprocessable("Routes cannot be mapped to destinations in different spaces"),
-  );
+  const draft = { ...address, destinations, ...(options && { options: mergeRouteOptions(undefined, options) }) };
+  const elsewhere = (): CFError => unprocessable(DIFFERENT_SPACES);
+  try {
+    return await createRoute(session, draft, elsewhere);
+  } catch (error) {
+    const others = session.cache.store(Route).byIndex("domain", domain.metadata.name);
+    if ([...others].some((route) => isAt(session, route, wanted))) throw elsewhere();
+    throw error;
+  }
 }

@@ -86,7 +86,7 @@ describe("the status", () => {
 
   test.each([
     [{ state: "Failed", details: "Exited with status 3" }, "APP/TASK/migrate: Exited with status 3"],
-    [{ state: "Failed", details: "the task was cancelled" }, "the task was cancelled"],
+    [{ state: "Failed", details: "task was cancelled" }, "task was cancelled"],
     [{ state: "Failed" }, "the run failed"],
     [{ state: "Succeeded", details: "left over" }, undefined],
   ])("%j has the failure reason %s", (status, reason) =>

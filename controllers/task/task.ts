@@ -96,7 +96,7 @@ async function reconcileOpenTask(open: OpenTask, context: ReconcileContext): Pro
       "its TaskRun was deleted; whether the command has ended is not known",
       context.now(),
     );
-  if (task.spec.cancelled) return planFailedTask(sequenceID, "the task was cancelled", context.now());
+  if (task.spec.cancelled) return planFailedTask(sequenceID, "task was cancelled", context.now());
   const droplet = getDroplet(open, context);
   return {
     children: [await startTask(open, droplet, context)],

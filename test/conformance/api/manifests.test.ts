@@ -203,8 +203,11 @@ describe("apply", () => {
         domain: { data: { guid: (await bench.read("/v3/domains")).resources[0].guid } },
       },
     });
-    expect((await failed("applications: [{ name: lost, routes: [{ route: theirs.apps.example }] }]"))[0]).toMatch(
-      /^For application 'lost': For route 'theirs.apps.example': Route already exists/,
+    expect(await failed("applications: [{ name: lost, routes: [{ route: theirs.apps.example }] }]")).toEqual([
+      "For application 'lost': Routes cannot be mapped to destinations in different spaces",
+    ]);
+    expect((await failed("applications: [{ name: lost, routes: [{ route: theirs.apps.example/deep }] }]"))[0]).toMatch(
+      /^For application 'lost': For route 'theirs.apps.example\/deep': Route already exists/,
     );
     expect(await failed("applications: [{ name: lost, features: { nope: true } }]")).toHaveLength(1);
   });

@@ -253,7 +253,7 @@ export const PACKAGE_CASES: readonly CommandCases[] = [
         name: "an app without a package",
         given: empty,
         run: "restage {name}",
-        refused: [/does not have|no package|FAILED/i],
+        refused: ["App '{name}' has no eligible packages."],
       },
       forbidden("auditor", "restage {name}", withPackage),
       noSuchApp("restage"),
@@ -309,7 +309,7 @@ export const PACKAGE_CASES: readonly CommandCases[] = [
           await makeApp(run, { name: `${run.name}-from`, is: "empty" });
         },
         run: "copy-source {name}-from {name}",
-        refused: [/FAILED/],
+        refused: [/package/i, "FAILED"],
       },
       noSuchApp("copy-source", "other"),
     ],
