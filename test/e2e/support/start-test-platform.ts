@@ -37,7 +37,7 @@ export function addClients(base: TestPlatformBase, kubectl: string): TestPlatfor
   const { home, port, kubeconfig } = base;
   const env = testPlatformEnv(home, kubeconfig);
   const run = (command: [string, ...string[]]): Promise<CommandResult> =>
-    runCommand(command, { cwd: home, deadlineMs: base.on === "node" ? 300_000 : 120_000, env });
+    runCommand(command, { cwd: home, deadlineMs: 300_000, env });
   const cup = (...args: string[]): Promise<CommandResult> => run([process.execPath, CUP, ...args]);
   return Object.assign(base, {
     cup,
