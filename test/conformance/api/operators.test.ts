@@ -137,7 +137,10 @@ describe("security groups", () => {
         type: "merge",
         body: { spec: { securityGroups: { running } } },
       });
-    await expect(patch(["own", "hidden"])).rejects.toThrow("one SecurityGroup at a time");
+    await expect(patch(["own", "hidden"])).rejects.toThrow(
+      "at most 8 SecurityGroups at a time, and only those that apply to all spaces",
+    );
+    await expect(patch(["hidden", "own", "every"])).rejects.toThrow("and only those that apply to all spaces");
     await expect(patch(["own", "every"])).resolves.toBeDefined();
     expect(await bench.testEnv.kube.find(SecurityGroup, { namespace: "cupola-system", name: "hidden" })).toBeDefined();
   });
