@@ -44,12 +44,6 @@ export const errorCatalogue = {
   OrgSuspended: { code: 10017, title: "CF-OrgSuspended", status: 403, detail: "The organization is suspended" },
   SpaceSuspended: { code: 10019, title: "CF-SpaceSuspended", status: 403, detail: "The space is suspended" },
   ResourceBeingDeleted: { code: 10020, title: "CF-ResourceBeingDeleted", status: 422, detail: "%s is being deleted" },
-  AppBitsUploadInvalid: {
-    code: 160001,
-    title: "CF-AppBitsUploadInvalid",
-    status: 400,
-    detail: "The app upload is invalid: %s",
-  },
   BuildpackInvalid: { code: 290003, title: "CF-BuildpackInvalid", status: 400, detail: "Buildpack is invalid: %s" },
   StackValidationFailed: { code: 250004, title: "CF-StackValidationFailed", status: 422, detail: "%s" },
   PackageBitsAlreadyUploaded: {
@@ -57,12 +51,6 @@ export const errorCatalogue = {
     title: "CF-PackageBitsAlreadyUploaded",
     status: 400,
     detail: "Bits may be uploaded only once. Create a new package to upload different bits.",
-  },
-  AppPackageInvalid: {
-    code: 150001,
-    title: "CF-AppPackageInvalid",
-    status: 400,
-    detail: "The app package is invalid: %s",
   },
   BlobstoreUnavailable: {
     code: 150006,

@@ -285,6 +285,23 @@ test.each([
   ).toEqual([]);
 });
 
+test("a body that is no JSON is a parse error, which names nothing of it", async () => {
+  const { status, json } = await world.replicas[0].send("POST", "/v3/apps", {
+    body: "{",
+    headers: { authorization: "bearer admin-token" },
+  });
+  expect([status, json.errors]).toEqual([
+    400,
+    [
+      {
+        code: 1001,
+        title: "CF-MessageParseError",
+        detail: "Request invalid due to parse error: invalid request body",
+      },
+    ],
+  ]);
+});
+
 test("other methods and paths are CF's Unknown request", async () => {
   for (const [method, path] of [
     ["PUT", "/v3/apps"],
@@ -297,6 +314,7 @@ test("other methods and paths are CF's Unknown request", async () => {
     const { status, json } = await world.replicas[0].send(method, path, {
       headers: { authorization: "bearer admin-token" },
     });
-    expect([method, path, status, json.errors?.[0]?.detail]).toEqual([method, path, 404, "Unknown request"]);
+    const { title, detail } = json.errors?.[0] ?? {};
+    expect([method, path, status, title, detail]).toEqual([method, path, 404, "CF-NotFound", "Unknown request"]);
   }
 });

@@ -8,6 +8,7 @@ import { eventually } from "../../eventually.ts";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
+import { Package } from "../../../crds/package/package.ts";
 import { packMembers } from "../../../blobs/archive/tar.ts";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
 import { shapeProblems } from "./response-shape.ts";
@@ -240,6 +241,24 @@ describe("stacks", () => {
     expect(fault(await bench.call("POST", "/v3/apps", body("refused")))).toEqual([
       422,
       "CF-UnprocessableEntity",
+      "ERROR: Staging failed. The stack 'old' is 'RESTRICTED' and cannot be used for staging.",
+    ]);
+    const warnedApp = bench.testEnv.replicas[0].api.cache.store(App).byIndex("guid", warned.json.guid)[0]?.metadata;
+    await bench.testEnv.kube.create(Package, {
+      metadata: { name: "warned", namespace: warnedApp?.namespace },
+      spec: {
+        appRef: { name: warnedApp?.name },
+        type: "bits",
+        content: { digest: `sha256:${"a".repeat(64)}`, size: 1 },
+      },
+    });
+    const build = await eventually(async () => {
+      const [found] = (await bench.read(`/v3/apps/${warned.json.guid}/packages?states=READY`)).resources;
+      return bench.call("POST", "/v3/builds", { package: { guid: found.guid } });
+    });
+    expect(fault(build)).toEqual([
+      422,
+      "CF-StackValidationFailed",
       "ERROR: Staging failed. The stack 'old' is 'RESTRICTED' and cannot be used for staging.",
     ]);
     const [base] = (await bench.read("/v3/stacks?names=base")).resources;

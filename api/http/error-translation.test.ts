@@ -1,0 +1,25 @@
+// What others throw, as errors of the catalogue.
+import { expect, test } from "vitest";
+import { KubeError } from "../../kube/client/errors.ts";
+import { toCFError } from "./error-translation.ts";
+
+test.each<[number, string, number]>([
+  [401, "CF-InvalidAuthToken", 401],
+  [403, "CF-NotAuthorized", 403],
+  [404, "CF-ResourceNotFound", 404],
+  [413, "CF-BadRequest", 413],
+  [422, "CF-UnprocessableEntity", 422],
+  [429, "CF-RateLimitExceeded", 429],
+  [500, "CF-ServiceUnavailable", 503],
+])("the Kubernetes API's %i is %s", (code, title, status) => {
+  const error = toCFError(new KubeError({ code, message: "no" }));
+  expect([error.errors[0]?.title, error.status]).toEqual([title, status]);
+});
+
+test("whatever no code expects is an unknown error, and says nothing of its cause", () => {
+  const error = toCFError(new Error("password=1234"));
+  expect([error.status, error.errors]).toEqual([
+    500,
+    [{ code: 10001, title: "UnknownError", detail: "An unknown error occurred." }],
+  ]);
+});
