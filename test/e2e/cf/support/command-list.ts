@@ -236,6 +236,9 @@ export const NEEDED_BY: Record<string, readonly string[]> = {
   ],
   "TCP routes": ["router-groups"],
   "no platform": [
+    "help",
+    "version",
+    "config",
     "add-plugin-repo",
     "remove-plugin-repo",
     "list-plugin-repos",
