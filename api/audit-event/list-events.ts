@@ -23,7 +23,9 @@ export interface EventQuery {
 /** All visible events that match, sorted: page them afterwards. */
 export function listEvents(session: Session, query: EventQuery, url: string): readonly AuditEvent[] {
   const [target, ...others] = query.target_guids ?? [];
-  const matches = toFilter(query);
+  // Made when events are filtered: a remembered list filters none.
+  let filter: ((event: AuditEvent) => boolean) | undefined;
+  const matches = (event: AuditEvent): boolean => (filter ??= toFilter(query))(event);
   const order = query.order_by?.startsWith("-") ? newestFirst : oldestFirst;
   if (target !== undefined && others.length === 0)
     return eventsIn(session.list(AuditLog, { index: ["target", target] }), matches, order);

@@ -118,6 +118,7 @@ export function rememberedList<Item>(session: Session, list: SimpleList<Item>): 
 
 /** Without page and per_page: all pages of one list share its items. */
 export function withoutPaging(url: string): string {
+  if (!url.includes("page=")) return url;
   return url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, "").replace(/[?&]$/, "");
 }
 

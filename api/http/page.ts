@@ -55,11 +55,11 @@ export function presentPage<T>(
   present: (item: T) => object,
   included?: (page: readonly T[]) => object,
 ): Buffer {
-  const page = pageItems(items, request.query);
   const sources = request.isCacheable ? sourcesOf(items) : undefined;
   const address = `${sources?.list ?? ""} ${request.base}${request.url}`;
   const known = cachedPages.get(address);
-  if (known && isSamePage(known, items.length, page) && isCurrent(known, sources)) return known.body;
+  if (known && isSamePage(known, items, request.query) && isCurrent(known, sources)) return known.body;
+  const page = pageItems(items, request.query);
   const texts = page.map((item) => presentItem(item, request, present));
   const more = presentIncluded(included?.(page));
   const parts = [String(items.length), ...texts, more];
@@ -97,10 +97,15 @@ function isCurrent(known: CachedPage, sources: PageSources | undefined): boolean
   return true;
 }
 
-function isSamePage(known: CachedPage, total: number, page: readonly unknown[]): boolean {
-  return (
-    known.total === total && known.page.length === page.length && page.every((item, at) => item === known.page[at])
-  );
+function isSamePage(
+  { total, page }: CachedPage,
+  items: readonly unknown[],
+  { page: number, per_page }: PageRequest["query"],
+): boolean {
+  const start = (number - 1) * per_page;
+  if (total !== items.length || page.length !== Math.min(per_page, Math.max(0, total - start))) return false;
+  for (let at = 0; at < page.length; at++) if (page[at] !== items[start + at]) return false;
+  return true;
 }
 
 /** The namespaces of a page's objects; undefined, for all, when its items are no objects. */

@@ -50,10 +50,12 @@ function listReply(request: ListRequest, app?: App): Reply {
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
   // A shared route also depends on apps and spaces of other namespaces, whose changes a remembered list does not notice.
   const isCacheable = session.cache.store(Route).byIndex("isShared", "true").length === 0;
+  // Made when routes are filtered: a remembered list filters none.
+  let filter: ((route: Route) => boolean) | undefined;
   const routes = listObjects(session, Route, query, {
     ...(isCacheable && { url }),
     ...(within && { scope: within }),
-    filter: filterOf(request),
+    filter: (route) => (filter ??= filterOf(request))(route),
     dependsOn: [Domain, App, Space, Process, Droplet, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
     filterReads: [...(query.app_guids ? [App] : []), ...(query.domain_guids ? [Domain, Space, Org] : [])],
   });

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { closingLine } from "../../scripts/test-counts.ts";
 import { measureCluster } from "./cluster/cluster.ts";
 import { measureGates } from "./cluster/gates.ts";
+import { measureCreates } from "./creates.ts";
 import { type Figure, figure, formatTable } from "./figure.ts";
 import { measureIdle } from "./idle.ts";
 import { measureLists } from "./lists/lists.ts";
@@ -35,6 +36,7 @@ async function measureThousandApps(): Promise<Figure[]> {
       figure("writes of the controllers per app made by kubectl", apps.writesPerApp, "writes"),
       ...(await measureReads(apps)),
       ...(await measureIdle(apps)),
+      ...(await measureCreates(apps)),
     ];
   } finally {
     await apps.stop();

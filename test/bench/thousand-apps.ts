@@ -26,6 +26,9 @@ export const APPS = 1000;
 
 export interface ThousandApps extends ReadTarget {
   apiserver: Child;
+  admin: KubeClient;
+  /** Resolves when nobody writes any more. */
+  rest(): Promise<void>;
   /** Bytes of live objects in the platform's process that the apps, and what belongs to them, added. */
   bytesAdded: number;
   /** Writes of the platform for each app until all was quiet. */
@@ -89,6 +92,8 @@ async function startIn(dir: string, disposables: (() => unknown)[]): Promise<Omi
   };
   return {
     apiserver,
+    admin,
+    rest,
     platform,
     url,
     token: tokens.developer,

@@ -1,5 +1,6 @@
 // Creates the Process of an app, or patches the one that a controller created first.
-import type { App } from "../../../crds/app/app.ts";
+import { App } from "../../../crds/app/app.ts";
+import { LABELS } from "../../../crds/labels.ts";
 import { processName } from "../../../crds/process/defaults.ts";
 import { Process } from "../../../crds/process/process.ts";
 import type { Draft } from "../../../kube/client/client.ts";
@@ -26,7 +27,7 @@ export async function createOrPatchProcess(
     });
   if (known)
     return Object.keys(spec).length === 0 ? known : session.patch(Process, known, { type: "merge", body: { spec } });
-  const draft = toProcess(app, type, withoutNulls(spec));
+  const draft = toProcess(app, { type, appGUID: session.cache.guid(App, app) }, withoutNulls(spec));
   try {
     return await session.create(Process, draft, processTakenError);
   } catch (error) {
@@ -35,13 +36,17 @@ export async function createOrPatchProcess(
   }
 }
 
-/** A Process to create. The web process gets no GUID of its own. */
-function toProcess(app: App, type: string, spec: Record<string, unknown>): Draft {
+/** A Process to create, with the label that the controller would add by one write more. The web process gets no GUID of its own. */
+function toProcess(
+  app: App,
+  { type, appGUID }: { type: string; appGUID: string },
+  spec: Record<string, unknown>,
+): Draft {
   return {
     metadata: {
       name: processName(app.metadata.name, type),
       namespace: app.metadata.namespace,
-      labels: {},
+      labels: { [LABELS.app]: appGUID },
       ownerReferences: appOwnerReferences(app),
     },
     spec: { ...spec, appRef: { name: app.metadata.name }, type },
