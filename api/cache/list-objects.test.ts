@@ -94,7 +94,13 @@ const QUERIES: { query: object; options: (live: LiveCache) => ListOptions<App> }
   { query: { "created_ats[gt]": 2 }, options: () => ({}) },
   { query: { "created_ats[gte]": 2, "created_ats[lt]": 4 }, options: () => ({}) },
   { query: { created_ats: [1, 4], "created_ats[lte]": 3 }, options: () => ({}) },
-  { query: {}, options: () => ({ lookUp: ["cfName", ["shop"]], filter: (one) => sortKeyOfName(one) === "shop" }) },
+  {
+    query: { "created_ats[gt]": 1 },
+    options: () => ({
+      lookUp: ["cfName", ["shop"]],
+      filter: (one) => sortKeyOfName(one) === "shop" && one.spec.state === "Started",
+    }),
+  },
   { query: {}, options: () => ({ scope: { namespaces: ["b", "c"] } }) },
   { query: {}, options: () => ({ filter: (one) => one.spec.state === "Started" }) },
   {

@@ -80,10 +80,9 @@ function matching<T extends KubeObject>(
   if (!store.synced) store.list();
   const isInScope = ({ metadata }: T): boolean => scope.namespaces?.includes(metadata.namespace ?? "") ?? true;
   const found = [...new Set(values)].flatMap((value) => store.byIndex(index, value));
-  return sorted(
-    [...new Set(found)].filter((object) => isInScope(object) && session.canSee(ref, object)),
-    byCreation,
-  );
+  const filter = filterOf(query, options);
+  const isShown = (object: T): boolean => isInScope(object) && filter(object) && session.canSee(ref, object);
+  return sorted([...new Set(found)].filter(isShown), byCreation);
 }
 
 /** Those within the bounds of the filter; its exact times (`in`) are left. */
