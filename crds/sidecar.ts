@@ -52,6 +52,11 @@ export function sidecarsOfType(all: readonly Sidecar[] | undefined, type: string
     .map(({ processTypes: _types, ...own }) => own);
 }
 
+/** The type under which a sidecar appears in logs and problems: `APP/PROC/WEB/SIDECAR/PROXY`. */
+export function sidecarOutputType(processType: string, name: string): string {
+  return `${processType}/sidecar/${name}`;
+}
+
 /** The name of a sidecar's container: its own where that is a DNS label. */
 export function sidecarContainerName(name: string): string {
   const plain = slug(name);

@@ -106,6 +106,24 @@ describe("an instance", () => {
     });
   });
 
+  test.each<[string, object, RegExp]>([
+    ["has ended", { state: terminated(1) }, /^APP\/PROC\/WEB\/SIDECAR\/proxy: Exited with status 1;/i],
+    ["waits for its next start", crashed(1), /^APP\/PROC\/WEB\/SIDECAR\/proxy: Exited with status 1;/i],
+    ["used too much memory", crashed(137, { reason: "OOMKilled" }), /SIDECAR.*it may use 64 MB/],
+  ])("whose sidecar %s gets no requests, and says so", (_what, sidecar, details) => {
+    const proxy = { name: "proxy", ready: false, restartCount: 1, image: "i", imageID: "i", ...sidecar };
+    const shown = pod({
+      phase: "Running",
+      conditions: [{ type: "Ready", status: "False" }],
+      containerStatuses: [
+        { name: "application", ready: true, started: true, restartCount: 0, image: "i", imageID: "i", state: running },
+        proxy,
+      ],
+    });
+    const of = { lrp: lrp({ sidecars: [{ name: "proxy", command: "./proxy", memoryMB: 64 }] }) };
+    expect(one(shown, of)).toMatchObject({ state: "Running", ready: false, details: expect.stringMatching(details) });
+  });
+
   test.each<[string, PodObject]>([
     ["that waits for its index or a node", pod({ phase: "Pending" })],
     ["whose image is pulled", containing(waiting("ContainerCreating"))],

@@ -5,7 +5,7 @@ import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { isEvicted, isRecentEviction } from "./evictions.ts";
 import { findAppContainer, isLive, isPodReady } from "./pod-progress.ts";
-import { findLastExit, findStartProblem, toEvictionProblem } from "./pod-problems.ts";
+import { findLastExit, findSidecarExit, findStartProblem, toEvictionProblem } from "./pod-problems.ts";
 import type { ProbeFailure } from "./probe-failures.ts";
 import type { PodObject } from "./slim-pod.ts";
 
@@ -106,7 +106,7 @@ function presentStarting(
 /** Address and start are shown once an instance runs, so that a start needs one write. */
 function presentRunning(pod: PodObject, startedAt: string, { lrp: { spec }, probeFailures }: PodFacts): Presented {
   const ready = isPodReady(pod);
-  const problem = ready ? undefined : findUnreadiness(probeFailures(pod));
+  const problem = ready ? undefined : (findSidecarExit(pod, spec) ?? findUnreadiness(probeFailures(pod)));
   return {
     state: "Running",
     ready,

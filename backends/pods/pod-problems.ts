@@ -2,6 +2,7 @@
 import type { ContainerStateTerminated, ContainerStateWaiting } from "kubernetes-types/core/v1.js";
 import type { InstanceProblem } from "../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
+import { sidecarContainerName, sidecarOutputType } from "../../crds/sidecar.ts";
 import { explainEnd, isDiskFull } from "./evictions.ts";
 import { findAppContainer, findSchedulingFailure } from "./pod-progress.ts";
 import type { ProbeFailure } from "./probe-failures.ts";
@@ -60,6 +61,24 @@ export function findLastExit(
 ): InstanceProblem | undefined {
   const end = findAppContainer(pod)?.lastState?.terminated;
   return end && toExitProblem(end, spec, failures);
+}
+
+/** How a sidecar ended that does not run: its pod is not ready until kubelet has started it again. */
+export function findSidecarExit(
+  pod: PodObject,
+  spec: Spec & Pick<LRP["spec"], "sidecars">,
+): InstanceProblem | undefined {
+  for (const { name, memoryMB = spec.memoryMB } of spec.sidecars ?? []) {
+    const end = findSidecarEnd(pod, name);
+    if (end)
+      return toExitProblem(end, { ...spec, memoryMB, processType: sidecarOutputType(spec.processType, name) }, []);
+  }
+  return undefined;
+}
+
+function findSidecarEnd({ status }: PodObject, name: string): ContainerStateTerminated | undefined {
+  const container = status?.containerStatuses?.find((one) => one.name === sidecarContainerName(name));
+  return container?.ready === false ? (container.state?.terminated ?? container.lastState?.terminated) : undefined;
 }
 
 /** Why a pod that the cluster ended is gone: too much on its disk, or a shortage or shutdown of its node. */

@@ -121,7 +121,7 @@ export function planContainer(spec: ProgramSpec, indexLabel?: string): Record<st
   };
 }
 
-/** A sidecar has the image and the variables of its process, and its own share of the memory; it gets no port. */
+/** A sidecar has the image and the variables of its process, `PORT` included as in CF, and its own share of the memory. Its container publishes no port. */
 function planSidecar(
   spec: LRP["spec"],
   { name, command, memoryMB = DEFAULT_SIDECAR_MB }: ProcessSidecar,
@@ -131,7 +131,7 @@ function planSidecar(
     variable.name === "MEMORY_LIMIT" ? { name: variable.name, value: `${memoryMB}m` } : variable,
   );
   return {
-    ...planContainer({ ...spec, env, command, memoryMB, ports: [] }, indexLabel),
+    ...planContainer({ ...spec, env, command, memoryMB }, indexLabel),
     name: sidecarContainerName(name),
   };
 }

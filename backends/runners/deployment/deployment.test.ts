@@ -80,6 +80,7 @@ const yaml = (drafts: readonly object[]): string =>
   drafts.map((draft) => stringify(draft, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n");
 
 interface Container {
+  name: string;
   command?: string[];
   env: { name: string; value?: string }[];
   startupProbe?: object;
@@ -88,11 +89,12 @@ interface Container {
   resources: { requests: Record<string, string>; limits: Record<string, string> };
 }
 
-function containerOf(change: object): Container {
+function containersOf(change: object): [Container, ...Container[]] {
   const [deployment] = planLRP(lrp(change));
-  return (deployment as unknown as { spec: { template: { spec: { containers: [Container] } } } }).spec.template.spec
-    .containers[0];
+  return (deployment as unknown as { spec: { template: { spec: { containers: [Container, ...Container[]] } } } }).spec
+    .template.spec.containers;
 }
+const containerOf = (change: object): Container => containersOf(change)[0];
 
 describe("an LRP in a cluster", () => {
   test("an image with two instances", async () => {
@@ -142,6 +144,15 @@ describe("an LRP in a cluster", () => {
     });
     expect(containerOf({ memoryMB: 16 }).resources).toMatchObject({ requests: { cpu: "5m", memory: "16Mi" } });
     expect(Object.keys(containerOf({}).resources.limits)).toEqual(["memory", "ephemeral-storage"]);
+  });
+
+  test("a sidecar has its process's variables, PORT included, its own memory, and no port or probe", () => {
+    const [, sidecar] = containersOf({ sidecars: [{ name: "proxy", command: "./proxy", memoryMB: 64 }] });
+    expect(sidecar).toMatchObject({ name: "proxy", command: ["/bin/sh", "-c", "./proxy"] });
+    expect(sidecar?.env).toContainEqual({ name: "PORT", value: "8080" });
+    expect(sidecar?.env).toContainEqual({ name: "PRICE", value: literal("$(HOME) $5") });
+    expect(sidecar?.resources.limits["memory"]).toBe("64Mi");
+    expect([sidecar?.ports, sidecar?.startupProbe, sidecar?.livenessProbe]).toEqual([undefined, undefined, undefined]);
   });
 
   test("no variable twice", () => {

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { toOutputSource, type ExitProblem } from "../../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
-import type { ProcessSidecar } from "../../../crds/sidecar.ts";
+import { sidecarOutputType, type ProcessSidecar } from "../../../crds/sidecar.ts";
 import type { LaunchSpec } from "../../host/prepare-launch.ts";
 import { singleQuote } from "../../host/single-quote.ts";
 import { followOutput } from "./follow-output.ts";
@@ -23,11 +23,6 @@ interface SidecarFiles {
 function sidecarFiles({ dir }: Pick<InstanceFiles, "dir">, at: number): SidecarFiles {
   const base = join(dir, `sidecar-${at}`);
   return { stdout: `${base}.stdout.log`, stderr: `${base}.stderr.log`, exit: `${base}.exit` };
-}
-
-/** The type under which a sidecar appears in logs and problems: `APP/PROC/WEB/SIDECAR/PROXY`. */
-function outputType({ processType }: Pick<LRP["spec"], "processType">, { name }: ProcessSidecar): string {
-  return `${processType}/sidecar/${name}`;
 }
 
 /** The command that starts the sidecars and then becomes the instance's own program. `prepare` gives a sidecar's launch. */
@@ -86,7 +81,11 @@ export function followSidecars(
 ): () => void {
   const close = (spec.sidecars ?? []).map((sidecar, at) =>
     followOutput(
-      { source: toOutputSource(outputType(spec, sidecar)), bytesPerSecond: spec.logRateLimitBytesPerSecond, onLogged },
+      {
+        source: toOutputSource(sidecarOutputType(spec.processType, sidecar.name)),
+        bytesPerSecond: spec.logRateLimitBytesPerSecond,
+        onLogged,
+      },
       sidecarFiles(files, at),
       log,
     ),
@@ -108,7 +107,13 @@ export function watchSidecars(
         const status = await readFile(sidecarFiles(files, at).exit, "utf8").catch(() => "");
         if (status.trim() === "") continue;
         clearInterval(timer);
-        resolve({ exceeded: { kind: "exited", processType: outputType(spec, sidecar), status: Number(status) } });
+        resolve({
+          exceeded: {
+            kind: "exited",
+            processType: sidecarOutputType(spec.processType, sidecar.name),
+            status: Number(status),
+          },
+        });
         return;
       }
     };
