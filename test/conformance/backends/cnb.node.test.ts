@@ -205,7 +205,7 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
         ]),
       BUILD_MS,
     );
-    const spy = { ...MARK_BUILDPACK, "bin/build": `${MARK_BUILDPACK["bin/build"]}\n${SPY}` };
+    const spy = { ...MARK_BUILDPACK, "bin/build": `${MARK_BUILDPACK["bin/build"]}\n${SPY}\ntest ! -f fail` };
     const content = await storeBuildpack(node, spy);
     const name = { namespace: SYSTEM_NAMESPACE, name: "mark" };
     await admin.create(Buildpack, { metadata: name, spec: { name: "mark", position: 1, content } });
@@ -215,7 +215,9 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
     expect((await admin.get(Droplet, { namespace, name: "marked" })).spec.buildpacks).toMatchObject([
       { name: "me/mark", version: "1.2.3" },
     ]);
-    const seen = await logOf("marked", "build");
+    // The pod of a failed build stays, with its log.
+    expect((await push("marked-fails", { ...files, fail: "" })).status?.error?.code).toBe("BuildpackCompileFailed");
+    const seen = await logOf("marked-fails", "build");
     expect(seen).toContain("spy-ends");
     for (const secret of [node.registry.password, "analysis-written"]) expect(seen).not.toContain(secret);
     await admin.delete(Buildpack, name);

@@ -161,7 +161,7 @@ describe.skipIf(reason)("routers and networks on a node", () => {
     await eventually(
       async () =>
         expect(await whoAnswers(node.ingressAddress, "shop.gw.example", "/", { ca: authority.cert })).toBe("shop"),
-      20_000,
+      60_000,
     );
     await expect(whoAnswers(node.ingressAddress, "shop.apps.example", "/", { ca: authority.cert })).rejects.toThrow();
   });
@@ -269,7 +269,7 @@ describe.skipIf(reason)("routers and networks on a node", () => {
       await eventually(async () => expect(await reaches("app", shop, APP_PORT)).toBe("yes"), 60_000);
       await eventually(
         async () => expect(await reaches("build", registryHost, Number(registryPort))).toBe("yes"),
-        20_000,
+        60_000,
       );
       expect([
         await reaches("stranger", shop, APP_PORT),
