@@ -6,12 +6,13 @@ import type { CredentialSource } from "../../blobs/registry/authorizer.ts";
 import type { Descriptor } from "../../blobs/registry/image-manifest.ts";
 import { parseImageName, type ImageName } from "../../blobs/registry/image-name.ts";
 import { createRegistryClient, type RegistryClient } from "../../blobs/registry/registry-client.ts";
-import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { presentImageError } from "./registry-images.ts";
 import { StagingFailure } from "./staging-failure.ts";
 
 /** The most that a layer may unpack to. */
 const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
+/** What ends in an @ that no digest follows: docker's names have none, addresses of other kinds a password. */
+const USERINFO = /^[^]*@(?!sha\d+:)/;
 const BUILDPACKAGE_LABEL = "io.buildpacks.buildpackage.metadata";
 
 /** A buildpack's id and version. */
@@ -44,7 +45,7 @@ export async function withBuildpackImage<T>(
   { credentials = () => Promise.resolve(undefined), insecureHosts = [], signal }: BuildpackImageOptions,
   use: (image: BuildpackImage) => Promise<T>,
 ): Promise<T> {
-  const what = `the buildpack docker://${hideUserinfo(reference)} cannot be fetched`;
+  const what = `the buildpack docker://${reference.replace(USERINFO, "***:***@")} cannot be fetched`;
   const image = toImageName(reference, what);
   // As Docker does: a registry on this machine needs no certificate.
   const isHere = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(image.host);
@@ -107,6 +108,11 @@ async function takeBuildpacks(
 }
 
 function toImageName(reference: string, what: string): ImageName {
+  if (USERINFO.test(reference))
+    throw new StagingFailure(
+      "StagingError",
+      `${what}: an image's name takes no user name or password, and a digest alone after @. Next: name it without them; a platform on your laptop uses your docker login`,
+    );
   try {
     return parseImageName(reference);
   } catch (error) {

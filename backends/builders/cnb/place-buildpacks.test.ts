@@ -77,3 +77,10 @@ test.each([
 ])("%s cannot be used", async (names, message) => {
   await expect(place([names.map(upload)])).rejects.toThrow(message);
 });
+
+test("an image's address with a password is refused without it", async () => {
+  const image = "user:hunter2@registry.example/team/bp";
+  const refusal = await place([[{ image, name: `docker://${image}` }]]).catch(String);
+  expect(refusal).toMatch(/^Error: the buildpack docker:\/\/\*\*\*:\*\*\*@registry\.example\/team\/bp: /);
+  expect(refusal).not.toContain("hunter2");
+});

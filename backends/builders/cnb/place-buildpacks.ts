@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { parse } from "smol-toml";
 import { z } from "zod";
+import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 import { withBuildpackImage, type ImageBuildpack } from "../buildpack-image.ts";
 import { unpackUploaded } from "../uploaded-buildpack.ts";
 import {
@@ -64,9 +65,8 @@ async function place(
   try {
     return "content" in entry ? await placeUploaded(entry.content, options, others) : await placeImage(entry, options);
   } catch (cause) {
-    throw new Error(`the buildpack ${entry.name}: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
-    });
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`the buildpack ${hideUserinfo(entry.name)}: ${why}`, { cause });
   }
 }
 
