@@ -1,5 +1,6 @@
 // Whether this machine can build an app, asked before anything is written or uploaded: of a laptop's own Cupola alone, whose buildpacks are known here.
 import { execFile } from "node:child_process";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { bundledBuildpacks, bundledFolder } from "../../backends/builders/host/buildpack-folders.ts";
@@ -9,26 +10,64 @@ import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import type { Application } from "./manifest.ts";
+import { ALWAYS_IGNORED, type SourceFile } from "./pack-source.ts";
 
 type BundledBuildpack = (typeof bundledBuildpacks)[number];
 
 const DEADLINE_MS = 20_000;
 
+/** Names at the top of a folder that no buildpack looks at. */
+const UNSEEN = new Set([
+  ...ALWAYS_IGNORED.map((pattern) => pattern.replace(/^\//, "")),
+  "node_modules",
+  "venv",
+  ".venv",
+  ".idea",
+  ".vscode",
+]);
+
+/** An app's folder, and what of it is pushed. */
+interface PushedFolder {
+  folder: string;
+  files: readonly Pick<SourceFile, "path">[];
+}
+
+/** How a program ended. Without a code it gave no answer: it could not be started, or did not end in time. */
+interface Answer {
+  code: number | undefined;
+  said: string;
+}
+
 /** Does nothing where it cannot be known. @throws Failure that names the missing toolchain and how to get it */
-export async function checkToolchain(context: Context, app: Application, folder: string): Promise<void> {
+export async function checkToolchain(
+  context: Context,
+  app: Application,
+  { folder, files }: PushedFolder,
+): Promise<void> {
   const path = await pathOfBuilds(context.target.api);
-  if (path === undefined) return;
+  if (path === undefined || leavesOut(await readdir(folder), files)) return;
   const env = hostEnvironment(path);
   const candidates = toCandidates(await context.api.list("/v3/buildpacks", { order_by: "position" }), app.buildpacks);
-  const fits = await Promise.all(
-    candidates.map((name) => run(join(bundledFolder(name), "bin", "detect"), [], { folder, env })),
-  );
-  const chosen = app.buildpacks ? candidates : candidates.filter((_, at) => fits[at]?.ok).slice(0, 1);
-  for (const name of chosen) {
+  for (const name of app.buildpacks ? candidates : await detect(candidates, { folder, env })) {
     const check = join(bundledFolder(name), "..", "shared", "check-toolchain.mjs");
-    const { ok, said } = await run(process.execPath, [check, name], { folder, env });
-    if (!ok) throw toFailure(said, app.name);
+    const refusal = toRefusal(await run(process.execPath, [check, name], { folder, env }), app.name);
+    if (refusal) throw refusal;
   }
+}
+
+/** The first that fits; none when one gave no answer, since it may be that one. */
+async function detect(candidates: readonly BundledBuildpack[], where: Where): Promise<readonly BundledBuildpack[]> {
+  const answers = await Promise.all(
+    candidates.map((name) => run(join(bundledFolder(name), "bin", "detect"), [], where)),
+  );
+  if (answers.some(({ code }) => code === undefined)) return [];
+  return candidates.filter((_, at) => answers[at]?.code === 0).slice(0, 1);
+}
+
+/** Whether .cfignore leaves out something at the top of the folder that could lead a buildpack astray. Pure. */
+export function leavesOut(names: readonly string[], files: PushedFolder["files"]): boolean {
+  const pushed = new Set(files.map(({ path }) => path.split("/", 1)[0]));
+  return names.some((name) => !pushed.has(name) && !UNSEEN.has(name));
 }
 
 /** The PATH of the builds, if the API is this machine's own Cupola. */
@@ -51,22 +90,25 @@ export function toCandidates(listed: readonly Resource[], named: unknown): Bundl
   return bundled.slice(0, end < 0 ? undefined : end).filter((one) => one !== undefined);
 }
 
-async function run(
-  file: string,
-  args: readonly string[],
-  { folder, env }: { folder: string; env: NodeJS.ProcessEnv },
-): Promise<{ ok: boolean; said: string }> {
+interface Where {
+  folder: string;
+  env: NodeJS.ProcessEnv;
+}
+
+async function run(file: string, args: readonly string[], { folder, env }: Where): Promise<Answer> {
   try {
     await promisify(execFile)(file, args, { cwd: folder, env, timeout: DEADLINE_MS });
-    return { ok: true, said: "" };
+    return { code: 0, said: "" };
   } catch (error) {
-    return { ok: false, said: (error as { stderr?: string }).stderr?.trim() ?? "" };
+    const { code, stderr } = error as { code?: unknown; stderr?: string };
+    return { code: typeof code === "number" ? code : undefined, said: stderr?.trim() ?? "" };
   }
 }
 
-/** What a buildpack says ends in the next step. */
-function toFailure(said: string, app: string): Failure {
-  const [, what = said, next] = /^([^]*?)\. Next: ([^]+)$/.exec(said) ?? [];
-  const again = /push again|push the app|cup push/.test(next ?? "") ? "" : `, then: cup push ${app}`;
-  return new Failure(`${app} cannot be built here: ${what}`, { next: `${next ?? "see cup doctor"}${again}` });
+/** Only what a buildpack says counts, and that ends in the next step: an error of the check itself refuses no push. Pure. */
+export function toRefusal({ code, said }: Answer, app: string): Failure | undefined {
+  const [, what, next = ""] = /^([^]*?)\. Next: ([^]+)$/.exec(said) ?? [];
+  if (code !== 1 || what === undefined) return undefined;
+  const again = /push again|push the app|cup push/.test(next) ? "" : `, then: cup push ${app}`;
+  return new Failure(`${app} cannot be built here: ${what}`, { next: `${next}${again}` });
 }

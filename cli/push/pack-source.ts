@@ -9,7 +9,8 @@ import { ZipFile } from "yazl";
 import { isWorthCompressing } from "../../blobs/archive/adaptive-gzip.ts";
 import { Failure } from "../failure.ts";
 
-const ALWAYS_IGNORED = [
+/** Patterns as of .cfignore. */
+export const ALWAYS_IGNORED: readonly string[] = [
   ".cfignore",
   "/manifest.yml",
   "/manifest.yaml",

@@ -74,7 +74,7 @@ async function readSources(context: Context, { applications, folder }: Manifest)
     const path = sourceOf(entry, folder);
     if (!entry.docker?.image) context.progress.step(`Reading ${path}`);
     const source = entry.docker?.image ? undefined : await readSource(path);
-    if (source && "files" in source) await checkToolchain(context, entry, path);
+    if (source && "files" in source) await checkToolchain(context, entry, { folder: path, files: source.files });
     sources.push(source);
   }
   return sources;
