@@ -17,7 +17,7 @@ const uploaded = { name: "rust_buildpack", content };
 
 describe("detection", () => {
   const detect = (buildpacks: Parameters<typeof planOrder>[0]["buildpacks"], image = builder) =>
-    planOrder({ buildpacks, detect: true }, image);
+    planOrder({ buildpacks, detect: true }, image, new Set());
 
   test.each<[string, Parameters<typeof detect>[0]]>([
     ["nothing is listed", []],
@@ -66,9 +66,27 @@ describe("detection", () => {
   });
 });
 
+describe("detection when every buildpack of the image is disabled", () => {
+  const detect = (buildpacks: Parameters<typeof planOrder>[0]["buildpacks"], disabled: readonly string[]) =>
+    planOrder({ buildpacks, detect: true }, builder, new Set(disabled));
+  const ids = all.map(({ path }) => path);
+
+  test("tries an uploaded one alone", () => expect(detect([uploaded], ids)).toEqual([[rust]]));
+  test("leaves no group empty whose members are all optional", () => {
+    const image = { ...builder, order: [[optional(procfile)], [node]] };
+    expect(planOrder({ buildpacks: [], detect: true }, image, new Set([procfile.id]))).toEqual([[node]]);
+  });
+  test("tries none, and says where to look", () =>
+    expect(() => detect([], ids)).toThrow(/cf buildpacks shows which are not$/));
+  test("is by the image's own order when those are another builder's", () =>
+    expect(detect([], ["nodejs"])).toBeUndefined());
+  test("tries those that became enabled since the build was made", () =>
+    expect(detect([], ids.slice(1))).toEqual([[node]]));
+});
+
 describe("named buildpacks", () => {
   const order = (...buildpacks: Parameters<typeof planOrder>[0]["buildpacks"]) =>
-    planOrder({ buildpacks, detect: false }, builder);
+    planOrder({ buildpacks, detect: false }, builder, new Set());
 
   test("are one group, the newest version of each, uploaded ones and images among them", () => {
     const image = { name: "docker://example.com/bp:1" };

@@ -14,13 +14,20 @@ const IMAGE_SCHEME = "docker://";
 
 /**
  * The groups that the detector tries: with `detect` by the Staging's order, else one group of all its buildpacks. Undefined when the image's own order
- * says the same. @throws StagingFailure for a name that this builder cannot resolve
+ * says the same. @param disabled ids of the image's buildpacks that an admin disabled: when the Staging lists none of the image's, the others are tried.
+ * @throws StagingFailure for a name that this builder cannot resolve, or when nothing is left to try
  */
-export function planOrder({ buildpacks, detect }: Wanted, image: Image): PlacedGroup[] | undefined {
+export function planOrder(
+  { buildpacks, detect }: Wanted,
+  image: Image,
+  disabled: ReadonlySet<string>,
+): PlacedGroup[] | undefined {
   if (!detect) return buildpacks.length === 0 ? undefined : [buildpacks.map((one) => toEntry(one, image.buildpacks))];
   const ids = listIds(image);
-  if (buildpacks.every((one) => !one.content && idInImage(one, ids) === undefined)) return undefined;
-  const groups = planDetection(buildpacks, image, ids);
+  const enabled = new Set([...ids].filter((id) => !disabled.has(id)));
+  if (enabled.size === ids.size && buildpacks.every((one) => !one.content && idInImage(one, ids) === undefined))
+    return undefined;
+  const groups = planDetection(buildpacks, image, { ids, enabled });
   if (groups.length === 0)
     throw new StagingFailure(
       "NoBuildpacksFound",
@@ -43,16 +50,16 @@ function toEntry(buildpack: WantedBuildpack, known: Image["buildpacks"]): Placed
 
 /**
  * An uploaded buildpack is a group of its own, beside the image's optional ones (as Procfile). A listed one of the image stands for the image's groups
- * that it leads, without those whose other members are not listed. When none is listed, all of the image's groups follow.
+ * that it leads, without those whose other members are not listed. When none is listed, the image's groups follow, of what is enabled.
  */
 function planDetection(
   buildpacks: readonly WantedBuildpack[],
   { order, buildpacks: known }: Image,
-  ids: ReadonlySet<string>,
+  { ids, enabled }: Record<"ids" | "enabled", ReadonlySet<string>>,
 ): PlacedGroup[] {
   const groups = order.length > 0 ? order : [...known.keys()].map((id): OrderGroup => [{ id }]);
   const listed = new Set(buildpacks.flatMap((one) => idInImage(one, ids) ?? []));
-  const allowed = listed.size === 0 ? groups : groups.flatMap((group) => withoutDisabled(group, listed));
+  const allowed = groups.flatMap((group) => withoutDisabled(group, listed.size === 0 ? enabled : listed));
   const extras = listExtras(allowed);
   const planned = buildpacks.flatMap((one): PlacedGroup[] => {
     if (one.content) return [[{ content: one.content.digest, name: one.name }, ...toPlaced(known)(extras)]];
@@ -67,9 +74,10 @@ function idInImage({ name, path, content }: WantedBuildpack, ids: ReadonlySet<st
   return !content && ids.has(id) ? id : undefined;
 }
 
-function withoutDisabled(group: OrderGroup, listed: ReadonlySet<string>): OrderGroup[] {
-  if (group.some(({ id, optional }) => !optional && !listed.has(id))) return [];
-  return [group.filter(({ id }) => listed.has(id))];
+function withoutDisabled(group: OrderGroup, enabled: ReadonlySet<string>): OrderGroup[] {
+  if (group.some(({ id, optional }) => !optional && !enabled.has(id))) return [];
+  const left = group.filter(({ id }) => enabled.has(id));
+  return left.length === 0 ? [] : [left];
 }
 
 /** By whose position a group is tried: its first buildpack that must take part. */

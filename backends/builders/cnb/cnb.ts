@@ -1,5 +1,6 @@
 // Builder `cnb`: builds each Staging in a Pod that runs the lifecycle of a builder image. Level-based: the status follows from the Pod.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { Pod, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -43,6 +44,7 @@ function stagingController(deps: BuildDeps): Controller {
     name: "staging-cnb",
     for: Staging,
     selects: ({ spec }) => spec.class === CNB_CLASS,
+    reads: [Buildpack],
     indexes: { [OPEN_INDEX]: (staging: Staging) => (isOpen(staging) ? ["any"] : []) },
     watches: [
       watch(Pod, toStagingKeys, { labelSelector: BUILD_POD_SELECTOR }),
@@ -93,7 +95,7 @@ async function openBuild(deps: BuildDeps, staging: Staging, context: ReconcileCo
   const startedAt = staging.status?.startedAt ?? now().toISOString();
   const secondsLeft = Math.ceil((deadlineOf(staging, startedAt) - now().getTime()) / 1000);
   if (secondsLeft <= 0) throw timeExpired(staging);
-  await startBuild(deps, { staging, parameters, secondsLeft }, client);
+  await startBuild(deps, { staging, parameters, secondsLeft }, { read, client });
   return planRunning(startedAt);
 }
 

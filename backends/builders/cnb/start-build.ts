@@ -1,6 +1,8 @@
 // Starts one build: reads what it needs, then creates its Secrets and its Pod. Repeating it creates nothing twice.
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { Pod, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -39,7 +41,7 @@ export function readParameters(read: ReconcileContext["read"]): CnbParameters {
 export async function startBuild(
   { registry, blobs }: BuildDeps,
   build: { staging: Staging; parameters: CnbParameters; secondsLeft: number },
-  client: KubeClient,
+  { read, client }: Pick<ReconcileContext, "read" | "client">,
 ): Promise<void> {
   const { staging, parameters, secondsLeft } = build;
   const content = await provideContent(staging, blobs);
@@ -50,7 +52,7 @@ export async function startBuild(
       "StagingError",
       "the builder image names no run image: set the class's parameter runImage",
     );
-  const order = toOrder(planOrder(staging.spec, builder), builder);
+  const order = toOrder(planOrder(staging.spec, builder, listDisabled(read)), builder);
   const images = toBuildImages(registry.prefix, staging.spec);
   const dockerConfig = await registry.readDockerConfig();
   const secrets = [
@@ -75,6 +77,14 @@ export async function startBuild(
   });
   await Promise.all(secrets.map((secret) => createOnce(client, Secret, secret)));
   await createOnce(client, Pod, pod);
+}
+
+/** Ids of the image's buildpacks that an admin disabled. */
+function listDisabled(read: ReconcileContext["read"]): ReadonlySet<string> {
+  const disabled = read
+    .list(Buildpack, { namespace: SYSTEM_NAMESPACE })
+    .filter(({ spec }) => spec.builder === CNB_CLASS && !spec.enabled);
+  return new Set(disabled.flatMap(({ spec }) => spec.path ?? []));
 }
 
 function toOrder(
