@@ -5,6 +5,8 @@ type Selector = { matchLabels: Record<string, string> };
 export interface PodRules {
   /** Seconds that an instance serves on after its pod is deleted: until then no router sends it new requests. */
   drainSeconds: number;
+  /** Whether sidecars serve on as long: the app may be reached through one. */
+  drainsSidecars: boolean;
   /** Fields of a pod that keep instances apart. `selector` selects those of the same LRP. */
   planSpread(selector: Selector): Record<string, unknown>;
 }
@@ -15,12 +17,14 @@ const HOST = "kubernetes.io/hostname";
 /** Where nodes have no label of a zone, the scheduler counts neither constraint. */
 const RULES_1: PodRules = {
   drainSeconds: 2,
+  drainsSidecars: false,
   planSpread: (selector) => ({ topologySpreadConstraints: [ZONE, HOST].map((key) => toConstraint(key, selector)) }),
 };
 
 const RULES_2: PodRules = {
   // Traefik with its defaults takes up a change up to 2 s after it has taken up the one before.
   drainSeconds: 5,
+  drainsSidecars: true,
   planSpread: (selector) => ({
     affinity: {
       podAntiAffinity: {

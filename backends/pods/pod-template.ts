@@ -65,6 +65,7 @@ export function selectorOf(lrp: LRP): { matchLabels: Record<string, string> } {
 }
 
 function planPod(lrp: LRP, { indexLabel, rules, schedulingGates }: PodVariant): Record<string, unknown> {
+  const lifecycle = { preStop: { sleep: { seconds: rules.drainSeconds } } };
   return {
     ...(schedulingGates && { schedulingGates }),
     ...planRestrictedPod(lrp.spec),
@@ -81,11 +82,14 @@ function planPod(lrp: LRP, { indexLabel, rules, schedulingGates }: PodVariant): 
         ...planContainer({ ...lrp.spec, memoryMB: mainMemoryMB(lrp.spec) }, indexLabel),
         ...(lrp.spec.ports.length > 0 && {
           ports: lrp.spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" })),
-          lifecycle: { preStop: { sleep: { seconds: rules.drainSeconds } } },
+          lifecycle,
         }),
         ...planProbes(lrp.spec),
       },
-      ...(lrp.spec.sidecars ?? []).map((sidecar) => planSidecar(lrp.spec, sidecar, indexLabel)),
+      ...(lrp.spec.sidecars ?? []).map((sidecar) => ({
+        ...planSidecar(lrp.spec, sidecar, indexLabel),
+        ...(rules.drainsSidecars && lrp.spec.ports.length > 0 && { lifecycle }),
+      })),
     ],
   };
 }

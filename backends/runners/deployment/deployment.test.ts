@@ -86,6 +86,7 @@ interface Container {
   startupProbe?: object;
   livenessProbe?: object;
   ports?: unknown[];
+  lifecycle?: object;
   resources: { requests: Record<string, string>; limits: Record<string, string> };
 }
 
@@ -153,6 +154,15 @@ describe("an LRP in a cluster", () => {
     expect(sidecar?.env).toContainEqual({ name: "PRICE", value: literal("$(HOME) $5") });
     expect(sidecar?.resources.limits["memory"]).toBe("64Mi");
     expect([sidecar?.ports, sidecar?.startupProbe, sidecar?.livenessProbe]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("a sidecar serves on as long as its app, and in rendering 1 ends at once as before", () => {
+    const lifecyclesOf = (change: object): unknown[] =>
+      containersOf({ sidecars: [{ name: "proxy", command: "./proxy" }], ...change }).map(({ lifecycle }) => lifecycle);
+    const sleep = (seconds: number): object => ({ preStop: { sleep: { seconds } } });
+    expect(lifecyclesOf({})).toEqual([sleep(5), sleep(5)]);
+    expect(lifecyclesOf({ rendering: "1" })).toEqual([sleep(2), undefined]);
+    expect(lifecyclesOf({ ports: [] })).toEqual([undefined, undefined]);
   });
 
   test("no variable twice", () => {
