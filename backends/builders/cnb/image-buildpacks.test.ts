@@ -29,6 +29,15 @@ test("each buildpack of the order is made once, in that order, behind those that
   expect([remove, identify]).toEqual([[], []]);
 });
 
+test("an image that states no order removes none: what an admin changed is still there when the order is back", () => {
+  const off = made("cupola/nodejs", { enabled: false, position: 9 });
+  expect(planImageBuildpacks(owner, { ...builder, order: [] }, [off])).toEqual({
+    create: [],
+    remove: [],
+    identify: [],
+  });
+});
+
 test("what an admin changed stays; the status says the image's version; what left the image goes", () => {
   const node = made("cupola/nodejs", { enabled: false, position: 9 });
   const procfile = made("cupola/procfile", { name: "proc" }, { id: "cupola/procfile", version: "0.1.0" });

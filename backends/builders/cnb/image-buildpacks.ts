@@ -10,7 +10,7 @@ import type { BuilderImage } from "./builder-image.ts";
 export interface ImageBuildpacksPlan {
   /** Made once; what an admin changes in them stays. */
   create: Draft[];
-  /** Those that the image no longer has. */
+  /** Those that the image's order no longer has; none when it states no order, which may be one bad push of the image. */
   remove: Buildpack[];
   /** Objects whose status names another version than the image has. */
   identify: { buildpack: Buildpack; status: { id: string; version: string } }[];
@@ -36,7 +36,7 @@ export function planImageBuildpacks(
     create: ids
       .filter((id) => !names.has(toObjectName(id)))
       .map((id, at) => toDraft(owner, id, Math.min(last + at + 1, 10_000))),
-    remove: ours.filter(({ spec }) => !ids.includes(spec.path ?? "")),
+    remove: ids.length === 0 ? [] : ours.filter(({ spec }) => !ids.includes(spec.path ?? "")),
     identify: ours.flatMap((buildpack) => {
       const id = buildpack.spec.path ?? "";
       const version = versions.get(id);
