@@ -45,7 +45,7 @@ export function createUsageLedger(now: () => Date): UsageLedger {
       sequence = events.reduce((last, event) => Math.max(last, event.sequence), 0);
     },
     observe(usage, version) {
-      const key = keyOf(usage);
+      const key = usageKey(usage);
       return place(key, planUsage(open.get(key), usage), version);
     },
     end(key) {
@@ -54,10 +54,6 @@ export function createUsageLedger(now: () => Date): UsageLedger {
     },
     openKeys: () => [...open.keys()],
   };
-}
-
-function keyOf(usage: Usage): string {
-  return usageKey({ process: undefined, task: undefined, build: undefined, ...usage });
 }
 
 function planUsage(open: AppUsageEvent | undefined, usage: Usage): UsageDraft[] {

@@ -5,6 +5,13 @@ import type { AppUsageEvent } from "./usage-log.ts";
 /** An event that has no place in the log yet. */
 export type UsageDraft = Omit<AppUsageEvent, "guid" | "sequence" | "at">;
 
+/** One of these. */
+interface UsageParts {
+  process?: { guid: string } | undefined;
+  task?: { guid: string } | undefined;
+  build?: { guid: string } | undefined;
+}
+
 type Place = Pick<AppUsageEvent, "app" | "space" | "orgGUID" | "buildpack">;
 
 /** A process as it should run now. */
@@ -32,8 +39,8 @@ export interface BuildUsage extends Place {
 /** States after which something still runs. */
 const OPEN: ReadonlySet<string> = new Set(["STARTED", "TASK_STARTED", "STAGING_STARTED"]);
 
-/** The process, task or build of an event. */
-export function usageKey({ process, task, build }: Pick<AppUsageEvent, "process" | "task" | "build">): string {
+/** Names the process, task or build of an event, or of what is seen to run. */
+export function usageKey({ process, task, build }: UsageParts): string {
   return process ? `process ${process.guid}` : task ? `task ${task.guid}` : `build ${build?.guid ?? ""}`;
 }
 

@@ -172,7 +172,7 @@ class Recorder {
       return;
     }
     this.waiting.delete(uid);
-    this.keys.set(uid, keyOf(usage));
+    this.keys.set(uid, usageKey(usage));
     this.emitAll(this.ledger.observe(usage, versionOf(this.informers, object)));
   }
 
@@ -192,10 +192,6 @@ function observe({ read }: Informers, object: KubeObject, wasUnderWay: boolean):
   if (object.kind === Process.kind) return observeProcess(read, object as Process);
   if (object.kind === Task.kind) return observeTask(read, object as Task, wasUnderWay);
   return observeBuild(read, object as Build, wasUnderWay);
-}
-
-function keyOf(usage: Usage): string {
-  return usageKey({ process: undefined, task: undefined, build: undefined, ...usage });
 }
 
 /** Of a process: changes with its spec and its app's. */
