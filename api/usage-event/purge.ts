@@ -1,20 +1,18 @@
 // Begins the usage log anew: what runs now is its only content. As the caller, who is an admin.
 import pLimit from "p-limit";
-import { App } from "../../crds/app/app.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Space } from "../../crds/space/space.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
-import { defaultInstances } from "../../crds/process/defaults.ts";
+import { toProcessUsage } from "../../crds/usage-log/process-usage.ts";
 import { seedUsage, type ProcessUsage } from "../../crds/usage-log/rules.ts";
 import { MAX_SEGMENT_EVENTS, UsageLog } from "../../crds/usage-log/usage-log.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { appOf } from "../cf/app/owner-app.ts";
 import { currentDroplet } from "../cf/app/current-droplet.ts";
-import { processGUID } from "../cf/process/processes.ts";
 
 /** Deletions at the same time. */
 const CONCURRENCY = 8;
@@ -45,19 +43,7 @@ function toUsage(cache: ClusterCache, process: Process): ProcessUsage | undefine
   const app = appOf(cache, process);
   const place = findPlace(cache, process.metadata.namespace);
   if (app?.spec.state !== "Started" || !place) return undefined;
-  const { type, instances = defaultInstances(type), memoryMB } = process.spec;
-  const droplet = currentDroplet(cache, app);
-  const buildpack = droplet?.spec.buildpacks[0]?.name;
-  return {
-    ...place,
-    app: { guid: cache.guid(App, app), name: displayNameOf(app) },
-    ...(buildpack !== undefined && { buildpack: { name: buildpack } }),
-    process: { guid: processGUID(cache, process), type },
-    isStarted: true,
-    instances,
-    memoryMB,
-    packageState: droplet ? "STAGED" : "PENDING",
-  };
+  return toProcessUsage({ process, app, droplet: currentDroplet(cache, app) }, place);
 }
 
 function findPlace(cache: ClusterCache, namespace?: string): Pick<ProcessUsage, "space" | "orgGUID"> | undefined {

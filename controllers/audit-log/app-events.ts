@@ -4,6 +4,7 @@ import type { AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import type { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { guidOf, newGUID } from "../../crds/guid.ts";
+import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Revision } from "../../crds/revision/revision.ts";
@@ -46,8 +47,8 @@ export function listRevisionEvents(read: Reader, revision: Revision, now: Date):
 function stagedData(read: Reader, { metadata: { namespace = "" }, status }: Build): Record<string, unknown> {
   const droplet = read.find(Droplet, { namespace, name: status?.droplet ?? "" });
   const buildpacks = droplet?.spec.buildpacks.map(({ name, buildpackName, version }) => ({
-    name,
-    buildpack_name: buildpackName ?? null,
+    name: hideUserinfo(name),
+    buildpack_name: buildpackName === undefined ? null : hideUserinfo(buildpackName),
     version: version ?? null,
   }));
   return { droplet_guid: droplet ? guidOf(droplet) : "", buildpacks: buildpacks ?? null };
@@ -55,7 +56,7 @@ function stagedData(read: Reader, { metadata: { namespace = "" }, status }: Buil
 
 function failedData({ status }: Build): Record<string, unknown> {
   const { code = "StagingError", message = "" } = status?.error ?? {};
-  return { error_id: code, error_message: message.slice(0, MAX_MESSAGE) };
+  return { error_id: code, error_message: hideUserinfo(message).slice(0, MAX_MESSAGE) };
 }
 
 function packageGUID(read: Reader, { metadata: { namespace = "" }, spec }: Build): string {

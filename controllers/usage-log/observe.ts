@@ -3,12 +3,11 @@ import { App } from "../../crds/app/app.ts";
 import type { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { guidOf } from "../../crds/guid.ts";
-import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
-import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import { isFinished } from "../../crds/task/sequence.ts";
 import type { Task } from "../../crds/task/task.ts";
+import { toProcessUsage, toUsageBuildpack } from "../../crds/usage-log/process-usage.ts";
 import type { BuildUsage, ProcessUsage, TaskUsage } from "../../crds/usage-log/rules.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { findTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
@@ -27,18 +26,9 @@ export function observeProcess(read: Reader, process: Process): Seen<ProcessUsag
   if (!app || process.metadata.deletionTimestamp) return "gone";
   const place = findPlace(read, app);
   if (!place) return "waiting";
-  const { type, instances = defaultInstances(type), memoryMB } = process.spec;
   const { namespace = "" } = app.metadata;
   const droplet = app.spec.droplet && read.find(Droplet, { namespace, name: app.spec.droplet.name });
-  return {
-    ...place,
-    ...buildpackOf(droplet),
-    process: { guid: processGUID(process, app), type },
-    isStarted: app.spec.state === "Started",
-    instances,
-    memoryMB,
-    packageState: droplet ? "STAGED" : "PENDING",
-  };
+  return toProcessUsage({ process, app, droplet }, place);
 }
 
 /** `wasUnderWay`: it was seen before it ended, so that its end is news. */
@@ -74,9 +64,7 @@ const PHASES = { Staging: "staging", Staged: "staged", Failed: "failed" } as con
 /** The first that built it, or while it is being built the first that it asks for. */
 function buildpackOfBuild(read: Reader, { metadata, spec, status }: Build): Pick<Place, "buildpack"> {
   const key = status?.droplet !== undefined && { namespace: metadata.namespace ?? "", name: status.droplet };
-  if (key) return buildpackOf(read.find(Droplet, key));
-  const name = spec.lifecycle?.buildpacks[0];
-  return name === undefined ? {} : { buildpack: { name: hideUserinfo(name) } };
+  return toUsageBuildpack(key ? read.find(Droplet, key)?.spec.buildpacks[0]?.name : spec.lifecycle?.buildpacks[0]);
 }
 
 /** Of a part of an app. */
@@ -96,14 +84,4 @@ function findPlace(read: Reader, app: App): Place | undefined {
   return (
     tenancy && { app: { guid: guidOf(app), name: displayNameOf(app) }, space: tenancy.space, orgGUID: tenancy.org.guid }
   );
-}
-
-/** The web process has its app's GUID. */
-function processGUID(process: Process, app: App): string {
-  return process.spec.type === "web" && guidOf(process) === process.metadata.uid ? guidOf(app) : guidOf(process);
-}
-
-function buildpackOf(droplet: Droplet | undefined): Pick<ProcessUsage, "buildpack"> {
-  const name = droplet?.spec.buildpacks[0]?.name;
-  return name === undefined ? {} : { buildpack: { name } };
 }

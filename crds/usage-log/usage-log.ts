@@ -6,6 +6,9 @@ import { GROUP } from "../groups.ts";
 /** Events in one segment; the next one goes to a new object. */
 export const MAX_SEGMENT_EVENTS = 100;
 
+/** Length of a buildpack's name. */
+export const MAX_BUILDPACK_NAME = 1024;
+
 const guid = z.string().max(63);
 const named = z.object({ guid, name: z.string().max(255).describe("Name at the time of the event.") });
 const count = z.object({ current: z.int().min(0), previous: z.int().min(0) });
@@ -27,7 +30,7 @@ const appUsageEvent = z.object({
   build: z.object({ guid }).optional().describe("Of STAGING_STARTED, STAGING_STOPPED and BUILDPACK_SET."),
   space: named,
   orgGUID: guid,
-  buildpack: z.object({ name: z.string().max(1024) }).optional(),
+  buildpack: z.object({ name: z.string().max(MAX_BUILDPACK_NAME) }).optional(),
   memoryMB: count.describe("Per instance."),
   instances: count,
   packageState: z.object({ current: state, previous: state }),
