@@ -1,5 +1,13 @@
 // What audit events show of a request.
 import { expect, test } from "vitest";
+import type { ResourceDefinition } from "../../../kube/api/resource.ts";
+import { App } from "../../../crds/app/app.ts";
+import { Build } from "../../../crds/build/build.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { Process } from "../../../crds/process/process.ts";
+import { makeObject } from "../../../crds/test-objects.ts";
+import { Task } from "../../../crds/task/task.ts";
 import { redact, toEventData } from "./redact-request.ts";
 
 const HIDDEN = "[PRIVATE DATA HIDDEN]";
@@ -28,6 +36,31 @@ test.each<[body: unknown, shown: unknown]>([
   ],
 ])("%j is shown as %j", (body, shown) => {
   expect(redact(body)).toEqual(shown);
+});
+
+const appRef = { name: "shop" };
+const buildpacks = ["https://ann:s3cret@example.com/pack"];
+const sidecars = [{ name: "proxy", command: "proxy --token=s3cret", processTypes: ["web"] }];
+test.each<[what: string, kind: ResourceDefinition, spec: object]>([
+  ["env", App, { env: [{ name: "KEY", value: "s3cret" }] }],
+  ["sidecars", App, { sidecars }],
+  ["lifecycle", App, { lifecycle: { type: "buildpack", buildpacks } }],
+  ["command", Process, { appRef, command: "run s3cret" }],
+  ["command", Task, { appRef, command: "run s3cret" }],
+  ["files", Package, { appRef, type: "bits", files: { "app.rb": "KEY = 's3cret'" } }],
+  ["image", Package, { appRef, type: "docker", image: "https://ann:s3cret@example.com/i", username: "s3cret" }],
+  ["lifecycle", Build, { appRef, packageRef: { name: "p" }, lifecycle: { type: "buildpack", buildpacks } }],
+  ["processTypes", Droplet, { appRef, kind: "host", processTypes: { web: "run s3cret" } }],
+  ["sidecars", Droplet, { appRef, kind: "host", sidecars }],
+  [
+    "buildpacks",
+    Droplet,
+    { appRef, kind: "host", buildpacks: [{ name: buildpacks[0], buildpackName: buildpacks[0] }] },
+  ],
+])("%s, written by kubectl, shows no secret", (what, kind, spec) => {
+  const made = (makeObject(kind, "made", { spec }) as { spec?: Record<string, unknown> }).spec;
+  expect(JSON.stringify(made?.[what])).toContain("s3cret");
+  expect(JSON.stringify(redact(made))).not.toContain("s3cret");
 });
 
 test("deep nesting is cut", () => {

@@ -4,13 +4,15 @@ import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 
 const HIDDEN = "[PRIVATE DATA HIDDEN]";
 
-/** Members whose value may be a secret, at any depth. */
+/** Members whose value may be a secret, at any depth: of requests, and of the objects that kubectl writes. */
 const SECRET_KEYS = new Set([
   "var",
   "env",
   "environment_variables",
   "command",
   "process_types",
+  "processTypes",
+  "files",
   "password",
   "username",
   "credentials",
