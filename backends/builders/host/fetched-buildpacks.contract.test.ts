@@ -164,9 +164,13 @@ test("an image of a private registry is fetched by the user's login", async () =
   const withLogin = fetchedBuildpacks({
     directory: join(directory, "fetched"),
     environment: {},
-    credentials: userCredentials(join(directory, "docker"), {}),
+    credentials: (onHelperFailed) => userCredentials(join(directory, "docker"), {}, onHelperFailed),
   });
   expect(await withLogin(`docker://${host}/team/secret`)).toMatch(/test_one@1\.0\.0$/);
+  await writeFile(join(directory, "docker", "config.json"), JSON.stringify({ credsStore: "not-installed" }));
+  await expect(withLogin(`docker://${host}/team/secret`)).rejects.toThrow(
+    /asks for credentials, and none are given for it; docker-credential-not-installed of your docker settings failed/,
+  );
 });
 
 test("an image that is no buildpack, and one that is not there, are refused", async () => {

@@ -6,8 +6,10 @@ import type { CredentialSource } from "../../../blobs/registry/authorizer.ts";
 import type { Environment } from "../../host/host-environment.ts";
 import { escapeId } from "../../host/droplet-metadata.ts";
 import { withBuildpackImage } from "../buildpack-image.ts";
+import { StagingFailure } from "../staging-failure.ts";
 import { isThere } from "../uploaded-buildpack.ts";
 import { cloneRepository, resolveCommit } from "./git-repository.ts";
+import type { OnHelperFailed } from "./user-credentials.ts";
 
 /** The folder of a buildpack by its address. Rejects with the signal's reason once that aborts. @throws StagingFailure that says why it cannot be fetched */
 export type ProvideFetched = (address: string, signal?: AbortSignal) => Promise<string>;
@@ -17,8 +19,8 @@ export interface FetchOptions {
   directory: string;
   /** Variables for git: proxies, certificates, HOME. */
   environment: Environment;
-  /** For images; none unless given. */
-  credentials?: CredentialSource;
+  /** For images; none unless given. Called for each, with whom to tell of a credential helper that fails. */
+  credentials?: (onHelperFailed: OnHelperFailed) => CredentialSource;
 }
 
 /** One fetch, for all who wait for its address. It is aborted when the last of them has gone. */
@@ -101,13 +103,21 @@ async function fetchRepository({ directory, environment, signal }: StoppableOpti
   return target;
 }
 
-function fetchImage({ directory, credentials, signal }: StoppableOptions, reference: string): Promise<string> {
-  return withBuildpackImage(reference, { ...(credentials && { credentials }), signal }, async (image) => {
-    const target = join(directory, image.digest.replace(":", "-"));
-    // Side by side, where those of one image find each other.
-    await provideFolder(target, (temporary) => image.unpack(temporary, folderName));
-    return join(target, folderName(image.main));
-  });
+async function fetchImage({ directory, credentials, signal }: StoppableOptions, reference: string): Promise<string> {
+  let failed: string | undefined;
+  const source = credentials?.((helper) => (failed = helper));
+  try {
+    return await withBuildpackImage(reference, { ...(source && { credentials: source }), signal }, async (image) => {
+      const target = join(directory, image.digest.replace(":", "-"));
+      // Side by side, where those of one image find each other.
+      await provideFolder(target, (temporary) => image.unpack(temporary, folderName));
+      return join(target, folderName(image.main));
+    });
+  } catch (error) {
+    if (failed === undefined || !(error instanceof StagingFailure)) throw error;
+    const message = `${error.message}; ${failed} of your docker settings failed and gave no login. Next: run docker login`;
+    throw new StagingFailure(error.code, message, { cause: error });
+  }
 }
 
 function folderName({ id, version }: { id: string; version: string }): string {

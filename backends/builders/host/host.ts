@@ -30,7 +30,7 @@ import { type BuildQueue, createBuildQueue } from "./build-queue.ts";
 import { removeOrphanedBuilds } from "./orphaned-builds.ts";
 import { CERTIFICATE_HINT, watchCertificateErrors } from "./certificate-errors.ts";
 import type { LineSink } from "./lifecycle/run-executable.ts";
-import { userCredentials } from "./user-credentials.ts";
+import { userLogins } from "./user-credentials.ts";
 import { deadlineOf, timeExpired } from "../build-deadline.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { type Outcome, planStatus, toLogLines, toOutcome } from "./plan.ts";
@@ -128,7 +128,7 @@ function createProviders(options: HostBuilderOptions): ProvideFolders {
     fetched: fetchedBuildpacks({
       directory: join(options.home, "fetched-buildpacks"),
       environment: { ...hostEnvironment(), HOME: homedir(), ...options.buildSettings },
-      ...(options.dockerFolder && { credentials: userCredentials(options.dockerFolder, hostEnvironment()) }),
+      ...(options.dockerFolder && { credentials: userLogins(options.dockerFolder) }),
     }),
   };
 }

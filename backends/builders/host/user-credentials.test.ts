@@ -1,9 +1,9 @@
 // Docker's logins of the user: the file, and the helpers that it names.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { helperOf, userCredentials } from "./user-credentials.ts";
+import { helperEnvironment, helperOf, userCredentials } from "./user-credentials.ts";
 
 let folder: string;
 beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), "cupola-docker-"))));
@@ -35,6 +35,30 @@ test("a helper is asked for its host; one without a login leaves it to the file"
   expect(await ask("quay.io")).toEqual({ username: "ann", password: "secret" });
   await write({ credHelpers: { "ghcr.io": "not-installed" } });
   expect(await ask("ghcr.io")).toBeUndefined();
+});
+
+const helpers: [string, string, string | undefined][] = [
+  ["that has no login", "#!/bin/sh\necho credentials not found in native keychain\nexit 1\n", undefined],
+  ["that fails", "#!/bin/sh\necho pass is not initialized\nexit 1\n", "docker-credential-test"],
+  ["that answers with no JSON", "#!/bin/sh\necho secret\n", "docker-credential-test"],
+];
+
+test.each(helpers)("whether a helper %s is named as failed", async (_title, program, expected) => {
+  await writeFile(join(folder, "docker-credential-test"), program, { mode: 0o755 });
+  await write({ credsStore: "test" });
+  let failed: string | undefined;
+  const source = userCredentials(folder, { PATH: `${folder}:/usr/bin:/bin` }, (helper) => (failed = helper));
+  expect(await source("ghcr.io", "team/bp")).toBeUndefined();
+  expect(failed).toBe(expected);
+});
+
+test("helpers get what leads to their keys, and nothing else of the user's", () => {
+  const env = { PATH: "/opt/bin", GNUPGHOME: "/keys", DBUS_SESSION_BUS_ADDRESS: "unix:path=/bus", TOKEN: "secret" };
+  const given = helperEnvironment(env);
+  expect(given).toMatchObject({ HOME: homedir(), GNUPGHOME: "/keys", DBUS_SESSION_BUS_ADDRESS: "unix:path=/bus" });
+  expect(given["PATH"]).toContain("/opt/bin");
+  expect(given).not.toHaveProperty("TOKEN");
+  expect(given).not.toHaveProperty("XDG_RUNTIME_DIR");
 });
 
 test("the host's helper wins, and a name that leads elsewhere is none", () => {
