@@ -1,6 +1,7 @@
 // Takes the buildpacks out of an image of a registry, as `pack buildpack package` makes one.
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { unpackTar } from "../../blobs/archive/tar.ts";
 import type { CredentialSource } from "../../blobs/registry/authorizer.ts";
 import type { Descriptor } from "../../blobs/registry/image-manifest.ts";
@@ -14,6 +15,9 @@ const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
 /** What ends in an @ that no digest follows: docker's names have none, addresses of other kinds a password. */
 const USERINFO = /^[^]*@(?!sha\d+:)/;
 const BUILDPACKAGE_LABEL = "io.buildpacks.buildpackage.metadata";
+const MAKE_IT = "name an image that pack buildpack package has made";
+
+const identity = z.object({ id: z.string().min(1), version: z.string().min(1) });
 
 /** A buildpack's id and version. */
 export interface ImageBuildpack {
@@ -91,20 +95,34 @@ async function unpackLayer(
   await rm(unpacked, { recursive: true, force: true });
 }
 
-async function takeBuildpacks(
+/** Moves what a layer has in /cnb/buildpacks/ID/VERSION. @throws StagingFailure when a file stands where a buildpack belongs */
+export async function takeBuildpacks(
   layer: string,
   target: string,
   toName: (buildpack: ImageBuildpack) => string,
 ): Promise<void> {
   const root = join(layer, "cnb", "buildpacks");
   for (const id of await readdir(root).catch(() => []))
-    for (const version of await readdir(join(root, id))) {
+    for (const version of await listVersions(root, id)) {
       const place = join(target, toName({ id, version }));
       await mkdir(join(place, ".."), { recursive: true });
       // A link to a buildpack of the builder image gives way.
       await rm(place, { recursive: true, force: true });
       await rename(join(root, id, version), place);
     }
+}
+
+function listVersions(root: string, id: string): Promise<string[]> {
+  return readdir(join(root, id)).catch((cause: unknown) => {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOTDIR") throw cause;
+    throw new StagingFailure(
+      "StagingError",
+      `the image is no buildpack: /cnb/buildpacks/${id} is a file. Next: ${MAKE_IT}`,
+      {
+        cause,
+      },
+    );
+  });
 }
 
 function toImageName(reference: string, what: string): ImageName {
@@ -120,12 +138,22 @@ function toImageName(reference: string, what: string): ImageName {
   }
 }
 
-function parseBuildpackage(reference: string, label: string | undefined): ImageBuildpack {
-  const parsed = (label === undefined ? {} : JSON.parse(label)) as { id?: unknown; version?: unknown };
-  if (typeof parsed.id === "string" && typeof parsed.version === "string")
-    return { id: parsed.id, version: parsed.version };
+/** @param label undefined when the image has none. @throws StagingFailure when it names no buildpack */
+export function parseBuildpackage(reference: string, label: string | undefined): ImageBuildpack {
+  const parsed = identity.safeParse(toJson(label));
+  if (parsed.success) return parsed.data;
+  const what = label === undefined ? "it has no label" : "it has no id and version in its label";
   throw new StagingFailure(
     "StagingError",
-    `the image ${reference} is no buildpack: it has no label ${BUILDPACKAGE_LABEL}. Next: name an image that pack buildpack package has made`,
+    `the image ${reference} is no buildpack: ${what} ${BUILDPACKAGE_LABEL}. Next: ${MAKE_IT}`,
   );
+}
+
+/** Undefined for a text that is no JSON. */
+function toJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return undefined;
+  }
 }
