@@ -1,9 +1,13 @@
 // The status of a Staging, during its build and after it. Pure.
+import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import type { ReconcileResult } from "../../../kube/controller/controller.ts";
 import { toProcessTypes } from "../../host/droplet-metadata.ts";
 import { presentFailure, type StagingFailure } from "../staging-failure.ts";
 import type { StagedDroplet } from "./staging-job.ts";
+
+/** Characters, as the CRD has it. */
+const MAX_NAME = 255;
 
 type Status = NonNullable<Staging["status"]>;
 
@@ -29,12 +33,17 @@ export function toOutcome(staging: Staging, build: FinishedBuild | { failure: St
       processTypes: toProcessTypes(metadata),
       ...(staging.spec.stack && { stack: staging.spec.stack }),
       buildpacks: metadata.buildpacks.map(({ id, version }) => ({
-        name: build.names.find((one) => one.id === id)?.name ?? id,
+        name: toStatusName(build.names.find((one) => one.id === id)?.name ?? id),
         version,
         detectOutput: id.split("/").at(-1) ?? id,
       })),
     },
   };
+}
+
+/** Addresses can be longer than the status takes. The password goes first: half of one could not be told from a name. */
+function toStatusName(name: string): string {
+  return hideUserinfo(name).slice(0, MAX_NAME);
 }
 
 /** What the build's log says of its failure: what a buildpack printed stands there already. @param hint the end of the message, if it has one */
