@@ -1,5 +1,5 @@
 // Forwards a plain request to an instance and streams both ways. Tries another instance when one refuses.
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { type RouterResponse, routerResponses } from "./error-responses.ts";
@@ -113,7 +113,7 @@ function toErrorResponse(
 
 /** Sends the request and streams the answer. Resolves with its status once all of it was written, or with the error of an instance that began no answer. */
 function pass(task: Attempt, endpoint: Endpoint): Promise<number | Error> {
-  const { exchange, dispatcher, bytes } = task;
+  const { exchange, dispatcher } = task;
   const { request, facts } = exchange;
   return new Promise((resolve) => {
     const finish = (outcome: number | Error): void => {
@@ -127,7 +127,7 @@ function pass(task: Attempt, endpoint: Endpoint): Promise<number | Error> {
         method: (request.method ?? "GET") as Dispatcher.HttpMethod,
         headers: requestHeaders(request.rawHeaders, facts, endpoint),
         // A generator (undici takes one, its types do not know) is not begun before there is a connection: nothing of the body is lost.
-        body: hasBody(exchange) ? (countedBody(request, bytes) as unknown as Readable) : null,
+        body: hasBody(exchange) ? (countedBody(task) as unknown as Readable) : null,
         headersTimeout: 0,
         bodyTimeout: 0,
       },
@@ -152,9 +152,10 @@ function createAnswerHandler(
     },
     onResponseStart(controller, code, _headers, statusText) {
       if (code < 200) return;
-      status = code;
       const headers = responseHeaders(toTexts(controller.rawHeaders), exchange.facts.requestId);
-      response.writeHead(code, statusText ?? "", headers);
+      response.writeHead(code, reasonPhrase(statusText), headers);
+      // After writeHead: should it throw, the answer is the router's page.
+      status = code;
       // The first bytes of the body may be long in coming (server-sent events); when they are here already, one packet is enough.
       setImmediate(() => {
         if (bytes.response === 0 && !response.destroyed && !response.writableEnded) response.flushHeaders();
@@ -168,6 +169,7 @@ function createAnswerHandler(
     },
     onResponseEnd() {
       response.end();
+      drain(exchange.request);
       finish(status);
     },
     onResponseError(_controller, error) {
@@ -189,11 +191,27 @@ function hasBody({ request }: Exchange): boolean {
   return request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
 }
 
-async function* countedBody(request: AsyncIterable<Buffer>, bytes: ByteCounts): AsyncGenerator<Buffer> {
-  for await (const chunk of request) {
-    bytes.request += chunk.length;
-    yield chunk;
+async function* countedBody({ exchange, response, bytes }: Attempt): AsyncGenerator<Buffer> {
+  const { request } = exchange;
+  try {
+    // undici stops here when the instance answers early; to destroy the request would cut off that answer, too.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes.request += chunk.length;
+      yield chunk;
+    }
+  } finally {
+    if (response.writableEnded) drain(request);
   }
+}
+
+/** Reads and drops the rest of an upload that was answered early: many clients read the answer only after they sent all of it. */
+function drain(request: IncomingMessage): void {
+  if (!request.complete) request.resume();
+}
+
+/** undici reads the reason as UTF-8; node writes Latin-1 only. */
+function reasonPhrase(text = ""): string {
+  return text.replace(/[^\t\x20-\x7e\x80-\xff]/g, "?");
 }
 
 /** A refused connection always; a kept-alive connection that turned out closed only where a repetition does no harm. */
