@@ -50,8 +50,11 @@ interface ListVersions {
   own: number;
 }
 
-/** Lists of references. */
 const MAX_LISTS = 500;
+/** References in all lists together: 16 MB. */
+const MAX_ITEMS = 2_000_000;
+/** A list that nobody asks for keeps objects that are deleted since. */
+const MAX_IDLE_MS = 10 * 60_000;
 const rememberedLists = new WeakMap<object, LRUCache<string, RememberedList>>();
 
 /** The items that the caller sees, in order. Never changed afterwards. */
@@ -70,11 +73,11 @@ export function rememberedItems<T extends KubeObject, Item>(
   if (known && changes) {
     // Throws the right error.
     if (!cache.store(ref).synced) cache.store(ref).list();
-    if (changes.length > 0) {
-      known.items = withChangesOf(session, plan, known.items as readonly Item[], changes);
-      known.position = log.position;
-    }
-    return known.items as readonly Item[];
+    if (changes.length === 0) return known.items as readonly Item[];
+    const items = withChangesOf(session, plan, known.items as readonly Item[], changes);
+    // A new entry: the cache measures it again.
+    lists.set(key, { ...known, items, position: log.position });
+    return items;
   }
   const namespaces = scope.namespaces ?? session.visibleNamespaces(ref);
   const { position } = log;
@@ -129,8 +132,20 @@ export function keyOf({ caller }: Session, ref: ResourceRef, list: string): stri
 
 function listsOf(cache: object): LRUCache<string, RememberedList> {
   let lists = rememberedLists.get(cache);
-  if (!lists) rememberedLists.set(cache, (lists = new LRUCache({ max: MAX_LISTS })));
+  if (!lists) rememberedLists.set(cache, (lists = newLists()));
   return lists;
+}
+
+function newLists(): LRUCache<string, RememberedList> {
+  return new LRUCache({
+    max: MAX_LISTS,
+    maxSize: MAX_ITEMS,
+    sizeCalculation: ({ items }) => items.length + 1,
+    ttl: MAX_IDLE_MS,
+    ttlResolution: 1000,
+    ttlAutopurge: true,
+    updateAgeOnGet: true,
+  });
 }
 
 type AnyPlan = Pick<ListPlan<never, never>, "scope" | "reads">;
