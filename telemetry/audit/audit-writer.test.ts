@@ -11,11 +11,12 @@ const event = (guid: number | string): AuditEvent => ({ guid: String(guid) }) as
 /** An API server that keeps segments in memory; `fail` may throw instead. */
 function fakeServer() {
   const segments = new Map<string, string[]>();
-  const fault: { next?: number | undefined } = {};
+  const fault: { next?: number | undefined; refused?: string } = {};
   let writes = 0;
-  const answer = (): void => {
+  const answer = (events: readonly AuditEvent[]): void => {
     writes++;
-    const { next } = fault;
+    const { next, refused } = fault;
+    if (events.some(({ guid }) => guid === refused)) throw new KubeError({ code: 422, reason: "Invalid" });
     fault.next = undefined;
     if (next !== undefined) throw new KubeError({ code: next });
   };
@@ -24,7 +25,7 @@ function fakeServer() {
       _ref: unknown,
       { metadata, spec }: { metadata: { namespace: string; name: string }; spec: { events: AuditEvent[] } },
     ) => {
-      answer();
+      answer(spec.events);
       segments.set(
         `${metadata.namespace}/${metadata.name}`,
         spec.events.map(({ guid }) => guid),
@@ -32,7 +33,7 @@ function fakeServer() {
       return Promise.resolve({});
     },
     patch: (_ref: unknown, key: { namespace: string; name: string }, { body }: { body: { value: AuditEvent }[] }) => {
-      answer();
+      answer(body.map(({ value }) => value));
       const segment = segments.get(`${key.namespace}/${key.name}`);
       if (!segment) throw new KubeError({ code: 404 });
       segment.push(...body.map(({ value }) => value.guid));
@@ -95,3 +96,17 @@ test.each([403, 404])("events of a namespace that answers %i are dropped, the ot
   await writer.close();
   expect(server.lists()).toEqual([["2"]]);
 });
+
+test.each(["0", "70", "99"])(
+  "of a hundred events only the one that the API server refuses is lost: %s",
+  async (refused) => {
+    const server = fakeServer();
+    server.fault.refused = refused;
+    const writer = start(server);
+    for (let at = 0; at < 100; at++) writer.record("dev", event(at));
+    await writer.close();
+    const all = Array.from({ length: 100 }, (_, at) => String(at));
+    expect(server.lists().flat()).toEqual(all.filter((guid) => guid !== refused));
+    expect(server.writes()).toBeLessThan(30);
+  },
+);

@@ -83,22 +83,27 @@ async function flush<Event>(target: Target<Event>): Promise<void> {
   await Promise.all(buffer.namespaces().map((namespace) => limit(() => flushNamespace(namespace, target))));
 }
 
-/** Events whose namespace takes none, because it is gone or going, are dropped; all others wait for the next flush. */
+/**
+ * Events whose namespace takes none, because it is gone or going, are dropped; all others wait for the next flush. Of events that are refused
+ * together, fewer are written at a time, until only the invalid one is dropped: it may be one tenant's, the others not.
+ */
 async function flushNamespace<Event>(namespace: string, { buffer, segments, kind, log }: Target<Event>): Promise<void> {
-  for (
-    let events = buffer.peek(namespace, kind.maxEvents);
-    events.length > 0;
-    events = buffer.peek(namespace, kind.maxEvents)
-  ) {
+  let size = kind.maxEvents;
+  for (let events = buffer.peek(namespace, size); events.length > 0; events = buffer.peek(namespace, size)) {
     const about = { kind: kind.ref.kind, namespace, events: events.length };
     try {
       await segments.append(namespace, events);
+      size = Math.min(kind.maxEvents, size * 2);
     } catch (err) {
+      if (isInvalid(err) && events.length > 1) {
+        size = Math.ceil(events.length / 2);
+        continue;
+      }
       if (!isNotFound(err) && !isForbidden(err) && !isInvalid(err)) {
         log.warn({ err, ...about }, "events wait: they cannot be written now");
         return;
       }
-      log.warn({ err, ...about }, "events were dropped: their namespace takes none");
+      log.warn({ err, ...about }, "events were dropped: the API server takes them neither now nor later");
     }
     buffer.remove(namespace, events);
   }
