@@ -80,7 +80,8 @@ export function startOutsideAudit(options: OutsideAuditOptions): () => void {
     for (const one of placed) record(one);
   };
   const recordDeletion = (ref: ResourceRef, object: KubeObject, at: Date): void => {
-    if (isTenantGone(informers.read, object) || isRecorded(informers.read, object, at)) return;
+    if (isOfBuilderImage(object) || isTenantGone(informers.read, object) || isRecorded(informers.read, object, at))
+      return;
     for (const one of toAuditEvents({ verb: "delete", ref, object }, context(UNKNOWN_MANAGER))) record(one);
   };
   const changed = (ref: ResourceRef, change: Change<KubeObject>): void => {
@@ -122,6 +123,11 @@ export function attempt(act: () => void): void {
   } catch (_error) {
     // a watch is parked: NotSynced, NotPermitted
   }
+}
+
+/** The platform removes a Buildpack that its builder image has no more. */
+function isOfBuilderImage(object: KubeObject): boolean {
+  return object.kind === Buildpack.kind && (object as Buildpack).spec.builder !== undefined;
 }
 
 /** Everything in a space or org under deletion is deleted by controllers. */

@@ -1,0 +1,50 @@
+// Which writes and deletions past the CF API are recorded, and whom their events name.
+import { afterEach, expect, test, vi } from "vitest";
+import type { PlacedEvent } from "../../api/cf/audit/to-audit-events.ts";
+import { Buildpack } from "../../crds/buildpack/buildpack.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { makeObject } from "../../crds/test-objects.ts";
+import type { KubeObject, ManagedFieldsEntry } from "../../kube/api/object.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import type { Change } from "../../kube/cache/reader.ts";
+import { startOutsideAudit } from "./outside-audit.ts";
+
+const aBuildpack = (name: string, spec: object = {}, managedFields?: ManagedFieldsEntry[]): Buildpack =>
+  makeObject(Buildpack, name, {
+    spec: { name, ...spec },
+    metadata: { namespace: SYSTEM_NAMESPACE, ...(managedFields && { managedFields }) },
+  });
+
+let stop = (): void => undefined;
+afterEach(() => stop());
+
+/** Watches Buildpacks; nothing else is there but the platform's namespace. */
+function start() {
+  const placed: PlacedEvent[] = [];
+  let listener: ((change: Change<KubeObject>) => void) | undefined;
+  const namespace = { kind: "Namespace", metadata: { name: SYSTEM_NAMESPACE } };
+  const informers = {
+    store: ({ kind }: { kind: string }) => ({
+      onChange: (heard: typeof listener) => {
+        if (kind === "Buildpack") listener = heard;
+        return () => undefined;
+      },
+    }),
+    read: { find: ({ kind }: { kind: string }) => (kind === "Namespace" ? namespace : undefined), list: () => [] },
+  } as unknown as Informers;
+  stop = startOutsideAudit({ informers, record: (one) => placed.push(one), deletionWaitMs: 1 });
+  const change = (what: object): void => listener?.({ initial: false, ...what } as Change<KubeObject>);
+  return {
+    remove: (object: Buildpack) => change({ type: "deleted", old: object, object, evicted: false }),
+    add: (object: Buildpack) => change({ type: "added", object }),
+    listNames: () => placed.map(({ event }) => `${event.type} ${event.target.name}`),
+    placed,
+  };
+}
+
+test("a buildpack that the platform removes because a builder image lacks it is not kubectl's deletion", async () => {
+  const audit = start();
+  audit.remove(aBuildpack("of-image", { builder: "pods", path: "example/ruby" }));
+  audit.remove(aBuildpack("uploaded"));
+  await vi.waitFor(() => expect(audit.listNames()).toEqual(["audit.buildpack.delete uploaded"]));
+});
