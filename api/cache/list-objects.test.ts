@@ -262,3 +262,26 @@ test("a list is refused, not shown as it was, while RBAC cannot be watched", () 
   live.store(RoleBinding as never).setState("watching");
   expect(list(), "the role went while nobody could see it").toHaveLength(0);
 });
+
+test.each([
+  ["the namespaces", { namespaces: ["b"] }],
+  ["the index", { index: ["cfName", "other"] as const }],
+])("guids= shows none but the objects in %s that a list is of", (_what, scope) => {
+  const live = createLiveCache();
+  readersRole(live);
+  for (const namespace of ["a", "b"]) grant(live, "dev", namespace);
+  const versionsOf = [
+    { name: "one", namespace: "a", uid: "uid-one", created: 1, cfName: "shop" },
+    { name: "two", namespace: "b", uid: "uid-two", created: 2, cfName: "other" },
+  ];
+  for (const version of versionsOf) {
+    live.store(App).upsert(app(version));
+    live.store(Claim).upsert(claimOf(app(version)));
+  }
+  const list = (options: ListOptions<App>): string[] =>
+    listObjects(live.session("dev"), App, { page: 1, per_page: 50, guids: ["uid-one", "uid-two"] }, options).map(
+      ({ metadata }) => metadata.name,
+    );
+  expect(list({})).toEqual(["one", "two"]);
+  expect(list({ scope })).toEqual(["two"]);
+});

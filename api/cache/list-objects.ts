@@ -39,7 +39,13 @@ export function listObjects<T extends KubeObject>(
 ): readonly T[] {
   const { url, scope = {}, dependsOn = [], filterReads = dependsOn } = options;
   const order = orderOf(query.order_by, options);
-  if (query.guids) return sorted(byGUIDs(session, ref, query.guids).filter(filterOf(query, options)), order);
+  if (query.guids) {
+    const [isInScope, filter] = [scopeFilter(session, ref, scope), filterOf(query, options)];
+    return sorted(
+      byGUIDs(session, ref, query.guids).filter((object) => isInScope(object) && filter(object)),
+      order,
+    );
+  }
   if (url === undefined || !session.canCacheLists)
     return sorted(session.list(ref, scope, filterOf(query, options)), order);
   if (scope.index) return listByIndex(session, ref, { ...options, url }, { query, order });
@@ -78,7 +84,7 @@ function matching<T extends KubeObject>(
   const [index, values] = lookUp;
   const store = session.cache.store(ref);
   if (!store.synced) store.list();
-  const isInScope = ({ metadata }: T): boolean => scope.namespaces?.includes(metadata.namespace ?? "") ?? true;
+  const isInScope = scopeFilter(session, ref, scope);
   const found = [...new Set(values)].flatMap((value) => store.byIndex(index, value));
   const filter = filterOf(query, options);
   const isShown = (object: T): boolean => isInScope(object) && filter(object) && session.canSee(ref, object);
@@ -176,6 +182,16 @@ export function visibleObjects<T extends KubeObject>(
 
 function byGUIDs<T extends KubeObject>(session: Session, ref: ResourceRef<T>, guids: readonly string[]): T[] {
   return [...new Set(guids)].flatMap((guid) => session.find(ref, guid) ?? []);
+}
+
+/** Whether an object is in the scope of a list, for those found without a walk over the scope. */
+function scopeFilter<T extends KubeObject>(
+  { cache }: Session,
+  ref: ResourceRef<T>,
+  { namespaces, index }: ListScope,
+): (object: T) => boolean {
+  const below = index && new Set(cache.store(ref).byIndex(index[0], index[1]));
+  return (object) => (namespaces?.includes(object.metadata.namespace ?? "") ?? true) && (below?.has(object) ?? true);
 }
 
 /** A new array always: each list has its own sources (remembered-lists.ts). */

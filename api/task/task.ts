@@ -47,20 +47,28 @@ function listReply({ session, query, base, url }: ListRequest, app?: App): Reply
     filterReads: query.app_guids ? [App] : [],
   });
   // As in CF, commands are shown below an app only.
-  const withCommand =
-    app !== undefined && canReadCommands(session, { namespace: app.metadata.namespace ?? "", name: app.metadata.name });
+  const withCommand = (task: Task): boolean => app !== undefined && canReadCommands(session, appKeyOf(task));
   return ok(
     presentPage(
       found,
-      { base, url, query, isCacheable: true, textKey: (task) => taskTextKey(session.cache, task, base, withCommand) },
-      (task) => presentTask(session.cache, task, base, withCommand),
+      {
+        base,
+        url,
+        query,
+        isCacheable: true,
+        textKey: (task) => taskTextKey(session.cache, task, base, withCommand(task)),
+      },
+      (task) => presentTask(session.cache, task, base, withCommand(task)),
     ),
   );
 }
 
+function appKeyOf({ metadata, spec }: Task): { namespace: string; name: string } {
+  return { namespace: metadata.namespace ?? "", name: spec.appRef.name };
+}
+
 function present(session: Session, task: Task, base: string): object {
-  const app = { namespace: task.metadata.namespace ?? "", name: task.spec.appRef.name };
-  return presentTask(session.cache, task, base, canReadCommands(session, app));
+  return presentTask(session.cache, task, base, canReadCommands(session, appKeyOf(task)));
 }
 
 function isUnderWay(task: Task, now: Date): boolean {
