@@ -18,6 +18,9 @@ import type { SessionReader, SessionDeps, SessionWriter } from "./session.ts";
 /** Attempts of a read-modify-write while others write the same object. */
 const maxAttempts = 6;
 
+/** For each half of a move, whatever becomes of the request. */
+const OUTLASTING_MS = 30_000;
+
 /** Dependencies of writes. `callerClient` connects as the caller. */
 export type WriteContext = SessionReader &
   Pick<SessionDeps, "peers"> & {
@@ -168,25 +171,63 @@ async function move<T extends KubeObject>(
     handOverClaim({ client: platformClient, cache, now }, ref, { from, to, name }, taken);
   const claim = await give(object, draft);
   try {
-    await remove(context, ref, object);
-    const moved = await create(context, ref, draft, taken);
-    await peers.publishWrites(toClaimMarks(claim));
+    // Nothing in between that can wait: a crash there loses the object.
+    const whole = outlastingRequest(context);
+    await deleteObject(whole, ref, object);
+    const moved = await create(whole, ref, draft, taken);
+    await peers.publishWrites([...toClaimMarks(claim), toDeletionMark(ref, object)]);
     return moved;
   } catch (error) {
-    await give(draft, object);
-    const { uid: _uid, resourceVersion: _version, managedFields: _fields, ...metadata } = object.metadata;
-    await create(context, ref, { ...object, metadata }, taken).catch((cause: unknown) => {
-      if (!isAlreadyExists(cause) && !(cause instanceof CFError)) throw cause;
-    });
+    const returned = await give(draft, object).catch(() => undefined);
+    await restore(outlastingRequest(context), ref, object, returned);
     throw error;
   }
 }
 
+/** Creates an object again that a failed move may have deleted. Without its claim, too: controllers/claim gives it back once it is stale. */
+async function restore(
+  context: WriteContext,
+  ref: ResourceRef,
+  object: KubeObject,
+  claim: HeldClaim | undefined,
+): Promise<void> {
+  const { signal, callerClient, peers } = context;
+  const { uid: _uid, resourceVersion: _version, managedFields: _fields, ...metadata } = object.metadata;
+  const options = { signal, fieldManager: API_FIELD_MANAGER };
+  try {
+    const back = await retryWhile(
+      () => callerClient().create(ref, { ...object, metadata }, options),
+      isRbacDenial,
+      signal,
+    );
+    await peers.publishWrites([...toWriteMarks(ref, back), ...toClaimMarks(claim)]);
+  } catch (error) {
+    // It was not deleted.
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+/** For writes that belong together: a client that leaves, or the request's deadline, must not stop them halfway. */
+function outlastingRequest(context: WriteContext): WriteContext {
+  return { ...context, signal: AbortSignal.timeout(OUTLASTING_MS) };
+}
+
 async function remove(context: WriteContext, ref: ResourceRef, object: KubeObject): Promise<void> {
-  const { cache, signal, callerClient, platformClient, peers } = context;
-  const asked: AccessAttributes = { verb: "delete", on: ref, ...objectKey(object) };
+  const { cache, platformClient, peers } = context;
   const claim = findClaimOf(cache, claimedName(cache, ref, object), ref, object);
-  const { uid = "", namespace, resourceVersion = "" } = object.metadata;
+  await deleteObject(context, ref, object);
+  await peers.publishWrites([toDeletionMark(ref, object)]);
+  // A terminating object keeps its name; its finalizing controller releases the claim. A look-up by key needs only the object's namespace to be synced.
+  if (!claim || cache.store(ref).find(objectKey(object))?.metadata.uid === (object.metadata.uid ?? "")) return;
+  // A controller may have released it first; replicas must observe that deletion as well.
+  if (await releaseClaim(platformClient, claim)) await peers.publishWrites(toClaimDeletionMarks(claim));
+}
+
+/** One that is gone already counts as deleted. */
+async function deleteObject(context: WriteContext, ref: ResourceRef, object: KubeObject): Promise<void> {
+  const { signal, callerClient } = context;
+  const asked: AccessAttributes = { verb: "delete", on: ref, ...objectKey(object) };
+  const { uid = "" } = object.metadata;
   try {
     await retryWhile(
       () => callerClient().delete(ref, objectKey(object), { signal, preconditions: { uid } }),
@@ -196,11 +237,11 @@ async function remove(context: WriteContext, ref: ResourceRef, object: KubeObjec
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
-  await peers.publishWrites([{ resource: resourceId(ref), namespace, version: resourceVersion, gone: uid }]);
-  // A terminating object keeps its name; its finalizing controller releases the claim. A look-up by key needs only the object's namespace to be synced.
-  if (!claim || cache.store(ref).find(objectKey(object))?.metadata.uid === uid) return;
-  // A controller may have released it first; replicas must observe that deletion as well.
-  if (await releaseClaim(platformClient, claim)) await peers.publishWrites(toClaimDeletionMarks(claim));
+}
+
+function toDeletionMark(ref: ResourceRef, { metadata }: KubeObject): WriteMark {
+  const { uid = "", namespace, resourceVersion = "" } = metadata;
+  return { resource: resourceId(ref), namespace, version: resourceVersion, gone: uid };
 }
 
 function nameTakenError(): CFError {
