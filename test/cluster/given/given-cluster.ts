@@ -1,4 +1,5 @@
 // Any cluster instead of ours: CUPOLA_TEST_CLUSTER=1 with KUBECONFIG, and a registry that it and this machine reach. docs/test-node.md says what runs there.
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { createClient } from "../../../kube/client/create-client.ts";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
 import { findProgram } from "../../find-program.ts";
 import { provideBinary } from "../binaries.ts";
-import { adminToken, type TokenUser } from "../control-plane-commands.ts";
+import type { TokenUser } from "../control-plane-commands.ts";
 import { startNode, type TestNode } from "../node/node.ts";
 import { whyNoNode } from "../node/requirements.ts";
 import { startImpersonatingProxy } from "./impersonating-proxy.ts";
@@ -32,7 +33,7 @@ export function isGiven(): boolean {
   return process.env["CUPOLA_TEST_CLUSTER"] === "1";
 }
 
-/** The given cluster, else a node of ours. What a test makes in a given one stays there. */
+/** The given cluster, else a node of ours. What a test makes in a given one stays there. Tokens of `users` open it to any process of this machine: make them at random. */
 export async function startCluster(users: TokenUser[]): Promise<TestCluster> {
   return isGiven() ? await joinGiven(users) : await startNode({ users });
 }
@@ -49,6 +50,8 @@ async function joinGiven(users: TokenUser[]): Promise<TestCluster> {
   if (!registry) throw new Error(whyNoCluster());
   const config = new KubeConfig();
   config.loadFromDefault();
+  // Not the one of our own clusters: any process of this machine could be cluster-admin with a token that stands in a repository.
+  const adminToken = randomUUID();
   const proxy = await startImpersonatingProxy(config, adminToken, users);
   const dir = mkdtempSync(join(tmpdir(), "cupola-given-"));
   const kubeconfig = join(dir, "kubeconfig");
@@ -58,7 +61,7 @@ async function joinGiven(users: TokenUser[]): Promise<TestCluster> {
     await proxy.close();
     rmSync(dir, { recursive: true, force: true });
   };
-  await checkAnswers(url, ca).catch(async (cause: unknown) => {
+  await checkAnswers({ url, ca, adminToken }).catch(async (cause: unknown) => {
     await stop();
     throw new Error("the cluster of KUBECONFIG does not answer, or not its user, who needs the role cluster-admin", {
       cause,
@@ -68,8 +71,8 @@ async function joinGiven(users: TokenUser[]): Promise<TestCluster> {
   return { url, ca, adminToken, kubeconfig, kubectl, dir, registry, stop };
 }
 
-async function checkAnswers(server: string, ca: string): Promise<void> {
-  const client = createClient({ server, ca, auth: { kind: "token", token: adminToken } });
+async function checkAnswers({ url, ca, adminToken }: Pick<TestCluster, "url" | "ca" | "adminToken">): Promise<void> {
+  const client = createClient({ server: url, ca, auth: { kind: "token", token: adminToken } });
   try {
     await client.list(Namespace, { limit: 1 });
   } finally {

@@ -1,5 +1,6 @@
 // The builder class cnb on a node: source becomes an image that runs, every failure has Cloud Foundry's code, and no build sees a credential.
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,6 +36,8 @@ import { MARK_BUILDPACK, storeBuildpack } from "./buildpack-upload.ts";
 const execute = promisify(execFile);
 const reason = whyNoCluster();
 if (reason) console.log(`builder cnb: skipped, ${reason}`);
+/** At random, since the cluster may be somebody's. */
+const platformToken = randomUUID();
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
 const SERVER = `require("http").createServer((q, s) => s.end("hello from " + process.env.PLACE)).listen(process.env.PORT);\n`;
@@ -68,7 +71,7 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
 
   const startBuilder = (): Promise<RunningPlatform> =>
     startPlatform({
-      access: { server: node.url, ca: node.ca, auth: { kind: "token", token: "platform-token" } },
+      access: { server: node.url, ca: node.ca, auth: { kind: "token", token: platformToken } },
       operations: ["controllers", "cnb-builder", "deployment-runner", "instance-index"],
       data: join(scratch, "data"),
       listen: { host: "127.0.0.1", port: 0 },
@@ -91,7 +94,7 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
 
   beforeAll(async () => {
     scratch = mkdtempSync(join(tmpdir(), "cupola-cnb-"));
-    node = await startCluster([{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }]);
+    node = await startCluster([{ token: platformToken, user: "cupola", groups: [PLATFORM_GROUP] }]);
     await pushImages(node, scratch);
     admin = createClient({
       server: node.url,
