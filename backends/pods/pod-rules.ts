@@ -37,7 +37,23 @@ const RULES_2: PodRules = {
   }),
 };
 
-export const POD_RULES = { "1": RULES_1, "2": RULES_2 } as const;
+const POD_RULES: ReadonlyMap<string, PodRules> = new Map([
+  ["1", RULES_1],
+  ["2", RULES_2],
+]);
+
+/** The version that new LRPs are made with, published as a capability of the classes. */
+export const RENDERING = "2";
+
+/** Undefined when this release has no such version. */
+export function rulesOf(rendering: string): PodRules | undefined {
+  return POD_RULES.get(rendering);
+}
+
+/** For the condition of an LRP whose version this release does not have. */
+export function describeUnknownRendering(rendering: string): string {
+  return `this release renders versions ${[...POD_RULES.keys()].join(", ")}, not ${rendering}; restart the app`;
+}
 
 function toConstraint(topologyKey: string, labelSelector: Selector): object {
   return { maxSkew: 1, topologyKey, whenUnsatisfiable: "ScheduleAnyway", labelSelector };

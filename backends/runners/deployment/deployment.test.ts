@@ -7,8 +7,9 @@ import { NotReady, type ReconcileContext } from "../../../kube/controller/contro
 import { literal } from "../../pods/environment.ts";
 import { Deployment } from "../../../kube/api/builtin.ts";
 import { endInstances, endWorkload } from "../../pods/end-workload.ts";
+import { RENDERING } from "../../pods/pod-rules.ts";
 import { deploymentRunner } from "./deployment.ts";
-import { RENDERERS, RENDERING } from "./renderers.ts";
+import { planLRP as plan } from "./plan.ts";
 
 const guid = (digit: number): string => `0000000${digit}-0000-4000-8000-000000000000`;
 
@@ -75,7 +76,7 @@ function lrp(change: object = {}, labels: Record<string, string> = {}): LRP {
   };
 }
 
-const planLRP = (of: LRP): Draft[] => RENDERERS[of.spec.rendering]?.(of) ?? [];
+const planLRP = (of: LRP): Draft[] => plan(of) ?? [];
 const yaml = (drafts: readonly object[]): string =>
   drafts.map((draft) => stringify(draft, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n");
 
@@ -220,8 +221,9 @@ describe("the version of the renderer", () => {
     await expect(yaml((await children("1")) as Draft[])).toMatchFileSnapshot("image-1.golden.yaml");
     await expect(yaml((await children("2")) as Draft[])).toMatchFileSnapshot("image.golden.yaml");
   });
-  test("that this release does not have is refused", () =>
-    expect(children("3")).rejects.toThrow("renders versions 1, 2, not 3; restart the app"));
+  test.each(["3", "constructor"])("%s, that this release does not have, is refused", (rendering) =>
+    expect(children(rendering)).rejects.toThrow(`renders versions 1, 2, not ${rendering}; restart the app`),
+  );
 });
 
 describe("an LRP under deletion whose pods should have ended", () => {

@@ -16,12 +16,13 @@ import { longestWait } from "../../pods/evictions.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
 import { isLive } from "../../pods/pod-progress.ts";
 import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
+import { describeUnknownRendering, RENDERING } from "../../pods/pod-rules.ts";
 import { listProbeFailures, watchProbeFailures } from "../../pods/probe-failures.ts";
 import { deletePod } from "../../pods/pod-writes.ts";
 import { watchPods, type PodObject } from "../../pods/slim-pod.ts";
 import { DEPLOYMENT_CLASS } from "./class-name.ts";
 import { indexLabelOf, isGated } from "./instance-index/open-gate.ts";
-import { RENDERERS, RENDERING, type Renderers } from "./renderers.ts";
+import { planLRP } from "./plan.ts";
 import { describeMissingPods, nextLook, startHasNews, createWaitingPodEvents } from "./waiting-pods.ts";
 
 const deploymentCapabilities: Readonly<Record<string, string>> = {
@@ -36,19 +37,19 @@ const deploymentCapabilities: Readonly<Record<string, string>> = {
 const REFUSES_HOST =
   "class deployment runs images; this droplet was built for the host: push an image, or choose a builder of images";
 
-/** The controllers of the class: one renders LRPs, one publishes the capabilities. `renderers`: by version; new LRPs get `rendering`. */
-export function deploymentRunner(renderers: Renderers = RENDERERS, rendering: string = RENDERING): Controller[] {
+/** The controllers of the class: one renders LRPs, one publishes the capabilities. */
+export function deploymentRunner(): Controller[] {
   return [
-    lrpController(renderers),
+    lrpController(),
     classController({
       name: DEPLOYMENT_CLASS,
       role: "runner",
-      capabilities: { ...deploymentCapabilities, rendering },
+      capabilities: { ...deploymentCapabilities, rendering: RENDERING },
     }),
   ];
 }
 
-function lrpController(renderers: Renderers): Controller {
+function lrpController(): Controller {
   const recordWaiting = createWaitingPodEvents();
   return defineController({
     name: "deployment-runner",
@@ -59,31 +60,22 @@ function lrpController(renderers: Renderers): Controller {
     permissions: [{ resource: Pod, verbs: ["delete"] }],
 
     async reconcile(lrp, context) {
-      const { droplet, instances } = lrp.spec;
+      const { droplet, instances, rendering } = lrp.spec;
       if (droplet.kind === "host") return refuseInstances(instances, REFUSES_HOST);
-      const render = findRenderer(lrp, renderers);
+      const children = planLRP(lrp);
+      if (!children) throw new Stalled("RenderingUnknown", describeUnknownRendering(rendering));
       const { namespace = "", name } = lrp.metadata;
       const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
       for (const pod of [...listPodsToRestart(lrp, pods, indexLabelOf), ...listObsoletePods(pods, indexLabelOf)])
         await deletePod(pod, context);
       const moment = { now: context.now(), waitMs: waitOf(pods, instances) };
       recordWaiting(pods, context, moment);
-      return { children: render(lrp), ...reportInstances({ lrp, pods, ...moment }, context) };
+      return { children, ...reportInstances({ lrp, pods, ...moment }, context) };
     },
     // An LRP exists until its pods have ended: the next version's LRP is made after that.
     finalizer: "cupola.dev/runner-deployment",
     finalize: (lrp, context) => endInstances(Deployment, lrp, context),
   });
-}
-
-/** @throws Stalled when this release has no such renderer */
-function findRenderer({ spec: { rendering } }: LRP, renderers: Renderers): Renderers[string] {
-  const render = renderers[rendering];
-  if (render) return render;
-  throw new Stalled(
-    "RenderingUnknown",
-    `this release renders versions ${Object.keys(renderers).join(", ")}, not ${rendering}; restart the app`,
-  );
 }
 
 /** How long gates stay closed on purpose, after pods that filled their disk. */

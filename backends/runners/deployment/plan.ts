@@ -1,14 +1,16 @@
 // Renders an LRP as a Deployment and a PodDisruptionBudget. Pure. A change of its output needs a new version beside the old ones
-// (renderers.ts), since an update of the platform changes no running pod.
+// (backends/pods/pod-rules.ts), since an update of the platform changes no running pod.
 import { STABLE_LABELS } from "../../../crds/labels.ts";
 import { INDEX_GATE } from "../../../crds/lrp/index-gate.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Draft } from "../../../kube/client/client.ts";
-import type { PodRules } from "../../pods/pod-rules.ts";
+import { rulesOf, type PodRules } from "../../pods/pod-rules.ts";
 import { planDisruptionBudget, planPodTemplate, selectorOf } from "../../pods/pod-template.ts";
 
-export function planLRP(lrp: LRP, rules: PodRules): Draft[] {
-  return [planDeployment(lrp, rules), ...planDisruptionBudget(lrp)];
+/** Undefined when this release has no such version. */
+export function planLRP(lrp: LRP): Draft[] | undefined {
+  const rules = rulesOf(lrp.spec.rendering);
+  return rules && [planDeployment(lrp, rules), ...planDisruptionBudget(lrp)];
 }
 
 function planDeployment(lrp: LRP, rules: PodRules): Draft {

@@ -2,18 +2,16 @@
 // beside the old ones, since an update of the platform changes no running pod.
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Draft } from "../../../kube/client/client.ts";
-import { POD_RULES, type PodRules } from "../../pods/pod-rules.ts";
+import { rulesOf, type PodRules } from "../../pods/pod-rules.ts";
 import { planDisruptionBudget, planPodTemplate, selectorOf } from "../../pods/pod-template.ts";
 import type { PodObject } from "../../pods/slim-pod.ts";
 
-/** The version that new LRPs are made with, published as a capability. */
-export const RENDERING = "2";
 /** Where the StatefulSet controller writes the index of a pod. */
 const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index";
 
 /** Undefined when this release has no such version. */
 export function planLRP(lrp: LRP): Draft[] | undefined {
-  const rules = Object.entries(POD_RULES).find(([version]) => version === lrp.spec.rendering)?.[1];
+  const rules = rulesOf(lrp.spec.rendering);
   return rules && [planStatefulSet(lrp, rules), ...planDisruptionBudget(lrp)];
 }
 

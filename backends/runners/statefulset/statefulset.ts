@@ -16,10 +16,11 @@ import { presentInstances } from "../../pods/instance-status.ts";
 import { isLive } from "../../pods/pod-progress.ts";
 import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
 import { listProbeFailures } from "../../pods/probe-failures.ts";
+import { describeUnknownRendering, RENDERING } from "../../pods/pod-rules.ts";
 import { deletePod, labelPod } from "../../pods/pod-writes.ts";
 import { watchPods, type PodObject } from "../../pods/slim-pod.ts";
 import { listGonePods, watchKubeletWarnings } from "./gone-pods.ts";
-import { planLRP, podIndexOf, RENDERING } from "./plan.ts";
+import { planLRP, podIndexOf } from "./plan.ts";
 
 const STATEFULSET_CLASS = "statefulset";
 
@@ -60,11 +61,7 @@ async function runInstances(lrp: LRP, context: ReconcileContext): Promise<Reconc
   const { droplet, rendering, instances } = lrp.spec;
   if (droplet.kind === "host") return refuseInstances(instances, REFUSES_HOST);
   const children = planLRP(lrp);
-  if (!children)
-    throw new Stalled(
-      "RenderingUnknown",
-      `this release renders no version ${rendering}, only those until ${RENDERING}; restart the app`,
-    );
+  if (!children) throw new Stalled("RenderingUnknown", describeUnknownRendering(rendering));
   const { namespace = "", name } = lrp.metadata;
   const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
   for (const pod of [...listPodsToRestart(lrp, pods, podIndexOf), ...listObsoletePods(pods, podIndexOf)])
