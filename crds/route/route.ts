@@ -42,10 +42,13 @@ export const loadBalancing = z
   .describe(
     "round-robin: each instance in turn. least-connection: the instance with the fewest requests under way. hash: the same instance for the same value of a header.",
   );
+/** A field name of HTTP (RFC 9110, 5.1). */
+export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 export const hashHeader = z
   .string()
   .min(1)
   .max(128)
+  .regex(HEADER_NAME)
   .describe("Header whose value chooses the instance, with hash. Requests without it go round-robin.");
 export const hashBalance = z
   .string()

@@ -19,6 +19,11 @@ test.each<[RouteOptionsInput, boolean, string[]]>([
   [{ loadbalancing: 5 }, true, ["Loadbalancing must be one of 'round-robin, least-connection, hash' if present"]],
   [{ hash_header: "x".repeat(129) }, true, ["Hash header must be at most 128 characters"]],
   [{ hash_header: {} }, true, ["Hash header must be a string"]],
+  ...["X User", "X-User:", "X\n", "é"].map((header): [RouteOptionsInput, boolean, string[]] => [
+    { hash_header: header },
+    true,
+    ["Hash header must be the name of an HTTP header, as in X-Session-ID"],
+  ]),
   ...["0", 0, "1.1", 10, "1.25"].map((value): [RouteOptionsInput, boolean, string[]] => [
     { ...hash, hash_balance: value },
     true,

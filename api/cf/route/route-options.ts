@@ -1,5 +1,5 @@
 // Options of routes in CF's words: which are valid, what an update leaves of them, and how they are shown. `hash` and its options need a feature flag.
-import type { RouteOptions } from "../../../crds/route/route.ts";
+import { HEADER_NAME, type RouteOptions } from "../../../crds/route/route.ts";
 import { unprocessable } from "../../http/errors.ts";
 
 /** As requests and manifests write them; null or "" removes one. */
@@ -54,7 +54,8 @@ export function findHashProblems(options: RouteOptionsInput): string[] {
 function findHeaderProblems(header: unknown): string[] {
   if (isBlank(header)) return [];
   if (typeof header !== "string") return ["Hash header must be a string"];
-  return header.length > MAX_HEADER ? [`Hash header must be at most ${MAX_HEADER} characters`] : [];
+  if (header.length > MAX_HEADER) return [`Hash header must be at most ${MAX_HEADER} characters`];
+  return HEADER_NAME.test(header) ? [] : ["Hash header must be the name of an HTTP header, as in X-Session-ID"];
 }
 
 function findBalanceProblems(balance: unknown): string[] {
