@@ -160,11 +160,14 @@ function findEndpoints(
   return selectEndpoints(match, request, host);
 }
 
+/** Headers by which proxies say that they pass a request on. */
+const FORWARDED = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/;
+
 /** A request that a proxy on this machine passes on may come from anywhere. */
 function isOfThisMachine({ socket, headers }: IncomingMessage): boolean {
   const address = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
   const isLoopback = address === "::1" || /^127\./.test(address);
-  return isLoopback && !["x-forwarded-for", "forwarded", "via"].some((name) => headers[name] !== undefined);
+  return isLoopback && !Object.keys(headers).some((name) => FORWARDED.test(name));
 }
 
 function selectEndpoints(

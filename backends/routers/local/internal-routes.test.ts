@@ -34,6 +34,8 @@ test.each<[string, string, Record<string, string>, number | "served"]>([
   ["shop.apps.internal", "192.168.0.7", {}, 404],
   ["shop.apps.internal", "127.0.0.1", { "x-forwarded-for": "192.168.0.7" }, 404],
   ["shop.apps.internal", "127.0.0.1", { via: "1.1 proxy" }, 404],
+  ["shop.apps.internal", "127.0.0.1", { "x-real-ip": "192.168.0.7" }, 404],
+  ["shop.apps.internal", "127.0.0.1", { "x-forwarded-host": "shop.apps.internal" }, 404],
   ["shop.example", "192.168.0.7", {}, "served"],
 ])("%s from %s with %j: %s", (host, remoteAddress, headers, expected) => {
   const request = {
