@@ -11,9 +11,11 @@ import {
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { guidOf } from "../../crds/guid.ts";
 import { Process } from "../../crds/process/process.ts";
 import { isFinished } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
+import { processGUID } from "../../crds/usage-log/process-usage.ts";
 import { usageKey } from "../../crds/usage-log/rules.ts";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -169,6 +171,8 @@ class Recorder {
         if (current) this.look(ref, current, wasUnderWay);
       };
       this.waiting.set(uid, again);
+      // It may be in the log, and has not ended.
+      this.keys.set(uid, keyOf(this.informers, object));
       return;
     }
     this.waiting.delete(uid);
@@ -192,6 +196,16 @@ function observe({ read }: Informers, object: KubeObject, wasUnderWay: boolean):
   if (object.kind === Process.kind) return observeProcess(read, object as Process);
   if (object.kind === Task.kind) return observeTask(read, object as Task, wasUnderWay);
   return observeBuild(read, object as Build, wasUnderWay);
+}
+
+/** The `usageKey` of an object whose usage need not be known. */
+function keyOf({ read }: Informers, object: KubeObject): string {
+  const guid = guidOf(object);
+  if (object.kind === Task.kind) return usageKey({ task: { guid } });
+  if (object.kind === Build.kind) return usageKey({ build: { guid } });
+  const process = object as Process;
+  const app = read.find(App, { namespace: process.metadata.namespace ?? "", name: process.spec.appRef.name });
+  return usageKey({ process: { guid: app ? processGUID(process, app) : guid } });
 }
 
 /** Of a process: changes with its spec and its app's. */
