@@ -1,6 +1,7 @@
 // Which writes and deletions past the CF API are recorded, and whom their events name.
 import { afterEach, expect, test, vi } from "vitest";
 import type { PlacedEvent } from "../../api/cf/audit/to-audit-events.ts";
+import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { makeObject } from "../../crds/test-objects.ts";
@@ -47,4 +48,12 @@ test("a buildpack that the platform removes because a builder image lacks it is 
   audit.remove(aBuildpack("of-image", { builder: "pods", path: "example/ruby" }));
   audit.remove(aBuildpack("uploaded"));
   await vi.waitFor(() => expect(audit.listNames()).toEqual(["audit.buildpack.delete uploaded"]));
+});
+
+test("a manager is not taken for the user of that name: whoever writes chooses it", () => {
+  const audit = start();
+  audit.add(recordOutsideWriters(aBuildpack("made", {}, [{ manager: "alice", operation: "Update" }])));
+  expect(audit.placed.map(({ event }) => event.actor)).toEqual([
+    { guid: "field manager alice", type: "user", name: "field manager alice" },
+  ]);
 });

@@ -76,7 +76,10 @@ export function startOutsideAudit(options: OutsideAuditOptions): () => void {
   });
   const recordWrite = (ref: ResourceRef, { verb, object, changes, manager }: OutsideWrite): void => {
     const spec = (object as { spec?: object }).spec ?? {};
-    const placed = toAuditEvents({ verb, ref, object, changes }, context(manager, verb === "create" ? spec : changes));
+    const placed = toAuditEvents(
+      { verb, ref, object, changes },
+      context(toActor(manager), verb === "create" ? spec : changes),
+    );
     for (const one of placed) record(one);
   };
   const recordDeletion = (ref: ResourceRef, object: KubeObject, at: Date): void => {
@@ -123,6 +126,11 @@ export function attempt(act: () => void): void {
   } catch (_error) {
     // a watch is parked: NotSynced, NotPermitted
   }
+}
+
+/** Whoever writes chooses the manager's name, so it must not read as a user's. */
+function toActor(manager: string): string {
+  return `field manager ${manager}`;
 }
 
 /** The platform removes a Buildpack that its builder image has no more. */

@@ -169,7 +169,7 @@ test("what kubectl makes, changes and deletes has the same events, by its field 
       const events = await eventsOf(guid);
       expect(events.map(({ type, actor }) => `${type} ${actor.name}`)).toEqual(expected);
     }, 30_000);
-  const made = "audit.app.create kubectl-client-side-apply";
+  const made = "audit.app.create field manager kubectl-client-side-apply";
   await expectEvents([made]);
   await kube.patch(
     App,
@@ -177,7 +177,7 @@ test("what kubectl makes, changes and deletes has the same events, by its field 
     { type: "merge", body: { spec: { state: "Started" } } },
     { fieldManager: "kubectl-patch" },
   );
-  const started = [made, "audit.app.start kubectl-patch"];
+  const started = [made, "audit.app.start field manager kubectl-patch"];
   await expectEvents(started);
   const once = await call("POST", "/v3/apps", { name: "once", relationships: { space: to(space) } });
   await call("PATCH", `/v3/apps/${once.guid}`, { name: "once-more" });
