@@ -76,22 +76,18 @@ export function startOutsideAudit(options: OutsideAuditOptions): () => void {
   });
   const recordWrite = (ref: ResourceRef, { verb, object, changes, manager }: OutsideWrite): void => {
     const spec = (object as { spec?: object }).spec ?? {};
-    const placed = toAuditEvents(
-      { verb, ref, object, changes },
-      context(toActor(manager), verb === "create" ? spec : changes),
-    );
-    for (const one of placed) record(one);
+    const shown = context(toActor(manager), verb === "create" ? spec : changes);
+    for (const one of toAuditEvents({ verb, ref, object, changes }, shown)) record(one);
   };
   const recordDeletion = (ref: ResourceRef, object: KubeObject, at: Date): void => {
-    if (isOfBuilderImage(object) || isTenantGone(informers.read, object) || isRecorded(informers.read, object, at))
-      return;
+    if (isTenantGone(informers.read, object) || isRecorded(informers.read, object, at)) return;
     for (const one of toAuditEvents({ verb: "delete", ref, object }, context(UNKNOWN_MANAGER))) record(one);
   };
   const changed = (ref: ResourceRef, change: Change<KubeObject>): void => {
     if (change.initial || (change.type !== "added" && change.evicted)) return;
     const write = planWrite(change);
     if (write) recordWrite(ref, write);
-    if (!DELETED_KINDS.has(ref.kind) || !isDeletion(change)) return;
+    if (!isUserDeletion(ref, change)) return;
     const seenAt = now();
     const timer = setTimeout(() => {
       timers.delete(timer);
@@ -133,9 +129,10 @@ function toActor(manager: string): string {
   return `field manager ${manager}`;
 }
 
-/** The platform removes a Buildpack that its builder image has no more. */
-function isOfBuilderImage(object: KubeObject): boolean {
-  return object.kind === Buildpack.kind && (object as Buildpack).spec.builder !== undefined;
+/** A deletion that a user may have asked for: the platform removes a Buildpack that its builder image has no more. */
+function isUserDeletion({ kind }: ResourceRef, change: Change<KubeObject>): boolean {
+  const isOfImage = kind === Buildpack.kind && (change.object as Buildpack).spec.builder !== undefined;
+  return DELETED_KINDS.has(kind) && !isOfImage && isDeletion(change);
 }
 
 /** Everything in a space or org under deletion is deleted by controllers. */
