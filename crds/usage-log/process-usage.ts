@@ -10,7 +10,7 @@ import type { ProcessUsage } from "./rules.ts";
 import { MAX_BUILDPACK_NAME } from "./usage-log.ts";
 
 /** A process, its app, and the droplet that the app runs. */
-export interface AppProcess {
+interface AppProcess {
   process: Process;
   app: App;
   droplet: Droplet | undefined;
