@@ -42,6 +42,11 @@ const list = endpoint({
         );
       },
       dependsOn: [App, Droplet, Revision],
+      // A newer Rollout of the app changes the state of the one before without a write to it.
+      filterReads: [
+        ...(query.states || query.status_values || query.status_reasons ? [Rollout] : []),
+        ...(query.app_guids ? [App] : []),
+      ],
     });
     return ok(presentPage(found, { base, url, query }, (rollout) => presentDeployment(session.cache, rollout, base)));
   },
