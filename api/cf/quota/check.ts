@@ -129,11 +129,16 @@ export function requireChangeQuota(
   if (grows) requireProcessQuota(session, [after]);
 }
 
-/** One more route. @throws CFError 422 */
-export function requireRouteQuota({ cache }: Pick<Session, "cache">, namespace: string, port: number): void {
+/** One more route; one that is `moved` from another space counts once. @throws CFError 422 */
+export function requireRouteQuota(
+  { cache }: Pick<Session, "cache">,
+  namespace: string,
+  port: number,
+  moved?: Route,
+): void {
   for (const { place, name, limits, namespaces } of quotasIn(cache, namespace)) {
     if (limits?.totalRoutes === undefined && limits?.totalReservedPorts === undefined) continue;
-    const routes = listRoutes(cache, namespaces());
+    const routes = listRoutes(cache, namespaces()).filter(({ metadata }) => metadata.uid !== moved?.metadata.uid);
     if (limits.totalRoutes !== undefined && routes.length >= limits.totalRoutes)
       throw unprocessable(`Routes quota exceeded for ${place} '${name}'.`);
     if (port !== 0 && isPortQuotaUsed(routes, limits.totalReservedPorts))

@@ -43,7 +43,7 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
     destinations: [...(wanted.destinations ?? [])],
     ...(wanted.options && { options: wanted.options }),
   };
-  checkResolvedDomain(session, domain, domainOf(session.cache, { metadata, spec }), namespace);
+  checkResolvedDomain(session, domain, { metadata, spec });
   requireRouteQuota(session, namespace, port);
   const made = await session.create(Route, { metadata, spec }, taken);
   try {
@@ -57,9 +57,13 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
 }
 
 /** Rejects an ambiguous domain: routes name their domain by object name, and another Domain visible to this org may share it. @throws CFError 422 */
-function checkResolvedDomain(session: Session, wanted: Domain, resolved: Domain | undefined, namespace: string): void {
-  if (resolved?.metadata.uid === wanted.metadata.uid) return;
-  const org = session.cache.orgOf(session.cache.spaceOf(namespace)?.metadata.namespace);
+export function checkResolvedDomain(
+  { cache }: Pick<Session, "cache">,
+  wanted: Domain,
+  route: Parameters<typeof domainOf>[1],
+): void {
+  if (domainOf(cache, route)?.metadata.uid === wanted.metadata.uid) return;
+  const org = cache.orgOf(cache.spaceOf(route.metadata.namespace)?.metadata.namespace);
   throw unprocessable(
     `Invalid domain. In organization '${org?.spec.name ?? ""}' the object name '${wanted.metadata.name}' means another domain than '${wanted.spec.name}'.`,
   );
