@@ -1,5 +1,6 @@
 // Answers about orgs, spaces, who is in them and what they are allowed.
 import { z } from "zod";
+import { CF_ROLES } from "../../crds/roles.ts";
 import {
   flag,
   identity,
@@ -87,16 +88,7 @@ export const role = named(
   "Role",
   z.strictObject({
     ...identity,
-    type: z.enum([
-      "organization_user",
-      "organization_auditor",
-      "organization_manager",
-      "organization_billing_manager",
-      "space_auditor",
-      "space_developer",
-      "space_manager",
-      "space_supporter",
-    ]),
+    type: z.enum(Object.keys(CF_ROLES)),
     relationships: z.strictObject({ user: toUser, space: toOneOrNone, organization: toOneOrNone }),
     links: links(["self", "user"], { space: link.optional(), organization: link.optional() }),
   }),
