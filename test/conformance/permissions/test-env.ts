@@ -118,6 +118,11 @@ export async function startTestEnv(server: ServerUnderTest): Promise<TestEnv> {
   disposables.defer(() => raw.close());
   const cf: TestEnv["cf"] = (person, method, path, body) =>
     call(`${url}${path}`, { method, token: tokenOf(person), body });
+  // A domain is seen once the controllers have claimed its name.
+  await eventually(async () => {
+    const { json } = await cf("admin", "GET", "/v3/domains?names=apps.example");
+    expect(json.resources).toHaveLength(1);
+  });
   return {
     root,
     kubernetes: raw.api,
