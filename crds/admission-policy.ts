@@ -131,3 +131,26 @@ export function toPolicyResource(
 ): { group: string; plural: string } {
   return { group, plural: subresource ? `${plural}/${subresource}` : plural };
 }
+
+/**
+ * Variables and a condition for names that a write adds to a list: at most `most`, each with the right that `mayAdd` gives for an expression of
+ * its name. The names themselves are `variables.added`.
+ */
+export function addedNames(
+  namesOf: (object: string) => string,
+  { most, mayAdd }: { most: number; mayAdd: (name: string) => string },
+): { variables: { name: string; expression: string }[]; allAllowed: string } {
+  const checks = Array.from({ length: most }, (_none, at) => ({
+    name: `may${at}`,
+    expression: `size(variables.added) <= ${at} || ${mayAdd(`variables.added[${at}]`)}`,
+  }));
+  return {
+    variables: [
+      { name: "before", expression: namesOf("oldObject") },
+      { name: "added", expression: `${namesOf("object")}.filter(name, !(name in variables.before))` },
+      // Each is an expression of its own: the cost limit of one allows two checks.
+      ...checks,
+    ],
+    allAllowed: checks.map(({ name }) => `variables.${name}`).join(" && "),
+  };
+}

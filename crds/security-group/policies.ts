@@ -1,5 +1,11 @@
 // An admission policy: whoever may change a space binds only security groups that they may read.
-import { CALLER_IS_PLATFORM, authorizerAllows, toPolicyResource, type AdmissionPolicy } from "../admission-policy.ts";
+import {
+  addedNames,
+  authorizerAllows,
+  CALLER_IS_PLATFORM,
+  toPolicyResource,
+  type AdmissionPolicy,
+} from "../admission-policy.ts";
 import { SYSTEM_NAMESPACE } from "../groups.ts";
 import { Space } from "../space/space.ts";
 import { SecurityGroup } from "./security-group.ts";
@@ -11,31 +17,25 @@ const groupsOf = (object: string): string =>
 const MAX_ADDED_GROUPS = 8;
 
 export function securityGroupPolicy(): AdmissionPolicy {
-  const mayRead = (at: number): string =>
-    authorizerAllows({
-      group: SecurityGroup.group,
-      resource: SecurityGroup.plural,
-      namespace: `'${SYSTEM_NAMESPACE}'`,
-      name: `variables.added[${at}]`,
-      verb: "get",
-    });
-  const checks = Array.from({ length: MAX_ADDED_GROUPS }, (_none, at) => ({
-    name: `may${at}`,
-    expression: `size(variables.added) <= ${at} || ${mayRead(at)}`,
-  }));
+  const { variables, allAllowed } = addedNames(groupsOf, {
+    most: MAX_ADDED_GROUPS,
+    mayAdd: (name) =>
+      authorizerAllows({
+        group: SecurityGroup.group,
+        resource: SecurityGroup.plural,
+        namespace: `'${SYSTEM_NAMESPACE}'`,
+        name,
+        verb: "get",
+      }),
+  });
   return {
     name: "space-security-groups.cupola.dev",
     resources: [toPolicyResource(Space)],
     operations: ["CREATE", "UPDATE"],
-    variables: [
-      { name: "before", expression: groupsOf("oldObject") },
-      { name: "added", expression: `${groupsOf("object")}.filter(name, !(name in variables.before))` },
-      // Each is an expression of its own: the cost limit of one allows two checks.
-      ...checks,
-    ],
+    variables,
     validations: [
       {
-        expression: `(size(variables.added) <= ${MAX_ADDED_GROUPS} && ${checks.map(({ name }) => `variables.${name}`).join(" && ")}) || ${CALLER_IS_PLATFORM}`,
+        expression: `(size(variables.added) <= ${MAX_ADDED_GROUPS} && ${allAllowed}) || ${CALLER_IS_PLATFORM}`,
         message: `a space's manager adds at most ${MAX_ADDED_GROUPS} SecurityGroups at a time, and only those that apply to all spaces or to another space of theirs`,
         reason: "Forbidden",
       },
