@@ -24,6 +24,19 @@ const OF_SERVICES = [
   "unshare-service",
 ] as const;
 
+const OF_BROKERS = [
+  "service-brokers",
+  "create-service-broker",
+  "update-service-broker",
+  "delete-service-broker",
+  "rename-service-broker",
+  "purge-service-offering",
+  "purge-service-instance",
+  "service-access",
+  "enable-service-access",
+  "disable-service-access",
+] as const;
+
 /** By title of its group. */
 export const COMMANDS: Record<string, readonly string[]> = {
   "Getting started": ["help", "version", "login", "logout", "passwd", "target", "api", "auth"],
@@ -140,18 +153,7 @@ export const COMMANDS: Record<string, readonly string[]> = {
     "set-space-quota",
     "unset-space-quota",
   ],
-  "Service admin": [
-    "service-brokers",
-    "create-service-broker",
-    "update-service-broker",
-    "delete-service-broker",
-    "rename-service-broker",
-    "purge-service-offering",
-    "purge-service-instance",
-    "service-access",
-    "enable-service-access",
-    "disable-service-access",
-  ],
+  "Service admin": OF_BROKERS,
   "Security group": [
     "security-group",
     "security-groups",
@@ -193,19 +195,7 @@ export const COMMANDS: Record<string, readonly string[]> = {
 
 /** What a command cannot do without. `no platform`: it acts on this machine alone. */
 export const NEEDED_BY: Record<string, readonly string[]> = {
-  services: [
-    ...OF_SERVICES,
-    "service-brokers",
-    "create-service-broker",
-    "update-service-broker",
-    "delete-service-broker",
-    "rename-service-broker",
-    "purge-service-offering",
-    "purge-service-instance",
-    "service-access",
-    "enable-service-access",
-    "disable-service-access",
-  ],
+  services: [...OF_SERVICES, ...OF_BROKERS],
   ssh: ["ssh", "ssh-code"],
   UAA: [
     "passwd",
