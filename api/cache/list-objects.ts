@@ -16,7 +16,7 @@ export interface ListOptions<T> {
   scope?: ListScope;
   /** The list's own filters. They read the object itself, and other kinds only. */
   filter?: (object: T) => boolean;
-  /** An index and its values that all matching objects are below: saves the walk over all objects. */
+  /** An index, and the values under which it has all matching objects: saves the walk over all objects. */
   lookUp?: readonly [index: string, values: readonly string[]] | undefined;
   /** Sort keys of order_by values besides created_at and updated_at. */
   sortKeys?: Record<string, (object: T) => string>;
@@ -67,7 +67,7 @@ export function listObjects<T extends KubeObject>(
   return items;
 }
 
-/** The visible objects that match, by creation: by the list's index, else by the time of creation, which they are in the order of. */
+/** The visible objects that match, in the order of creation. The list's index finds them if it has one; else a binary search applies `created_ats`. */
 function matching<T extends KubeObject>(
   session: Session,
   ref: ResourceRef<T>,
@@ -163,7 +163,7 @@ export function listItems<T extends KubeObject, Item>(
   return items;
 }
 
-/** All objects of a kind that the caller sees, by creation: lists with filters are found among them, so that none looks up rights and claims again. */
+/** All objects of a kind that the caller sees, in the order of creation. Lists with filters search them, so that rights and claims are looked up once. */
 export function visibleObjects<T extends KubeObject>(
   session: Session,
   ref: ResourceRef<T>,

@@ -53,7 +53,7 @@ interface ListVersions {
 const MAX_LISTS = 500;
 /** References in all lists together: 16 MB. */
 const MAX_ITEMS = 2_000_000;
-/** A list that nobody asks for keeps objects that are deleted since. */
+/** A list that nobody requests keeps deleted objects in memory. */
 const MAX_IDLE_MS = 10 * 60_000;
 const rememberedLists = new WeakMap<object, LRUCache<string, RememberedList>>();
 
@@ -66,13 +66,10 @@ export function rememberedItems<T extends KubeObject, Item>(
   const { ref, scope } = plan;
   const lists = listsOf(cache);
   const key = keyOf(session, ref, plan.key);
-  cache.authorizer.requireFresh();
   const log = cache.changesOf(ref);
-  const known = lists.get(key);
-  const changes = known && isCurrent(session, plan, known) ? log.since(known.position) : undefined;
+  const known = findCurrent(session, ref, key, plan);
+  const changes = known && log.since(known.position);
   if (known && changes) {
-    // Throws the right error.
-    if (!cache.store(ref).synced) cache.store(ref).list();
     if (changes.length === 0) return known.items as readonly Item[];
     const items = withChangesOf(session, plan, known.items as readonly Item[], changes);
     // A new entry: the cache measures it again.
@@ -102,21 +99,26 @@ export interface SimpleList<Item> {
 export function rememberedList<Item>(session: Session, list: SimpleList<Item>): readonly Item[] {
   const { ref, url, reads, namespaces, dependsOn, find } = list;
   if (!session.canCacheLists) return find();
-  const { cache } = session;
-  cache.authorizer.requireFresh();
-  const lists = listsOf(cache);
   const key = `list ${withoutPaging(url)}`;
-  const known = lists.get(keyOf(session, ref, key));
   const plan = { scope: namespaces ? { namespaces } : {}, reads };
-  if (known && isCurrent(session, plan, known)) {
-    if (!cache.store(ref).synced) cache.store(ref).list();
-    return known.items as readonly Item[];
-  }
+  const known = findCurrent(session, ref, keyOf(session, ref, key), plan);
+  if (known) return known.items as readonly Item[];
   const items = find();
   const versions = versionsOf(session, plan, namespaces);
-  lists.set(keyOf(session, ref, key), { items, position: 0, versions, namespaces });
+  listsOf(session.cache).set(keyOf(session, ref, key), { items, position: 0, versions, namespaces });
   recordSources(items, session, { ref, key, dependsOn });
   return items;
+}
+
+/** The remembered list, unless something has changed that decides about more than one object. @throws NotSynced, NotPermitted, as a list found anew */
+function findCurrent(session: Session, ref: ResourceRef, key: string, plan: AnyPlan): RememberedList | undefined {
+  const { cache } = session;
+  cache.authorizer.requireFresh();
+  const known = listsOf(cache).get(key);
+  if (!known || !isCurrent(session, plan, known)) return undefined;
+  const store = cache.store(ref);
+  if (!store.synced) store.list();
+  return known;
 }
 
 /** Without page and per_page: all pages of one list share its items. */
