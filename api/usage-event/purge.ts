@@ -4,11 +4,11 @@ import { Org } from "../../crds/org/org.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Space } from "../../crds/space/space.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { newGUID } from "../../crds/guid.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { toProcessUsage } from "../../crds/usage-log/process-usage.ts";
 import { seedUsage, type ProcessUsage } from "../../crds/usage-log/rules.ts";
-import { MAX_SEGMENT_EVENTS, UsageLog } from "../../crds/usage-log/usage-log.ts";
+import { toSegments } from "../../crds/usage-log/segments.ts";
+import { UsageLog } from "../../crds/usage-log/usage-log.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { appOf } from "../cf/app/owner-app.ts";
@@ -23,11 +23,8 @@ export async function purgeAndReseed(session: Session): Promise<void> {
   const old = cache.store(UsageLog).list({ namespace: SYSTEM_NAMESPACE });
   const last = Math.max(0, ...old.flatMap(({ spec }) => spec.events.map(({ sequence }) => sequence)));
   const seeds = seedUsage(listRunning(cache), last + 1, session.now());
-  for (let at = 0; at < seeds.length; at += MAX_SEGMENT_EVENTS) {
-    const metadata = { namespace: SYSTEM_NAMESPACE, name: `usage-${newGUID().slice(-12)}-seed` };
-    const spec = { writer: "purge", events: seeds.slice(at, at + MAX_SEGMENT_EVENTS) };
-    await session.create(UsageLog, { metadata, spec });
-  }
+  for (const segment of toSegments(seeds, { writer: "purge", purpose: "seed" }))
+    await session.create(UsageLog, segment);
   const limit = pLimit(CONCURRENCY);
   await Promise.all(old.map((segment) => limit(() => session.delete(UsageLog, segment))));
 }

@@ -3,8 +3,8 @@ import type { Logger } from "pino";
 import { planCompaction } from "../../controllers/usage-log/plan.ts";
 import { deleteAll } from "../../controllers/shared/history-limits.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { newGUID } from "../../crds/guid.ts";
-import { MAX_SEGMENT_EVENTS, UsageLog } from "../../crds/usage-log/usage-log.ts";
+import { toSegments } from "../../crds/usage-log/segments.ts";
+import { UsageLog } from "../../crds/usage-log/usage-log.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 
@@ -53,11 +53,8 @@ export function createUsageCompaction(deps: CompactionDeps): UsageCompaction {
 async function compact({ client, read, writer }: CompactionDeps, removed: Set<string>): Promise<void> {
   const { remove, carry } = planCompaction(read.list(UsageLog, { namespace: SYSTEM_NAMESPACE }));
   if (remove.length === 0) return;
-  for (let at = 0; at < carry.length; at += MAX_SEGMENT_EVENTS) {
-    const metadata = { name: `usage-${newGUID().slice(-12)}-carried`, namespace: SYSTEM_NAMESPACE };
-    const spec = { writer, events: carry.slice(at, at + MAX_SEGMENT_EVENTS) };
-    await client.create(UsageLog, { metadata, spec }, { deadlineMs: WRITE_DEADLINE_MS });
-  }
+  for (const segment of toSegments(carry, { writer, purpose: "carried" }))
+    await client.create(UsageLog, segment, { deadlineMs: WRITE_DEADLINE_MS });
   for (const { metadata } of remove) removed.add(metadata.name);
   await deleteAll(client, UsageLog, remove);
 }

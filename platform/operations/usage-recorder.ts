@@ -33,7 +33,7 @@ export const USAGE_RECORDER_PERMISSIONS: readonly Permission[] = [
   { resource: UsageLog, verbs: ["create", "patch", "delete"] },
 ];
 
-/** Milliseconds between two looks at what could not be said before. */
+/** Milliseconds between two tries to read what a usage event needs. */
 const RETRY_MS = 1_000;
 /** Index of Processes by `namespace/app`. */
 const APP_INDEX = "usage/app";
@@ -91,7 +91,7 @@ class Recorder {
   private readonly ledger: UsageLedger = createUsageLedger(() => new Date());
   /** By uid of a process, task or build that was seen: its key in the ledger. */
   private readonly keys = new Map<string, string>();
-  /** By uid: looks that could not be answered yet. */
+  /** By uid: tries that lacked a space or an org, to be made again. */
   private readonly waiting = new Map<string, () => void>();
   private isStale = true;
   private readonly informers: Informers;
@@ -108,7 +108,7 @@ class Recorder {
     this.isStale = true;
   }
 
-  /** Looks again at what could not be said, or at everything. What cannot be read now is looked at the next time. */
+  /** Compares again what could not be read before, or everything. What cannot be read now is tried the next time. */
   retry(): void {
     this.attempt(() => {
       if (this.isStale) this.compareAll();
