@@ -18,21 +18,20 @@ const pods = informers.ensure(Pod).store;
 const namespaces = informers.ensure(Namespace).store;
 const policies = informers.ensure(NetworkPolicy).store;
 let timer: NodeJS.Timeout | undefined;
+let applying = Promise.resolve();
 let applied = "";
 
 for (const store of [pods, namespaces, policies]) store.onChange(() => schedule(SETTLE_MS));
 schedule(SETTLE_MS);
 
+/** One run follows the other; a change that comes while nft runs is scheduled anew. */
 function schedule(ms: number): void {
   timer ??= setTimeout(() => {
-    apply().then(
-      () => (timer = undefined),
-      (error: unknown) => {
-        log.error(error, "nft refused the rules");
-        timer = undefined;
-        schedule(RETRY_MS);
-      },
-    );
+    timer = undefined;
+    applying = applying.then(apply).catch((error: unknown) => {
+      log.error(error, "nft refused the rules");
+      schedule(RETRY_MS);
+    });
   }, ms);
 }
 
