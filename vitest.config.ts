@@ -7,6 +7,9 @@ const contractTests = "**/*.contract.test.ts";
 /** On a complete Kubernetes of test/cluster/node, which needs root on Linux. */
 const nodeTests = "**/*.node.test.ts";
 
+/** On CI, a test with real servers that fails is run once more; `npm test` names those that passed then. */
+const retry = process.env["CI"] ? 1 : 0;
+
 const shared = {
   globalSetup: "test/scratch-folder.ts",
   pool: "forks",
@@ -32,6 +35,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "contract",
+          retry,
           // Another lane of `npm test` runs beside this one; `eventually` reports after 30 s what it waited for.
           testTimeout: 60_000,
           include: [`${sources}/*.contract.test.ts`, "test/{conformance,cluster,chaos}/**/*.test.ts"],
@@ -42,6 +46,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "node",
+          retry,
           include: [nodeTests],
           exclude: ["node_modules/**"],
           // Each file starts a node of its own.

@@ -1,28 +1,56 @@
 // The closing line is what CI and people read: it must not turn a failure into a pass.
 import { expect, test } from "vitest";
-import { closingLine, parseClosingLine, readVitestReport, sum } from "./test-counts.ts";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { closingLine, closingLines, NOTHING, parseClosingLines, readVitestReport, sum } from "./test-counts.ts";
 
 test("the line says skipped only where something was", () => {
-  expect(closingLine({ passed: 3, failed: 0, skipped: 0 })).toBe("3 passed, 0 failed");
+  expect(closingLine({ ...NOTHING, passed: 3 })).toBe("3 passed, 0 failed");
   expect(
     closingLine(
       sum([
-        { passed: 1, failed: 2, skipped: 0 },
-        { passed: 2, failed: 0, skipped: 1 },
+        { ...NOTHING, passed: 1, failed: 2 },
+        { ...NOTHING, passed: 2, skipped: 1 },
       ]),
     ),
   ).toBe("3 passed, 2 failed, 1 skipped");
 });
 
 test.each([
-  ["x\n4 passed, 1 failed, 2 skipped\n", { passed: 4, failed: 1, skipped: 2 }],
-  ["1 passed, 0 failed\nmore\n2 passed, 0 failed", { passed: 2, failed: 0, skipped: 0 }],
+  ["x\n4 passed, 1 failed, 2 skipped\n", { passed: 4, failed: 1, skipped: 2, flaky: [] }],
+  ["1 passed, 0 failed\nmore\n2 passed, 0 failed", { ...NOTHING, passed: 2 }],
+  [closingLines({ ...NOTHING, passed: 2, flaky: ["a: b"] }), { ...NOTHING, passed: 2, flaky: ["a: b"] }],
   ["stage: 4 passed, 1 failed", undefined],
   ["", undefined],
 ])("the last closing line of %j", (output, count) => {
-  expect(parseClosingLine(output)).toEqual(count);
+  expect(parseClosingLines(output)).toEqual(count);
 });
 
 test("a missing report is a failure", () => {
-  expect(readVitestReport("/nonexistent/report.json")).toEqual({ passed: 0, failed: 1, skipped: 0 });
+  expect(readVitestReport("/nonexistent/report.json")).toEqual({ ...NOTHING, failed: 1 });
+});
+
+test("a test that passed only when it was run again is flaky, and says what failed first", () => {
+  const dir = mkdtempSync(join(tmpdir(), "cupola-counts-"));
+  const path = join(dir, "report.json");
+  const assertionResults = [
+    { fullName: "a b", status: "passed", failureMessages: ["Error: no\n at x"] },
+    { fullName: "c", status: "passed", failureMessages: [] },
+    { fullName: "d", status: "failed", failureMessages: ["Error: never"] },
+  ];
+  try {
+    writeFileSync(
+      path,
+      JSON.stringify({
+        testResults: [{ assertionResults }],
+        numPassedTests: 2,
+        numFailedTests: 1,
+        numPendingTests: 0,
+      }),
+    );
+    expect(readVitestReport(path)).toEqual({ passed: 2, failed: 1, skipped: 0, flaky: ["a b: Error: no"] });
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });

@@ -6,40 +6,70 @@ export interface Count {
   passed: number;
   failed: number;
   skipped: number;
+  /** Tests that failed and passed when they were run again, with the first line of the error. */
+  flaky: string[];
 }
 
+const vitestTest = z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()) });
 const vitestReport = z.object({
+  testResults: z.array(z.object({ assertionResults: z.array(vitestTest) })),
   numPassedTests: z.int(),
   numFailedTests: z.int(),
   numPendingTests: z.int(),
   numTodoTests: z.int().default(0),
 });
 
+export const NOTHING: Count = { passed: 0, failed: 0, skipped: 0, flaky: [] };
+
 /** Reads vitest's JSON report. A run that wrote none counts as one failure. */
 export function readVitestReport(path: string): Count {
-  if (!existsSync(path)) return { passed: 0, failed: 1, skipped: 0 };
+  if (!existsSync(path)) return { ...NOTHING, failed: 1 };
   const report = vitestReport.parse(JSON.parse(readFileSync(path, "utf8")));
   return {
     passed: report.numPassedTests,
     failed: report.numFailedTests,
     skipped: report.numPendingTests + report.numTodoTests,
+    // Vitest keeps the errors of earlier attempts.
+    flaky: report.testResults
+      .flatMap(({ assertionResults }) => assertionResults)
+      .filter(({ status, failureMessages }) => status === "passed" && failureMessages.length > 0)
+      .map(({ fullName, failureMessages: [first = ""] }) => `${fullName}: ${first.split("\n")[0]}`),
   };
 }
 
 /** `3 passed, 0 failed`, and `, 1 skipped` where something was. */
-export function closingLine({ passed, failed, skipped }: Count): string {
+export function closingLine({ passed, failed, skipped }: Omit<Count, "flaky">): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
-/** The last closing line, alone on its line, in a runner's output; undefined when there is none. */
-export function parseClosingLine(output: string): Count | undefined {
+const FLAKY = "flaky: ";
+
+/** A line for each flaky test, then the closing line. */
+export function closingLines(count: Count): string {
+  return [...count.flaky.map((test) => FLAKY + test), closingLine(count)].join("\n");
+}
+
+/** The last closing line, alone on its line, in a runner's output, and its flaky tests; undefined when there is none. */
+export function parseClosingLines(output: string): Count | undefined {
   const last = [...output.matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm)].at(-1);
-  return last && { passed: Number(last[1]), failed: Number(last[2]), skipped: Number(last[3] ?? 0) };
+  if (!last) return undefined;
+  const flaky = output.split("\n").filter((line) => line.startsWith(FLAKY));
+  return {
+    passed: Number(last[1]),
+    failed: Number(last[2]),
+    skipped: Number(last[3] ?? 0),
+    flaky: flaky.map((line) => line.slice(FLAKY.length)),
+  };
 }
 
 export function sum(counts: Count[]): Count {
   return counts.reduce(
-    (a, b) => ({ passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }),
-    { passed: 0, failed: 0, skipped: 0 },
+    (a, b) => ({
+      passed: a.passed + b.passed,
+      failed: a.failed + b.failed,
+      skipped: a.skipped + b.skipped,
+      flaky: [...a.flaky, ...b.flaky],
+    }),
+    NOTHING,
   );
 }

@@ -8,7 +8,15 @@ import { provideBinaries, provideBinary, whyNoControlPlane } from "../test/clust
 import { startNode } from "../test/cluster/node/node.ts";
 import { provideNodePrograms, whyNoNode } from "../test/cluster/node/requirements.ts";
 import { runCommand } from "./run-command.ts";
-import { closingLine, parseClosingLine, readVitestReport, sum, type Count } from "./test-counts.ts";
+import {
+  closingLine,
+  closingLines,
+  NOTHING,
+  parseClosingLines,
+  readVitestReport,
+  sum,
+  type Count,
+} from "./test-counts.ts";
 
 /** A stage runs to its end whatever the earlier ones said, so that one run shows every fault. */
 interface Stage {
@@ -30,7 +38,7 @@ const minute = 60_000;
 /** A command that is one test: it passes when it exits with 0. Its output is shown only when it fails. */
 async function asOneTest(command: [string, ...string[]], deadlineMs = 10 * minute): Promise<Outcome> {
   const { code, output } = await runCommand(command, { cwd: root, deadlineMs });
-  return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0, output };
+  return code === 0 ? { ...NOTHING, passed: 1 } : { ...NOTHING, failed: 1, output };
 }
 
 /** Has the binaries ready before any test waits for them: the first build takes minutes. */
@@ -38,17 +46,17 @@ async function provideControlPlane(): Promise<Outcome> {
   const reason = whyNoControlPlane();
   if (!reason) {
     await provideBinaries();
-    return { passed: 1, failed: 0, skipped: 0 };
+    return { ...NOTHING, passed: 1 };
   }
   const output = `no real control plane: ${reason}. What needs one is skipped.`;
-  return process.env.CI ? { passed: 0, failed: 1, skipped: 0, output } : { passed: 0, failed: 0, skipped: 1, output };
+  return process.env.CI ? { ...NOTHING, failed: 1, output } : { ...NOTHING, skipped: 1, output };
 }
 
 /** Builds what a node and its tests need, and starts a node once: not every machine that has root lets one run. */
 async function tryNode(): Promise<Outcome> {
   nodeProblem = whyNoNode() ?? (await startNodeOnce());
-  if (!nodeProblem) return { passed: 1, failed: 0, skipped: 0 };
-  return { passed: 0, failed: 0, skipped: 1, output: `no node: ${nodeProblem}. Tests on a node are skipped.` };
+  if (!nodeProblem) return { ...NOTHING, passed: 1 };
+  return { ...NOTHING, skipped: 1, output: `no node: ${nodeProblem}. Tests on a node are skipped.` };
 }
 let nodeProblem: string | undefined;
 
@@ -66,7 +74,7 @@ async function startNodeOnce(): Promise<string | undefined> {
 
 /** A stage that needs a node. */
 function onNode(run: () => Promise<Outcome>): () => Promise<Outcome> {
-  return () => (nodeProblem ? Promise.resolve({ passed: 0, failed: 0, skipped: 1 }) : run());
+  return () => (nodeProblem ? Promise.resolve({ ...NOTHING, skipped: 1 }) : run());
 }
 
 /** Its output is shown only when it fails. */
@@ -97,8 +105,8 @@ async function journeys(...args: string[]): Promise<Outcome> {
     cwd: root,
     deadlineMs: 40 * minute,
   });
-  const count = parseClosingLine(output);
-  if (!count) return { passed: 0, failed: 1, skipped: 0, output };
+  const count = parseClosingLines(output);
+  if (!count) return { ...NOTHING, failed: 1, output };
   return { ...count, failed: count.failed + (code !== 0 && count.failed === 0 ? 1 : 0), output };
 }
 
@@ -111,16 +119,13 @@ const CHAOS_RUNS = 3;
 /** Each seed is a test. */
 async function chaos(): Promise<Outcome> {
   const reason = whyNoControlPlane();
-  if (reason)
-    return process.env.CI
-      ? { passed: 0, failed: CHAOS_RUNS, skipped: 0 }
-      : { passed: 0, failed: 0, skipped: CHAOS_RUNS };
+  if (reason) return process.env.CI ? { ...NOTHING, failed: CHAOS_RUNS } : { ...NOTHING, skipped: CHAOS_RUNS };
   const { output } = await runCommand(
     [process.execPath, "test/chaos/main.ts", "--seed", "1", "--runs", String(CHAOS_RUNS)],
     { cwd: root, deadlineMs: 20 * minute },
   );
   const diverged = Number(/^diverged: (\d+)$/m.exec(output)?.[1] ?? CHAOS_RUNS);
-  return { passed: Math.max(CHAOS_RUNS - diverged, 0), failed: diverged, skipped: 0, output };
+  return { ...NOTHING, passed: Math.max(CHAOS_RUNS - diverged, 0), failed: diverged, output };
 }
 
 /** Stages that run one after another. */
@@ -172,7 +177,7 @@ async function runStage(stage: Stage): Promise<Count> {
   console.log(`== ${stage.name}`);
   const started = Date.now();
   const { output, ...count } = await stage.run().catch((error: unknown): Outcome => {
-    return { passed: 0, failed: 1, skipped: 0, output: String(error instanceof Error ? error.stack : error) };
+    return { ...NOTHING, failed: 1, output: String(error instanceof Error ? error.stack : error) };
   });
   if (output) console.log(output);
   console.log(`== ${stage.name}: ${closingLine(count)} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
@@ -191,5 +196,5 @@ async function runLanes(all: Lane[]): Promise<Count> {
 }
 
 const total = sum([await runLanes(preparation), await runLanes(lanes)]);
-console.log(`\n${closingLine(total)}`);
+console.log(`\n${closingLines(total)}`);
 process.exitCode = total.failed > 0 ? 1 : 0;

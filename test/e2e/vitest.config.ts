@@ -14,6 +14,8 @@ const isOfCF = process.argv.some((arg) => arg.startsWith("cf/"));
 export default defineConfig({
   test: {
     name: "e2e",
+    // As in the other projects with real servers.
+    retry: process.env["CI"] ? 1 : 0,
     include: ["**/*.e2e.ts"],
     exclude: BY_NAME.map((name) => `**/${name}.e2e.ts`).concat(isOfCF ? [] : ["cf/**"]),
     root: import.meta.dirname,
