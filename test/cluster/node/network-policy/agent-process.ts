@@ -6,6 +6,7 @@ import { createInformers } from "../../../../kube/cache/informers.ts";
 import { createClient } from "../../../../kube/client/create-client.ts";
 import { loadKubeconfig } from "../../../../kube/client/kubeconfig.ts";
 import { runProgram } from "../namespaces.ts";
+import { coalesceRuns } from "./coalesced-runs.ts";
 import { renderRuleset, type PolicyPod } from "./ruleset.ts";
 
 const SETTLE_MS = 20;
@@ -17,23 +18,15 @@ const informers = createInformers({ client, log });
 const pods = informers.ensure(Pod).store;
 const namespaces = informers.ensure(Namespace).store;
 const policies = informers.ensure(NetworkPolicy).store;
-let timer: NodeJS.Timeout | undefined;
-let applying = Promise.resolve();
 let applied = "";
 
-for (const store of [pods, namespaces, policies]) store.onChange(() => schedule(SETTLE_MS));
-schedule(SETTLE_MS);
-
-/** One run follows the other; a change that comes while nft runs is scheduled anew. */
-function schedule(ms: number): void {
-  timer ??= setTimeout(() => {
-    timer = undefined;
-    applying = applying.then(apply).catch((error: unknown) => {
-      log.error(error, "nft refused the rules");
-      schedule(RETRY_MS);
-    });
-  }, ms);
-}
+const onChange = coalesceRuns(apply, {
+  settleMs: SETTLE_MS,
+  retryMs: RETRY_MS,
+  onError: (error) => log.error(error, "nft refused the rules"),
+});
+for (const store of [pods, namespaces, policies]) store.onChange(onChange);
+onChange();
 
 async function apply(): Promise<void> {
   // An empty cache must not open what a policy closes.
