@@ -14,6 +14,8 @@ export interface BuildLimits {
   diskMB: number;
   /** Directories whose contents count as the build's disk. */
   directories: readonly string[];
+  /** The cache of earlier builds, used in place: only its growth counts as the build's disk. */
+  cache: string;
 }
 
 export type ExceededLimit = Pick<StagingFailure, "code" | "message">;
@@ -23,13 +25,21 @@ const sampleIntervalMs = 500;
 /** Disk is measured in every nth sample only, since walking a tree is slow. */
 const diskSampleInterval = 6;
 
-/** Calls `exceeded` at most once, and `error` when a sample fails. The returned function ends the watch. */
+/** A watch of one build. */
+export interface LimitWatch {
+  stop: () => void;
+  /** Whether the cache held more at the last sample than a build may write. */
+  isCacheFull: () => boolean;
+}
+
+/** Calls `exceeded` at most once, and `error` when a sample fails. */
 export function watchLimits(
   pgid: number,
   limits: BuildLimits,
   on: { exceeded: (exceededLimit: ExceededLimit) => void; error: (error: unknown) => void },
-): () => void {
+): LimitWatch {
   let samples = 0;
+  const disk = measureDisk(limits);
   let isSampling = false;
   let ended = false;
   const end = (): void => {
@@ -37,7 +47,11 @@ export function watchLimits(
     clearInterval(timer);
   };
   const sample = async (): Promise<void> => {
-    const exceededLimit = await findExceededLimit(pgid, limits, samples++ % diskSampleInterval === 0);
+    const exceededLimit = await findExceededLimit(
+      pgid,
+      limits,
+      samples++ % diskSampleInterval === 0 ? disk.measure : () => Promise.resolve(0),
+    );
     if (!exceededLimit || ended) return;
     end();
     on.exceeded(exceededLimit);
@@ -50,13 +64,32 @@ export function watchLimits(
       .finally(() => (isSampling = false));
   }, sampleIntervalMs);
   timer.unref();
-  return end;
+  return { stop: end, isCacheFull: disk.isCacheFull };
+}
+
+/** The disk of one build: its folders, and what the cache has grown by since the first measurement. */
+export function measureDisk({ directories, cache, diskMB }: Pick<BuildLimits, "directories" | "cache" | "diskMB">): {
+  measure: () => Promise<number>;
+  isCacheFull: () => boolean;
+} {
+  const most = diskMB * mebibyte;
+  let before: number | undefined;
+  let now = 0;
+  return {
+    async measure() {
+      // Enough to see a build that fills a full cache's limit once more.
+      now = await directoriesSize([cache], 2 * most);
+      before ??= now;
+      return (await directoriesSize(directories, most)) + Math.max(0, now - before);
+    },
+    isCacheFull: () => now > most,
+  };
 }
 
 async function findExceededLimit(
   pgid: number,
   limits: BuildLimits,
-  withDisk: boolean,
+  measureDiskBytes: () => Promise<number>,
 ): Promise<ExceededLimit | undefined> {
   if (Date.now() > limits.deadline)
     return { code: "StagingTimeExpired", message: `the build took longer than ${limits.timeoutSeconds} s` };
@@ -66,8 +99,7 @@ async function findExceededLimit(
       code: "InsufficientResources",
       message: `the build used more than its ${limits.memoryMB} MB of memory (staging_memory_in_mb of the build)`,
     };
-  const diskBytes = withDisk ? await directoriesSize(limits.directories, limits.diskMB * mebibyte) : 0;
-  if (diskBytes > limits.diskMB * mebibyte)
+  if ((await measureDiskBytes()) > limits.diskMB * mebibyte)
     return {
       code: "InsufficientResources",
       message: `the build used more than its ${limits.diskMB} MB of disk (staging_disk_in_mb of the build)`,

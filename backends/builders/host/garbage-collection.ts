@@ -1,10 +1,11 @@
-// Removes unpacked droplets and build caches that no object references. A droplet is unpacked again from the blob store when needed.
+// Removes unpacked droplets and build caches that no object references, and compiled modules that are old or many. A droplet is unpacked again from the blob store when needed.
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
+import { directoriesSize } from "./build-limits.ts";
 import { toUploadedFolder } from "./uploaded-buildpacks.ts";
 import { ownerFile } from "../../host/root-owner.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
@@ -23,6 +24,8 @@ const hourMs = 60 * minuteMs;
  */
 const graceMs = { droplets: 5 * minuteMs, temporary: hourMs, caches: 30 * 24 * hourMs };
 const periodMs = minuteMs;
+/** Ten times what one version of Node and of this builder takes. */
+const maxCompileCacheBytes = 64 * 2 ** 20;
 /** The first collection comes after an ordinary start is over. */
 const initialDelayMs = 60_000;
 
@@ -41,6 +44,8 @@ export interface GarbageCollectionOptions {
   cacheDir: string;
   /** Unpacked buildpacks. */
   buildpacksDir: string;
+  /** Modules that Node compiled for builds: a folder for each version of Node. */
+  compileCacheDir: string;
   onError: (error: unknown, what: string) => void;
   /** See HostBuilderOptions. */
   isLeader: () => boolean;
@@ -80,7 +85,13 @@ export function toAppCache(
 
 /** Collects once. Does nothing while a kind is not synced: a Droplet that cannot be read is not gone. */
 export async function collectGarbage(
-  { informers, dropletsDir, cacheDir, buildpacksDir }: Omit<GarbageCollectionOptions, "onError" | "isLeader">,
+  {
+    informers,
+    dropletsDir,
+    cacheDir,
+    buildpacksDir,
+    compileCacheDir,
+  }: Omit<GarbageCollectionOptions, "onError" | "isLeader">,
   now: number,
 ): Promise<void> {
   const { read } = informers;
@@ -108,8 +119,16 @@ export async function collectGarbage(
     ...planGarbageCollection(temporary, referenced, now - graceMs.temporary),
     ...planGarbageCollection(await listCachedDirectories(cacheDir), new Set(caches), now - graceMs.caches),
     ...planGarbageCollection(await listCachedDirectories(buildpacksDir), new Set(buildpacks), now - graceMs.temporary),
+    ...(await findUnusedCompiled(compileCacheDir, now - graceMs.caches)),
   ];
   for (const path of unused) await rm(path, { recursive: true, force: true });
+}
+
+/** What a build loses here, it compiles again in a fraction of a second. */
+async function findUnusedCompiled(directory: string, before: number): Promise<string[]> {
+  const versions = await listCachedDirectories(directory);
+  const isTooLarge = (await directoriesSize([directory], maxCompileCacheBytes)) > maxCompileCacheBytes;
+  return isTooLarge ? versions.map(({ path }) => path) : planGarbageCollection(versions, new Set(), before);
 }
 
 /** The rest of an unpacking, or one that is running. */

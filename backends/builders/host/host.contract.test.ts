@@ -1,5 +1,5 @@
 // The controller of Stagings: status, one build per app, secrets, deletion, and restart after an interruption.
-import { access, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { access, mkdir, mkdtemp, readdir, rm, truncate, utimes, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -383,7 +383,8 @@ test("unreferenced old folders are removed, and none while the objects are not s
   const dropletsDir = join(directory, "droplets");
   const cacheDir = join(directory, "home", "cache");
   const buildpacksDir = join(directory, "home", "buildpacks");
-  const options = { informers: informers as never, dropletsDir, cacheDir, buildpacksDir };
+  const compileCacheDir = join(directory, "home", "compile-cache");
+  const options = { informers: informers as never, dropletsDir, cacheDir, buildpacksDir, compileCacheDir };
   const day = 24 * 60 * 60 * 1000;
   const tenMinutes = 10 / (24 * 60);
   const aged = {
@@ -399,6 +400,8 @@ test("unreferenced old folders are removed, and none while the objects are not s
     [join(cacheDir, "resting")]: 2,
     [join(buildpacksDir, "b".repeat(64))]: 1,
     [join(buildpacksDir, "c".repeat(64))]: 1,
+    [join(compileCacheDir, "v20-x64")]: 31,
+    [join(compileCacheDir, "v26-x64")]: 2,
   };
   for (const [path, days] of Object.entries(aged)) {
     await mkdir(path, { recursive: true });
@@ -416,6 +419,11 @@ test("unreferenced old folders are removed, and none while the objects are not s
   expect((await readdir(dropletsDir)).sort()).toEqual([".owner-named", ".unpack-running", "named", "young"]);
   expect((await readdir(cacheDir)).sort()).toEqual(["resting", "space-1.app-a"]);
   expect(await readdir(buildpacksDir)).toEqual(["b".repeat(64)]);
+  expect(await readdir(compileCacheDir)).toEqual(["v26-x64"]);
+  await writeFile(join(compileCacheDir, "v26-x64", "module"), "");
+  await truncate(join(compileCacheDir, "v26-x64", "module"), 65 * 2 ** 20);
+  await collectGarbage(options, Date.now());
+  expect(await readdir(compileCacheDir)).toEqual([]);
   expect(
     planGarbageCollection(
       [

@@ -109,10 +109,11 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
       }),
     ],
     async start() {
-      await removeOrphanedBuilds({ ...options, stagingDir: stagingDir(options) });
+      const folders = foldersOf(options);
+      await removeOrphanedBuilds({ ...options, ...folders });
       disposers.push(
         cancelDeletedStagings(options.informers, queue),
-        startGarbageCollection({ ...options, cacheDir: cacheDir(options), buildpacksDir: buildpacksDir(options) }),
+        startGarbageCollection({ ...options, ...folders }),
       );
     },
     async stop() {
@@ -124,7 +125,7 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
 
 function createProviders(options: HostBuilderOptions): ProvideFolders {
   return {
-    uploaded: uploadedBuildpacks(options.blobs, buildpacksDir(options)),
+    uploaded: uploadedBuildpacks(options.blobs, foldersOf(options).buildpacksDir),
     fetched: fetchedBuildpacks({
       directory: join(options.home, "fetched-buildpacks"),
       environment: { ...hostEnvironment(), HOME: homedir(), ...options.buildSettings },
@@ -229,10 +230,11 @@ async function toStagingJob(
     space: spec.space.guid,
     uid: staging.metadata.uid ?? "",
     source: content ? { digest: content.digest } : { files: files ?? {} },
-    workDir: join(stagingDir(options), newWorkDirectoryName(spec.buildGUID)),
+    workDir: join(foldersOf(options).stagingDir, newWorkDirectoryName(spec.buildGUID)),
+    compileCache: foldersOf(options).compileCacheDir,
     root: rootOf(options, staging),
     request: {
-      cache: toAppCache(cacheDir(options), spec),
+      cache: toAppCache(foldersOf(options).cacheDir, spec),
       stack: spec.stack ?? hostClass,
       user: await resolveEnvironment(options.client, staging.metadata.namespace ?? "", spec.env),
       buildpacks: build.chosen.map((one) => one.folder),
@@ -284,16 +286,13 @@ function nameOf(staging: Staging): string {
   return `staging ${staging.metadata.namespace}/${staging.metadata.name}`;
 }
 
-function stagingDir(options: HostBuilderOptions): string {
-  return join(options.home, "staging");
-}
-
-function cacheDir(options: HostBuilderOptions): string {
-  return join(options.home, "cache");
-}
-
-function buildpacksDir(options: HostBuilderOptions): string {
-  return join(options.home, "buildpacks");
+function foldersOf({ home }: HostBuilderOptions) {
+  return {
+    stagingDir: join(home, "staging"),
+    cacheDir: join(home, "cache"),
+    buildpacksDir: join(home, "buildpacks"),
+    compileCacheDir: join(home, "compile-cache"),
+  };
 }
 
 function rootOf(options: HostBuilderOptions, staging: Staging): string {

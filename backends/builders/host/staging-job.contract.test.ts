@@ -70,6 +70,7 @@ async function stage(
     source: { digest: await packageOf(files) },
     workDir: more.work ?? work(),
     root: root(),
+    compileCache: join(directory, "compile-cache"),
     isLeader: more.isLeader ?? (() => true),
     request: {
       cache: join(directory, "cache"),
@@ -249,6 +250,17 @@ test.each<{ what: string; build: string; limits: Partial<StagingJob["limits"]>; 
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
+test("a cache that holds more than a build may write goes with the build, and that is said", async () => {
+  const cache = join(directory, "cache");
+  await mkdir(cache);
+  await writeFile(join(cache, "large"), Buffer.alloc(3e7));
+  const folder = await shellBuildpack("head -c 30000000 /dev/zero > big; sleep 100");
+  const building = stage({ a: "x" }, { limits: { diskMB: 20 }, request: { buildpacks: [folder], detect: false } });
+  await expect(building).rejects.toThrow(/more than its 20 MB of disk/);
+  expect(log.at(-1)).toMatch(/held more than 20 MB, so the next build begins without them/);
+  expect(await exists(cache)).toBe(false);
+});
+
 test("processes that a build leaves running end with it, and its environment has no variable of the platform", async () => {
   process.env["PLATFORM_TOKEN"] = "leak";
   try {
@@ -412,6 +424,7 @@ test("a build ends with the platform's process, also after kill -9", async () =>
     source: { digest: content },
     workDir: work(),
     root: root(),
+    compileCache: join(directory, "compile-cache"),
     request: {
       cache: join(directory, "cache"),
       stack: "host",

@@ -16,7 +16,7 @@ import { killInstance, type GroupLeader } from "../../host/terminate-instance.ts
 import type { BuildResponse, BuildRequest } from "./build-protocol.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import type { LineSink } from "./lifecycle/run-executable.ts";
-import { type BuildLimits, watchLimits } from "./build-limits.ts";
+import { type BuildLimits, type LimitWatch, watchLimits } from "./build-limits.ts";
 import { openSource, type PackageSource } from "./package-source.ts";
 import { createWorkDirectory, removeRoot, toTmpDir } from "./work-directory.ts";
 
@@ -29,8 +29,10 @@ export interface StagingJob {
   source: PackageSource;
   workDir: string;
   root: string;
+  /** Of Node, shared by all builds: half of the start of a build is compiling modules. */
+  compileCache: string;
   request: Omit<BuildRequest, "root" | "work" | "droplet" | "maxBytes">;
-  limits: Omit<BuildLimits, "directories">;
+  limits: Omit<BuildLimits, "directories" | "cache">;
   log: LineSink;
   onError: (error: unknown) => void;
   signal: AbortSignal;
@@ -110,11 +112,6 @@ async function removeOwnRoot({ workDir, root, isLeader }: StagingJob): Promise<v
   if (isLeader()) await releaseRoot(root);
 }
 
-/** Beside the folder of all builds: half of the start of a build is compiling modules. */
-function toCompileCache(workDir: string): string {
-  return join(dirname(dirname(workDir)), "compile-cache");
-}
-
 interface BuildChild {
   child: ChildProcess;
   /** Exit code or signal, or the error of the spawn. */
@@ -125,11 +122,11 @@ interface BuildChild {
   kill: () => void;
 }
 
-async function spawnBuild({ workDir }: StagingJob): Promise<BuildChild> {
+async function spawnBuild({ workDir, compileCache }: StagingJob): Promise<BuildChild> {
   const child = spawn(process.execPath, [program], {
     cwd: workDir,
     detached: true,
-    env: { ...childEnvironment(workDir), NODE_COMPILE_CACHE: toCompileCache(workDir) },
+    env: { ...childEnvironment(workDir), NODE_COMPILE_CACHE: compileCache },
     stdio: ["pipe", "pipe", "pipe", "ipc"],
   });
   const exited = new Promise<number | NodeJS.Signals | Error>((resolve) => {
@@ -142,14 +139,11 @@ async function spawnBuild({ workDir }: StagingJob): Promise<BuildChild> {
 }
 
 /** Kills the build at its first exceeded limit; `failure` returns that limit. */
-function enforceLimits(
-  job: StagingJob,
-  { pgid, kill }: BuildChild,
-): { stop: () => void; failure: () => Error | undefined } {
+function enforceLimits(job: StagingJob, { pgid, kill }: BuildChild): LimitWatch & { failure: () => Error | undefined } {
   let failure: Error | undefined;
-  const stop = watchLimits(
+  const watch = watchLimits(
     pgid,
-    { ...job.limits, directories: [job.root, job.workDir] },
+    { ...job.limits, directories: [job.root, job.workDir], cache: job.request.cache },
     {
       exceeded: ({ code, message }) => {
         failure = new StagingFailure(code, message);
@@ -158,7 +152,17 @@ function enforceLimits(
       error: job.onError,
     },
   );
-  return { stop, failure: () => failure };
+  return { ...watch, failure: () => failure };
+}
+
+/** A cache grows with every version of every dependency, and package managers seldom remove any. */
+async function boundCache({ request, limits, log }: StagingJob, { isCacheFull }: LimitWatch): Promise<void> {
+  if (!isCacheFull()) return;
+  await rm(request.cache, { recursive: true, force: true });
+  log(
+    "OUT",
+    `The caches of this app's builds held more than ${limits.diskMB} MB, so the next build begins without them`,
+  );
 }
 
 async function runProcess(job: StagingJob, droplet: string): Promise<DropletMetadata> {
@@ -182,6 +186,7 @@ async function runProcess(job: StagingJob, droplet: string): Promise<DropletMeta
     job.signal.removeEventListener("abort", build.kill);
     build.kill();
     await killInstance({ leader, tmp: toTmpDir(job.workDir) });
+    await boundCache(job, limits);
   }
 }
 
