@@ -10,6 +10,8 @@ import { commandOfFolder, parseManifest } from "./buildpacks/java/jar.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { wantedJava } from "./buildpacks/java/jdk.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
+import { withBun } from "./buildpacks/nodejs/bun.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
 import { wantedNode } from "./buildpacks/nodejs/node-version.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { choosePackageManager } from "./buildpacks/nodejs/package-manager.mjs";
@@ -56,6 +58,9 @@ describe("Node.js", () => {
     ],
     ["Yarn's classic lockfile", { "yarn.lock": "# yarn lockfile v1\n" }, {}, { name: "yarn", version: "1" }],
     ["Yarn's lockfile", { "yarn.lock": "__metadata:\n  version: 8\n" }, {}, { name: "yarn", version: "4" }],
+    ["Bun's lockfile", { "bun.lock": "{}" }, {}, { name: "bun", version: "1", lock: "bun.lock" }],
+    ["Bun's binary lockfile", { "bun.lockb": "" }, {}, { name: "bun", version: "1", lock: "bun.lockb" }],
+    ["Bun by name", {}, { packageManager: "bun@1.2.23" }, { name: "bun", version: "1.2.23", why: "packageManager" }],
     [
       "packageManager wins over another lockfile",
       { "package-lock.json": "{}" },
@@ -68,7 +73,9 @@ describe("Node.js", () => {
   });
 
   test("an unknown package manager is refused", () => {
-    expect(() => choosePackageManager(app, { packageManager: "bun@1.2.0" })).toThrow(/Next: use npm, pnpm or yarn/);
+    expect(() => choosePackageManager(app, { packageManager: "vlt@1.2.0" })).toThrow(
+      /Next: use npm, pnpm, yarn or bun/,
+    );
   });
 
   test.each<[Files, object, object | undefined]>([
@@ -78,6 +85,20 @@ describe("Node.js", () => {
   ])("version: %j, %j", async (files, description, expected) => {
     await write(files);
     expect(wantedNode(app, description)).toEqual(expected);
+  });
+
+  test.each<[string, Files, string | undefined]>([
+    ["bun run src/index.ts", {}, "bun run src/index.ts"],
+    ["exec /x/bun server.js", {}, "exec /x/bun server.js"],
+    ["node index.ts", { "index.ts": "" }, "bun index.ts"],
+    ["node index.js", { "index.js": "Bun.serve({})" }, "bun index.js"],
+    ["node index.js", { "index.js": 'import { Database } from "bun:sqlite"' }, "bun index.js"],
+    ["node index.js", { "index.js": 'require("./bundle")' }, undefined],
+    ["next start", {}, undefined],
+    ["node bundle.js", {}, undefined],
+  ])("the start %s of an app that Bun installs, %j, needs Bun: %s", async (command, files, expected) => {
+    await write(files);
+    expect(withBun(app, command)).toBe(expected);
   });
 
   const built = { scripts: { build: "x" } };

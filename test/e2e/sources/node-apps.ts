@@ -69,6 +69,22 @@ const yarnBerry: SourceApp = {
   says: /yarn by packageManager[^]*yarn install/,
 };
 
+const bun: SourceApp = {
+  name: "bun",
+  files: {
+    "package.json": json({
+      name: "bun-app",
+      packageManager: "bun@1.4.5",
+      dependencies: { ms: "2.1.3" },
+      devDependencies: { "is-odd": "3.0.1" },
+      scripts: { build: "bun build.ts", start: "bun server.ts" },
+    }),
+    "build.ts": `import isOdd from "is-odd";\nawait Bun.write("built.txt", "ONE " + isOdd(3));\n`,
+    "server.ts": `import ms from "ms";\nconst text = await Bun.file("built.txt").text();\nBun.serve({ port: Number(process.env.PORT), hostname: process.env.HOST, fetch: () => new Response(text + ms(1000)) });\n`,
+  },
+  says: /bun by packageManager; script build[^]*bun install[^]*Starts by start script: bun server.ts/,
+};
+
 const next: SourceApp = {
   name: "nextjs",
   files: {
@@ -234,6 +250,7 @@ export const nodeApps: readonly SourceApp[] = [
   pnpm,
   yarn,
   yarnBerry,
+  bun,
   next,
   vite,
   nest,

@@ -1,16 +1,18 @@
-// Which package manager the app uses, in which version, and its commands. npm is the machine's; pnpm and Yarn come from the npm registry.
+// Which package manager the app uses, in which version, and its commands. npm is the machine's; pnpm, Yarn and Bun come from the npm registry.
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { present, readIfThere, readJson } from "../shared/files.mjs";
 import { openLayer, packageCache } from "../shared/layers.mjs";
 import { Problem, warn } from "../shared/log.mjs";
 import { runStep } from "../shared/tools.mjs";
+import { DEFAULT_BUN, provideBun } from "./bun.mjs";
 import { npmCommand } from "./node-version.mjs";
 
 const locks = {
   pnpm: ["pnpm-lock.yaml"],
   yarn: ["yarn.lock"],
   npm: ["package-lock.json", "npm-shrinkwrap.json"],
+  bun: ["bun.lock", "bun.lockb"],
 };
 
 /** Every file besides package.json that decides what is installed. */
@@ -21,14 +23,12 @@ export function choosePackageManager(app, { packageManager }) {
   const found = Object.entries(locks).flatMap(([name, files]) => present(app, files).map((lock) => ({ name, lock })));
   const [, named, version] = /^([a-z]+)@([^+]+)/.exec(packageManager ?? "") ?? [];
   if (named && !locks[named])
-    throw new Problem(`packageManager in package.json is ${packageManager}. Next: use npm, pnpm or yarn`);
+    throw new Problem(`packageManager in package.json is ${packageManager}. Next: use npm, pnpm, yarn or bun`);
   const name = named ?? found[0]?.name ?? "npm";
   const lock = found.find((one) => one.name === name)?.lock;
   const others = found.filter((one) => one.name !== name).map((one) => one.lock);
   if (others.length > 0)
     warn(`${others.join(" and ")} is not used: ${named ? "packageManager" : lock} says ${name}; remove one of them`);
-  if (existsSync(join(app, "bun.lock")) || existsSync(join(app, "bun.lockb")))
-    warn(`the lockfile of Bun is not used; ${name} installs`);
   return {
     name,
     lock,
@@ -44,12 +44,13 @@ function defaultVersion(app, name) {
     return format >= 9 ? "10" : format >= 6 ? "8" : "7";
   }
   if (name === "yarn") return /^__metadata:/m.test(readIfThere(join(app, "yarn.lock"))) ? "4" : "1";
-  return undefined;
+  return name === "bun" ? DEFAULT_BUN : undefined;
 }
 
 /** The commands of the package manager: `install(withDev)`, `prune()` and `run(script)` give arguments and variables for runStep. */
 export function toCommands(app, manager) {
   if (manager.name === "npm") return npmCommands(manager);
+  if (manager.name === "bun") return bunCommands(manager, provideBun(manager));
   const program = provideProgram(app, manager);
   if (manager.name === "pnpm") return pnpmCommands(manager, program);
   return isClassic(manager) ? classicYarnCommands(manager, program) : yarnCommands(manager, program);
@@ -143,6 +144,23 @@ function yarnCommands({ lock }, program) {
   return {
     install: () => command(["install", ...(lock ? ["--immutable"] : ["--no-immutable"])]),
     prune: () => command(["workspaces", "focus", "--all", "--production"]),
+    run: (script) => command(["run", script]),
+    isRelocatable: true,
+  };
+}
+
+function bunCommands({ lock }, bin) {
+  const env = { BUN_INSTALL_CACHE_DIR: cacheFolder("bun-cache"), DO_NOT_TRACK: "1" };
+  const command = (shown, more = []) => ({
+    argv: [join(bin, "bun"), ...shown, ...more],
+    shown: ["bun", ...shown].join(" "),
+    env: { ...env, PATH: [bin, process.env.PATH].join(delimiter) },
+  });
+  const install = ["install", ...(lock ? ["--frozen-lockfile"] : [])];
+  return {
+    install: (withDev) => command([...install, ...(withDev ? [] : ["--production"])], ["--no-progress"]),
+    // Bun removes nothing that is there.
+    prune: () => ({ ...command([...install, "--production"], ["--ignore-scripts", "--no-progress"]), isAnew: true }),
     run: (script) => command(["run", script]),
     isRelocatable: true,
   };

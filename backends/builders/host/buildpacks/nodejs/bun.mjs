@@ -1,0 +1,49 @@
+// Bun, as the npm registry has it: a package manager, and for apps that start by it what runs them.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { readIfThere } from "../shared/files.mjs";
+import { openLayer } from "../shared/layers.mjs";
+import { runStep } from "../shared/tools.mjs";
+import { npmCommand } from "./node-version.mjs";
+
+/** The newest of it, unless packageManager names another. */
+export const DEFAULT_BUN = "1";
+
+/** The folder of Bun's program. The layer is part of the droplet only if `useBun` says so. */
+export function provideBun({ version }) {
+  const name = packageName();
+  const wanted = `${name}@${version}`;
+  const layer = openLayer("bun", { cache: true });
+  const bin = join(layer.path, "node_modules", name, "bin");
+  if (!layer.isFor(wanted) || !existsSync(join(bin, "bun"))) {
+    layer.clear();
+    runStep([...npmCommand(), "install", "--prefix", layer.path, "--no-save", "--no-audit", "--no-fund", wanted], {
+      cwd: layer.path,
+      shown: `npm install ${wanted}`,
+      next: "correct packageManager in package.json, or see whether the npm registry can be reached",
+    });
+  }
+  layer.keep({ key: wanted });
+  return bin;
+}
+
+/** Gives the app Bun at its start. */
+export function launchBun({ version }, bin) {
+  const layer = openLayer("bun", { cache: true, launch: true });
+  layer.setLaunchVariables({ "PATH.prepend": bin });
+  layer.keep({ key: `${packageName()}@${version}` });
+}
+
+function packageName() {
+  const arch = process.arch === "arm64" ? "aarch64" : process.arch;
+  const isMusl = process.platform === "linux" && !process.report.getReport().header.glibcVersionRuntime;
+  return `@oven/bun-${process.platform}-${arch}${isMusl ? "-musl" : ""}`;
+}
+
+/** A start command that needs Bun: a word of it is Bun, or Node would run a file that only Bun understands. Pure but for the read. */
+export function withBun(app, command) {
+  if (/(^|[\s/])bunx?(\s|$)/.test(command)) return command;
+  const [, file] = /^node (\S+\.[cm]?[jt]sx?)$/.exec(command) ?? [];
+  const isForBun = file && (/tsx?$/.test(file) || /\bBun\.|["']bun(:\w+)?["']/.test(readIfThere(join(app, file))));
+  return isForBun ? `bun ${file}` : undefined;
+}
