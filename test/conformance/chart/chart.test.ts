@@ -1,5 +1,5 @@
 // The Helm chart: what it refuses and in which words, what it renders, and that a real control plane takes all of it.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -179,6 +179,8 @@ describe.skipIf(reason)("the chart", () => {
       const settings = (await render(VALUES)).find(
         ({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "cupola-settings",
       );
+      const generated = readdirSync(join(CHART, "files", "settings"));
+      expect(Object.keys(settings?.data ?? {})).toEqual(expect.arrayContaining(generated));
       const file = join(folder, "settings.yaml");
       writeFileSync(file, Object.values(settings?.data ?? {}).join("---\n"));
       await must(kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=30s"));
