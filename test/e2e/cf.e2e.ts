@@ -47,7 +47,7 @@ describe.skipIf(reason)("stock cf", () => {
     expect(await cf("domains")).toContain("apps.localhost");
     // The buildpacks of an installed platform are the builder image's own.
     expect(await cf("buildpacks")).toContain(stage.on === "node" ? "cupola/nodejs" : "nodejs_buildpack");
-    expect(await cf("stacks")).toContain(stage.on === "node" ? "cnb" : "host");
+    expect(await cf("stacks")).toContain("host");
   });
 
   test("push of source with flags, and its page", async () => {

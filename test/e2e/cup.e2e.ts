@@ -58,7 +58,7 @@ describe("cup", () => {
   test("domains, buildpacks and stacks", async () => {
     expect(await cup("domains")).toContain("apps.localhost");
     expect(await cup("buildpacks")).toContain(stage.on === "node" ? "cupola/nodejs" : "nodejs_buildpack");
-    expect(await cup("stacks")).toContain(stage.on === "node" ? "cnb" : "host");
+    expect(await cup("stacks")).toContain("host");
   });
 
   test("push shows the build and ends with the address", async () => {

@@ -128,6 +128,8 @@ function toValues({ registry }: TestNode, port: number): InstalledValues {
     image: { repository: `${host}/${CUPOLA_IMAGE}`, tag: TAG, pullSecrets: [{ name: PULL_SECRET }] },
     api: { publicUrl: `http://localhost:${port}`, service: { type: "NodePort", nodePort: API_NODE_PORT } },
     apps: { domain: LOCAL_DOMAIN },
+    // As a laptop's, so that what journeys say of it is true here, too.
+    stacks: [{ name: "host", description: "This machine, as it is" }],
     admins: { users: ["admin"] },
     builders: { cnb: { builderImage: `${host}/${BUILDER_IMAGE}` } },
     registry: { prefix: `${host}/apps`, username, password, insecure: true, pull: { username, password } },

@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "../../../scripts/run-command.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LOCAL_ORG } from "../../../local/seed.ts";
 import { startNodePlatform, type NodePlatformOptions } from "./node-platform.ts";
 import type { TestPlatformBase } from "./test-platform.ts";
@@ -15,9 +16,15 @@ interface SharedPlatform {
   port: number;
   kubeconfig: string;
   kubectl: string;
+  /** Objects of the system namespace that were there before any journey, as kubectl names them. */
+  own: string[];
 }
 
 const CLEAN_UP_MS = 180_000;
+
+/** Kinds of the system namespace that journeys make objects of. */
+const SHARED_KINDS = ["buildpacks", "domains", "isolationsegments", "orgquotas", "securitygroups", "stacks", "users"];
+const IN_SYSTEM = ["-n", SYSTEM_NAMESPACE];
 
 /** Starts one and describes it in a file. @returns the file, and what ends it */
 export async function sharePlatform(
@@ -26,14 +33,15 @@ export async function sharePlatform(
   const { base, node } = await startNodePlatform(options);
   const { url, port, kubeconfig, home } = base;
   const file = join(home, "shared-platform.json");
-  const described: SharedPlatform = { url, port, kubeconfig, kubectl: node.kubectl };
+  const own = await listShared(kubectlOf(node.kubectl, kubeconfig), SHARED_KINDS);
+  const described: SharedPlatform = { url, port, kubeconfig, kubectl: node.kubectl, own };
   writeFileSync(file, JSON.stringify(described));
   return { file, stop: () => base.stop() };
 }
 
 /** The platform of the file for one journey, with a home of its own. Its processes are not the journey's to kill. */
 export function joinPlatform(file: string): { base: TestPlatformBase; kubectl: string } {
-  const { url, port, kubeconfig, kubectl } = JSON.parse(readFileSync(file, "utf8")) as SharedPlatform;
+  const { url, port, kubeconfig, kubectl, own: shared } = JSON.parse(readFileSync(file, "utf8")) as SharedPlatform;
   const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
   const own = join(home, "kubeconfig");
   copyFileSync(kubeconfig, own);
@@ -48,16 +56,18 @@ export function joinPlatform(file: string): { base: TestPlatformBase; kubectl: s
     kill: () => Promise.reject(new Error("this platform serves other journeys, too: run this one alone")),
     start: () => Promise.resolve(),
     async stop() {
-      await cleanUp(kubectl, own);
+      await cleanUp(kubectlOf(kubectl, own), shared);
       rmSync(home, { recursive: true, force: true, maxRetries: 5 });
     },
   };
   return { base, kubectl };
 }
 
-/** Removes what journeys make: orgs, people, and all in the first space. @throws Error with kubectl's output */
-async function cleanUp(kubectl: string, kubeconfig: string): Promise<void> {
-  const run = async (...args: string[]): Promise<string> => {
+type Kubectl = (...args: string[]) => Promise<string>;
+
+/** @throws Error with kubectl's output */
+function kubectlOf(kubectl: string, kubeconfig: string): Kubectl {
+  return async (...args) => {
     const { code, output } = await runCommand([kubectl, "--kubeconfig", kubeconfig, ...args], {
       cwd: tmpdir(),
       deadlineMs: CLEAN_UP_MS,
@@ -65,9 +75,30 @@ async function cleanUp(kubectl: string, kubeconfig: string): Promise<void> {
     if (code !== 0) throw new Error(`kubectl ${args.join(" ")} ended with ${code}: ${output}`);
     return output;
   };
+}
+
+/** Objects of the system namespace, but for the buildpacks of the builder image, which come and go with it. */
+async function listShared(run: Kubectl, kinds: readonly string[]): Promise<string[]> {
+  const resources = kinds.map((kind) => `${kind}.cupola.dev`).join();
+  const { items } = JSON.parse(await run("get", resources, ...IN_SYSTEM, "-o", "json")) as {
+    items: { kind: string; metadata: { name: string }; spec: { builder?: unknown } }[];
+  };
+  return items
+    .filter(({ spec }) => spec.builder === undefined)
+    .map(({ kind, metadata }) => `${kind.toLowerCase()}.cupola.dev/${metadata.name}`);
+}
+
+/** Removes what journeys make: orgs, people, all in the first space, and what they set for all. @param own objects that stay */
+async function cleanUp(run: Kubectl, own: readonly string[]): Promise<void> {
   const orgs = (await run("get", "orgs.cupola.dev", "-o", "name")).split("\n").filter(Boolean);
   const others = orgs.filter((org) => org !== `org.cupola.dev/${LOCAL_ORG}`);
   await run("delete", "apps.cupola.dev,routes.cupola.dev", "--all", "-n", "local-dev");
   await run("delete", "serviceaccounts", "-n", "default", "--field-selector=metadata.name!=default");
   if (others.length > 0) await run("delete", ...others);
+  const made = (await listShared(run, SHARED_KINDS)).filter((object) => !own.includes(object));
+  if (made.length > 0) await run("delete", ...IN_SYSTEM, ...made);
+  const patch = async (kind: string, type: "merge" | "json", body: unknown): Promise<unknown> =>
+    run("patch", ...IN_SYSTEM, ...(await listShared(run, [kind])), `--type=${type}`, "-p", JSON.stringify(body));
+  await patch("featureflags", "merge", { spec: { enabled: null } });
+  await patch("environmentgroups", "json", [{ op: "add", path: "/spec/variables", value: {} }]);
 }
