@@ -204,7 +204,7 @@ test("the Staging is whole, secrets by reference, the platform's variables last"
 });
 
 describe("the end", () => {
-  const ended = (status: object): Staging => ({ status }) as unknown as Staging;
+  const ended = (status: object, spec: object = {}): Staging => ({ spec, status }) as unknown as Staging;
   test.each<[string, Staging | undefined, unknown]>([
     ["not begun", undefined, undefined],
     ["running", ended({ state: "Running" }), undefined],
@@ -227,6 +227,11 @@ describe("the end", () => {
       "succeeded",
       ended({ state: "Succeeded", droplet: { kind: "cnb", image: "i" } }),
       { artifact: { kind: "cnb", image: "i" } },
+    ],
+    [
+      "on the app's stack, which a builder image calls something else",
+      ended({ state: "Succeeded", droplet: { kind: "cnb", image: "i", stack: "io.example" } }, { stack: "cnb" }),
+      { artifact: { kind: "cnb", image: "i", stack: "cnb" } },
     ],
   ])("%s", (_what, staging, expected) => expect(toStagingOutcome(staging)).toEqual(expected));
 

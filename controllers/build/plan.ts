@@ -287,5 +287,8 @@ export function toStagingOutcome(staging: Staging | undefined): { artifact: Arti
   const { state, droplet, error } = staging?.status ?? {};
   if (state === "Failed") return error ?? { code: "StagingError", message: "staging failed without saying why" };
   if (state !== "Succeeded") return undefined;
-  return droplet ? { artifact: droplet } : { code: "StagingError", message: "staging succeeded without a droplet" };
+  if (!droplet) return { code: "StagingError", message: "staging succeeded without a droplet" };
+  // A builder image calls its stack by a name that cf stacks does not have.
+  const stack = staging?.spec.stack ?? droplet.stack;
+  return { artifact: { ...droplet, ...(stack && { stack }) } };
 }

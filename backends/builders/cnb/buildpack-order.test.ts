@@ -100,10 +100,19 @@ describe("named buildpacks", () => {
     ["urn:cnb:builder:cupola/nodejs@0.1.0", "0.1.0"],
     ["nodejs_buildpack", "0.10.0"],
     ["NodeJS", "0.10.0"],
-  ])("%s is found", (name, version) => expect(order({ name })).toEqual([[{ id: "cupola/nodejs", version }]]));
+  ])("%s is found", (name, version) =>
+    expect(order({ name })).toEqual([[{ id: "cupola/nodejs", version }, optional(procfile)]]),
+  );
 
   test("one that an admin renamed is found by its id", () =>
-    expect(order(ofImage("cupola/nodejs", "js"))).toEqual([[node]]));
+    expect(order(ofImage("cupola/nodejs", "js"))).toEqual([[node, optional(procfile)]]));
+
+  test.each([
+    ["one of the image", { name: "cupola/static" }, pages],
+    ["an uploaded one", uploaded, rust],
+  ])("%s leaves the Procfile in force", (_what, named, entry) =>
+    expect(order(named)).toEqual([[entry, optional(procfile)]]),
+  );
 
   test.each([
     [
