@@ -35,7 +35,8 @@ const root = join(import.meta.dirname, "..", "..");
 const folder = mkdtempSync(join(tmpdir(), "cupola-e2e-report-"));
 const report = join(folder, "report.json");
 // Those that install, upgrade or kill have a platform of their own.
-const isShared = on === "node" && names.length > 1 && !names.some((name) => OWN_PLATFORM.test(name));
+const isSeveral = names.length > 1 || names[0] === "cf/";
+const isShared = on === "node" && isSeveral && !names.some((name) => OWN_PLATFORM.test(name));
 const shared = isShared ? await sharePlatform({ languages: names.includes("sources") }) : undefined;
 const { code } = await runCommand(
   [

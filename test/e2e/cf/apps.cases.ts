@@ -205,6 +205,7 @@ export const APP_CASES: readonly CommandCases[] = [
       { name: "--labels that are none", run: "apps --labels =", refused: [/label/i] },
       {
         name: "by nobody, whose target it is not",
+        alone: true,
         as: "nobody",
         run: "apps",
         shows: ["No apps found"],

@@ -92,6 +92,7 @@ export const BUILDPACK_CASES: readonly CommandCases[] = [
       },
       {
         name: "a folder, position 1, --disable",
+        alone: true,
         as: "admin",
         given: (run) => {
           mkdirSync(`${run.folder}/pack/bin`, { recursive: true });
@@ -131,6 +132,7 @@ export const BUILDPACK_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "-i, --disable, --lock",
+        alone: true,
         as: "admin",
         given: withBuildpack,
         run: "update-buildpack {name} -i 2 --disable --lock",
@@ -219,7 +221,7 @@ export const BUILDPACK_CASES: readonly CommandCases[] = [
         run: "buildpacks",
         shows: [
           /position\s+name\s+stack\s+enabled\s+locked\s+state\s+filename/,
-          "nodejs_buildpack",
+          "{buildpack}",
           /{name}|buildpacks-1\s/,
         ],
         effect: async (run) => expect(await find(run)).toMatchObject({ state: "READY" }),
@@ -232,11 +234,12 @@ export const BUILDPACK_CASES: readonly CommandCases[] = [
         },
         run: "buildpacks --labels kind=case",
         shows: ["{name}"],
-        hides: ["nodejs_buildpack"],
+        hides: ["{buildpack}"],
         effect: async (run) => expect(await find(run)).toBeDefined(),
       },
       {
         name: "--lifecycle",
+        alone: true,
         run: "buildpacks --lifecycle cnb",
         hides: ["buildpacks-1"],
         effect: async (run) => expect((await find(run, "buildpacks-1"))?.lifecycle).toBe("buildpack"),

@@ -134,6 +134,7 @@ export const ISOLATION_SEGMENT_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "by an org manager",
+        alone: true,
         as: "org-manager",
         given: entitled,
         run: "set-org-default-isolation-segment {org} {name}",
@@ -149,6 +150,7 @@ export const ISOLATION_SEGMENT_CASES: readonly CommandCases[] = [
       },
       {
         name: "one that the org may not use",
+        alone: true,
         as: "admin",
         given: segment,
         run: "set-org-default-isolation-segment {org} {name}",
@@ -162,6 +164,7 @@ export const ISOLATION_SEGMENT_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "by an admin",
+        alone: true,
         as: "admin",
         given: async (run) => setDefault(run, await entitled(run)),
         run: "reset-org-default-isolation-segment {org}",

@@ -6,9 +6,14 @@ import { eventually } from "../../eventually.ts";
 import { findApp, makeApp } from "./support/apps.ts";
 import type { CaseRun, CommandCases } from "./support/case.ts";
 import { noSuchApp } from "./support/refusals.ts";
+import { writeFiles } from "./support/sources.ts";
 
 const running = (run: CaseRun): Promise<string> => makeApp(run);
 const empty = (run: CaseRun): Promise<string> => makeApp(run, { is: "empty" });
+
+/** An ingress controller writes none into apps' logs. */
+const NO_ROUTER_LINES = "an ingress controller writes no lines into apps' logs";
+const TALKING = "setInterval(() => console.log(`it is now ${Date.now()}`), 500)\n";
 
 async function ask(run: CaseRun, path: string): Promise<void> {
   expect((await run.ground.stage.get(`${run.name}.apps.localhost`, path)).status).toBe(200);
@@ -22,6 +27,22 @@ export const LOG_CASES: readonly CommandCases[] = [
         name: "--recent",
         given: async (run) => {
           await running(run);
+          await eventually(async () =>
+            expect(await run.cf("developer", "logs", run.name, "--recent")).toContain("hello listens on port"),
+          );
+        },
+        run: "logs {name} --recent",
+        shows: [
+          "Retrieving logs for app {name} in org {org} / space {space} as",
+          /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d.\d{4} \[APP\/PROC\/WEB\/0\] OUT hello listens on port/,
+        ],
+        effect: async (run) => expect(await findApp(run.ground, run.name)).toMatchObject({ state: "STARTED" }),
+      },
+      {
+        name: "--recent, with requests",
+        laptopOnly: NO_ROUTER_LINES,
+        given: async (run) => {
+          await running(run);
           await ask(run, "/in-the-log");
           await eventually(async () =>
             expect(await run.cf("developer", "logs", run.name, "--recent")).toContain("/in-the-log"),
@@ -31,12 +52,22 @@ export const LOG_CASES: readonly CommandCases[] = [
         shows: [
           "Retrieving logs for app {name} in org {org} / space {space} as",
           /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d.\d{4} \[RTR\/0\] OUT .*\/in-the-log/,
-          /\[APP\/PROC\/WEB\/0\] OUT hello listens on port/,
         ],
         effect: async (run) => expect(await findApp(run.ground, run.name)).toMatchObject({ state: "STARTED" }),
       },
       {
         name: "of now on, until somebody ends it",
+        given: async (run) => {
+          writeFiles(run, { "package.json": "{}", "talk.js": TALKING });
+          await run.cf("developer", "push", run.name, "-c", "node talk.js", "-u", "process", "--no-route");
+        },
+        run: "logs {name}",
+        until: /\[APP\/PROC\/WEB\/0\] OUT it is now \d+/,
+        effect: async (run) => expect(await findApp(run.ground, run.name)).toMatchObject({ state: "STARTED" }),
+      },
+      {
+        name: "of now on, with requests",
+        laptopOnly: NO_ROUTER_LINES,
         given: running,
         run: "logs {name}",
         meanwhile: async (run) => {

@@ -12,21 +12,24 @@ interface Kind {
   words: string;
   path: string;
   as?: Who;
+  /** Whether all cases label the same one. */
+  isShared?: true;
 }
 
 const KINDS: readonly Kind[] = [
   { title: "an app", words: "app {name}", path: "/v3/apps?names={name}" },
-  { title: "an org", words: "org {org}", path: "/v3/organizations?names={org}", as: "org-manager" },
-  { title: "a space", words: "space {space}", path: "/v3/spaces?names={space}", as: "manager" },
+  { title: "an org", words: "org {org}", path: "/v3/organizations?names={org}", as: "org-manager", isShared: true },
+  { title: "a space", words: "space {space}", path: "/v3/spaces?names={space}", as: "manager", isShared: true },
   { title: "a route", words: "route {name}.{domain}", path: "/v3/routes?hosts={name}" },
-  { title: "a domain", words: "domain {domain}", path: "/v3/domains?names={domain}", as: "admin" },
+  { title: "a domain", words: "domain {domain}", path: "/v3/domains?names={domain}", as: "admin", isShared: true },
   {
     title: "a buildpack",
-    words: "buildpack nodejs_buildpack",
-    path: "/v3/buildpacks?names=nodejs_buildpack",
+    words: "buildpack {buildpack}",
+    path: "/v3/buildpacks?names={buildpack}",
     as: "admin",
+    isShared: true,
   },
-  { title: "a stack", words: "stack host", path: "/v3/stacks?names=host", as: "admin" },
+  { title: "a stack", words: "stack host", path: "/v3/stacks?names=host", as: "admin", isShared: true },
 ];
 
 interface Labelled {
@@ -49,7 +52,7 @@ function labelled(who: Who, words: string) {
 }
 
 function casesOf(make: (kind: Kind, as: Who) => Case): Case[] {
-  return KINDS.map((kind) => make(kind, kind.as ?? "developer"));
+  return KINDS.map((kind) => ({ ...make(kind, kind.as ?? "developer"), ...(kind.isShared && { alone: true }) }));
 }
 
 export const METADATA_CASES: readonly CommandCases[] = [

@@ -231,6 +231,7 @@ export const PUSH_CASES: readonly CommandCases[] = [
       },
       {
         name: "--droplet",
+        laptopOnly: "a cluster's droplets are images, not files",
         given: async (run) => {
           await makeApp(run, { name: `${run.name}-source`, is: "stopped" });
           await run.cf("developer", "download-droplet", `${run.name}-source`, "-p", `${run.folder}/droplet.tgz`);
@@ -242,6 +243,7 @@ export const PUSH_CASES: readonly CommandCases[] = [
       },
       {
         name: "--docker-image on a laptop, which runs none",
+        laptopOnly: "a cluster runs images",
         run: "push {name} --docker-image registry.example.com/shop:1",
         refused: ["there is no default runner class that takes docker"],
         effect: async (run) =>

@@ -282,6 +282,7 @@ export const ROUTE_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "only those without apps",
+        alone: true,
         async given(run) {
           await mappedRoute(run);
           await makeRoute(run, `${run.name}-orphan`);

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { eventually } from "../../eventually.ts";
 import type { CaseRun, CommandCases } from "./support/case.ts";
 import { exists, getNamed, isGone, lists, makes } from "./support/objects.ts";
 
@@ -18,6 +19,11 @@ const rulesFile = async (run: CaseRun): Promise<void> => {
 };
 const globally = (running: boolean, staging: boolean) => exists(GROUPS, { globally_enabled: { running, staging } });
 const withGlobal = (enabled: object) => (run: CaseRun) => makes(GROUPS, { globally_enabled: enabled })(run);
+/** The group's controller lets everybody read it, a moment after it was made. */
+const readableByDeveloper = (enabled: object) => async (run: CaseRun) => {
+  const { guid } = await withGlobal(enabled)(run);
+  await eventually(() => run.ground.api.developer.call("GET", `/v3/security_groups/${guid}`));
+};
 const boundTo = (lifecycle: "running" | "staging", count: number) => async (run: CaseRun) => {
   const found = (await getNamed(run, GROUPS))["relationships"] as Record<string, { data: unknown[] }>;
   expect(found[`${lifecycle}_spaces`]?.data).toHaveLength(count);
@@ -154,6 +160,7 @@ export const SECURITY_GROUP_CASES: readonly CommandCases[] = [
       },
       {
         name: "all spaces of an org",
+        alone: true,
         as: "admin",
         given: group,
         run: "bind-security-group {name} {org}",
@@ -240,7 +247,7 @@ export const SECURITY_GROUP_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "by a developer",
-        given: withGlobal({ running: true }),
+        given: readableByDeveloper({ running: true }),
         run: "running-security-groups",
         shows: ["Getting global running security groups as"],
         effect: async (run, output) => lists(output, run.name),
@@ -252,7 +259,7 @@ export const SECURITY_GROUP_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "by a developer",
-        given: withGlobal({ staging: true }),
+        given: readableByDeveloper({ staging: true }),
         run: "staging-security-groups",
         shows: ["Getting global staging security groups as"],
         effect: async (run, output) => lists(output, run.name),

@@ -27,6 +27,7 @@ const groupCommands = (kind: "running" | "staging"): CommandCases[] => [
     cases: [
       {
         name: "by an admin",
+        alone: true,
         as: "admin",
         run: [`set-${kind}-environment-variable-group`, '{"A":"one","B":"2"}'],
         shows: [`Setting the contents of the ${kind} environment variable group as admin...`, "OK"],
@@ -34,6 +35,7 @@ const groupCommands = (kind: "running" | "staging"): CommandCases[] => [
       },
       {
         name: "others instead",
+        alone: true,
         as: "admin",
         run: [`set-${kind}-environment-variable-group`, '{"C":"x"}'],
         effect: async (run) => expect(await variablesOf(run, kind)).toEqual({ C: "x" }),
@@ -52,6 +54,7 @@ const groupCommands = (kind: "running" | "staging"): CommandCases[] => [
     cases: [
       {
         name: "by a developer",
+        alone: true,
         run: `${kind}-environment-variable-group`,
         shows: [`Getting the ${kind} environment variable group as`, /variable name\s+assigned value/, /C\s+x/],
         effect: async (run) => expect(await variablesOf(run, kind)).toEqual({ C: "x" }),
@@ -93,6 +96,7 @@ export const SETTING_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "by an admin",
+        alone: true,
         as: "admin",
         given: setFlag("hash_based_routing", false),
         run: "enable-feature-flag hash_based_routing",
@@ -112,6 +116,7 @@ export const SETTING_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "by an admin",
+        alone: true,
         as: "admin",
         given: setFlag("hash_based_routing", true),
         run: "disable-feature-flag hash_based_routing",

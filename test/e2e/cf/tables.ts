@@ -46,3 +46,6 @@ export const TABLES: Record<string, readonly CommandCases[]> = {
   "isolation-segments": ISOLATION_SEGMENT_CASES,
   settings: SETTING_CASES,
 };
+
+/** Files whose cases were seen to pass on a node, but for those that say why they cannot run there. */
+export const SEEN_ON_NODE: ReadonlySet<string> = new Set(["apps", "changes"]);

@@ -41,6 +41,19 @@ export async function makeApp({ ground, name, values, folder }: CaseRun, options
   return guid;
 }
 
+/** Stops the apps of a case that is over: those with its name, or one that begins with it and a dash. */
+export async function stopApps({ ground, name }: CaseRun): Promise<void> {
+  const { admin } = ground.api;
+  const { resources } = await admin.call<Page<AppResource>>(
+    "GET",
+    `/v3/apps?space_guids=${ground.spaceGUID}&per_page=5000`,
+  );
+  const own = resources.filter(
+    (app) => app.state === "STARTED" && (app.name === name || app.name.startsWith(`${name}-`)),
+  );
+  await Promise.all(own.map(({ guid }) => admin.call("POST", `/v3/apps/${guid}/actions/stop`)));
+}
+
 /** Resolves when all instances of a process run, and there are as many as wanted. */
 export async function untilRunning(ground: Ground, app: string, type = "web"): Promise<void> {
   await eventually(async () => {

@@ -20,6 +20,10 @@ export interface CaseRun {
 
 interface CaseBase {
   name: string;
+  /** Why only a laptop can run it; the node's run says that. */
+  laptopOnly?: string;
+  /** Whether it reads or changes what all cases share, so that none may run beside it. */
+  alone?: true;
   /** `developer` unless said. */
   as?: Who;
   /** Words after `cf`, separated by spaces, with `{placeholders}`; a list where a word has a space. */

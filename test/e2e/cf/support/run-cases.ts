@@ -1,10 +1,11 @@
-// Runs tables of cases one after another on one platform: arranges, runs cf, looks at its output, then at its effect.
+// Runs tables of cases on one platform: arranges, runs cf, looks at its output, then at its effect. One after another; on a node several at a time.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { whyNoCf } from "../../support/cf.ts";
-import { startTestPlatform } from "../../support/start-test-platform.ts";
+import { chosenPlatformKind, startTestPlatform } from "../../support/start-test-platform.ts";
 import type { CommandResult } from "../../support/test-platform.ts";
+import { stopApps } from "./apps.ts";
 import { isWorking, type Case, type CaseRun, type CommandCases, type Pattern } from "./case.ts";
 import { DOMAIN, layGround, ORG, SPACE, type Ground } from "./ground.ts";
 import type { Who } from "./who.ts";
@@ -21,6 +22,7 @@ export function runGroup(
   if (reason) console.log(`cases of cf skipped: ${reason}`);
   describe.skipIf(reason)(title, () => {
     let ground: Ground | undefined;
+    let began = 0;
     beforeAll(async () => {
       const stage = await startTestPlatform();
       ground = await layGround(stage).catch(async (error: unknown) => {
@@ -28,27 +30,56 @@ export function runGroup(
         throw error;
       });
       await setUp?.(ground);
+      began = Date.now();
     });
-    afterAll(() => ground?.stage.stop());
+    afterAll(async () => {
+      console.log(`cases of ${title}: ${Math.round((Date.now() - began) / 1000)} s`);
+      await ground?.stage.stop();
+    });
     describeCases(tables, () => ground!);
   });
 }
 
-/** The cases on a platform that is there already. */
+/** The cases on a platform that is there already. On a node, where each waits for pods, those that may run at the same time do. */
 export function describeCases(tables: readonly CommandCases[], ground: () => Ground): void {
-  // Several tables may have the same command.
+  const named = nameCases(tables);
+  const isParallel = chosenPlatformKind() === "node";
+  const isBeside = ({ one }: NamedCase): boolean => isParallel && !one.alone;
+  describeNamed(named.filter(isBeside), ground, true);
+  describeNamed(
+    named.filter((each) => !isBeside(each)),
+    ground,
+    false,
+  );
+}
+
+interface NamedCase {
+  command: string;
+  /** The case's own, by which it names what it makes. */
+  name: string;
+  one: Case;
+}
+
+/** Several tables may have the same command. */
+function nameCases(tables: readonly CommandCases[]): NamedCase[] {
   const counts = new Map<string, number>();
-  const nextName = (command: string): string => {
-    const count = (counts.get(command) ?? 0) + 1;
-    counts.set(command, count);
-    return `${command}-${count}`;
-  };
-  for (const { command, cases } of tables)
-    describe(`cf ${command}`, () => {
-      for (const one of cases) {
-        const name = nextName(command);
-        test(one.name, () => runCase(ground(), one, name));
-      }
+  return tables.flatMap(({ command, cases }) =>
+    cases.map((one) => {
+      const count = (counts.get(command) ?? 0) + 1;
+      counts.set(command, count);
+      return { command, name: `${command}-${count}`, one };
+    }),
+  );
+}
+
+function describeNamed(cases: readonly NamedCase[], ground: () => Ground, concurrent: boolean): void {
+  for (const [command, own] of Map.groupBy(cases, (each) => each.command))
+    describe(`cf ${command}`, { concurrent }, () => {
+      for (const { one, name } of own)
+        test(one.name, async (context) => {
+          if (one.laptopOnly !== undefined && chosenPlatformKind() === "node") context.skip(one.laptopOnly);
+          await runCase(ground(), one, name);
+        });
     });
 }
 
@@ -56,6 +87,11 @@ type Fill = (text: string) => string;
 
 async function runCase(ground: Ground, one: Case, name: string): Promise<void> {
   const run = newRun(ground, name);
+  // Hundreds of pods of cases that are over would leave no room on a node.
+  await judge(run, one).finally(() => ground.stage.on === "node" && stopApps(run));
+}
+
+async function judge(run: CaseRun, one: Case): Promise<void> {
   await one.given?.(run);
   const fill: Fill = (text) => text.replace(/\{([a-zA-Z]+)\}/g, (found, key: string) => run.values[key] ?? found);
   const args = (typeof one.run === "string" ? one.run.split(" ") : one.run).map(fill);
@@ -65,13 +101,16 @@ async function runCase(ground: Ground, one: Case, name: string): Promise<void> {
 }
 
 function newRun(ground: Ground, name: string): CaseRun {
-  const folder = join(ground.stage.home, "cases", name);
+  const { stage } = ground;
+  const folder = join(stage.home, "cases", name);
+  // A cluster lists the buildpacks of its builder image.
+  const buildpack = stage.on === "node" ? "cupola/nodejs" : "nodejs_buildpack";
   mkdirSync(folder, { recursive: true });
   return {
     ground,
     name,
     folder,
-    values: { name, folder, org: ORG, space: SPACE, domain: DOMAIN, hello: HELLO, api: ground.stage.url },
+    values: { name, folder, org: ORG, space: SPACE, domain: DOMAIN, hello: HELLO, api: stage.url, buildpack },
     async cf(who, ...args) {
       const { code, output } = await ground.runCf(ground.newHome(who, homeIn(folder, who)), { args, cwd: folder });
       if (code !== 0) throw new Error(`cf ${args.join(" ")} as ${who} ended with ${code}: ${output}`);
