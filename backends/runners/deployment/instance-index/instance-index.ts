@@ -1,5 +1,6 @@
 // The operation instance-index: gives each gated pod of class `deployment` its index, and replaces pods whose index is not wanted.
 // One replica acts (docs/adr/0016); what it has sent counts before its cache shows it, so no index is given twice.
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import type { KubeObject } from "../../../../kube/api/object.ts";
@@ -34,6 +35,9 @@ const REQUEST_DEADLINE_MS = 3_000;
 const TAKE_OVER_DEADLINE_MS = 20_000;
 /** When a request has failed, or its result may be lost. */
 const RETRY_MS = 1_000;
+/** Instances for which a reconcile waits a millisecond: it reads all pods of its LRP. */
+const INSTANCES_PER_MS = 50;
+const MAX_PAUSE_MS = 20;
 /** Pods whose answers are remembered until the cache shows them. */
 const MAX_NEXT_ATTEMPTS = 10_000;
 
@@ -95,6 +99,7 @@ async function reconcilePods(
 ): Promise<ReconcileResult> {
   const { namespace = "", name } = lrp.metadata;
   const key = `${namespace}/${name}`;
+  await collectEvents(lrp.spec.instances);
   const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
   const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
   const reserved = sent.reconcile(
@@ -118,6 +123,12 @@ async function reconcilePods(
   const surplus = plan.replace === undefined ? undefined : byUid.get(plan.replace);
   if (surplus) await replace(surplus, context);
   return looks.length > 0 ? { requeueAfterMs: Math.min(...looks) } : {};
+}
+
+/** Lets more pods of the LRP arrive: a reconcile for each of a thousand pods, each over a thousand pods, would take seconds. */
+async function collectEvents(instances: number): Promise<void> {
+  const pauseMs = Math.min(MAX_PAUSE_MS, Math.floor(instances / INSTANCES_PER_MS));
+  await (pauseMs > 0 ? delay(pauseMs) : nextTurn());
 }
 
 function toIndexedPod(pod: PodObject, sentIndex: number | undefined): IndexedPod {
