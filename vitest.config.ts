@@ -27,7 +27,7 @@ export default defineConfig({
           name: "unit",
           // Files share modules, which saves a third of the time; so no test may leave global state behind.
           isolate: false,
-          include: [`${sources}/*.test.ts`, "test/layout/**/*.test.ts"],
+          include: [`${sources}/*.test.ts`, "test/{layout,bench}/**/*.test.ts"],
           exclude: [contractTests, nodeTests],
         },
       },

@@ -4,11 +4,13 @@ import { parseArgs } from "node:util";
 import { closingLine } from "../../scripts/test-counts.ts";
 import { measureCluster } from "./cluster/cluster.ts";
 import { measureGates } from "./cluster/gates.ts";
+import { measureStarts } from "./cluster/starts.ts";
 import { measureCreates } from "./creates.ts";
 import { type Figure, figure, formatTable } from "./figure.ts";
 import { measureIdle } from "./idle.ts";
 import { measureLists } from "./lists/lists.ts";
 import { measureLaptop } from "./laptop.ts";
+import { measurePushes } from "./node/pushes.ts";
 import { measureRouter } from "./router/router.ts";
 import { measureReads } from "./reads.ts";
 import { measureStartUp } from "./start-up.ts";
@@ -24,6 +26,9 @@ const BENCHMARKS: Record<string, () => Promise<Figure[]>> = {
   router: measureRouter,
   cluster: measureCluster,
   gates: measureGates,
+  starts: measureStarts,
+  push: measurePushes,
+  node: async () => [...(await measurePushes()), ...(await measureGates()), ...(await measureStarts())],
 };
 /** What is measured when no part is named; `--cluster` is the part that needs a real control plane. */
 const DEFAULT_BENCHMARKS = ["cup", "laptop", "cf", "apps", "lists", "router"];

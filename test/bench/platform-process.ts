@@ -63,6 +63,8 @@ serveParent(
     requests: () => requests,
     idle: () => platform.idle(),
     memory,
+    /** Resident bytes, as the kernel counts them. */
+    rss: () => process.memoryUsage.rss(),
     /** Microseconds of processor time so far. */
     cpu: () => process.cpuUsage().user + process.cpuUsage().system,
   },

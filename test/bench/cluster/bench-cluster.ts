@@ -5,9 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
-import { installManifests } from "../../../platform/install.ts";
+import { applyObjects, installManifests } from "../../../platform/install.ts";
 import type { Operation } from "../../../platform/operations/operations.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { type Child, startChild } from "../child-process.ts";
@@ -32,13 +34,26 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-/** Starts it. There is a runner class by name, so that apps lead to LRPs, and nobody behind it: what follows an LRP is the class's own cost. */
-export async function startBenchCluster(options: { controllerManagerFlags?: string[] } = {}): Promise<BenchCluster> {
+/** A runner class by name, so that apps lead to LRPs, and nobody behind it: what follows an LRP is the class's own cost. */
+const NOBODY = systemObject(BackendClass, "nobody", { role: "runner", default: true });
+
+export interface BenchClusterOptions {
+  /** More flags for kube-controller-manager. */
+  controllerManagerFlags?: string[];
+  /** What Helm values would say; a runner class that nobody serves unless given. */
+  settings?: readonly KubeObject[];
+}
+
+/** Starts it. */
+export async function startBenchCluster({
+  controllerManagerFlags = [],
+  settings = [NOBODY],
+}: BenchClusterOptions = {}): Promise<BenchCluster> {
   const token = (): string => randomBytes(24).toString("base64url");
   const tokens = { platform: token(), developer: token() };
   const data = mkdtempSync(join(tmpdir(), "cupola-bench-"));
   const plane = await startControlPlane({
-    ...options,
+    controllerManagerFlags,
     users: [
       { token: tokens.platform, user: "cupola", groups: [PLATFORM_GROUP] },
       { token: tokens.developer, user: DEVELOPER },
@@ -55,7 +70,7 @@ export async function startBenchCluster(options: { controllerManagerFlags?: stri
   };
   try {
     await installManifests(admin);
-    await admin.create(BackendClass, { metadata: { name: "nobody" }, spec: { role: "runner", default: true } });
+    await applyObjects(admin, settings);
   } catch (error) {
     await stop();
     throw error;
@@ -92,6 +107,8 @@ export async function waitUntilIdle(replicas: readonly Replica[]): Promise<void>
 }
 
 export interface Writes {
+  /** All requests of the replicas, watches and reviews included, renewed Leases apart. */
+  requests: number;
   /** Requests of the replicas that would change an object, whatever came of them. */
   attempts: number;
   /** Versions made by anybody, leases of the replicas apart: an apply that changes nothing makes none. */
@@ -107,13 +124,21 @@ export async function countWrites(
   const readCounts = async (): Promise<Writes> => {
     const requests = await Promise.all(replicas.map((replica) => replica.requests()));
     const sum = (of: (one: Requests) => number): number => requests.reduce((all, one) => all + of(one), 0);
-    return { attempts: sum(({ writes }) => writes), written: (await versionOf(admin)) - sum(({ leases }) => leases) };
+    return {
+      requests: sum(({ all, leases }) => all - leases),
+      attempts: sum(({ writes }) => writes),
+      written: (await versionOf(admin)) - sum(({ leases }) => leases),
+    };
   };
   const before = await readCounts();
   await task();
   await waitUntilIdle(replicas);
   const after = await readCounts();
-  return { attempts: after.attempts - before.attempts, written: after.written - before.written };
+  return {
+    requests: after.requests - before.requests,
+    attempts: after.attempts - before.attempts,
+    written: after.written - before.written,
+  };
 }
 
 /** Kubernetes' store counts its writes; a list tells the newest. */

@@ -5,6 +5,7 @@ import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { CF_ROLES } from "../../../crds/roles.ts";
+import { Route } from "../../../crds/route/route.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { RoleBinding } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -68,11 +69,11 @@ export async function makeStoppedApps(
   await there();
 }
 
-/** Apps with an image as droplet, Started or Stopped. */
+/** Apps with an image as droplet, Started or Stopped; with `domain`, each with a route of its own name. */
 export async function makeApps(
   admin: KubeClient,
   namespaces: readonly string[],
-  { prefix, count, state }: { prefix: string; count: number; state: "Started" | "Stopped" },
+  { prefix, count, state, domain }: { prefix: string; count: number; state: "Started" | "Stopped"; domain?: string },
 ): Promise<void> {
   await inParallel(spread(namespaces, prefix, count), async ({ namespace, name }) => {
     await admin.create(App, {
@@ -82,6 +83,11 @@ export async function makeApps(
     await admin.create(Droplet, {
       metadata: { name, namespace },
       spec: { appRef: { name }, kind: "docker", lifecycleType: "docker", image: IMAGE },
+    });
+    if (domain === undefined) return;
+    await admin.create(Route, {
+      metadata: { name, namespace },
+      spec: { host: name, domainRef: { name: domain }, destinations: [{ app: name }] },
     });
   });
 }

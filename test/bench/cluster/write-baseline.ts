@@ -3,7 +3,7 @@ import pLimit from "p-limit";
 import { Claim } from "../../../crds/claim/claim.ts";
 import { DEFINITIONS } from "../../../crds/definitions.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import { Namespace, Secret } from "../../../kube/api/builtin.ts";
+import { Deployment, Ingress, Namespace, Secret, Service } from "../../../kube/api/builtin.ts";
 import type { Draft, KubeClient } from "../../../kube/client/client.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
@@ -14,15 +14,19 @@ export interface FinalObject {
   object: KubeObject;
 }
 
-/** Every object of ours, and every Secret, whose name begins with the prefix of these apps; and their claims. */
+/** What the runner and the router make. Their statuses are Kubernetes' own. */
+const BUILTIN: readonly ResourceRef[] = [Secret, Deployment, Service, Ingress];
+
+/** Every object of ours, and every Secret, Deployment, Service and Ingress, whose name begins with the prefix of these apps; and their claims. */
 export async function collectFinalObjects(admin: KubeClient, prefix: string): Promise<FinalObject[]> {
-  const refs: ResourceRef[] = [...DEFINITIONS.filter((ref) => ref.namespaced && ref.kind !== Claim.kind), Secret];
+  const ours: ResourceRef[] = DEFINITIONS.filter((ref) => ref.namespaced && ref.kind !== Claim.kind);
   const found: FinalObject[] = [];
-  for (const ref of refs) {
+  for (const ref of [...ours, ...BUILTIN]) {
     const { items } = await admin.list(ref);
-    found.push(
-      ...items.filter(({ metadata }) => metadata.name.startsWith(`${prefix}-`)).map((object) => ({ ref, object })),
+    const named = items.filter(({ metadata: { name } }) =>
+      [prefix, `s-${prefix}`].some((one) => name.startsWith(`${one}-`)),
     );
+    found.push(...named.map((object) => ({ ref, object: BUILTIN.includes(ref) ? asWritten(object) : object })));
   }
   const claims = (await admin.list(Claim, { namespace: SYSTEM_NAMESPACE })).items.filter((claim) =>
     JSON.stringify(claim.spec).includes(`"${prefix}-`),
@@ -31,6 +35,14 @@ export async function collectFinalObjects(admin: KubeClient, prefix: string): Pr
     ...found,
     ...claims.map((object) => ({ ref: Claim as unknown as ResourceRef, object: object as KubeObject })),
   ];
+}
+
+/** Without what the API server adds. */
+function asWritten(object: KubeObject): KubeObject {
+  const { status: _, spec, ...content } = object as KubeObject & { status?: unknown; spec?: Record<string, unknown> };
+  if (!spec) return content;
+  const { clusterIP: __, clusterIPs: ___, ...kept } = spec;
+  return { ...content, spec: kept } as KubeObject;
 }
 
 /** Writes them all into namespaces of its own. Milliseconds, and the number of writes. No platform may run meanwhile: it would take them for its own. */

@@ -81,6 +81,10 @@ export interface TestNode {
   kill(part: NodePart, node?: NodeName): Promise<() => void>;
   /** SIGSTOP. The returned function lets the program go on. */
   pause(part: NodePart, node?: NodeName): () => void;
+  /** From now on containerd's events of node1, a line for each, go to `containerLog`. */
+  recordContainers(): void;
+  /** Path of what `ctr events` writes. */
+  containerLog: string;
   /** Everything of a node dies at once, for good; after some 20 s the cluster sees that it is gone. node1 would take the control plane along. */
   powerOff(node: NodeName): Promise<void>;
   stop(): Promise<void>;
@@ -88,6 +92,7 @@ export interface TestNode {
 
 const API_PORT = 6443;
 const REGISTRY_PORT = 5000;
+const CONTAINER_EVENTS = "container-events";
 
 /** Starts a cluster and waits until its nodes and its DNS are ready. Throws with the end of a program's log when one does not come up. */
 export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
@@ -186,6 +191,14 @@ class NodeCluster implements TestNode {
     const { process } = this.#find(node).find(part);
     process.signal("SIGSTOP");
     return () => process.signal("SIGCONT");
+  }
+
+  recordContainers(): void {
+    this.#find("node1").namespaces.start(CONTAINER_EVENTS, ["ctr", "--namespace", "k8s.io", "events"]);
+  }
+
+  get containerLog(): string {
+    return join(this.dir, "node1", "log", `${CONTAINER_EVENTS}.log`);
   }
 
   async powerOff(node: NodeName): Promise<void> {

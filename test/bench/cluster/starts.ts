@@ -1,0 +1,181 @@
+// `npm run bench -- starts`: apps with a route, to all their Deployments, Services and Ingresses, against the floor; and memory at a thousand running LRPs. Needs a real control plane.
+import pLimit from "p-limit";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { Domain } from "../../../crds/domain/domain.ts";
+import { LABELS, STABLE_LABELS } from "../../../crds/labels.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
+import { Deployment, Ingress, IngressClass, Pod, Service } from "../../../kube/api/builtin.ts";
+import type { ObjectOf, ResourceRef } from "../../../kube/api/resource-ref.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import type { Operation } from "../../../platform/operations/operations.ts";
+import { type Figure, figure } from "../figure.ts";
+import { until } from "../until.ts";
+import { countWrites, startBenchCluster, waitUntilIdle, type BenchCluster, type Replica } from "./bench-cluster.ts";
+import { expectMore, makeApps, makeSpaces, PARALLEL, startApps } from "./make-apps.ts";
+import { collectFinalObjects, removeBaseline, writeBaseline } from "./write-baseline.ts";
+
+const STARTED = 200;
+const CREATED = 1000;
+const DOMAIN = "apps.example.org";
+/** One process, as the chart installs them. */
+const CONTROLLERS: readonly Operation[] = ["controllers", "deployment-runner", "ingress-router"];
+/** What spaces and pods need, and nothing that acts on Deployments, Services or pods: that would be Kubernetes' own cost. */
+const CONTROLLER_MANAGER_FLAGS = ["--controllers=namespace-controller,serviceaccount-controller"];
+const SETTINGS = [
+  systemObject(BackendClass, "deployment", { role: "runner", default: true }),
+  systemObject(BackendClass, "ingress", { role: "router", default: true }),
+  systemObject(Domain, DOMAIN, { name: DOMAIN }),
+];
+const DEFAULT_INGRESS_CLASS = {
+  metadata: { name: "bench", annotations: { "ingressclass.kubernetes.io/is-default-class": "true" } },
+  spec: { controller: "example.org/nobody" },
+};
+
+export async function measureStarts(): Promise<Figure[]> {
+  const plane = await startBenchCluster({
+    controllerManagerFlags: CONTROLLER_MANAGER_FLAGS,
+    settings: SETTINGS,
+  });
+  try {
+    await plane.admin.create(IngressClass, DEFAULT_INGRESS_CLASS);
+    const controllers = await plane.start(CONTROLLERS);
+    const namespaces = await makeSpaces(plane.admin, "starts", 10);
+    const started = await measureStarted(plane, controllers, namespaces);
+    const created = await measureCreated(plane, controllers, namespaces);
+    return [...started, ...created, ...(await measureMemory(plane))];
+  } finally {
+    await plane.stop();
+  }
+}
+
+const logProgress = (what: string): void => void process.stderr.write(`starts: ${what} …\n`);
+
+/** Stopped apps with a route, whose Services and Ingresses are there already, started to all their Deployments. */
+async function measureStarted(
+  plane: BenchCluster,
+  controllers: Replica,
+  namespaces: readonly string[],
+): Promise<Figure[]> {
+  const { admin } = plane;
+  const apps = { prefix: "start", count: STARTED };
+  const routed = await expectAll(admin, [Service, Ingress], STARTED);
+  await makeApps(admin, namespaces, { ...apps, state: "Stopped", domain: DOMAIN });
+  await routed();
+  await waitUntilIdle([controllers]);
+  logProgress(`${STARTED} stopped apps started`);
+  let ms = 0;
+  const { requests, written } = await countWrites(plane, [controllers], async () => {
+    const there = await expectAll(admin, [LRP, Deployment], STARTED);
+    ms = await timed(async () => {
+      await startApps(admin, namespaces, apps);
+      await there();
+    });
+  });
+  const what = `${STARTED} stopped apps with a route started`;
+  return [
+    figure(`${what} to all Deployments there`, ms / 1000, "s"),
+    figure(`${what}, until all is said: the platform's requests per app`, requests / STARTED, "requests", { max: 9 }),
+    figure(`${what}: writes per app, the one that starts it too`, written / STARTED, "writes"),
+  ];
+}
+
+/** Apps with a route made, to all their Deployments, Services and Ingresses, and the floor of the same. The platform is stopped then. */
+async function measureCreated(
+  plane: BenchCluster,
+  controllers: Replica,
+  namespaces: readonly string[],
+): Promise<Figure[]> {
+  const { admin } = plane;
+  logProgress(`${CREATED} apps created`);
+  const times = { ms: 0, inAll: 0 };
+  const { requests, written } = await countWrites(plane, [controllers], async () => {
+    const there = await expectAll(admin, [LRP, Deployment, Service, Ingress], CREATED);
+    times.inAll = await timed(async () => {
+      times.ms = await timed(async () => {
+        await makeApps(admin, namespaces, { prefix: "create", count: CREATED, state: "Started", domain: DOMAIN });
+        await there();
+      });
+      await controllers.child.request("idle");
+    });
+  });
+  await controllers.stop();
+  logProgress("the floor of the same");
+  const final = await collectFinalObjects(admin, "create");
+  const baseline = await writeBaseline(admin, final, "floor");
+  await removeBaseline(admin, final, "floor");
+  const what = `${CREATED} apps with a route made`;
+  return [
+    figure(
+      `${what} to all Deployments, Services and Ingresses, against the floor: time`,
+      times.ms / baseline.ms,
+      "ratio",
+      {
+        max: 1.15,
+      },
+    ),
+    figure(`${what} until nothing is left to say of them, against the floor: time`, times.inAll / baseline.ms, "ratio"),
+    figure(`${what}, against the floor: writes`, written / baseline.writes, "ratio"),
+    figure(`${what}: the platform's requests per app`, requests / CREATED, "requests"),
+    figure(`${what} to all Deployments, Services and Ingresses`, times.ms / 1000, "s"),
+    figure(`the floor of the same (${baseline.writes} writes)`, baseline.ms / 1000, "s"),
+  ];
+}
+
+/** Resident memory of one API and of the controllers, both started on a cluster where all LRPs run. */
+async function measureMemory({ admin, start }: BenchCluster): Promise<Figure[]> {
+  logProgress("all LRPs made to run");
+  const lrps = (await admin.list(LRP)).items;
+  const limit = pLimit(PARALLEL);
+  await Promise.all(lrps.map((lrp) => limit(() => makePod(admin, lrp))));
+  const controllers = await start(CONTROLLERS);
+  await until(
+    async () => (await admin.list(LRP)).items.every((lrp) => lrp.status?.runningInstances === 1),
+    "the LRPs do not run",
+    1000,
+  );
+  await waitUntilIdle([controllers]);
+  const api = await start(["api"]);
+  const what = `at ${lrps.length} running LRPs`;
+  return [
+    figure(`resident memory of an API ${what}`, (await api.child.request<number>("rss")) / 2 ** 20, "MiB"),
+    figure(
+      `resident memory of the controllers ${what}`,
+      (await controllers.child.request<number>("rss")) / 2 ** 20,
+      "MiB",
+    ),
+  ];
+}
+
+/** The pod that a kubelet would report: bound, running and ready. */
+async function makePod(admin: KubeClient, { metadata }: LRP): Promise<void> {
+  const { name, namespace = "" } = metadata;
+  const deployment = await admin.get(Deployment, { namespace, name });
+  const template = deployment.spec?.template;
+  const { schedulingGates: _, ...spec } = (template?.spec ?? { containers: [] }) satisfies ObjectOf<typeof Pod>["spec"];
+  const labels = { ...template?.metadata?.labels, [LABELS.lrp]: name, [STABLE_LABELS.instanceIndex]: "0" };
+  const key = { name: `${name}-pod`, namespace };
+  await admin.create(Pod, { metadata: { ...key, labels }, spec: { ...spec, nodeName: "nobody" } });
+  const now = new Date().toISOString();
+  const container = { name: "application", image: "", imageID: "", ready: true, started: true, restartCount: 0 };
+  const status = {
+    phase: "Running",
+    podIP: "10.0.0.1",
+    startTime: now,
+    conditions: [{ type: "Ready", status: "True", lastTransitionTime: now }],
+    containerStatuses: [{ ...container, state: { running: { startedAt: now } } }],
+  };
+  await admin.patch(Pod, key, { type: "strategic", body: { status } }, { subresource: "status" });
+}
+
+/** As `expectMore`, of several kinds. */
+async function expectAll(admin: KubeClient, refs: readonly ResourceRef[], count: number): Promise<() => Promise<void>> {
+  const waits = await Promise.all(refs.map((ref) => expectMore(admin, ref, count)));
+  return async () => void (await Promise.all(waits.map((wait) => wait())));
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}

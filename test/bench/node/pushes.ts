@@ -1,0 +1,215 @@
+// `npm run bench -- push`: push, start and scale on a real node, with the platform installed by its chart; where the time goes.
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { request } from "undici";
+import { Build } from "../../../crds/build/build.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { Staging } from "../../../crds/staging/staging.ts";
+import { Deployment, Pod } from "../../../kube/api/builtin.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
+import { startNodePlatform, type NodePlatform } from "../../e2e/support/node-platform.ts";
+import { addClients } from "../../e2e/support/start-test-platform.ts";
+import type { TestPlatform } from "../../e2e/support/test-platform.ts";
+import { type Figure, figure, median } from "../figure.ts";
+import { until } from "../until.ts";
+import { readContainerTimes } from "./containers.ts";
+import {
+  gateDelays,
+  isInstance,
+  isReady,
+  ownPart,
+  phasesOfPush,
+  phasesOfStart,
+  type Facts,
+  type Phase,
+} from "./phases.ts";
+import { recordChanges, wallClock } from "./recorder.ts";
+
+const HELLO = join(import.meta.dirname, "..", "..", "..", "examples", "hello");
+const NAMESPACE = "local-dev";
+const NAME = "bench";
+const HOST = `${NAME}.apps.localhost`;
+const KINDS = [Package, Build, Staging, Droplet, LRP, Deployment, Pod];
+const TURNS = 3;
+const SCALE_TO = 20;
+const POLL_MS = 10;
+
+/** What a turn works with. */
+interface Stage {
+  node: NodePlatform["node"];
+  admin: KubeClient;
+  platform: TestPlatform;
+  source: string;
+}
+
+export async function measurePushes(): Promise<Figure[]> {
+  const { base, node } = await startNodePlatform();
+  const platform = addClients(base, node.kubectl);
+  const admin = createClient({ server: node.url, ca: node.ca, auth: { kind: "token", token: node.adminToken } });
+  try {
+    node.recordContainers();
+    const stage = { node, admin, platform, source: join(platform.home, "source") };
+    cpSync(HELLO, stage.source, { recursive: true });
+    await cup(stage, "login", "--api", platform.url);
+    logProgress("the first push");
+    const first = await timed(() => push(stage, 0));
+    const pushes = await turns((turn) => measurePush(stage, turn));
+    const starts = await turns(() => measureStart(stage));
+    return [
+      figure("cup push of a small Node app to a node, the first one, to its first 200", first / 1000, "s"),
+      ...summarize("cup push, warm", pushes, 1),
+      ...summarize("stopped app started", starts),
+      ...(await measureScale(stage)),
+    ];
+  } finally {
+    await admin.close();
+    await platform.stop();
+  }
+}
+
+const logProgress = (what: string): void => void process.stderr.write(`push: ${what} …\n`);
+
+async function turns<T>(once: (turn: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (let turn = 1; turn <= TURNS; turn++) results.push(await once(turn));
+  return results;
+}
+
+/** Medians of all phases, of the whole, and of what is neither lifecycle nor kubelet. */
+function summarize(what: string, runs: readonly Phase[][], maxOwnSeconds?: number): Figure[] {
+  const total = (phases: readonly Phase[]): number => phases.reduce((sum, { ms }) => sum + ms, 0);
+  const seconds = (of: (phases: readonly Phase[]) => number): number => median(runs.map(of)) / 1000;
+  const names = runs[0]?.map(({ name, owner }) => `${what}: ${name} (${owner})`) ?? [];
+  return [
+    figure(`${what}, to its first 200`, seconds(total), "s"),
+    figure(
+      `${what}: all but lifecycle, pull and kubelet`,
+      seconds((phases) => ownPart(phases)),
+      "s",
+      ...(maxOwnSeconds === undefined ? [] : [{ max: maxOwnSeconds }]),
+    ),
+    figure(
+      `${what}: of that, Cupola's processes`,
+      seconds((phases) => ownPart(phases, ["cupola"])),
+      "s",
+    ),
+    ...names.map((name, at) => figure(name, median(runs.map((phases) => phases[at]?.ms ?? NaN)), "ms")),
+  ];
+}
+
+/** The app is stopped first, since a push replaces a running one only after it has ended. */
+async function measurePush(stage: Stage, turn: number): Promise<Phase[]> {
+  logProgress(`warm push ${turn}`);
+  await stopApp(stage);
+  return phasesOfPush(await record(stage, () => push(stage, turn)));
+}
+
+async function measureStart(stage: Stage): Promise<Phase[]> {
+  logProgress("a stopped app started");
+  await stopApp(stage);
+  return phasesOfStart(
+    await record(stage, async () => {
+      await api(stage, "POST", `/v3/apps/${await appGUID(stage)}/actions/start`);
+      await untilAnswers(stage);
+    }),
+  );
+}
+
+/** What was seen while `work` ran, which ends with the first 200. */
+async function record(stage: Stage, work: () => Promise<void>): Promise<Facts> {
+  const recorder = await recordChanges(stage.admin, NAMESPACE, KINDS);
+  try {
+    const begunAt = wallClock();
+    await work();
+    const answeredAt = wallClock();
+    // The last changes may arrive after the answer.
+    await until(
+      () =>
+        Promise.resolve(
+          recorder.changes.some(({ kind, object }) => kind === "Pod" && isInstance(object) && isReady(object)),
+        ),
+      "the instance is not ready",
+    );
+    const containers = readContainerTimes(readFileSync(stage.node.containerLog, "utf8"));
+    return { begunAt, answeredAt, changes: recorder.changes, containers };
+  } finally {
+    await recorder.stop();
+  }
+}
+
+/** Pushes another version, and resolves when that one answers: the app was stopped before. */
+async function push(stage: Stage, turn: number): Promise<void> {
+  const text = readFileSync(join(HELLO, "server.js"), "utf8");
+  writeFileSync(join(stage.source, "server.js"), `${text}\n// version ${turn}\n`);
+  await Promise.all([cup(stage, "push", NAME, "--path", stage.source, "--memory", "128M"), untilAnswers(stage)]);
+}
+
+/** Resolves when no pod of it is left. */
+async function stopApp(stage: Stage): Promise<void> {
+  await cup(stage, "stop", NAME);
+  await until(async () => {
+    const { items } = await stage.admin.list(Pod, { namespace: NAMESPACE, metadata: true });
+    return !items.some(isInstance);
+  }, "the app does not stop");
+}
+
+/** From the request to twenty instances, as the API tells it and as Kubernetes does. */
+async function measureScale(stage: Stage): Promise<Figure[]> {
+  logProgress(`scale 1 to ${SCALE_TO}`);
+  const guid = await appGUID(stage);
+  const recorder = await recordChanges(stage.admin, NAMESPACE, [Pod]);
+  const ms = await timed(async () => {
+    await api(stage, "POST", `/v3/apps/${guid}/processes/web/actions/scale`, { instances: SCALE_TO });
+    await until(
+      async () => {
+        const { resources } = await api<{ resources: { state: string }[] }>(
+          stage,
+          "GET",
+          `/v3/apps/${guid}/processes/web/stats`,
+        );
+        return resources.filter(({ state }) => state === "RUNNING").length === SCALE_TO;
+      },
+      `${SCALE_TO} instances do not run`,
+      50,
+    );
+  });
+  await recorder.stop();
+  const gates = gateDelays(recorder.changes);
+  return [
+    figure(`scale 1 to ${SCALE_TO}, until all instances are RUNNING`, ms / 1000, "s"),
+    figure(`scale 1 to ${SCALE_TO}: the slowest gate`, Math.max(...gates), "ms", { max: 200 }),
+  ];
+}
+
+async function untilAnswers({ platform }: Stage): Promise<void> {
+  await until(async () => (await platform.get(HOST)).status === 200, `${HOST} does not answer`, POLL_MS);
+}
+
+async function appGUID({ platform }: Stage): Promise<string> {
+  return (await platform.cupJson<{ guid: string }>("app", NAME)).guid;
+}
+
+async function api<T>({ platform, node }: Stage, method: "GET" | "POST", path: string, given?: object): Promise<T> {
+  const { statusCode, body } = await request(`${platform.url}${path}`, {
+    method,
+    headers: { authorization: `bearer ${node.adminToken}`, "content-type": "application/json" },
+    ...(given && { body: JSON.stringify(given) }),
+  });
+  const text = await body.text();
+  if (statusCode >= 400) throw new Error(`${method} ${path} was answered ${statusCode}: ${text}`);
+  return JSON.parse(text) as T;
+}
+
+async function cup({ platform }: Stage, ...args: string[]): Promise<void> {
+  const { code, output } = await platform.cup(...args);
+  if (code !== 0) throw new Error(`cup ${args.join(" ")} ended with ${code}: ${output}`);
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
