@@ -57,6 +57,31 @@ test("events of a namespace are appended to one segment, in few writes", async (
   expect(server.writes()).toBe(2);
 });
 
+test("events recorded while others are written wait for the next flush", async () => {
+  const server = fakeServer();
+  const begun: string[][] = [];
+  const answers: (() => void)[] = [];
+  const create: typeof server.client.create = async (...given) => {
+    begun.push((given[1] as unknown as { spec: { events: AuditEvent[] } }).spec.events.map(({ guid }) => guid));
+    await new Promise<void>((resolve) => answers.push(resolve));
+    return server.client.create(...given);
+  };
+  const client = { ...server.client, create } as AuditWriterDeps["client"];
+  // An interval that does not end within this test.
+  const writer = createAuditWriter({ client, writer: "api-0", log, intervalMs: 600_000 });
+  writer.record("dev", event(1));
+  writer.record("dev", event(2));
+  await vi.waitFor(() => expect(begun).toEqual([["1", "2"]]));
+  writer.record("dev", event(3));
+  answers[0]?.();
+  await vi.waitFor(() => expect(server.lists()).toEqual([["1", "2"]]));
+  // Whatever a flush does after its write, it does in the microtasks that follow.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(server.writes()).toBe(1);
+  await writer.close();
+  expect(server.lists()).toEqual([["1", "2", "3"]]);
+});
+
 test("a full segment is followed by another", async () => {
   const server = fakeServer();
   const writer = start(server);

@@ -4,6 +4,8 @@ export interface EventBuffer<Event> {
   add(namespace: string, event: Event): void;
   /** Namespaces with events. */
   namespaces(): string[];
+  /** Number of events of a namespace. */
+  count(namespace: string): number;
   /** The oldest events of a namespace. */
   peek(namespace: string, max: number): Event[];
   /** Removes these events. */
@@ -37,6 +39,7 @@ export function createEventBuffer<Event>(max: number): EventBuffer<Event> {
       if (++count > max) dropOldest();
     },
     namespaces: () => [...waiting.keys()],
+    count: (namespace) => waiting.get(namespace)?.length ?? 0,
     peek: (namespace, limit) => (waiting.get(namespace) ?? []).slice(0, limit),
     remove(namespace, events) {
       const gone = new Set(events);

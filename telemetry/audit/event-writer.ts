@@ -6,8 +6,10 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { createEventBuffer, type EventBuffer } from "./event-buffer.ts";
 import { createSegments, type SegmentKind, type Segments } from "./segments.ts";
 
-/** Milliseconds between two flushes. The first event after a pause is written at once. */
+/** Milliseconds between two flushes. */
 const FLUSH_INTERVAL_MS = 1_000;
+/** Milliseconds that the first event after a pause waits for the others of its request, so that they become one write. */
+const GATHER_MS = 50;
 /** Namespaces written at the same time. */
 const CONCURRENCY = 4;
 /** Events that wait for an API server that does not answer. */
@@ -57,7 +59,7 @@ export function createEventWriter<Event>({
     record(namespace, event) {
       if (isClosed) return;
       buffer.add(namespace, event);
-      schedule(Math.max(0, flushedAt + intervalMs - Date.now()));
+      schedule(Math.max(Math.min(GATHER_MS, intervalMs), flushedAt + intervalMs - Date.now()));
     },
     async close() {
       isClosed = true;
@@ -84,12 +86,14 @@ async function flush<Event>(target: Target<Event>): Promise<void> {
 }
 
 /**
- * Events whose namespace takes none, because it is gone or going, are dropped; all others wait for the next flush. Of events that are refused
- * together, fewer are written at a time, until only the invalid one is dropped: it may be one tenant's, the others not.
+ * Events whose namespace takes none, because it is gone or going, are dropped; all others wait for the next flush, as do those recorded meanwhile.
+ * Of events that are refused together, fewer are written at a time, until only the invalid one is dropped: it may be one tenant's, the others not.
  */
 async function flushNamespace<Event>(namespace: string, { buffer, segments, kind, log }: Target<Event>): Promise<void> {
   let size = kind.maxEvents;
-  for (let events = buffer.peek(namespace, size); events.length > 0; events = buffer.peek(namespace, size)) {
+  let due = buffer.count(namespace);
+  const next = (): Event[] => buffer.peek(namespace, Math.min(size, due));
+  for (let events = next(); events.length > 0; events = next()) {
     const about = { kind: kind.ref.kind, namespace, events: events.length };
     try {
       await segments.append(namespace, events);
@@ -106,5 +110,6 @@ async function flushNamespace<Event>(namespace: string, { buffer, segments, kind
       log.warn({ err, ...about }, "events were dropped: the API server takes them neither now nor later");
     }
     buffer.remove(namespace, events);
+    due -= events.length;
   }
 }
