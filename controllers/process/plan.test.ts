@@ -5,7 +5,7 @@ import type { LRP } from "../../crds/lrp/lrp.ts";
 import { aDroplet, anLRP, aProcess, aRevision } from "../../crds/test-objects.ts";
 import { tenancy } from "../shared/fixtures.ts";
 import { planLRPUpdate, lrpName, planLRP, type LRPInput } from "./lrp.ts";
-import { planNoInstances, planLRPs, desiredInstances } from "./plan.ts";
+import { planLRPs, planStopped, desiredInstances } from "./plan.ts";
 
 const droplet = aDroplet();
 const env = [
@@ -192,8 +192,20 @@ describe("versions", () => {
     }).children?.[0];
     expect(kept).toEqual(made);
   });
-  test("a stopped app has none", () =>
-    expect(planNoInstances("Stopped")).toMatchObject({ children: [], status: { runningInstances: 0 } }));
+  test("a stopped app has none", () => {
+    const ready = { type: "Ready", status: "True", reason: "Running", message: "", lastTransitionTime: "" };
+    const ran = aProcess({}, { status: { conditions: [ready] } });
+    expect(planStopped(ran)).toMatchObject({
+      children: [],
+      status: { runningInstances: 0 },
+      ready: { status: "True" },
+    });
+  });
+  test("nothing is written about a process that never ran", () => {
+    expect(planStopped(aProcess())).toEqual({ children: [], keepStatus: true });
+    const granted = aProcess({}, { status: { quota: { instances: 1, memoryMB: 1, logRateLimitBytesPerSecond: 1 } } });
+    expect(planStopped(granted)).toEqual({ children: [], keepStatus: true });
+  });
   test.each([
     ["web", 1],
     ["worker", 0],

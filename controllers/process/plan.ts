@@ -16,6 +16,11 @@ export function desiredInstances(process: Process): number {
 
 const NOTHING_RUNS = { runningInstances: 0, lrp: undefined, revision: undefined };
 
+/** A process of a stopped app. While nothing was ever said of it there is nothing to say: a new app costs one write less (docs/adr/0019). */
+export function planStopped({ status }: Process): ReconcileResult {
+  return status?.conditions ? planNoInstances("Stopped") : { children: [], keepStatus: true };
+}
+
 /** A process that should not run: its app is stopped, or it has no instances. */
 export function planNoInstances(reason: "Stopped" | "NoInstances"): ReconcileResult {
   const message = reason === "Stopped" ? "the app is stopped" : "no instances are wanted";

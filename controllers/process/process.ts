@@ -48,7 +48,14 @@ import { listRouteURLs } from "../shared/route-urls.ts";
 import { hasProcessLimits, QUOTA_KINDS } from "../shared/quotas.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { lrpName, planLRP } from "./lrp.ts";
-import { desiredInstances, planHeldRollout, planLRPs, planNoInstances, type ProcessQuota } from "./plan.ts";
+import {
+  desiredInstances,
+  planHeldRollout,
+  planLRPs,
+  planNoInstances,
+  planStopped,
+  type ProcessQuota,
+} from "./plan.ts";
 import { planRolloutLRPs } from "./rollout.ts";
 
 export interface ProcessOptions {
@@ -103,7 +110,7 @@ interface LRPContext {
 }
 
 function reconcileLRPs(process: Process, app: App, context: LRPContext): ReconcileResult {
-  if (app.spec.state === "Stopped") return planNoInstances("Stopped");
+  if (app.spec.state === "Stopped") return planStopped(process);
   const { read, history } = context;
   if (app.status?.revision === undefined) return planWithoutRevision(app);
   const existing = listOwnedLRPs(process, read);

@@ -106,4 +106,18 @@ describe("the end of a run", () => {
     expect(findUnreconciled([appOf("wild1", 0)])).toEqual([]);
     expect(findUnreconciled([orphan])).toEqual(["App shop has lost its owner"]);
   });
+
+  test("needs a status of a process of a started app alone", () => {
+    const process: KubeObject = {
+      apiVersion: "cupola.dev/v1alpha1",
+      kind: "Process",
+      metadata: { name: "shop.web", namespace: "wild1-org-dev", generation: 1 },
+      ...{ spec: { appRef: { name: "shop" } } },
+    };
+    const stopped = { type: "Ready", status: "True", reason: "Stopped", message: "" };
+    const ran = { ...process, status: { observedGeneration: 1, runningInstances: 0, conditions: [stopped] } };
+    expect(findUnreconciled([appOf("wild1", 0), process])).toEqual(["Process shop.web has no status"]);
+    expect(findUnreconciled([appOf("wild1", 0, { state: "Stopped" }), process])).toEqual([]);
+    expect(normalise([process], "wild1")).toEqual(normalise([ran], "wild1"));
+  });
 });

@@ -143,8 +143,10 @@ function isClaimHeld({ spec }: LiveObject, objects: readonly LiveObject[]): bool
 /** What is not at rest yet, for whoever wants to know how things end; in words. */
 export function findUnreconciled(objects: readonly LiveObject[]): string[] {
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
+  const stopped = objects.filter(({ kind, spec }) => kind === "App" && spec?.["state"] === "Stopped");
+  const stoppedApps = new Set(stopped.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
   return objects.flatMap((object) =>
-    UNRECONCILED.filter(({ holds }) => holds(object, uids)).map(
+    UNRECONCILED.filter(({ holds }) => holds(object, { uids, stoppedApps })).map(
       ({ what }) => `${object.kind} ${object.metadata.name} ${what}`,
     ),
   );
@@ -163,14 +165,26 @@ const HAVE_STATUS = new Set([
   "Space",
 ]);
 
+interface Known {
+  uids: ReadonlySet<string | undefined>;
+  /** `namespace/name` of each. */
+  stoppedApps: ReadonlySet<string>;
+}
+
+/** Nothing is said of a process that never ran. */
+function needsStatus({ kind, metadata, spec }: LiveObject, { stoppedApps }: Known): boolean {
+  const app = (spec?.["appRef"] as { name: string } | undefined)?.name;
+  return HAVE_STATUS.has(kind) && !(kind === "Process" && stoppedApps.has(`${metadata.namespace}/${app}`));
+}
+
 const UNRECONCILED: readonly {
   what: string;
-  holds: (object: LiveObject, uids: ReadonlySet<string | undefined>) => boolean;
+  holds: (object: LiveObject, known: Known) => boolean;
 }[] = [
   { what: "is going", holds: ({ metadata }) => metadata.deletionTimestamp !== undefined },
   {
     what: "has lost its owner",
-    holds: ({ metadata }, uids) => metadata.ownerReferences?.some(({ uid }) => !uids.has(uid)) ?? false,
+    holds: ({ metadata }, { uids }) => metadata.ownerReferences?.some(({ uid }) => !uids.has(uid)) ?? false,
   },
   {
     what: "has changed since it was looked at",
@@ -181,7 +195,7 @@ const UNRECONCILED: readonly {
     what: "does not run yet",
     holds: ({ kind, spec, status }) => kind === "Deployment" && (status?.["readyReplicas"] ?? 0) !== spec?.["replicas"],
   },
-  { what: "has no status", holds: ({ kind, status }) => HAVE_STATUS.has(kind) && status === undefined },
+  { what: "has no status", holds: (object, known) => object.status === undefined && needsStatus(object, known) },
 ];
 
 const CONDITION_FIELDS = ["type", "status", "reason", "message"];
@@ -227,6 +241,7 @@ function specOf({ kind, spec = {} }: LiveObject): unknown {
 }
 
 function statusOf({ kind, spec }: LiveObject, status: Record<string, unknown>): unknown {
+  if (kind === "Process" && isStopped(status)) return status["quota"] && { quota: status["quota"] };
   const { conditions, observedGeneration: _generation, observedRestart, ...rest } = status;
   const shownConditions = (conditions as Record<string, unknown>[] | undefined)?.map((condition) =>
     Object.fromEntries(CONDITION_FIELDS.map((field) => [field, condition[field]])),
@@ -235,6 +250,12 @@ function statusOf({ kind, spec }: LiveObject, status: Record<string, unknown>): 
   const restarted =
     kind === "App" && spec?.["state"] === "Started" ? { isRestarted: observedRestart === spec["restart"] } : {};
   return { ...rest, ...restarted, conditions: kind === "PodDisruptionBudget" ? undefined : shownConditions };
+}
+
+/** Of a process of a stopped app, its status tells whether it ever ran. */
+function isStopped({ conditions }: Record<string, unknown>): boolean {
+  const all = (conditions ?? []) as { type: string; reason: string }[];
+  return all.some(({ type, reason }) => type === "Ready" && reason === "Stopped");
 }
 
 function sorted(_key: string, value: unknown): unknown {
