@@ -85,7 +85,6 @@ const cachedKinds: readonly CachedKind[] = [
   cachedKind(Route, {
     app: (route) => [...new Set(route.spec.destinations.map((one) => `${appNamespaceOf(route, one)}/${one.app}`))],
     sharedWith: (route) => route.spec.sharedSpaces ?? [],
-    isShared: (route) => (route.spec.sharedSpaces?.length ? ["true"] : []),
     domain: (route) => [route.spec.domainRef.name],
   }),
   cachedKind(Buildpack),

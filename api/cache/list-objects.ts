@@ -26,6 +26,8 @@ export interface ListOptions<T> {
   dependsOn?: readonly ResourceRef[];
   /** Those that filters and order of this very request read: a change of one finds the list again. All of `dependsOn` unless given. */
   filterReads?: readonly ResourceRef[];
+  /** Namespaces in which their changes count: those of the list unless given. */
+  readsIn?: readonly string[] | "anywhere";
   /** `url` of the request; without it the list is not remembered. */
   url?: string;
 }
@@ -62,6 +64,7 @@ export function listObjects<T extends KubeObject>(
     itemsOf: (object) => ((filter ??= filterOf(query, options))(object) ? [object] : []),
     order,
     reads: filterReads,
+    readsIn: options.readsIn,
   });
   recordSources(items, session, { ref, key, dependsOn });
   return items;
@@ -123,11 +126,15 @@ function listByIndex<T extends KubeObject>(
 ): readonly T[] {
   const { scope, dependsOn = [] } = options;
   const [index, value] = scope?.index ?? ["", ""];
+  // Routes of other namespaces may lead to the app.
+  const below = (): readonly T[] => session.cache.store(ref).byIndex(index, value);
   return rememberedList<T>(session, {
     ref,
     url: options.url,
     reads: [ref, ...(options.filterReads ?? dependsOn)],
-    ...(index === "app" && { namespaces: [value.split("/")[0] ?? ""] }),
+    ...(index === "app" && {
+      namespaces: [...new Set([value.split("/")[0] ?? "", ...below().map(({ metadata }) => metadata.namespace ?? "")])],
+    }),
     dependsOn,
     find: () => sorted(session.list(ref, scope, filterOf(query, options)), order),
   });

@@ -20,6 +20,8 @@ export interface ListPlan<T extends KubeObject, Item> {
   order: ItemOrder<Item>;
   /** Kinds besides its own that decide what is on the list, and where. */
   reads: readonly ResourceRef[];
+  /** Namespaces in which their changes count: those of the list unless given. */
+  readsIn?: readonly string[] | "anywhere" | undefined;
 }
 
 /** What a page of a list may show besides its items, as versions. */
@@ -76,7 +78,8 @@ export function rememberedItems<T extends KubeObject, Item>(
     lists.set(key, { ...known, items, position: log.position });
     return items;
   }
-  const namespaces = scope.namespaces ?? session.visibleNamespaces(ref);
+  const { readsIn = scope.namespaces ?? session.visibleNamespaces(ref) } = plan;
+  const namespaces = readsIn === "anywhere" ? undefined : readsIn;
   const { position } = log;
   const items = plan.findAll();
   lists.set(key, { items, position, versions: versionsOf(session, plan, namespaces), namespaces });

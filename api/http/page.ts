@@ -13,6 +13,8 @@ export interface PageRequest<T = unknown> {
   isCacheable?: boolean;
   /** Everything besides the item that its presentation depends on. With it the item's JSON is cached. */
   textKey?: (item: T) => CacheKey;
+  /** Namespaces, besides its own, of what the page shows of an item. */
+  namespacesOf?: (item: T) => readonly string[];
 }
 
 /** The items of the requested page. */
@@ -21,7 +23,7 @@ export function pageItems<T>(items: readonly T[], { page, per_page }: PageReques
 }
 
 /** CF's `pagination` member. */
-export function pagination(total: number, request: Omit<PageRequest, "textKey">): object {
+export function pagination(total: number, request: Omit<PageRequest, "textKey" | "namespacesOf">): object {
   const { page, per_page } = request.query;
   const pages = Math.max(1, Math.ceil(total / per_page));
   const link = (number: number): { href: string } => ({ href: pageUrl(request, number) });
@@ -35,7 +37,7 @@ export function pagination(total: number, request: Omit<PageRequest, "textKey">)
   };
 }
 
-function pageUrl({ base, url, query }: Omit<PageRequest, "textKey">, page: number): string {
+function pageUrl({ base, url, query }: Omit<PageRequest, "textKey" | "namespacesOf">, page: number): string {
   const end = url.indexOf("?");
   const path = end < 0 ? url : url.slice(0, end);
   const parameters = new URLSearchParams(end < 0 ? "" : url.slice(end + 1));
@@ -58,7 +60,7 @@ export function presentPage<T>(
   const sources = request.isCacheable ? sourcesOf(items) : undefined;
   const address = `${sources?.list ?? ""} ${request.base}${request.url}`;
   const known = cachedPages.get(address);
-  if (known && isSamePage(known, items, request.query) && isCurrent(known, sources)) return known.body;
+  if (known && isSamePage(known, items, request.query) && isCurrent(known, sources, request)) return known.body;
   const page = pageItems(items, request.query);
   const texts = page.map((item) => presentItem(item, request, present));
   const more = presentIncluded(included?.(page));
@@ -68,15 +70,16 @@ export function presentPage<T>(
       `{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`,
     );
   const body = known && isSame(known.parts, parts) ? known.body : toBody();
-  cachedPages.set(address, { total: items.length, page, parts, body, ...versionsOf(page, sources) });
+  cachedPages.set(address, { total: items.length, page, parts, body, ...versionsOf(page, sources, request) });
   return body;
 }
 
-function versionsOf(
-  page: readonly unknown[],
+function versionsOf<T>(
+  page: readonly T[],
   sources: PageSources | undefined,
+  request: PageRequest<T>,
 ): Pick<CachedPage, "anywhere" | "within"> {
-  return sources ? { anywhere: sources.anywhere(), within: sources.within(namespacesOf(page)) } : {};
+  return sources ? { anywhere: sources.anywhere(), within: sources.within(namespacesOn(page, request)) } : {};
 }
 
 function presentIncluded(included: object | undefined): string {
@@ -88,11 +91,11 @@ function presentItem<T>(item: T, { textKey }: PageRequest<T>, present: (item: T)
 }
 
 /** Whether nothing that the page shows besides its items has changed, as far as that is known. */
-function isCurrent(known: CachedPage, sources: PageSources | undefined): boolean {
+function isCurrent<T>(known: CachedPage, sources: PageSources | undefined, request: PageRequest<T>): boolean {
   if (!sources) return false;
   const anywhere = sources.anywhere();
   if (known.anywhere === anywhere) return true;
-  if (known.within !== sources.within(namespacesOf(known.page))) return false;
+  if (known.within !== sources.within(namespacesOn(known.page as readonly T[], request))) return false;
   known.anywhere = anywhere;
   return true;
 }
@@ -108,13 +111,14 @@ function isSamePage(
   return true;
 }
 
-/** The namespaces of a page's objects; undefined, for all, when its items are no objects. */
-function namespacesOf(page: readonly unknown[]): string[] | undefined {
+/** The namespaces of what a page shows; undefined, for all, when its items are no objects. */
+function namespacesOn<T>(page: readonly T[], { namespacesOf }: PageRequest<T>): string[] | undefined {
   const namespaces = new Set<string>();
   for (const item of page) {
     const { metadata } = item as Partial<KubeObject>;
     if (!metadata) return undefined;
     namespaces.add(metadata.namespace ?? "");
+    for (const namespace of namespacesOf?.(item) ?? []) namespaces.add(namespace);
   }
   return [...namespaces];
 }

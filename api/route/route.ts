@@ -48,21 +48,28 @@ function listReply(request: ListRequest, app?: App): Reply {
   const { session, query, base, url } = request;
   const namespaces = listedNamespaces(session, query);
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
-  // A shared route also depends on apps and spaces of other namespaces, whose changes a remembered list does not notice.
-  const isCacheable = session.cache.store(Route).byIndex("isShared", "true").length === 0;
   // Made when routes are filtered: a remembered list filters none.
   let filter: ((route: Route) => boolean) | undefined;
   const routes = listObjects(session, Route, query, {
-    ...(isCacheable && { url }),
+    url,
     ...(within && { scope: within }),
     filter: (route) => (filter ??= filterOf(request))(route),
     dependsOn: [Domain, App, Space, Process, Droplet, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
     filterReads: [...(query.app_guids ? [App] : []), ...(query.domain_guids ? [Domain, Space, Org] : [])],
+    // A shared route leads to apps of other spaces.
+    ...(query.app_guids && { readsIn: session.visibleNamespaces(App) ?? "anywhere" }),
   });
   return ok(
     presentPage(
       routes,
-      { base, url, query, isCacheable, textKey: (route) => routeTextKey(session.cache, route, base) },
+      {
+        base,
+        url,
+        query,
+        isCacheable: true,
+        textKey: (route) => routeTextKey(session.cache, route, base),
+        namespacesOf: (route) => route.spec.destinations.flatMap(({ namespace }) => namespace || []),
+      },
       (route) => presentRoute(session.cache, route, base),
       included(session, base, query.include),
     ),
