@@ -1,4 +1,5 @@
 // Bounded rings of log lines, one per source. Bounds in bytes and count for each source, and in bytes and sources for all together.
+import { firstFailing } from "../kube/api/binary-search.ts";
 import { type Envelope, type LogEntry, type LogQuery, maxReadLimit, type SourceMeta } from "./envelope.ts";
 
 /** Bounds of the rings. A line costs its characters and `lineOverhead` bytes. */
@@ -170,14 +171,7 @@ function readRing(ring: Ring, query: LogQuery): Envelope[] {
 
 /** Index of the first kept line whose time is not before `time`. */
 function firstAtOrAfter(ring: Ring, time: bigint): number {
-  let low = ring.head;
-  let high = ring.lines.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((ring.lines[middle]?.time ?? 0n) < time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstFailing(ring.head, ring.lines.length, (at) => (ring.lines[at]?.time ?? 0n) < time);
 }
 
 function metaOf(ring: Ring): SourceMeta {

@@ -1,4 +1,5 @@
 // Lists of the objects that the caller can see, filtered by the common and the list's own filters, and sorted. Remembered, and kept current change by change.
+import { firstFailing } from "../../kube/api/binary-search.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Session, ListScope } from "../access/session.ts";
@@ -99,22 +100,11 @@ function createdWithin<T extends KubeObject>(objects: readonly T[], created: Tim
   if (!created) return objects;
   const { gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity } = created;
   const secondAt = (at: number): number => secondsOf(createdAt(objects[at] as T));
-  const start = countWhile(objects.length, (at) => !(secondAt(at) > gt && secondAt(at) >= gte));
+  const start = firstFailing(0, objects.length, (at) => !(secondAt(at) > gt && secondAt(at) >= gte));
   return objects.slice(
     start,
-    countWhile(objects.length, (at) => secondAt(at) < lt && secondAt(at) <= lte),
+    firstFailing(0, objects.length, (at) => secondAt(at) < lt && secondAt(at) <= lte),
   );
-}
-
-/** How many of the first of `length` places pass, where those that pass come first. */
-function countWhile(length: number, passes: (at: number) => boolean): number {
-  let [low, high] = [0, length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (passes(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** The few objects below one value of an index. */

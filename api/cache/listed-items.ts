@@ -1,4 +1,5 @@
 // Items of a list in order, kept current change by change. Pure.
+import { firstFailing } from "../../kube/api/binary-search.ts";
 import type { ObjectChange } from "./change-log.ts";
 
 /** What a list shows, and in which order. */
@@ -20,7 +21,7 @@ export function withChanges<Item>(
   const kept = order.compareToPlace ? withoutPlaces(items, changes, order) : withoutOwners(items, changes, order);
   for (const item of added)
     kept.splice(
-      firstPlace(kept, (other) => order.compare(other, item)),
+      firstFailing(0, kept.length, (at) => order.compare(kept[at] as Item, item) < 0),
       0,
       item,
     );
@@ -44,20 +45,8 @@ function withoutPlaces<Item>(
 ): Item[] {
   const kept = items.slice();
   for (const { placeBefore } of changes) {
-    const at = firstPlace(kept, (item) => compareToPlace(item, placeBefore));
+    const at = firstFailing(0, kept.length, (place) => compareToPlace(kept[place] as Item, placeBefore) < 0);
     if (at < kept.length && compareToPlace(kept[at] as Item, placeBefore) === 0) kept.splice(at, 1);
   }
   return kept;
-}
-
-/** The first place whose item does not come before what `distance` measures to. */
-function firstPlace<Item>(items: readonly Item[], distance: (item: Item) => number): number {
-  let low = 0;
-  let high = items.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (distance(items[middle] as Item) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

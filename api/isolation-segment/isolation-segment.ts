@@ -1,9 +1,7 @@
 // Endpoints of IsolationSegment: `/v3/isolation_segments`. entitlements.ts has their orgs and spaces, choices.ts what orgs and spaces choose.
-import { newGUID } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { isSharedSegment } from "../../crds/isolation-segment/shared-segment.ts";
-import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf, foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
@@ -18,7 +16,7 @@ import { link, presentIdentity, presentMetadata } from "../http/presentation.ts"
 import { choiceEndpoints } from "./choices.ts";
 import { entitlementEndpoints } from "./entitlements.ts";
 import { createSegmentBody, segmentListQuery, updateSegmentBody } from "./payload.ts";
-import { freeObjectName } from "../cf/free-object-name.ts";
+import { toNamedMetadata } from "../cf/free-object-name.ts";
 
 const path = "/v3/isolation_segments/:guid";
 
@@ -70,18 +68,12 @@ const create = endpoint({
   summary: "Create an isolation segment",
   handler: async ({ session, body, base }) => {
     session.authorize({ verb: "create", on: IsolationSegment, namespace: SYSTEM_NAMESPACE });
-    const name = freeObjectName(session.cache, IsolationSegment, {
+    const metadata = toNamedMetadata(session.cache, IsolationSegment, {
       namespace: SYSTEM_NAMESPACE,
       name: body.name,
       fallback: "segment",
+      ...toNewMetadata(body.metadata),
     });
-    const { labels, annotations } = toNewMetadata(body.metadata);
-    const metadata = {
-      name,
-      namespace: SYSTEM_NAMESPACE,
-      labels: { ...labels, [LABELS.guid]: newGUID() },
-      annotations,
-    };
     const segment = await session.create(IsolationSegment, { metadata, spec: { name: body.name } }, taken);
     return created(present(session, segment, base));
   },

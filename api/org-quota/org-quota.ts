@@ -1,7 +1,5 @@
 // Endpoints of OrgQuota: `/v3/organization_quotas`.
-import { newGUID } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { LABELS } from "../../crds/labels.ts";
 import { foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
@@ -18,7 +16,7 @@ import { toManySchema } from "../http/shared-schemas.ts";
 import type { Session } from "../access/session.ts";
 import { createQuotaBody, quotaListQuery, updateQuotaBody } from "./payload.ts";
 import { listOrgsWithQuota, presentQuota } from "./present.ts";
-import { freeObjectName } from "../cf/free-object-name.ts";
+import { toNamedMetadata } from "../cf/free-object-name.ts";
 
 const path = "/v3/organization_quotas/:guid";
 
@@ -54,12 +52,8 @@ const create = endpoint({
     session.authorize({ verb: "create", on: OrgQuota, namespace: SYSTEM_NAMESPACE });
     const guids = body.relationships?.organizations?.data.map(({ guid }) => guid) ?? [];
     const orgs = resolveOrgs(session, guids, noSuchOrgs);
-    const name = freeObjectName(session.cache, OrgQuota, {
-      namespace: SYSTEM_NAMESPACE,
-      name: body.name,
-      fallback: "quota",
-    });
-    const metadata = { name, namespace: SYSTEM_NAMESPACE, labels: { [LABELS.guid]: newGUID() } };
+    const wanted = { namespace: SYSTEM_NAMESPACE, name: body.name, fallback: "quota" };
+    const metadata = toNamedMetadata(session.cache, OrgQuota, wanted);
     const quota = await session.create(
       OrgQuota,
       { metadata, spec: { name: body.name, ...toNewLimits(body) } },

@@ -1,7 +1,5 @@
 // Endpoints of SecurityGroup: `/v3/security_groups`, and the groups of a space. bindings.ts binds them to spaces.
-import { newGUID } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { LABELS } from "../../crds/labels.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
@@ -13,7 +11,7 @@ import { newJob } from "../jobs/jobs.ts";
 import { bindingEndpoints, bindSpaces, resolveSpaces } from "./bindings.ts";
 import { createGroupBody, groupListQuery, spaceGroupListQuery, updateGroupBody } from "./payload.ts";
 import { isBound, listBoundSpaces, presentGroup, type Lifecycle } from "./present.ts";
-import { freeObjectName } from "../cf/free-object-name.ts";
+import { toNamedMetadata } from "../cf/free-object-name.ts";
 
 const path = "/v3/security_groups/:guid";
 
@@ -58,15 +56,11 @@ const create = endpoint({
     const [runningSpaces, stagingSpaces] = [running, staging].map((relationship) =>
       resolveSpaces(session, relationship?.data.map(({ guid }) => guid) ?? []),
     );
-    const name = freeObjectName(session.cache, SecurityGroup, {
-      namespace: SYSTEM_NAMESPACE,
-      name: body.name,
-      fallback: "group",
-    });
+    const wanted = { namespace: SYSTEM_NAMESPACE, name: body.name, fallback: "group" };
     const group = await session.create(
       SecurityGroup,
       {
-        metadata: { name, namespace: SYSTEM_NAMESPACE, labels: { [LABELS.guid]: newGUID() } },
+        metadata: toNamedMetadata(session.cache, SecurityGroup, wanted),
         spec: {
           name: body.name,
           rules: body.rules ?? [],

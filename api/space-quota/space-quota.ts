@@ -1,6 +1,4 @@
 // Endpoints of SpaceQuota: `/v3/space_quotas`.
-import { newGUID } from "../../crds/guid.ts";
-import { LABELS } from "../../crds/labels.ts";
 import { foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
@@ -20,7 +18,7 @@ import { toManySchema } from "../http/shared-schemas.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { createSpaceQuotaBody, spaceQuotaListQuery, updateSpaceQuotaBody } from "./payload.ts";
 import { listSpacesWithQuota, presentSpaceQuota } from "./present.ts";
-import { freeObjectName } from "../cf/free-object-name.ts";
+import { toNamedMetadata } from "../cf/free-object-name.ts";
 
 const path = "/v3/space_quotas/:guid";
 const spaces = `${path}/relationships/spaces` as const;
@@ -47,13 +45,10 @@ const create = endpoint({
     session.authorize({ verb: "create", on: SpaceQuota, namespace });
     requireNotSuspended(session, namespace);
     const members = spacesOfOrg(session, namespace, body.relationships.spaces?.data.map(({ guid }) => guid) ?? []);
-    const name = freeObjectName(session.cache, SpaceQuota, { namespace, name: body.name, fallback: "quota" });
+    const metadata = toNamedMetadata(session.cache, SpaceQuota, { namespace, name: body.name, fallback: "quota" });
     const quota = await session.create(
       SpaceQuota,
-      {
-        metadata: { name, namespace, labels: { [LABELS.guid]: newGUID() } },
-        spec: { name: body.name, ...toNewLimits(body) },
-      },
+      { metadata, spec: { name: body.name, ...toNewLimits(body) } },
       taken(body.name),
     );
     await applyTo(session, quota, members);

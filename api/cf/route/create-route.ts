@@ -1,7 +1,5 @@
 // Creates the Route of a create body or a manifest, unless its address is taken.
 import type { Domain } from "../../../crds/domain/domain.ts";
-import { newGUID } from "../../../crds/guid.ts";
-import { LABELS } from "../../../crds/labels.ts";
 import { Route, type Destination } from "../../../crds/route/route.ts";
 import { routeURL } from "../../../crds/route/route-url.ts";
 import { type CFError, unprocessable } from "../../http/errors.ts";
@@ -9,7 +7,7 @@ import type { Session } from "../../access/session.ts";
 import { requireRouteQuota } from "../quota/check.ts";
 import { domainOf } from "./domains.ts";
 import { checkAddress, checkHost } from "./route-address.ts";
-import { freeObjectName } from "../free-object-name.ts";
+import { toNamedMetadata } from "../free-object-name.ts";
 
 export interface NewRoute {
   namespace: string;
@@ -28,13 +26,9 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
   const { namespace, domain, host, path, port } = wanted;
   checkAddress(session, domain, { host, path, port }, namespace);
   const url = routeURL({ host, path, port }, domain.spec.name);
-  const name = freeObjectName(session.cache, Route, { namespace, name: url, fallback: "route" });
-  const metadata = {
-    name,
-    namespace,
-    labels: { ...wanted.labels, [LABELS.guid]: newGUID() },
-    annotations: wanted.annotations ?? {},
-  };
+  const { labels, annotations = {} } = wanted;
+  const named = { namespace, name: url, fallback: "route", labels, annotations };
+  const metadata = toNamedMetadata(session.cache, Route, named);
   const spec: Route["spec"] = {
     host,
     path,
