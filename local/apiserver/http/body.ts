@@ -116,7 +116,7 @@ export async function readPatch(request: IncomingMessage, faults: string[]): Pro
   const text = await readText(request);
   try {
     const body = parseText(text);
-    noteDuplicates(text, faults);
+    noteDuplicates(text, body, faults);
     return body;
   } catch (error) {
     if (error instanceof Unreadable) throw badRequest(`error decoding patch: ${error.message}`);
@@ -124,8 +124,8 @@ export async function readPatch(request: IncomingMessage, faults: string[]): Pro
   }
 }
 
-function noteDuplicates(text: string, faults: string[]): void {
-  if (/^\s*[{[]/.test(text)) faults.push(...duplicateFields(text));
+function noteDuplicates(text: string, body: unknown, faults: string[]): void {
+  if (/^\s*[{[]/.test(text)) faults.push(...duplicateFields(text, body));
 }
 
 /** An object from the body of a create or update; fields given twice go to `faults`. Throws 400, 413, 415. @param kind what it should be, for refusals. */
@@ -144,7 +144,7 @@ export async function readObject(request: IncomingMessage, faults: string[], kin
 async function readParsed(request: IncomingMessage, faults: string[], kind: string): Promise<unknown> {
   const text = await readText(request);
   const body = parseObject(text, kind);
-  noteDuplicates(text, faults);
+  noteDuplicates(text, body, faults);
   return body;
 }
 
