@@ -24,6 +24,7 @@ serveParent(
     access: () => ({ server: server.url, ca: server.ca }),
     /** The version of the last write: every write makes a new one. */
     version: () => server.version(),
+    /** Microseconds of processor time so far. */
     cpu: () => process.cpuUsage().user + process.cpuUsage().system,
   },
   () => server.stop(),
