@@ -17,13 +17,36 @@ export function normaliser({
   url: string;
   folder: string;
 }): (exchanges: readonly Exchange[]) => RecordedExchange[] {
-  const named = namer(url);
-  const name = (text: string): string => named(text.replaceAll(folder, "/source"));
-  return (exchanges) => withoutPolls(exchanges.map((exchange) => toRecorded(exchange, name)));
+  const toTemplates = exchangeNormaliser({ url, folder });
+  return (exchanges) => withoutPolls(exchanges.map(toTemplates));
 }
 
-/** Replaces in a text; the same value gets the same name. */
-function namer(url: string): (text: string) => string {
+/** As `normaliser`, of one exchange after the other; polls are kept. */
+export function exchangeNormaliser({
+  url,
+  folder,
+}: {
+  url: string;
+  folder: string;
+}): (exchange: Exchange) => RecordedExchange {
+  const namer = newNamer(url);
+  const name = (text: string): string => namer.name(text.replaceAll(folder, "/source"));
+  return (exchange) => {
+    if (exchange.headers.location) namer.beginJob(exchange.headers.location);
+    return toRecorded(exchange, name);
+  };
+}
+
+interface Namer {
+  /** Replaces in a text; the same value gets the same name. */
+  name(text: string): string;
+  /** The job of this location begins now: two of one second have one GUID, and are two all the same. */
+  beginJob(location: string): void;
+}
+
+const JOB = /\/v3\/jobs\/([^/?"\s]+)/g;
+
+function newNamer(url: string): Namer {
   const names = new Map<string, string>();
   const counts = { guid: 0, job: 0 };
   const named = (kind: keyof typeof counts, value: string): string => {
@@ -31,15 +54,20 @@ function namer(url: string): (text: string) => string {
     names.set(value, known);
     return known;
   };
-  return (text) => {
-    for (const [, job] of text.matchAll(/\/v3\/jobs\/([^/?"\s]+)/g)) if (job) named("job", job);
-    const jobs = [...names].filter(([, as]) => as.startsWith("<job"));
-    return jobs
-      .reduce((sofar, [job, as]) => sofar.replaceAll(job, as), text)
-      .replaceAll(url, "<url>")
-      .replaceAll(UUID, (guid) => named("guid", guid))
-      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>")
-      .replaceAll(/\b[0-9a-f]{64}\b/g, "<sha256>");
+  return {
+    beginJob(location) {
+      for (const [, job] of location.matchAll(JOB)) if (job) names.delete(job);
+    },
+    name(text) {
+      for (const [, job] of text.matchAll(JOB)) if (job) named("job", job);
+      const jobs = [...names].filter(([, as]) => as.startsWith("<job"));
+      return jobs
+        .reduce((sofar, [job, as]) => sofar.replaceAll(job, as), text)
+        .replaceAll(url, "<url>")
+        .replaceAll(UUID, (guid) => named("guid", guid))
+        .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>")
+        .replaceAll(/\b[0-9a-f]{64}\b/g, "<sha256>");
+    },
   };
 }
 
