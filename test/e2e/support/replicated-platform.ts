@@ -8,7 +8,7 @@ import { request } from "undici";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
-import { DEVELOPER, seedObjects } from "../../../local/seed.ts";
+import { DEVELOPER, seedObjects, seedTaskRunner } from "../../../local/seed.ts";
 import { installManifests } from "../../../platform/install.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { freePort } from "../../cluster/free-port.ts";
@@ -87,7 +87,7 @@ export async function startReplicatedPlatform(): Promise<{ base: TestPlatformBas
   };
   try {
     await start();
-    await seedPlatform(admin, seedObjects());
+    await seedPlatform(admin, [...seedObjects(), seedTaskRunner()]);
   } catch (error) {
     await base.stop();
     throw error;
