@@ -36,6 +36,20 @@ test("equal bytes give equal output, however they come", async () => {
   expect(other && one?.equals(other)).toBe(true);
 });
 
+test("more blocks than are compressed at once come in order, with the checksum of all", async () => {
+  const lines = Buffer.from(Array.from({ length: 300_000 }, (_, at) => `line ${at}\n`).join(""));
+  const packed = await buffer(gzipAdaptively(chunked(lines, 100_000)));
+  expect(gunzipSync(packed).equals(lines)).toBe(true);
+  expect(packed.length).toBeLessThan(lines.length / 2);
+});
+
+test("what is stored grows by a ten-thousandth", async () => {
+  const bytes = noise(3 * MIB + 17);
+  const packed = await buffer(gzipAdaptively(chunked(bytes, 65_536)));
+  expect(packed.length).toBeLessThan(bytes.length * 1.0002);
+  expect(gunzipSync(packed).equals(bytes)).toBe(true);
+});
+
 test("nothing gives an empty archive, and an error of the source comes through", async () => {
   expect(gunzipSync(await buffer(gzipAdaptively(Readable.from([])))).length).toBe(0);
   const broken = new Readable({ read: () => broken.destroy(new Error("disk gone")) });

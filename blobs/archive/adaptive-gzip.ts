@@ -1,41 +1,79 @@
 // gzip that stores what does not get smaller, such as pictures and archives: compressing it would cost most of a large push. Equal bytes give equal output.
+import { PassThrough, pipeline, type Readable } from "node:stream";
 import { promisify } from "node:util";
-import { pipeline, type Readable } from "node:stream";
-import { constants, createGzip, deflateRawSync, type Gzip, type ZlibParams } from "node:zlib";
+import { constants, crc32, deflateRaw, deflateRawSync } from "node:zlib";
 
-/** The level is chosen for each block of the input, wherever its chunks end. */
+/** Each block of the input is compressed or stored by itself, wherever its chunks end. */
 const BLOCK_BYTES = 256 * 1024;
 /** So much from the middle of a block stands for it. */
 const SAMPLE_BYTES = 4096;
 /** Several times as fast as the default; blobs are read nearby. */
 const FAST_LEVEL = 1;
-const STORED_LEVEL = 0;
 /** A sample that keeps so much of its size is stored. */
 const WORTH_RATIO = 0.95;
+/** Blocks under compression at once, by as many threads. */
+const AT_ONCE = 4;
+
+/** The header of RFC 1952: deflate, without a name and a time, by the fastest algorithm, on Unix. */
+const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3]);
+/** An empty last block of deflate. */
+const LAST_BLOCK = Buffer.from([3, 0]);
+/** What a stored block of deflate holds at most. */
+const STORED_BYTES = 65_535;
+
+const compress = promisify(deflateRaw) as (bytes: Buffer, options: object) => Promise<Buffer>;
 
 /** Compresses a stream, which is destroyed with the result. An error of the source is one of the result. */
 export function gzipAdaptively(source: AsyncIterable<Buffer>): Readable {
-  // Its types leave `params` out.
-  const gzip = createGzip({ level: FAST_LEVEL }) as Gzip & ZlibParams;
-  const setLevel = promisify((level: number, done: (error?: Error | null) => void) =>
-    gzip.params(level, constants.Z_DEFAULT_STRATEGY, done),
-  );
-  let current = FAST_LEVEL;
-  const chooseLevels = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const block of toBlocks(chunks)) {
-      const wanted = levelOf(block);
-      // What was yielded before is in gzip's queue by now, so the level changes exactly here.
-      if (wanted !== current) await setLevel((current = wanted));
-      yield block;
-    }
-  };
+  const result = new PassThrough({ highWaterMark: 2 * BLOCK_BYTES });
   // The error reaches whoever reads the result.
-  pipeline(source, chooseLevels, gzip, () => undefined);
-  return gzip;
+  pipeline(source, toGzip, result, () => undefined);
+  return result;
 }
 
-function levelOf(block: Buffer): number {
-  return isWorthCompressing(block) ? FAST_LEVEL : STORED_LEVEL;
+/** One member of gzip. zlib's own stream costs ten times as much for what is stored, since a change of its level keeps it searching for matches. */
+async function* toGzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let sum = 0;
+  let size = 0;
+  const pending: Promise<Buffer>[] = [];
+  yield HEADER;
+  try {
+    for await (const block of toBlocks(chunks)) {
+      sum = crc32(block, sum);
+      size += block.length;
+      const deflated = deflateBlock(block);
+      // Awaited in its turn, or at the end.
+      deflated.catch(() => undefined);
+      pending.push(deflated);
+      const first = pending.length === AT_ONCE ? pending.shift() : undefined;
+      if (first) yield await first;
+    }
+    for (const deflated of pending.splice(0)) yield await deflated;
+  } finally {
+    await Promise.allSettled(pending);
+  }
+  const trailer = Buffer.alloc(8);
+  trailer.writeUInt32LE(sum, 0);
+  trailer.writeUInt32LE(size % 2 ** 32, 4);
+  yield Buffer.concat([LAST_BLOCK, trailer]);
+}
+
+/** The block as deflate that ends at a whole byte, so that another can follow. */
+async function deflateBlock(block: Buffer): Promise<Buffer> {
+  if (!isWorthCompressing(block)) return store(block);
+  return compress(block, { level: FAST_LEVEL, finishFlush: constants.Z_SYNC_FLUSH, chunkSize: BLOCK_BYTES });
+}
+
+function store(block: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < block.length; at += STORED_BYTES) {
+    const part = block.subarray(at, at + STORED_BYTES);
+    const header = Buffer.alloc(5);
+    header.writeUInt16LE(part.length, 1);
+    header.writeUInt16LE(part.length ^ 0xffff, 3);
+    parts.push(header, part);
+  }
+  return Buffer.concat(parts);
 }
 
 /** Judges by a sample from the middle: the start of a file is often a header. */
