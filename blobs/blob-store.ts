@@ -29,6 +29,8 @@ export interface BlobStore {
    * @throws BlobTooLarge after `maxBytes`
    */
   put(space: string, kind: BlobKind, content: Readable, options: { maxBytes: number }): Promise<Blob>;
+  /** As `put`, of a whole file of this machine that nobody writes any more. The store may take it instead of a copy. */
+  putFile(space: string, kind: BlobKind, file: string, options: { maxBytes: number }): Promise<Blob>;
   /** @throws BlobNotFound */
   open(space: string, digest: Digest): Promise<Readable>;
   /** Size in bytes, or undefined when the space has no such content. */

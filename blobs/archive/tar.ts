@@ -27,10 +27,15 @@ const fixedTime = new Date("1980-01-01T00:00:01Z");
 
 /** Writes the members as tar.gz, sorted by path. Errors destroy the stream. */
 export function packMembers(members: readonly TarMember[]): Readable {
-  const sorted = [...members].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  const sorted = [...members].sort((a, b) => comparePaths(a.path, b.path));
   return packed(async function* () {
     yield* sorted;
   });
+}
+
+/** The order of members in an archive that `packMembers` wrote. */
+export function comparePaths(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 /** Packs the files and whole directories at `paths` below `root` as tar.gz, without sockets and devices. */
@@ -165,7 +170,40 @@ export async function readTar(
       },
     );
   });
-  await pipeline(content, createGunzip(), limitBytes(maxBytes), tar);
+  await pipeline(content, createGunzip({ chunkSize: SMALL_BYTES }), limitBytes(maxBytes), tar);
+}
+
+/** Reads some entries of a tar.gz in the order in which it has them. */
+export interface TarReader {
+  /** The content of a later entry; those before it are skipped. Read it to its end before the next. @throws Error when there is none */
+  open(name: string): Promise<Readable>;
+  close(): void;
+}
+
+/** Opens a tar.gz for reading in its own order; it fails after `maxBytes` unpacked. */
+export function openTar(content: Readable, maxBytes: number): TarReader {
+  const tar = extract();
+  const entries = tar[Symbol.asyncIterator]();
+  // The error reaches whoever waits for an entry.
+  pipeline(content, createGunzip({ chunkSize: SMALL_BYTES }), limitBytes(maxBytes), tar).catch((error: unknown) =>
+    tar.destroy(error instanceof Error ? error : new Error(String(error))),
+  );
+  return {
+    async open(name) {
+      for (let next = await entries.next(); !next.done; next = await entries.next()) {
+        const entry = next.value;
+        if (entry.header.name !== name) {
+          entry.resume();
+          continue;
+        }
+        const body = new PassThrough({ highWaterMark: SMALL_BYTES });
+        pipeline(entry, body).catch((error: unknown) => body.destroy(error instanceof Error ? error : undefined));
+        return body;
+      }
+      throw new Error(`the archive has no further entry ${name}`);
+    },
+    close: () => content.destroy(),
+  };
 }
 
 function toEntry(header: Header): ArchivePath {

@@ -1,40 +1,24 @@
 // The content store of one machine: a directory. `<root>/<space>/<kind>/<hex>`, notes beside as `<hex>.note`. Equal content of several spaces is one file: each
 // name is a hard link to `<root>/.content/<hex>`. Nobody reads by that name, so the key of access stays the space.
-import { createHash, randomUUID } from "node:crypto";
-import { constants, createReadStream, createWriteStream, type Dirent } from "node:fs";
-import {
-  access,
-  copyFile,
-  link,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  unlink,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { copyFile, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Transform, type Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import type { Readable } from "node:stream";
 import {
-  type Blob,
   blobKinds,
   type BlobKind,
   BlobNotFound,
   type BlobStore,
   checkBlobName,
   type Digest,
-  limitBytes,
   type StoredBlob,
 } from "../blob-store.ts";
+import { blobPath, CONTENT_FOLDER, contentPath, entriesOf, exists, ifAbsent, makeFolder, markNew } from "./files.ts";
+import { putBlob, takeFile, tryLink } from "./put-blob.ts";
 
 /** Files that a killed process left half written are removed after this time; several processes may share one store. */
 const abandonedUploadMs = 24 * 60 * 60 * 1000;
-const contentFolder = ".content";
 
 /** Opens the store under `root`, which is made when absent. */
 export async function createDirectoryStore(root: string): Promise<BlobStore> {
@@ -53,6 +37,10 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
     put: (space, kind, content, { maxBytes }) => {
       checkBlobName(space);
       return putBlob({ root, incoming, space, kind, maxBytes }, content);
+    },
+    putFile: (space, kind, file, { maxBytes }) => {
+      checkBlobName(space);
+      return takeFile({ root, incoming, space, kind, maxBytes }, file);
     },
     async open(space, digest) {
       const path = await findPath(space, digest);
@@ -142,78 +130,6 @@ async function removeBlob(root: string, space: string, digest: Digest, lastPutBe
   await removeIfUnlinked(contentPath(root, digest));
 }
 
-interface PutTarget {
-  root: string;
-  incoming: string;
-  space: string;
-  kind: BlobKind;
-  maxBytes: number;
-}
-
-async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
-  // Created again: a person who frees disk space may have removed it.
-  const temporary = join(await makeFolder(target.incoming), randomUUID());
-  const hash = createHash("sha256");
-  let size = 0;
-  const measure = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      size += chunk.length;
-      done(null, chunk);
-    },
-  });
-  try {
-    await pipeline(
-      content,
-      limitBytes(target.maxBytes),
-      measure,
-      createWriteStream(temporary, { mode: 0o600, flush: true }),
-    );
-    const digest = `sha256:${hash.digest("hex")}`;
-    await publish(temporary, target, digest);
-    return { digest, size };
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-}
-
-/** Gives a complete, synced file its names, and makes that of the space durable. */
-async function publish(temporary: string, { root, space, kind }: PutTarget, digest: Digest): Promise<void> {
-  const path = blobPath(root, space, kind, digest);
-  const content = contentPath(root, digest);
-  await makeFolder(dirname(path));
-  await makeFolder(dirname(content));
-  if ((await exists(path)) || (await tryLink(content, path))) {
-    // Put again: clean-up counts its grace from here.
-    await markNew(path);
-    await unlink(temporary);
-  } else await rename(temporary, path);
-  await tryLink(path, content);
-  const directory = await open(dirname(path), "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
-}
-
-/** Whether `name` is a link to `existing` now. Where that cannot be (no such file, a file system without links, too many links), the content is just stored again. */
-async function tryLink(existing: string, name: string): Promise<boolean> {
-  try {
-    await link(existing, name);
-    return true;
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    if (["ENOENT", "EEXIST", "EMLINK", "EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(code)) return false;
-    throw error;
-  }
-}
-
-async function markNew(path: string): Promise<void> {
-  await utimes(path, new Date(), new Date());
-}
-
 /** A content that no space has a name for. A name given at the same moment keeps the file: only a later equal content is stored again. */
 async function removeIfUnlinked(content: string): Promise<void> {
   const links = await stat(content).then(
@@ -225,12 +141,8 @@ async function removeIfUnlinked(content: string): Promise<void> {
 
 /** Contents whose last space lost them to a process that was killed in between. */
 async function removeUnlinkedContent(root: string): Promise<void> {
-  const folder = join(root, contentFolder);
+  const folder = join(root, CONTENT_FOLDER);
   for (const { name } of await entriesOf(folder)) await removeIfUnlinked(join(folder, name));
-}
-
-function contentPath(root: string, digest: Digest): string {
-  return join(root, contentFolder, digest.slice("sha256:".length));
 }
 
 function openFile(path: string, space: string, digest: Digest): Promise<Readable> {
@@ -264,29 +176,4 @@ async function listKind(root: string, space: string, kind: BlobKind): Promise<St
     found.push({ space, kind, digest: `sha256:${name}`, size, modified: mtimeMs });
   }
   return found;
-}
-
-function blobPath(root: string, space: string, kind: BlobKind, digest: Digest): string {
-  return join(root, space, kind, digest.slice("sha256:".length));
-}
-
-async function makeFolder(path: string): Promise<string> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
-  return path;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path, constants.F_OK).then(
-    () => true,
-    (error: unknown) => ifAbsent(error, false),
-  );
-}
-
-async function entriesOf(directory: string): Promise<Dirent[]> {
-  return readdir(directory, { withFileTypes: true }).catch((error: unknown) => ifAbsent(error, []));
-}
-
-function ifAbsent<T>(error: unknown, instead: T): T {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return instead;
-  throw error;
 }

@@ -1,5 +1,6 @@
 // The content store of a cluster: an OCI registry. Each content is a single-layer image `<prefix>/<space guid>/<kind>:content-<hex>`, so that others can read it.
 import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
 import pLimit from "p-limit";
 import {
@@ -64,6 +65,10 @@ class RegistryStore implements BlobStore {
   constructor({ client, prefix }: RegistryStoreOptions) {
     this.#client = client;
     this.#prefix = prefix;
+  }
+
+  putFile(space: string, kind: BlobKind, file: string, options: { maxBytes: number }): Promise<Blob> {
+    return this.put(space, kind, createReadStream(file), options);
   }
 
   async put(space: string, kind: BlobKind, content: Readable, { maxBytes }: { maxBytes: number }): Promise<Blob> {

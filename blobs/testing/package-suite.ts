@@ -223,6 +223,23 @@ function packageTests(open: OpenStore): void {
     expect(await readFile(join(await unpacked(only.digest), "other/name.js"), "utf8")).toBe(body);
   });
 
+  test("known files of one package come in any order, again and again", async () => {
+    const bodies = { a: "a".repeat(700_000), b: "b", c: "c".repeat(400_000), d: "d" };
+    await receive(await zipOf(Object.entries(bodies).map(([path, body]) => ({ path, body }))));
+    const resource = (path: string, body: string) => ({ path, mode: "644", sha1: sha1(body), size: body.length });
+    const inOrder = [resource("c", bodies.c), resource("a", bodies.a), resource("e", bodies.d)];
+    const second = await receive(await zipOf([{ path: "b", body: "new" }]), { resources: inOrder });
+    const turned = [resource("1", bodies.d), resource("2", bodies.a), resource("3", bodies.a)];
+    const third = await receivePackage(store, { space, resources: turned, maxBytes });
+    for (const [{ digest }, expected] of [
+      [second, { a: bodies.a, b: "new", c: bodies.c, e: bodies.d }],
+      [third, { 1: bodies.d, 2: bodies.a, 3: bodies.a }],
+    ] as const) {
+      const root = await unpacked(digest);
+      for (const [path, body] of Object.entries(expected)) expect(await readFile(join(root, path), "utf8")).toBe(body);
+    }
+  });
+
   test("a file of another space's package is taken from there when the caller names that package", async () => {
     const body = "theirs";
     const theirs = await receivePackage(store, {

@@ -1,6 +1,6 @@
 // The contract of a content store.
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -43,6 +43,17 @@ export function storeSuite(open: OpenStore): void {
       expect(await store.find(space, blob.digest)).toBeUndefined();
       expect(await store.list({ space })).toEqual([]);
       await store.remove(space, blob.digest);
+    });
+
+    test("can be a file, which the store may take", async () => {
+      const file = join(directory, "droplet.tar.gz");
+      await writeFile(file, "abc");
+      const blob = await store.putFile(space, "droplet", file, { maxBytes });
+      expect(blob).toEqual(await put(space, "droplet", "abc"));
+      expect(await text(await store.open(space, blob.digest))).toBe("abc");
+      await writeFile(file, "abcd");
+      await expect(store.putFile(space, "droplet", file, { maxBytes: 3 })).rejects.toBeInstanceOf(BlobTooLarge);
+      expect(await leftovers()).toEqual([]);
     });
 
     test("has a note, which goes with it and stays when it is put again", async () => {

@@ -1,6 +1,5 @@
 // One build, seen from the platform: starts its process, sends it the package, follows its log, enforces its limits, stores the droplet, cleans up.
 import { type ChildProcess, spawn } from "node:child_process";
-import { createReadStream } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -61,7 +60,7 @@ export async function runStaging(job: StagingJob): Promise<StagedDroplet> {
   try {
     await removeRoot(job.root, job.workDir);
     const metadata = await runProcess(job, droplet);
-    const blob = await job.store.put(job.space, "droplet", createReadStream(droplet), {
+    const blob = await job.store.putFile(job.space, "droplet", droplet, {
       maxBytes: 2 * job.limits.diskMB * mebibyte,
     });
     checkIsLeader(job);

@@ -1,0 +1,108 @@
+// Writes one content of the directory store: durable and complete under its names, or absent.
+import { createHash, randomUUID } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { link, open, rename, rm, stat, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Transform, type Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { type Blob, type BlobKind, BlobTooLarge, type Digest, limitBytes } from "../blob-store.ts";
+import { blobPath, contentPath, exists, makeFolder, markNew } from "./files.ts";
+
+const HASHED_AT_ONCE = 2 ** 20;
+
+export interface PutTarget {
+  root: string;
+  incoming: string;
+  space: string;
+  kind: BlobKind;
+  maxBytes: number;
+}
+
+export async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
+  // Created again: a person who frees disk space may have removed it.
+  const temporary = join(await makeFolder(target.incoming), randomUUID());
+  const hash = createHash("sha256");
+  let size = 0;
+  const measure = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      size += chunk.length;
+      done(null, chunk);
+    },
+  });
+  try {
+    await pipeline(
+      content,
+      limitBytes(target.maxBytes),
+      measure,
+      createWriteStream(temporary, { mode: 0o600, flush: true }),
+    );
+    const digest = `sha256:${hash.digest("hex")}`;
+    await publish(temporary, target, digest);
+    return { digest, size };
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Moves the file where that is possible: large droplets are written once. */
+export async function takeFile(target: PutTarget, file: string): Promise<Blob> {
+  const { size } = await stat(file);
+  if (size > target.maxBytes) throw new BlobTooLarge(target.maxBytes);
+  const temporary = join(await makeFolder(target.incoming), randomUUID());
+  try {
+    await rename(file, temporary);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+    return putBlob(target, createReadStream(file));
+  }
+  try {
+    const hash = createHash("sha256");
+    for await (const chunk of createReadStream(temporary, { highWaterMark: HASHED_AT_ONCE }))
+      hash.update(chunk as Buffer);
+    const opened = await open(temporary, "r+");
+    await opened
+      .chmod(0o600)
+      .then(() => opened.sync())
+      .finally(() => opened.close());
+    const digest = `sha256:${hash.digest("hex")}`;
+    await publish(temporary, target, digest);
+    return { digest, size };
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Gives a complete, synced file its names, and makes that of the space durable. */
+async function publish(temporary: string, { root, space, kind }: PutTarget, digest: Digest): Promise<void> {
+  const path = blobPath(root, space, kind, digest);
+  const content = contentPath(root, digest);
+  await makeFolder(dirname(path));
+  await makeFolder(dirname(content));
+  if ((await exists(path)) || (await tryLink(content, path))) {
+    // Put again: clean-up counts its grace from here.
+    await markNew(path);
+    await unlink(temporary);
+  } else await rename(temporary, path);
+  await tryLink(path, content);
+  const directory = await open(dirname(path), "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Whether `name` is a link to `existing` now. Where that cannot be (no such file, a file system without links, too many links), the content is just stored again. */
+export async function tryLink(existing: string, name: string): Promise<boolean> {
+  try {
+    await link(existing, name);
+    return true;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (["ENOENT", "EEXIST", "EMLINK", "EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(code)) return false;
+    throw error;
+  }
+}
