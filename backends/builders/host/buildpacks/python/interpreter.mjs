@@ -33,12 +33,18 @@ export function toRange(text) {
 
 /** The program and version of the Python to use. Throws with those that are here when none fits. */
 export function findPython(wanted) {
-  const found = listPythons();
-  if (found.length === 0)
+  const [standard] = eachPython();
+  if (!standard)
     throw new Problem(
       "Python is not installed on this machine: there is no python3 on the PATH. Next: install Python 3 (python.org, or your system's packages python3 and python3-venv)",
     );
-  if (!wanted) return found[0];
+  // Each of pyenv's programs takes a quarter of a second to tell its version, so the others are asked only when they matter.
+  if (!wanted || semver.satisfies(standard.version, wanted.range)) return standard;
+  const pinned = /^3\.\d+/.exec(wanted.text)?.[0];
+  for (const one of pinned ? eachPython((program) => program.includes(pinned)) : [])
+    if (semver.satisfies(one.version, wanted.range)) return one;
+  const [, ...others] = eachPython();
+  const found = [standard, ...others.sort((a, b) => semver.rcompare(a.version, b.version))];
   const exact = found.find(({ version }) => semver.satisfies(version, wanted.range));
   if (exact) return exact;
   const [major, minor] = wanted.text.split(".");
@@ -52,16 +58,17 @@ export function findPython(wanted) {
   );
 }
 
-/** The default one first, then the newest first. */
-function listPythons() {
-  const programs = [...new Set([...onPath(/^python3?$/), ...onPath(/^python3\.\d+$/), ...inVersionManagers()])];
-  const seen = new Map();
-  for (const program of programs) {
+/** One of each version among the programs that `isWorth` asking, the default one first. */
+function* eachPython(isWorth = () => true) {
+  const seen = new Set();
+  const programs = new Set([...onPath(/^python3?$/), ...onPath(/^python3\.\d+$/), ...inVersionManagers()]);
+  for (const program of [...programs].filter(isWorth)) {
     const version = /^Python (3\.\d+\.\d+)/.exec(outputOf([program, "--version"]) ?? "")?.[1];
-    if (version && !seen.has(version)) seen.set(version, program);
+    if (version && !seen.has(version)) {
+      seen.add(version);
+      yield { version, program };
+    }
   }
-  const [first, ...others] = [...seen].map(([version, program]) => ({ version, program }));
-  return first ? [first, ...others.sort((a, b) => semver.rcompare(a.version, b.version))] : [];
 }
 
 function onPath(pattern) {
