@@ -12,6 +12,7 @@ import { nodeApps } from "./sources/node-apps.ts";
 import { otherApps } from "./sources/other-apps.ts";
 import { deleteApp, findMissing, pushApp, writeApp, type PushTime } from "./sources/push-app.ts";
 import { pythonApps } from "./sources/python-apps.ts";
+import { timeDev } from "./sources/time-dev.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
@@ -21,6 +22,9 @@ const apps = [...nodeApps, ...pythonApps, ...otherApps].filter(({ inPods }) => !
 const isWhole = (process.env["CUPOLA_E2E_NAMES"] ?? "").split(",").includes("sources");
 /** Our own part of a second push, in seconds, on a machine that does nothing else. */
 const OURS_SECONDS = 5;
+/** From a save to the answer, for a small app, on such a machine. A compiler or a slow server takes longer. */
+const DEV_SECONDS = 2;
+const DEV_APPS = new Set(["express", "bare-server", "static"]);
 
 const noPlace = chosenPlatformKind() === "cluster" ? "sources are built on a laptop or a node" : undefined;
 // Before the platform starts: its builds take its PATH. The apps are a list by then, so this is not in beforeAll.
@@ -91,6 +95,18 @@ describe.skipIf(noPlace)("apps as source", () => {
     await writeApp(stage, app, "three");
     return pushApp(stage, app, { by: "cf", text: "three" });
   }
+
+  const small = apps.filter(({ name }) => DEV_APPS.has(name));
+  test.skipIf(!isWhole || isOnNode).for(small)("cup dev of $name", { timeout: 400_000 }, async (app, context) => {
+    const reason = whySkipped(app);
+    if (reason) return context.skip(reason);
+    const seconds = await timeDev(stage, app);
+    rows.push(
+      `cup dev of ${app.name}, from the save to the answer: ${seconds.map((one) => one.toFixed(1)).join(", ")} s`,
+    );
+    expect(Math.min(...seconds)).toBeLessThan(DEV_SECONDS * busyness());
+    return undefined;
+  });
 
   test("several apps in one manifest", { timeout: 400_000 }, async () => {
     const folder = join(stage.home, "several");

@@ -65,7 +65,7 @@ export async function deleteApp(stage: TestPlatform, app: SourceApp): Promise<vo
   rmSync(folderOf(stage, app), { recursive: true, force: true });
 }
 
-function folderOf(stage: TestPlatform, app: SourceApp): string {
+export function folderOf(stage: TestPlatform, app: SourceApp): string {
   return join(stage.home, "sources", app.name);
 }
 

@@ -63,6 +63,20 @@ test("a layer of the droplet is copied, even with in-place", async () => {
   expect(await restored("venv")).toBe("venv");
 });
 
+test("a layer that its buildpack left unchanged stays in the cache as it was", async () => {
+  const launched = { launch: true };
+  write("venv");
+  await save(layer("venv", launched));
+  expect(await restored("venv")).toBe("venv");
+  writeFileSync(join(directory, "venv", "file"), "moved to this build's path");
+  await save(layer("venv", { ...launched, metadata: { key: "1", unchanged: true } }));
+  expect(existsSync(join(directory, "venv", "file"))).toBe(true);
+  expect(await restored("venv")).toBe("venv");
+  write("other");
+  await save(layer("other", { ...launched, metadata: { unchanged: true } }));
+  expect(await restored("other")).toBe("other");
+});
+
 test("an interruption in the middle leaves no cache rather than a part of one", async () => {
   write("modules");
   await save(layer("modules"));

@@ -60,7 +60,10 @@ export async function reuseLayer(cache: string, target: BuildpackLayers, layer: 
   await copyDirectory(contents, join(target.directory, layer));
 }
 
-/** Replaces the cache by the layers of this build. An interruption leaves the old cache or none, never a mixture. */
+/**
+ * Replaces the cache by the layers of this build. An interruption leaves the old cache or none, never a mixture.
+ * A layer whose buildpack says `unchanged = true` in its metadata stays in the cache as it is, without a copy.
+ */
 export async function saveLayers(
   cache: string,
   built: readonly (BuildpackLayers & { layers: readonly Layer[]; store?: string })[],
@@ -79,7 +82,8 @@ export async function saveLayers(
       const contents = join(directory, layer.name);
       const cached = join(cache, escapeId(id), layer.name);
       const target = join(fresh, escapeId(id), layer.name);
-      if (await isLinkTo(cached, contents)) await moveDirectory(cached, target);
+      if ((await isLinkTo(cached, contents)) || (layer.metadata["unchanged"] === true && (await isDirectory(cached))))
+        await moveDirectory(cached, target);
       else if (isInPlace(layer)) await moveDirectory(contents, target);
       else await copyDirectory(contents, target);
     }

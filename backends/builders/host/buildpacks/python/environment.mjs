@@ -32,8 +32,9 @@ function listRequirements(app, file, seen = []) {
 export function provideEnvironment({ app, python, installer, project }) {
   const layer = openLayer("venv", { launch: true, build: true, cache: true });
   const key = digestOf(app, { texts: [python.version, python.program], files: installer?.files ?? [] });
-  const isReusable = !containsApp(app, installer, project);
-  if (isReusable && layer.isFor(key) && existsSync(join(layer.path, "bin", "python"))) {
+  const isReused =
+    !containsApp(app, installer, project) && layer.isFor(key) && existsSync(join(layer.path, "bin", "python"));
+  if (isReused) {
     say("Reusing the dependencies of the last build");
     if (["pip", "pipenv", "setup.py"].includes(installer?.tool)) packageCache("pip-cache"); // for the next change of them
     relocate(layer.path, layer.saved.path);
@@ -47,7 +48,8 @@ export function provideEnvironment({ app, python, installer, project }) {
     else say("No dependencies to install: there is no requirements.txt or pyproject.toml");
   }
   layer.setLaunchVariables({ "VIRTUAL_ENV.override": layer.path, "PYTHONUNBUFFERED.default": "1" });
-  layer.keep({ key, path: layer.path });
+  // The copy in the cache stays that of the build that made it, with its path.
+  layer.keep(isReused ? { key, path: layer.saved.path, unchanged: true } : { key, path: layer.path });
   return layer.path;
 }
 
