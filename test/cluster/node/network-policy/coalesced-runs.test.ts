@@ -1,3 +1,4 @@
+// Runs that settle: one for many changes, and another for those during a run.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { coalesceRuns } from "./coalesced-runs.ts";
 
