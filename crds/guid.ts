@@ -22,6 +22,22 @@ export function deriveGUID(...parts: readonly string[]): string {
   return formatUUID(bytes);
 }
 
+/**
+ * The GUID of an event that several processes may record: it sorts by time, and equal parts give equal `eventIdentity`, whatever the time.
+ */
+export function eventGUID(now: number, ...parts: readonly string[]): string {
+  const time = Buffer.alloc(6);
+  time.writeUIntBE(now, 0, 6);
+  return `${formatUUID(time).slice(0, EVENT_TIME_LENGTH)}${deriveGUID(...parts).slice(EVENT_TIME_LENGTH)}`;
+}
+/** Characters of an event's GUID that say its time. */
+const EVENT_TIME_LENGTH = 14;
+
+/** What all records of an event have in common: of other GUIDs than `eventGUID` makes, all of it. */
+export function eventIdentity(guid: string): string {
+  return guid[EVENT_TIME_LENGTH] === "8" ? guid.slice(EVENT_TIME_LENGTH) : guid;
+}
+
 function formatUUID(bytes: Buffer): string {
   const hex = bytes.toString("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;

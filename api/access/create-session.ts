@@ -11,7 +11,7 @@ import { notAuthorized, notFound } from "../http/errors.ts";
 import { requireNotSuspended } from "./suspension.ts";
 import { kindTitle } from "../cf/kind-title.ts";
 import { observeWrites } from "./observed-writes.ts";
-import { logToApps, recordEvents, recordReads } from "./write-observers.ts";
+import { logToApps, recordAppEvents, recordEvents } from "./write-observers.ts";
 import { createSessionWriter } from "./session-writes.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { ListScope, Session, SessionDeps, SessionReader, SessionRequest } from "./session.ts";
@@ -38,7 +38,7 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
     ...reader,
     ...observers.reduce(observeWrites, writer),
     platformClient: deps.platformClient,
-    recordRead: audit ? recordReads(deps, request, audit) : () => undefined,
+    recordAppEvent: audit ? recordAppEvents(deps, request, audit) : () => undefined,
   };
 }
 

@@ -4,7 +4,7 @@ import { Domain } from "../../crds/domain/domain.ts";
 import { App } from "../../crds/app/app.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { NotPermitted, NotSynced } from "../../kube/cache/errors.ts";
+import { isUnreadable } from "../../kube/cache/errors.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { RequiredPermission } from "./required-permission.ts";
 import { CFError } from "../http/errors.ts";
@@ -149,7 +149,7 @@ export class ReviewedPermissions implements CallerPermissions {
     try {
       return { ...asked, rbacAllowed: this.#authorizer.allows(this.#request.caller, asked) };
     } catch (error) {
-      if (this.#config.trustsRbac || !(error instanceof NotSynced || error instanceof NotPermitted)) throw error;
+      if (this.#config.trustsRbac || !isUnreadable(error)) throw error;
       return { ...asked, rbacAllowed: undefined };
     }
   }

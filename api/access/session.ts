@@ -92,8 +92,8 @@ export interface Session {
    * Holds the request while `isUnderWay` is true, a few seconds at most (held-reads.ts). Read the object again afterwards.
    */
   holdWhile(refs: readonly ResourceRef[], isUnderWay: () => boolean): Promise<void>;
-  /** Records an audit event of a read: `type` without `audit.app.`. */
-  recordRead(type: string, app: App, data?: Record<string, unknown>): void;
+  /** Records an audit event that is no object's write, such as a read: `type` without `audit.app.`. */
+  recordAppEvent(type: string, app: App, data?: Record<string, unknown>): void;
   /** Call it before a reply shows other clients' writes: resolves once all replicas have observed of these kinds what this one has. */
   publishObserved(refs: readonly ResourceRef[]): Promise<void>;
 }
@@ -107,10 +107,12 @@ export interface SessionRequest {
   writes: boolean;
   /** The parsed body, for audit events. */
   body?: unknown;
+  /** The body is a manifest. */
+  isManifest?: boolean;
 }
 
 export type SessionWriter = Pick<
   Session,
   "create" | "patch" | "patchWithRetry" | "move" | "delete" | "publishObserved"
 >;
-export type SessionReader = Omit<Session, keyof SessionWriter | "platformClient" | "recordRead">;
+export type SessionReader = Omit<Session, keyof SessionWriter | "platformClient" | "recordAppEvent">;

@@ -4,7 +4,7 @@ import type { AuditWriter } from "../../telemetry/audit/audit-writer.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { appOfWrite, toAppLogLine } from "../cf/app/app-log.ts";
 import { redact } from "../cf/audit/redact-request.ts";
-import { toAuditEvents, toReadEvent, type AuditContext } from "../cf/audit/to-audit-events.ts";
+import { toAuditEvents, toAppEvent, type AuditContext } from "../cf/audit/to-audit-events.ts";
 import type { WriteObserver } from "./observed-writes.ts";
 import type { AppLog, Session, SessionDeps, SessionRequest } from "./session.ts";
 
@@ -31,14 +31,23 @@ export function recordEvents(deps: SessionDeps, request: SessionRequest, audit: 
   };
 }
 
-/** Records reads that CF records: of variables, and downloads. */
-export function recordReads(deps: SessionDeps, request: SessionRequest, audit: AuditWriter): Session["recordRead"] {
+/** Records what writes no object and CF records all the same: reads of variables, downloads, manifests. */
+export function recordAppEvents(
+  deps: SessionDeps,
+  request: SessionRequest,
+  audit: AuditWriter,
+): Session["recordAppEvent"] {
   return (type, app, data) => {
-    const { namespace, event } = toReadEvent({ type, app, data }, toAuditContext(deps, request));
+    const context = { ...toAuditContext(deps, request), isManifest: false };
+    const { namespace, event } = toAppEvent({ type, app, data }, context);
     audit.record(namespace, event);
   };
 }
 
-function toAuditContext({ cache, now }: SessionDeps, { caller, body }: SessionRequest): AuditContext {
-  return { cache, actor: caller.name, now: now(), ...(body !== undefined && { request: redact(body) }) };
+function toAuditContext(
+  { cache, now }: SessionDeps,
+  { caller, body, isManifest = false }: SessionRequest,
+): AuditContext {
+  const hasRequest = body !== undefined && !isManifest;
+  return { cache, actor: caller.name, now: now(), isManifest, ...(hasRequest && { request: redact(body) }) };
 }

@@ -35,7 +35,7 @@ const env = endpoint({
     const app = session.get(App, params.guid);
     requireVisibleVariables(session);
     const variables = await readVariables(session, app);
-    session.recordRead("environment.show", app);
+    session.recordAppEvent("environment.show", app);
     const { VCAP_SERVICES } = systemEnv([]);
     return ok({
       staging_env_json: variablesOfGroup(session.cache, "staging"),
@@ -69,7 +69,7 @@ const getVariables = endpoint({
     const app = session.get(App, params.guid);
     requireVisibleVariables(session);
     const variables = await readVariables(session, app);
-    session.recordRead("environment_variables.show", app);
+    session.recordAppEvent("environment_variables.show", app);
     return ok(presentVariables(variables, base, params.guid));
   },
 });

@@ -1,5 +1,6 @@
 // The audit events that a caller can see: those of the AuditLogs in namespaces where the caller may read them.
 import { AuditLog, type AuditEvent } from "../../crds/audit-log/audit-log.ts";
+import { eventIdentity } from "../../crds/guid.ts";
 import { placeOf } from "../cache/change-log.ts";
 import type { ItemOrder } from "../cache/listed-items.ts";
 import { isOneOf, listItems } from "../cache/list-objects.ts";
@@ -37,6 +38,7 @@ export function listEvents(session: Session, query: EventQuery, url: string): re
       itemsOf: (segment) => eventsOf(segment).filter(matches),
       order,
     }),
+    order,
   );
 }
 
@@ -70,23 +72,33 @@ function eventsIn(
   matches: (event: AuditEvent) => boolean,
   order: EventOrder,
 ): readonly AuditEvent[] {
-  return withoutDoubles(segments.flatMap((segment) => eventsOf(segment).filter(matches)).sort(order.compare));
+  return withoutDoubles(segments.flatMap((segment) => eventsOf(segment).filter(matches)).sort(order.compare), order);
 }
 
 /** Lists without doubles, by the list that they were found in. */
 const singles = new WeakMap<readonly AuditEvent[], readonly AuditEvent[]>();
 
-/** An event whose first write had no answer may be in two segments. The same array where there is none. */
-function withoutDoubles(events: readonly AuditEvent[]): readonly AuditEvent[] {
+/**
+ * An event whose first write had no answer may be in two segments, at the same time; one that two leaders recorded, or the API and a leader, at two times.
+ * The oldest is shown. The same array where there is no double.
+ */
+function withoutDoubles(events: readonly AuditEvent[], order: EventOrder): readonly AuditEvent[] {
   let found = singles.get(events);
-  if (!found) singles.set(events, (found = findSingles(events)));
+  if (!found) singles.set(events, (found = findSingles(events, order)));
   return found;
 }
 
-function findSingles(events: readonly AuditEvent[]): readonly AuditEvent[] {
+function findSingles(events: readonly AuditEvent[], order: EventOrder): readonly AuditEvent[] {
+  if (order === newestFirst) {
+    const oldest = findSingles(events.toReversed(), oldestFirst);
+    return oldest.length === events.length ? events : oldest.toReversed();
+  }
   let at = "";
   const seen = new Set<string>();
+  const recorded = new Set<string>();
   const isFirst = (event: AuditEvent): boolean => {
+    const identity = eventIdentity(event.guid);
+    if (identity !== event.guid) return recorded.size !== recorded.add(identity).size;
     if (event.at !== at) {
       at = event.at;
       seen.clear();

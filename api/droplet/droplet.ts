@@ -244,7 +244,7 @@ export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
       if (!content || dropletState(droplet) !== "STAGED")
         throw unprocessable("Only staged droplets can be downloaded.");
       const app = appOf(session.cache, droplet);
-      if (app) session.recordRead("droplet.download", app, { droplet_guid: params.guid });
+      if (app) session.recordAppEvent("droplet.download", app, { droplet_guid: params.guid });
       return toBlobReply(blobs, spaceGUIDOf(session, droplet), content.digest);
     },
   });

@@ -36,6 +36,7 @@ export interface RoutingDeps {
     permission: EndpointPermission;
     writes: boolean;
     body: unknown;
+    isManifest: boolean;
   }) => Session;
 }
 
@@ -154,8 +155,10 @@ async function toRequestContext(
   const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
   const query = row.query ? rememberedQuery(row, row.query, request.originalUrl) : rawQuery(request.originalUrl);
   const body = await parseRequestBody(row, request, signal);
+  const { permission, method, bodyFormat } = row;
+  const isManifest = bodyFormat === "yaml";
   const session =
-    caller && deps.createSession({ caller, signal, permission: row.permission, writes: row.method !== "GET", body });
+    caller && deps.createSession({ caller, signal, permission, writes: method !== "GET", body, isManifest });
   return {
     params: { ...(request.params as Record<string, string>) },
     query,

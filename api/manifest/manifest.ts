@@ -24,6 +24,7 @@ import { isFlagOn } from "../cf/feature-flags.ts";
 import { featureSwitches, toFeaturesPatch } from "../cf/app/app-features.ts";
 import { toApp } from "../cf/app/new-app.ts";
 import { defaultStack, findUnknownBuildpack, toLifecycle } from "../cf/app/lifecycle.ts";
+import { redact } from "../cf/audit/redact-request.ts";
 import { metadataOf, toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { presentRouteOptions } from "../cf/route/route-options.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
@@ -74,9 +75,16 @@ const apply = endpoint({
     // Reviewed permissions for the namespaces that routes will read must be known before the first write (reviewed-permissions.ts).
     listUsableDomains(session, namespace);
     const pairs = await ensureApps(session, namespace, entries);
+    for (const [index, { app }] of pairs.entries())
+      session.recordAppEvent("apply_manifest", app, { request: { manifest: toAuditedYaml(body.applications[index]) } });
     return accepted(await newJob(session, "space.apply_manifest", guid, await applyAll(session, pairs)));
   },
 });
+
+/** The manifest of one application, without secrets. */
+function toAuditedYaml(entry: unknown): string {
+  return toYaml(redact(entry) as Record<string, unknown>);
+}
 
 interface AppEntry {
   app: App;

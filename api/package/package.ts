@@ -252,7 +252,7 @@ function downloadRow(blobs: BlobStore): Endpoint {
       if (found.spec.type !== "bits") throw unprocessable("Package type must be bits.");
       if (!content) throw unprocessable("Package has no bits to download.");
       const app = appOf(session.cache, found);
-      if (app) session.recordRead("package.download", app, { package_guid: params.guid });
+      if (app) session.recordAppEvent("package.download", app, { package_guid: params.guid });
       const stored = await blobs.open(spaceGUID(session, found), content.digest);
       return { status: 200, body: toZip(stored, defaultZipLimits.maxUnpackedBytes), contentType: "application/zip" };
     },

@@ -111,7 +111,7 @@ export const revisionEndpoints: readonly Endpoint[] = [
     handler: async ({ session, params, base }) => {
       const { revision, app } = getRevision(session, params.guid);
       const variables = await readRevisionVariables(session, app, revision);
-      session.recordRead("revision.environment_variables.show", app, {
+      session.recordAppEvent("revision.environment_variables.show", app, {
         revision_guid: params.guid,
         revision_version: revision.spec.release,
       });

@@ -3,7 +3,7 @@ import { App } from "../../crds/app/app.ts";
 import type { AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import type { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { guidOf, newGUID } from "../../crds/guid.ts";
+import { eventGUID, guidOf } from "../../crds/guid.ts";
 import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Package } from "../../crds/package/package.ts";
@@ -78,7 +78,7 @@ function ofApp(
   return [
     {
       ...event,
-      guid: newGUID(now.getTime()),
+      guid: eventGUID(now.getTime(), part.metadata.uid ?? "", event.type),
       at: now.toISOString(),
       target: { guid: guidOf(app), type: "app", name: displayNameOf(app) },
       spaceGUID: tenancy.space.guid,

@@ -36,6 +36,11 @@ export class NotPermitted extends Error {
   }
 }
 
+/** Whether a cache could not be read: an answer may come later. */
+export function isUnreadable(error: unknown): error is NotSynced | NotPermitted {
+  return error instanceof NotSynced || error instanceof NotPermitted;
+}
+
 const PARK_MESSAGES: Record<ParkReason, (what: string) => string> = {
   Forbidden: (what) => `this platform may not list and watch ${what}; it resumes by itself when both are granted`,
   Unauthorized: (what) => `the API server rejects this platform's credential for list and watch of ${what}`,

@@ -1,6 +1,6 @@
 // Event handlers of one controller: which keys a change in a cache enqueues.
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
-import { NotPermitted, NotSynced } from "../cache/errors.ts";
+import { isUnreadable } from "../cache/errors.ts";
 import { onReadabilityChange } from "../cache/readability-changes.ts";
 import type { Change, Reader, Store } from "../cache/reader.ts";
 import type { Controller, MapResult, OwnershipMarkers } from "./controller.ts";
@@ -61,10 +61,6 @@ function enqueueMapped(running: RunningHandlers, { mapTo }: MappedWatch, change:
     // The map function needs a cache that cannot be read, so the change may concern any object.
     enqueueAll(running);
   }
-}
-
-function isUnreadable(error: unknown): boolean {
-  return error instanceof NotSynced || error instanceof NotPermitted;
 }
 
 function enqueueAll(running: RunningHandlers): void {

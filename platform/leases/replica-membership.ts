@@ -6,7 +6,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { LeaderElectionTiming } from "../../kube/lease/leader-election.ts";
 import { joinMembership, type Membership } from "../../kube/lease/membership.ts";
 import type { Member, MembershipTiming } from "../../kube/lease/member.ts";
-import { NotPermitted, NotSynced } from "../../kube/cache/errors.ts";
+import { isUnreadable } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Operation } from "../operations/operations.ts";
@@ -98,7 +98,7 @@ export function findLiveMembers(membership: Membership): Member[] | undefined {
   try {
     return membership.members();
   } catch (error) {
-    if (error instanceof NotSynced || error instanceof NotPermitted) return undefined;
+    if (isUnreadable(error)) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 // Which writes and deletions past the CF API are recorded, and whom their events name.
+import { pino } from "pino";
 import { afterEach, expect, test, vi } from "vitest";
 import type { PlacedEvent } from "../../api/cf/audit/to-audit-events.ts";
 import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
@@ -19,25 +20,21 @@ const aBuildpack = (name: string, spec: object = {}, managedFields?: ManagedFiel
 let stop = (): void => undefined;
 afterEach(() => stop());
 
-/** Watches Buildpacks; nothing else is there but the platform's namespace. */
+/** Sees changes of Buildpacks; nothing else is there but the platform's namespace. */
 function start() {
   const placed: PlacedEvent[] = [];
-  let listener: ((change: Change<KubeObject>) => void) | undefined;
   const namespace = { kind: "Namespace", metadata: { name: SYSTEM_NAMESPACE } };
   const informers = {
-    store: ({ kind }: { kind: string }) => ({
-      onChange: (heard: typeof listener) => {
-        if (kind === "Buildpack") listener = heard;
-        return () => undefined;
-      },
-    }),
     read: { find: ({ kind }: { kind: string }) => (kind === "Namespace" ? namespace : undefined), list: () => [] },
   } as unknown as Informers;
-  stop = startOutsideAudit({ informers, record: (one) => placed.push(one), deletionWaitMs: 1 });
-  const change = (what: object): void => listener?.({ initial: false, ...what } as Change<KubeObject>);
+  const log = pino({ level: "silent" });
+  const audit = startOutsideAudit({ informers, log, record: (one) => placed.push(one), deletionWaitMs: 1 });
+  stop = () => audit.stop();
+  const see = (what: object): void =>
+    audit.see({ ref: Buildpack, change: { initial: false, ...what } as Change<KubeObject>, at: new Date() });
   return {
-    remove: (object: Buildpack) => change({ type: "deleted", old: object, object, evicted: false }),
-    add: (object: Buildpack) => change({ type: "added", object }),
+    remove: (object: Buildpack) => see({ type: "deleted", old: object, object }),
+    add: (object: Buildpack) => see({ type: "added", object }),
     listNames: () => placed.map(({ event }) => `${event.type} ${event.target.name}`),
     placed,
   };

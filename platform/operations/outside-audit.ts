@@ -1,4 +1,5 @@
 // Audit events of writes past the CF API (kubectl, GitOps tools), on the leader only, in the words of the API's own.
+import type { Logger } from "pino";
 import { toAuditEvents, type AuditContext, type PlacedEvent } from "../../api/cf/audit/to-audit-events.ts";
 import { redact } from "../../api/cf/audit/redact-request.ts";
 import { planOutsideCreate, planOutsidePatch, type OutsideWrite } from "../../controllers/audit-log/outside-writes.ts";
@@ -26,6 +27,8 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { Change, Reader } from "../../kube/cache/reader.ts";
+import { retryUnreadable } from "./retry-unreadable.ts";
+import type { SeenChange } from "./recent-changes.ts";
 
 /** Kinds whose writes are recorded. */
 const KINDS: readonly ResourceRef[] = [
@@ -58,49 +61,56 @@ const DELETION_WINDOW_MS = 30_000;
 const UNKNOWN_MANAGER = "kubectl";
 
 interface OutsideAuditOptions {
-  informers: Informers;
-  record: (placed: PlacedEvent) => void;
+  informers: Pick<Informers, "read">;
+  log: Logger;
+  /** `at` says when the change was seen. */
+  record: (placed: PlacedEvent, at: Date) => void;
   now?: () => Date;
   deletionWaitMs?: number;
 }
 
-/** Records until the returned function is called. A write that no leader saw is not recorded. */
-export function startOutsideAudit(options: OutsideAuditOptions): () => void {
-  const { informers, record, now = () => new Date(), deletionWaitMs = DELETION_WAIT_MS } = options;
+export interface OutsideAudit {
+  /** Records the events of a change. @throws NotSynced, NotPermitted */
+  see(seen: SeenChange): void;
+  /** Deletions that wait are left to the next leader. */
+  stop(): void;
+}
+
+export function startOutsideAudit(options: OutsideAuditOptions): OutsideAudit {
+  const { informers, log, record, now = () => new Date(), deletionWaitMs = DELETION_WAIT_MS } = options;
   const timers = new Set<NodeJS.Timeout>();
-  const context = (actor: string, changes?: object): AuditContext => ({
-    cache: auditCacheOf(informers.read),
-    actor,
-    now: now(),
-    ...(changes && { request: redact(changes) }),
-  });
-  const recordWrite = (ref: ResourceRef, { verb, object, changes, manager }: OutsideWrite): void => {
+  const recordWrite = ({ ref, change, at }: SeenChange, { verb, object, changes, manager }: OutsideWrite): void => {
     const spec = (object as { spec?: object }).spec ?? {};
-    const shown = context(toActor(manager), verb === "create" ? spec : changes);
-    for (const one of toAuditEvents({ verb, ref, object, changes }, shown)) record(one);
+    const context: AuditContext = {
+      cache: auditCacheOf(informers.read),
+      actor: toActor(manager),
+      now: at,
+      identity: change.object.metadata.resourceVersion ?? "",
+      request: redact(verb === "create" ? spec : changes),
+    };
+    for (const one of toAuditEvents({ verb, ref, object, changes }, context)) record(one, at);
   };
-  const recordDeletion = (ref: ResourceRef, object: KubeObject, at: Date): void => {
+  // Its time is later than that of an event of the API, which lists show before it.
+  const recordDeletion = ({ ref, change: { object }, at }: SeenChange): void => {
     if (isTenantGone(informers.read, object) || isRecorded(informers.read, object, at)) return;
-    for (const one of toAuditEvents({ verb: "delete", ref, object }, context(UNKNOWN_MANAGER))) record(one);
+    const context: AuditContext = { cache: auditCacheOf(informers.read), actor: UNKNOWN_MANAGER, now: now() };
+    for (const one of toAuditEvents({ verb: "delete", ref, object }, context)) record(one, at);
   };
-  const changed = (ref: ResourceRef, change: Change<KubeObject>): void => {
-    if (change.initial || (change.type !== "added" && change.evicted)) return;
-    const write = planWrite(change);
-    if (write) recordWrite(ref, write);
-    if (!isUserDeletion(ref, change)) return;
-    const seenAt = now();
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      attempt(() => recordDeletion(ref, change.object, seenAt));
-    }, deletionWaitMs).unref();
-    timers.add(timer);
-  };
-  const unsubscribe = KINDS.map((ref) =>
-    informers.store(ref).onChange((change) => attempt(() => changed(ref, change))),
-  );
-  return () => {
-    for (const stop of unsubscribe) stop();
-    for (const timer of timers) clearTimeout(timer);
+  const deletions = retryUnreadable(log, recordDeletion);
+  return {
+    see(seen) {
+      if (!KINDS.some(({ kind }) => kind === seen.ref.kind)) return;
+      const write = planWrite(seen.change);
+      if (write) recordWrite(seen, write);
+      if (!isUserDeletion(seen.ref, seen.change)) return;
+      const due = seen.at.getTime() + deletionWaitMs - now().getTime();
+      const timer = setTimeout(() => timers.delete(timer) && deletions.handle(seen), due).unref();
+      timers.add(timer);
+    },
+    stop() {
+      deletions.stop();
+      for (const timer of timers) clearTimeout(timer);
+    },
   };
 }
 
@@ -113,15 +123,6 @@ function planWrite(change: Change<KubeObject>): OutsideWrite | undefined {
 function isDeletion(change: Change<KubeObject>): boolean {
   if (change.type === "added" || change.old.metadata.deletionTimestamp) return false;
   return change.type === "deleted" || change.object.metadata.deletionTimestamp !== undefined;
-}
-
-/** An event that needs what cannot be read now is left out: nothing waits for it. */
-export function attempt(act: () => void): void {
-  try {
-    act();
-  } catch (_error) {
-    // a watch is parked: NotSynced, NotPermitted
-  }
 }
 
 /** Whoever writes chooses the manager's name, so it must not read as a user's. */

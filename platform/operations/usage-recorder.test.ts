@@ -1,12 +1,13 @@
 // What a new leader makes of the usage log that it finds.
 import { pino } from "pino";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { anApp, aProcess, makeObject } from "../../crds/test-objects.ts";
 import { toProcessUsage } from "../../crds/usage-log/process-usage.ts";
 import { seedUsage } from "../../crds/usage-log/rules.ts";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
+import { NotSynced } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { Change } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -15,7 +16,8 @@ import { createUsageRecorder } from "./usage-recorder.ts";
 type Listener = (change: Change<KubeObject>) => void;
 
 /** Watches these objects. Their space is not there, or not yet. */
-function start(objects: readonly KubeObject[]) {
+function start(objects: readonly KubeObject[], fault?: Error) {
+  const errors: string[] = [];
   const listeners = new Map<string, Listener>();
   const written: AppUsageEvent[] = [];
   const ofKind = (kind: string): KubeObject[] => objects.filter((one) => one.kind === kind);
@@ -28,7 +30,10 @@ function start(objects: readonly KubeObject[]) {
       },
     }),
     read: {
-      list: ({ kind }: { kind: string }) => ofKind(kind),
+      list: ({ kind }: { kind: string }) => {
+        if (fault && kind === "Process") throw fault;
+        return ofKind(kind);
+      },
       find: ({ kind }: { kind: string }, { name }: { name: string }) =>
         ofKind(kind).find(({ metadata }) => metadata.name === name),
       byUid: ({ kind }: { kind: string }, uid: string) => ofKind(kind).find(({ metadata }) => metadata.uid === uid),
@@ -39,10 +44,12 @@ function start(objects: readonly KubeObject[]) {
     patch: (_ref: unknown, _key: unknown, { body }: { body: { value: AppUsageEvent }[] }) =>
       Promise.resolve(written.push(...body.map(({ value }) => value))),
   } as unknown as KubeClient;
+  const log = pino({ level: "warn" }, { write: (line) => void errors.push(line) });
   const leading = new AbortController();
-  const task = createUsageRecorder({ informers, log: pino({ level: "silent" }), writer: "next" });
+  const task = createUsageRecorder({ informers, log, writer: "next" });
   const ended = task.start(leading.signal, client);
   return {
+    errors,
     remove: (object: KubeObject) =>
       listeners.get(object.kind)?.({ type: "deleted", object, old: object, initial: false }),
     /** Ends it. @returns what it recorded */
@@ -74,4 +81,15 @@ test("what is deleted while its space cannot be read has ended", async () => {
   const recorder = start([usageLog, app, worker, gone]);
   recorder.remove(gone);
   expect(await recorder.stop()).toEqual(["uid-gone STOPPED"]);
+});
+
+test("an error is logged once; a cache that cannot be read now is none", async () => {
+  const broken = start([usageLog, app, worker], new TypeError("x is not a function"));
+  broken.remove(worker);
+  await vi.waitFor(() => expect(broken.errors.join()).toContain("x is not a function"), { timeout: 30_000 });
+  await broken.stop();
+  expect(broken.errors).toHaveLength(1);
+  const parked = start([usageLog, app, worker], new NotSynced("processes"));
+  await parked.stop();
+  expect(parked.errors).toEqual([]);
 });

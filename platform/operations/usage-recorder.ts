@@ -20,6 +20,7 @@ import { usageKey } from "../../crds/usage-log/rules.ts";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { isUnreadable } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { Change } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -53,7 +54,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): PeriodicTask
 function record({ informers, log, writer: name }: UsageRecorderOptions, client: KubeClient, signal: AbortSignal) {
   const writer = createUsageWriter({ client, writer: name, log });
   const compaction = createUsageCompaction({ client, read: informers.read, log, writer: name });
-  const recorder = new Recorder(informers, (event) => writer.record(SYSTEM_NAMESPACE, event));
+  const recorder = new Recorder(informers, log, (event) => writer.record(SYSTEM_NAMESPACE, event));
   const unsubscribe = [
     informers.store(Process).onChange((change) => recorder.processChanged(change)),
     informers.store(App).onChange((change) => recorder.appChanged(change)),
@@ -95,10 +96,14 @@ class Recorder {
   private readonly waiting = new Map<string, () => void>();
   private isStale = true;
   private readonly informers: Informers;
+  private readonly log: Logger;
   private readonly emit: (event: AppUsageEvent) => void;
+  /** The last error that was logged: each try meets it again. */
+  private loggedError = "";
 
-  constructor(informers: Informers, emit: (event: AppUsageEvent) => void) {
+  constructor(informers: Informers, log: Logger, emit: (event: AppUsageEvent) => void) {
     this.informers = informers;
+    this.log = log;
     this.emit = emit;
     informers.store(Process).addIndex(APP_INDEX, ({ metadata, spec }) => [`${metadata.namespace}/${spec.appRef.name}`]);
   }
@@ -144,8 +149,11 @@ class Recorder {
   private attempt(look: () => void): void {
     try {
       look();
-    } catch (_error) {
+    } catch (err) {
       this.isStale = true;
+      if (isUnreadable(err) || this.loggedError === String(err)) return;
+      this.loggedError = String(err);
+      this.log.error({ err }, "usage events wait: the comparison with the usage log fails and is tried again");
     }
   }
 
@@ -159,6 +167,7 @@ class Recorder {
     const seen = new Set(this.keys.values());
     for (const key of this.ledger.openKeys()) if (!seen.has(key)) this.emitAll(this.ledger.end(key));
     this.isStale = false;
+    this.loggedError = "";
   }
 
   private look(ref: ResourceRef, object: KubeObject, wasUnderWay: boolean): void {

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { Pod } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Store } from "../../kube/cache/reader.ts";
-import { NotPermitted, NotSynced } from "../../kube/cache/errors.ts";
+import { isUnreadable } from "../../kube/cache/errors.ts";
 import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
@@ -185,7 +185,7 @@ class PodLogFollower implements PodLogs {
       return this.#store.byUid(toPodUid(key)) === undefined;
     } catch (error) {
       // The pod cannot be read, or a list is under way; a change of the sync status follows.
-      if (error instanceof NotPermitted || error instanceof NotSynced) return false;
+      if (isUnreadable(error)) return false;
       throw error;
     }
   }

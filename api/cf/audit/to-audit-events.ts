@@ -3,7 +3,7 @@ import { App } from "../../../crds/app/app.ts";
 import { MAX_PARTY_NAME, type AuditEvent } from "../../../crds/audit-log/audit-log.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import { newGUID } from "../../../crds/guid.ts";
+import { eventGUID, newGUID } from "../../../crds/guid.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
@@ -34,23 +34,38 @@ export interface AuditContext {
   actor: string;
   /** The request's body without secrets. */
   request?: unknown;
+  /** The request applies a manifest: its own event shows the manifest. */
+  isManifest?: boolean;
   now: Date;
+  /** Tells the write from others of the same object, where several processes may record it. A deletion needs none. */
+  identity?: string;
 }
 
 const kinds: Readonly<Record<string, ResourceRef>> = { App, Package, Droplet, Revision };
 
 export function toAuditEvents(write: Write, context: AuditContext): PlacedEvent[] {
   const audited = toAuditedWrite(write, context);
-  return listEvents(audited).flatMap((draft) => placeEvent(draft, audited, context) ?? []);
+  return listEvents(audited).flatMap(
+    (draft, index) => placeEvent(draft, audited, context, guidOfEvent(audited, draft.type, index, context)) ?? [],
+  );
 }
 
-/** The event of a read that CF records: `type` without `audit.app.`, about an app. */
-export function toReadEvent(
+/** Who else records the same event gives it a GUID of the same `eventIdentity`. */
+function guidOfEvent({ verb, object }: AuditedWrite, type: string, index: number, context: AuditContext): string {
+  const now = context.now.getTime();
+  const identity = context.identity ?? (verb === "delete" ? "" : undefined);
+  const { uid = "" } = object.metadata;
+  return identity === undefined ? newGUID(now) : eventGUID(now, uid, identity, type, String(index));
+}
+
+/** The event of a request that writes no object, such as a read that CF records: `type` without `audit.app.`, about an app. */
+export function toAppEvent(
   { type, app, data = {} }: { type: string; app: App; data?: Record<string, unknown> | undefined },
   context: AuditContext,
 ): PlacedEvent {
   const write = toAuditedWrite({ verb: "patch", ref: App, object: app }, context);
-  return placeEvent({ type: `audit.app.${type}`, target: { is: "app" }, data }, write, context) as PlacedEvent;
+  const draft: EventDraft = { type: `audit.app.${type}`, target: { is: "app" }, data };
+  return placeEvent(draft, write, context, newGUID(context.now.getTime())) as PlacedEvent;
 }
 
 function toAuditedWrite(
@@ -91,15 +106,20 @@ function findQuota(
   return quota && { guid: cache.guid(of, quota), name: quota.spec.name };
 }
 
-function placeEvent(draft: EventDraft, write: AuditedWrite, context: AuditContext): PlacedEvent | undefined {
+function placeEvent(
+  draft: EventDraft,
+  write: AuditedWrite,
+  context: AuditContext,
+  guid: string,
+): PlacedEvent | undefined {
   const target = findTarget(draft, write, context.cache);
   if (!target) return undefined;
   const at = context.now.toISOString();
-  const data = toEventData(draft.data);
+  const data = toEventData(context.isManifest ? { ...draft.data, manifest_triggered: true } : draft.data);
   return {
     namespace: write.object.metadata.namespace ?? SYSTEM_NAMESPACE,
     event: {
-      guid: newGUID(context.now.getTime()),
+      guid,
       at,
       type: draft.type,
       actor: cutNames({ guid: context.actor, type: "user", name: context.actor }),

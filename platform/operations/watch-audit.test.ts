@@ -1,0 +1,124 @@
+// What a leader records of the changes that it sees, of those before its term, and of those that it cannot understand.
+import { pino } from "pino";
+import { expect, test, vi } from "vitest";
+import { AuditLog, type AuditEvent } from "../../crds/audit-log/audit-log.ts";
+import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
+import { Buildpack } from "../../crds/buildpack/buildpack.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { makeObject } from "../../crds/test-objects.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import { NotSynced } from "../../kube/cache/errors.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import type { Change } from "../../kube/cache/reader.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { createWatchAudit } from "./watch-audit.ts";
+
+const WAIT = { timeout: 30_000 };
+const aBuildpack = (name: string): Buildpack =>
+  recordOutsideWriters(
+    makeObject(Buildpack, name, {
+      spec: { name },
+      metadata: {
+        namespace: SYSTEM_NAMESPACE,
+        resourceVersion: "1",
+        managedFields: [{ manager: "kubectl", operation: "Update" }],
+      },
+    }),
+  );
+
+/** An API server's AuditLogs, and a process that watches Buildpacks. `fault` is thrown by each read of a Namespace. */
+function startCluster() {
+  const events: AuditEvent[] = [];
+  const namespace = { kind: "Namespace", metadata: { name: SYSTEM_NAMESPACE } };
+  const cluster = { fault: undefined as Error | undefined, events };
+  const client = {
+    create: (_ref: unknown, { spec }: AuditLog) => Promise.resolve(events.push(...spec.events)),
+    patch: (_ref: unknown, _key: unknown, { body }: { body: { value: AuditEvent }[] }) =>
+      Promise.resolve(events.push(...body.map(({ value }) => value))),
+  } as unknown as KubeClient;
+  const startReplica = (writer: string) => {
+    const errors: string[] = [];
+    let listener: ((change: Change<KubeObject>) => void) | undefined;
+    const informers = {
+      ensure: ({ kind }: { kind: string }) => ({
+        store: { onChange: (heard: typeof listener) => void (kind === Buildpack.kind && (listener = heard)) },
+      }),
+      read: {
+        find: ({ kind }: { kind: string }) => {
+          if (cluster.fault) throw cluster.fault;
+          return kind === "Namespace" ? namespace : undefined;
+        },
+        list: ({ kind }: { kind: string }) => (kind === AuditLog.kind ? [{ spec: { events } }] : []),
+      },
+    } as unknown as Informers;
+    const log = pino({ level: "warn" }, { write: (line) => void errors.push(line) });
+    const task = createWatchAudit({ informers, log, writer, deletionWaitMs: 1 });
+    return {
+      errors,
+      see: (what: object): void => listener?.({ initial: false, ...what } as Change<KubeObject>),
+      lead: () => {
+        const term = new AbortController();
+        const ended = task.start(term.signal, client);
+        return async (): Promise<void> => {
+          term.abort();
+          await ended;
+        };
+      },
+    };
+  };
+  return { cluster, startReplica, listTypes: () => events.map(({ type, target }) => `${type} ${target.name}`) };
+}
+
+test("an error is logged with the object that caused it, and the next change is recorded", async () => {
+  const { cluster, startReplica, listTypes } = startCluster();
+  const replica = startReplica("a");
+  const resign = replica.lead();
+  cluster.fault = new TypeError("x is not a function");
+  replica.see({ type: "added", object: aBuildpack("broken") });
+  cluster.fault = undefined;
+  replica.see({ type: "added", object: aBuildpack("next") });
+  await resign();
+  expect(replica.errors.join()).toMatch(/x is not a function.*"name":"broken"/);
+  expect(listTypes()).toEqual(["audit.buildpack.create next"]);
+});
+
+test("a change whose surroundings cannot be read now is recorded later, and nothing is logged", async () => {
+  const { cluster, startReplica, listTypes } = startCluster();
+  const replica = startReplica("a");
+  const resign = replica.lead();
+  cluster.fault = new NotSynced("namespaces");
+  replica.see({ type: "added", object: aBuildpack("early") });
+  cluster.fault = undefined;
+  await vi.waitFor(() => {
+    expect(listTypes()).toEqual(["audit.buildpack.create early"]);
+  }, WAIT);
+  expect(replica.errors).toEqual([]);
+  await resign();
+});
+
+test("a new leader records what the one before it did not, and nothing twice", async () => {
+  const { startReplica, listTypes } = startCluster();
+  const [first, second] = [startReplica("a"), startReplica("b")];
+  const made = { type: "added", object: aBuildpack("made") };
+  const gone = { type: "deleted", object: aBuildpack("gone"), old: aBuildpack("gone") };
+  const resign = first.lead();
+  for (const replica of [first, second]) replica.see(made);
+  await resign();
+  expect(listTypes()).toEqual(["audit.buildpack.create made"]);
+  for (const replica of [first, second]) replica.see(gone);
+  const end = second.lead();
+  await vi.waitFor(() => {
+    expect(listTypes()).toEqual(["audit.buildpack.create made", "audit.buildpack.delete gone"]);
+  }, WAIT);
+  await end();
+});
+
+test("what the first list finds is no news", async () => {
+  const { startReplica, listTypes } = startCluster();
+  const replica = startReplica("a");
+  const resign = replica.lead();
+  replica.see({ type: "added", object: aBuildpack("old"), initial: true });
+  replica.see({ type: "added", object: aBuildpack("new") });
+  await resign();
+  expect(listTypes()).toEqual(["audit.buildpack.create new"]);
+});
