@@ -24,7 +24,7 @@ const path = "/v3/feature_flags/:name";
 
 const flagListQuery = z.strictObject({
   ...pagingParameters,
-  order_by: z.enum(["name", "+name", "-name"]).optional(),
+  order_by: z.enum(["name", "+name", "-name"], { error: "can only be: 'name'" }).optional(),
   guids: csv.optional(),
   names: csv.optional(),
   ...timeParameters("updated_ats"),

@@ -12,5 +12,5 @@ export const createQuotaBody = z.strictObject({
 export const updateQuotaBody = z.strictObject({ name: quotaName.optional(), ...quotaLimitsBody });
 export const quotaListQuery = listQuery(
   { names: csv.optional(), organization_guids: csv.optional() },
-  { orders: ["name"], labels: false },
+  { labels: false },
 );

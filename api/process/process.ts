@@ -248,9 +248,10 @@ function instanceRows(path: ProcessPath, find: FindProcess, services: Services):
       path: `${path}/stats`,
       permission: read,
       summary: "Get statistics of instances",
-      handler: async ({ session, params }) => {
+      handler: async ({ session, params, warn }) => {
         await holdWhileStarting(session, () => find(session, params));
-        return ok({ resources: await presentStats(session.cache, services, find(session, params), session.now()) });
+        const seen = { now: session.now(), warn };
+        return ok({ resources: await presentStats(session.cache, services, find(session, params), seen) });
       },
     }),
     endpoint({

@@ -15,12 +15,12 @@ export async function presentStats(
   cache: ClusterCache,
   services: Pick<Services, "telemetry" | "readPodUsage">,
   process: Process,
-  now: Date,
+  { now, warn }: { now: Date; warn: (text: string) => void },
 ): Promise<object[]> {
   const instances = instancesOf(cache, process);
   if (instances.length === 0) return [];
   const lrp = lrpOf(cache, process);
-  const measured = lrp ? await measureInstances(cache, services, lrp) : new Map<number, InstanceUsage>();
+  const measured = lrp ? await measureInstances(cache, services, lrp, warn) : new Map<number, InstanceUsage>();
   const segment = segmentNameOf(cache, process.metadata.namespace) ?? null;
   const cores = parseQuantity(lrp?.spec.cpu ?? "");
   return instances.map((instance) => {

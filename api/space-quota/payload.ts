@@ -15,5 +15,5 @@ export const createSpaceQuotaBody = z.strictObject({
 export const updateSpaceQuotaBody = z.strictObject({ name: quotaName.optional(), ...quotaLimitsBody });
 export const spaceQuotaListQuery = listQuery(
   { names: csv.optional(), organization_guids: csv.optional(), space_guids: csv.optional() },
-  { orders: ["name"], labels: false },
+  { labels: false },
 );

@@ -14,16 +14,23 @@ export interface InstanceUsage {
   logRate?: number;
 }
 
-/** By instance index; empty where nobody measures. A class that publishes an endpoint measures by itself; the instances of any other run in pods. */
+/** What CF tells a client when usage is missing because its source does not answer. */
+const UNAVAILABLE = "Stats server temporarily unavailable.";
+
+/** By instance index; empty where nobody measures, and, with a warning, where whoever measures does not answer. A class that publishes an endpoint measures by itself; the instances of any other run in pods. */
 export async function measureInstances(
   cache: ClusterCache,
   { telemetry, readPodUsage }: Pick<Services, "telemetry" | "readPodUsage">,
   lrp: LRP,
+  warn: (text: string) => void = () => undefined,
 ): Promise<ReadonlyMap<number, InstanceUsage>> {
   const runner = cache.store(BackendClass).find({ name: lrp.spec.class });
   if (!runner?.status?.endpoint)
     return readPodUsage({ namespace: lrp.metadata.namespace ?? "", name: lrp.metadata.name });
-  const found = await telemetry.stats({ app: lrp.spec.app.guid, process: lrp.spec.processGUID }).catch(() => []);
+  const found = await telemetry.stats({ app: lrp.spec.app.guid, process: lrp.spec.processGUID }).catch(() => {
+    warn(UNAVAILABLE);
+    return [];
+  });
   return new Map(
     found.filter((stats) => stats.lrpKey === keyOf(lrp.metadata)).map((stats) => [stats.index, stats.usage]),
   );

@@ -56,8 +56,6 @@ const differences: Readonly<Record<string, readonly string[]>> = {
   "PATCH /v3/space_quotas/:guid": ["the body has domains", "the body has domains.total_domains"],
   "GET /v3/stacks/:guid/apps": ["the query has stacks"],
   // More than CAPI's.
-  "GET /v3/organization_quotas": ["order_by has name"],
-  "GET /v3/space_quotas": ["order_by has name"],
   "GET /v3/feature_flags": ["the query has names"],
 };
 
@@ -153,4 +151,52 @@ test.each(served)("%s takes and gives what CAPI's does", (key) => {
 
 test("no listed difference is out of date", () => {
   expect(Object.keys(differences).filter((key) => !served.includes(key))).toEqual([]);
+});
+
+/** Lists with values of order_by of their own. */
+const ownOrders: Readonly<Record<string, string>> = {
+  "GET /v3/feature_flags": "name",
+  "GET /v3/app_usage_events": "created_at",
+  "GET /v3/service_usage_events": "created_at",
+};
+
+describe("order_by", () => {
+  const lists = served.filter((key) => operationOf(key)?.parameters.some(({ name }) => name === "order_by"));
+  const rowOf = (key: string) => endpoints.find(({ method, path }) => `${method} ${path}` === key);
+
+  test("every list of CAPI has it", () => {
+    const ordered = served.filter((key) => capiEndpoints[key]?.list ?? capiEndpoints[key]?.order_by);
+    expect(lists.toSorted()).toEqual(ordered.toSorted());
+  });
+
+  test.each(lists)("%s takes each of CAPI's values in both directions, and names them in its refusal", (key) => {
+    const query = rowOf(key)?.query;
+    const orders = wordsOf(
+      ownOrders[key] ?? ["created_at updated_at", capiEndpoints[key]?.order_by].filter(Boolean).join(" "),
+    );
+    for (const order of orders.flatMap((one) => [one, `+${one}`, `-${one}`]))
+      expect([order, query?.safeParse({ order_by: order }).success]).toEqual([order, true]);
+    const refused = ["nope", "guid", "--created_at", "created_at,name"].map((order_by) =>
+      query?.safeParse({ order_by }).error?.issues.map(({ path, message }) => `${path.join(".")} ${message}`),
+    );
+    const words = `order_by can only be: ${orders.map((one) => `'${one}'`).join(", ")}`;
+    expect(refused).toEqual([[words], [words], [words], [words]]);
+  });
+});
+
+/** Endpoints of CAPI that warn, and what about; text: why ours does not. */
+const warnings: Readonly<Record<string, { about: string } | string>> = {
+  "POST /v3/apps": { about: "a deprecated stack" },
+  "PATCH /v3/apps/:guid": { about: "a deprecated or restricted stack" },
+  "POST /v3/builds": { about: "a deprecated or restricted stack" },
+  "PATCH /v3/stacks/:guid": { about: "another state of the default stack" },
+  "GET /v3/processes/:guid/stats": { about: "usage that nobody can tell now" },
+  "GET /v3/apps/:guid/processes/:type/stats": { about: "usage that nobody can tell now" },
+  "PATCH /v3/feature_flags/:name": "no configuration overrides a flag here",
+};
+
+test("X-Cf-Warnings comes from the endpoints that CAPI's comes from", () => {
+  const warning = endpoints.filter(({ handler }) => /\bwarn\b/.test(handler.toString()));
+  const expected = Object.entries(warnings).filter(([, why]) => typeof why !== "string");
+  expect(warning.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(expected.map(([key]) => key).sort());
 });
