@@ -11,12 +11,16 @@ export interface FuzzOptions {
   requests: number;
   /** Number of the first request: parts of a run differ by it. */
   first?: number;
+  /** No batch begins later. */
+  seconds?: number;
   onProgress?: (done: number) => void;
 }
 
 export interface FuzzResult {
   /** Answers by status. */
   statuses: Record<number, number>;
+  /** By operation: answers, and how many of them were successes. */
+  operations: Record<string, { answers: number; successes: number; refusals: Record<string, number> }>;
   /** Each fault once, with the request that showed it. */
   faults: { what: string; example: string; count: number }[];
 }
@@ -28,19 +32,23 @@ const BATCH = 500;
 /** Slower answers count as hanging; the API's own deadline is twice as long. */
 const SLOW_MS = 15_000;
 
+/** Share of requests that are to succeed: by the admin, of what exists. */
+const TIDY = 0.4;
+
 const people: readonly TestUser[] = ["admin", "admin", "ann", "ann", "carl"];
 
-export async function fuzzApi({ seed, requests, first = 0, onProgress }: FuzzOptions): Promise<FuzzResult> {
+export async function fuzzApi({ seed, requests, first = 0, seconds, onProgress }: FuzzOptions): Promise<FuzzResult> {
   const world = await startFuzzWorld();
   try {
     const document = JSON.parse((await world.replica.call("admin", "GET", "/v3/openapi.json")).text) as OpenApiDocument;
     const run = new FuzzRun(world, document, seed);
-    for (let at = 0; at < requests; at += BATCH) {
+    const end = performance.now() + 1000 * (seconds ?? Infinity);
+    for (let at = 0; at < requests && performance.now() < end; at += BATCH) {
       await world.refresh();
       await run.send(first + at, Math.min(BATCH, requests - at));
       onProgress?.(Math.min(at + BATCH, requests));
     }
-    return { statuses: run.statuses, faults: [...run.faults.values()].sort((a, b) => b.count - a.count) };
+    return { statuses: run.statuses, operations: run.operations, faults: [...run.faults.values()].sort((a, b) => b.count - a.count) };
   } finally {
     await world.stop();
   }
@@ -48,6 +56,7 @@ export async function fuzzApi({ seed, requests, first = 0, onProgress }: FuzzOpt
 
 class FuzzRun {
   readonly statuses: Record<number, number> = {};
+  readonly operations: FuzzResult["operations"] = {};
   readonly faults = new Map<string, { what: string; example: string; count: number }>();
   readonly #world: FuzzWorld;
   readonly #targets: ReturnType<typeof targetsOf>;
@@ -56,6 +65,8 @@ class FuzzRun {
   constructor(world: FuzzWorld, document: OpenApiDocument, seed: number) {
     this.#world = world;
     this.#targets = targetsOf(document);
+    for (const { method, path } of this.#targets)
+      this.operations[`${method} ${path}`] = { answers: 0, successes: 0, refusals: {} };
     this.#seed = seed;
   }
 
@@ -70,8 +81,9 @@ class FuzzRun {
 
   async #sendOne(at: number): Promise<void> {
     const random = randomFrom(this.#seed * 1_000_003 + at);
-    const person = pick({ random, guids: {} }, people);
-    const request = makeRequest({ random, guids: this.#world.guids(person) }, this.#targets);
+    const isTidy = random() < TIDY;
+    const person = isTidy ? "admin" : pick({ random }, people);
+    const request = makeRequest({ random, guids: this.#world.guids(person), isTidy }, this.#targets);
     const started = performance.now();
     const problems = await this.#problemsOf(person, request);
     if (performance.now() - started > SLOW_MS) problems.push("it took too long");
@@ -85,12 +97,23 @@ class FuzzRun {
         headers: { ...headers, authorization: `bearer ${person}-token` },
       });
       this.statuses[answer.status] = (this.statuses[answer.status] ?? 0) + 1;
+      this.#count(`${target.method} ${target.path}`, answer);
       return [
         ...(answer.status === 500 || answer.status > 503 ? [`${answer.status} ${answer.text.slice(0, 300)}`] : []),
         ...(person !== "admin" && answer.text.includes(SECRET) ? ["it shows something of another space"] : []),
       ];
     } catch (error) {
       return [error instanceof Error ? error.message : String(error)];
+    }
+  }
+
+  #count(operation: string, { status, text }: { status: number; text: string }): void {
+    const seen = (this.operations[operation] ??= { answers: 0, successes: 0, refusals: {} });
+    seen.answers++;
+    if (status < 400) seen.successes++;
+    else {
+      const detail = `${status} ${/"detail":"((?:[^"\\]|\\.){0,120})/.exec(text)?.[1] ?? ""}`;
+      seen.refusals[detail] = (seen.refusals[detail] ?? 0) + 1;
     }
   }
 

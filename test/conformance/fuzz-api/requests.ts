@@ -1,6 +1,6 @@
 // Makes one request of an operation: path, query and body.
 import type { FuzzTarget, Schema } from "./openapi.ts";
-import { guidOf, happens, kindNamed, oddText, pick, valueFor, type Chance } from "./values.ts";
+import { errs, guidOf, happens, kindNamed, oddText, pick, valueFor, type Chance } from "./values.ts";
 
 export interface FuzzRequest {
   target: FuzzTarget;
@@ -22,30 +22,30 @@ function pathFrom(chance: Chance, path: string): string {
   return path.replace(/([^/]+)\/\{(\w+)\}/g, (_all, before: string, name: string) => {
     const fixed = words[name] ?? words[before];
     const value =
-      fixed && happens(chance, 0.9) ? pick(chance, fixed) : guidOf(chance, kindNamed(chance, name) ?? before);
+      fixed && !errs(chance, 0.1) ? pick(chance, chance.isTidy ? fixed.slice(0, 1) : fixed) : guidOf(chance, kindNamed(chance, name) ?? before);
     return `${before}/${encodeURIComponent(value)}`;
   });
 }
 
 function queryValue(chance: Chance, name: string, schema: Schema): string {
-  if (happens(chance, 0.12)) return oddText(chance);
+  if (errs(chance, 0.12)) return oddText(chance);
   const value = valueFor(chance, schema, [name]);
   return Array.isArray(value) ? value.map(String).join(",") : typeof value === "object" ? "" : String(value);
 }
 
 function queryFrom(chance: Chance, { query }: FuzzTarget): string {
-  const share = Math.min(0.5, 3 / Math.max(1, query.length));
+  const share = Math.min(0.5, (chance.isTidy ? 1 : 3) / Math.max(1, query.length));
   const given = query
     .filter(() => happens(chance, share))
     .map(({ name, schema }): [string, string] => [name, queryValue(chance, name, schema)]);
-  if (happens(chance, 0.02)) given.push(["bogus", "1"]);
+  if (errs(chance, 0.02)) given.push(["bogus", "1"]);
   const text = new URLSearchParams(given).toString();
   return text ? `?${text}` : "";
 }
 
 function bodyFrom(chance: Chance, { media, body }: FuzzTarget): { headers: Record<string, string>; body?: string } {
   if (media === undefined) return { headers: {} };
-  if (happens(chance, 0.02))
+  if (errs(chance, 0.02))
     return { headers: { "content-type": media }, body: pick(chance, ["", "{", "[]", "null", "\u0000"]) };
   if (media === "multipart/form-data") {
     const part = `--b\r\ncontent-disposition: form-data; name="${pick(chance, ["bits", "resources", "x"])}"; filename="a.zip"\r\n\r\nPK\r\n--b--\r\n`;

@@ -6,11 +6,16 @@ export interface Chance {
   random: () => number;
   /** GUIDs of what exists, by the plural that paths use. */
   guids: Readonly<Record<string, readonly string[]>>;
+  /** Everything fits its schema and exists: what follows is to succeed. */
+  isTidy: boolean;
 }
 
-export function pick<T>({ random }: Chance, from: readonly T[]): T {
+export function pick<T>({ random }: Pick<Chance, "random">, from: readonly T[]): T {
   return from[Math.floor(random() * from.length)] as T;
 }
+
+/** Whether something goes wrong here. */
+export const errs = (chance: Chance, probability: number): boolean => !chance.isTidy && happens(chance, probability);
 
 export const happens = ({ random }: Chance, probability: number): boolean => random() < probability;
 
@@ -57,7 +62,7 @@ export function oddText(chance: Chance): string {
 /** A GUID of something of that kind, of anything, or of nothing. */
 export function guidOf(chance: Chance, kind: string): string {
   const known = chance.guids[kind] ?? [];
-  if (known.length > 0 && happens(chance, 0.85)) return pick(chance, known);
+  if (known.length > 0 && (chance.isTidy || happens(chance, 0.85))) return pick(chance, known);
   if (happens(chance, 0.5)) return pick(chance, Object.values(chance.guids).flat());
   return happens(chance, 0.5) ? "01890000-0000-7000-8000-000000000000" : oddText(chance);
 }
@@ -70,11 +75,11 @@ export function kindNamed({ guids }: Chance, word: string): string | undefined {
 
 /** A name that is often taken, so that conflicts occur. */
 function nameFrom(chance: Chance): string {
-  return `fuzz-${Math.floor(chance.random() * 200)}`;
+  return `fuzz-${Math.floor(chance.random() * (chance.isTidy ? 1e6 : 200))}`;
 }
 
 function integerFrom(chance: Chance, { minimum = -1, maximum = 1000 }: Schema): number {
-  if (happens(chance, 0.15)) return pick(chance, [minimum - 1, maximum + 1, 0, 1e12]);
+  if (errs(chance, 0.15)) return pick(chance, [minimum - 1, maximum + 1, 0, 1e12]);
   const span = Math.min(maximum - minimum, 200);
   return minimum + Math.floor(chance.random() * (span + 1));
 }
@@ -92,8 +97,8 @@ function kindAt(chance: Chance, place: Place): string | undefined {
 }
 
 function textFrom(chance: Chance, { format }: Schema, place: Place): string {
-  if (happens(chance, 0.1)) return oddText(chance);
-  if (format === "date-time") return pick(chance, ["2026-01-01T00:00:00Z", "1999-12-31T23:59:59Z", "now"]);
+  if (errs(chance, 0.1)) return oddText(chance);
+  if (format === "date-time") return pick(chance, ["2026-01-01T00:00:00Z", "1999-12-31T23:59:59Z", ...(chance.isTidy ? [] : ["now"])]);
   const kind = kindAt(chance, place);
   if (kind !== undefined) return guidOf(chance, kind);
   return place.includes("domains") ? `${nameFrom(chance)}.example` : nameFrom(chance);
@@ -102,20 +107,20 @@ function textFrom(chance: Chance, { format }: Schema, place: Place): string {
 function objectFrom(chance: Chance, schema: Schema, place: Place): object {
   const required = new Set(schema.required);
   const members = Object.entries(schema.properties ?? {})
-    .filter(([name]) => happens(chance, required.has(name) ? 0.97 : 0.35))
+    .filter(([name]) => required.has(name) ? !errs(chance, 0.03) : happens(chance, chance.isTidy ? 0.2 : 0.35))
     .map(([name, child]) => [name, valueFor(chance, child, [...place, name])]);
   const free = schema.additionalProperties;
   const more =
     typeof free === "object" && happens(chance, 0.7)
-      ? [[pick(chance, ["a", "B_2", "example.org/c", oddText(chance)]), valueFor(chance, free, place)]]
+      ? [[pick(chance, ["a", "B_2", "example.org/c", ...(chance.isTidy ? [] : [oddText(chance)])]), valueFor(chance, free, place)]]
       : [];
-  const unknown = happens(chance, 0.03) ? [["bogus", 1]] : [];
+  const unknown = errs(chance, 0.03) ? [["bogus", 1]] : [];
   return Object.fromEntries([...members, ...more, ...unknown]) as object;
 }
 
 /** A value that mostly fits the schema. */
 export function valueFor(chance: Chance, schema: Schema, place: Place): unknown {
-  if (happens(chance, 0.04)) return pick(chance, oddValues);
+  if (errs(chance, 0.04)) return pick(chance, oddValues);
   if (schema.nullable && happens(chance, 0.15)) return null;
   const variants = schema.anyOf ?? schema.oneOf ?? schema.allOf;
   if (variants) return valueFor(chance, pick(chance, variants), place);
