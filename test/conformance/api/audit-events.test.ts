@@ -221,3 +221,23 @@ test("the end of a build is an event of who requested it", async () => {
     ]);
   }, 30_000);
 });
+
+test("an applied manifest is an event with the manifest, without secrets, and what it changed names it as the cause", async () => {
+  const manifest = "applications:\n- name: by-manifest\n  env: { KEY: s3cret }\n  instances: 2\n";
+  const path = `/v3/spaces/${space.guid}/actions/apply_manifest`;
+  const authorization = "bearer admin-token";
+  const headers = { "content-type": "application/x-yaml", authorization };
+  expect((await replica.send("POST", path, { body: manifest, headers })).status).toBe(202);
+  const resources = await eventually(async () => {
+    const list = await call(
+      "GET",
+      "/v3/audit_events?types=audit.app.apply_manifest,audit.app.create&order_by=-created_at",
+    );
+    expect(list.resources[0]).toMatchObject({ type: "audit.app.apply_manifest", target: { name: "by-manifest" } });
+    return list.resources;
+  });
+  expect(resources[0].data.request.manifest).toMatch(
+    /name: by-manifest\n.*env: "\[PRIVATE DATA HIDDEN\]"\n.*instances: 2/s,
+  );
+  expect(resources[1]).toMatchObject({ target: { name: "by-manifest" }, data: { manifest_triggered: true } });
+});

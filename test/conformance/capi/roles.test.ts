@@ -2,17 +2,34 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEndpoints } from "../../../api/endpoints.ts";
 import type { Services } from "../../../api/services.ts";
+import { App } from "../../../crds/app/app.ts";
+import { Build } from "../../../crds/build/build.ts";
+import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
+import { Domain } from "../../../crds/domain/domain.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { IsolationSegment } from "../../../crds/isolation-segment/isolation-segment.ts";
+import { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
+import { Org } from "../../../crds/org/org.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { Rollout } from "../../../crds/rollout/rollout.ts";
+import { Route } from "../../../crds/route/route.ts";
+import { SecurityGroup } from "../../../crds/security-group/security-group.ts";
+import { SpaceQuota } from "../../../crds/space-quota/space-quota.ts";
+import { Space } from "../../../crds/space/space.ts";
+import { Stack } from "../../../crds/stack/stack.ts";
+import { Task } from "../../../crds/task/task.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { eventually } from "../../eventually.ts";
 import { CF_ROLE_NAMES, PLATFORM_ROLES, type TestUser } from "../permissions/test-env.ts";
 import { capiEndpoints, wordsOf } from "./endpoint-table.ts";
+import { kubectlVerdicts, permissionsOf, type KubectlVerdicts } from "./kubectl-verdicts.ts";
 import { bodyFor, pathFor, restorers, type Things } from "./role-requests.ts";
 import { startRoleWorld, type RoleWorld } from "./role-world.ts";
 
 const roles: readonly TestUser[] = [...PLATFORM_ROLES, ...CF_ROLE_NAMES, "nobody"];
 
-const served = new Set(
-  createEndpoints({} as Services).map(({ method, path }) => `${method} ${path.replaceAll(/:\w+/g, ":")}`),
-);
+const endpoints = createEndpoints({} as Services);
+const served = new Set(endpoints.map(({ method, path }) => `${method} ${path.replaceAll(/:\w+/g, ":")}`));
 const isServed = (key: string): boolean => served.has(key.replaceAll(/:\w+/g, ":"));
 
 /** Uploads and single audit events, which nobody writes here, are tried in tests of their own. */
@@ -131,6 +148,88 @@ describe("an active org", () => {
       key,
       allowed: roles.filter((role) => isAllowed(key, role)),
     });
+  });
+});
+
+/** Where RBAC alone says more than the table, because the policies of admission, or the CF API, say the rest. */
+const rbacDifferences: Readonly<Record<string, { also?: readonly TestUser[]; not?: readonly TestUser[] }>> = {};
+
+/** What a dry run creates, by the endpoint that makes the same. */
+const creations: Readonly<Record<string, { ref: ResourceRef; spec: object }>> = {
+  "POST /v3/apps": { ref: App, spec: {} },
+  "POST /v3/packages": { ref: Package, spec: { appRef: { name: "shop" }, type: "bits" } },
+  "POST /v3/builds": { ref: Build, spec: { appRef: { name: "shop" }, packageRef: { name: "shop" } } },
+  "POST /v3/droplets": {
+    ref: Droplet,
+    spec: { appRef: { name: "shop" }, kind: "docker", lifecycleType: "docker", image: "example.com/x" },
+  },
+  "POST /v3/apps/:guid/tasks": { ref: Task, spec: { appRef: { name: "shop" }, command: "true" } },
+  "POST /v3/deployments": { ref: Rollout, spec: { appRef: { name: "shop" } } },
+  "POST /v3/routes": { ref: Route, spec: { host: "tried", domainRef: { name: "apps.example" } } },
+  "POST /v3/domains": { ref: Domain, spec: { name: "tried.example" } },
+  "POST /v3/spaces": { ref: Space, spec: {} },
+  "POST /v3/space_quotas": { ref: SpaceQuota, spec: { name: "tried" } },
+  "POST /v3/organizations": { ref: Org, spec: {} },
+  "POST /v3/organization_quotas": { ref: OrgQuota, spec: { name: "tried" } },
+  "POST /v3/security_groups": { ref: SecurityGroup, spec: { name: "tried" } },
+  "POST /v3/isolation_segments": { ref: IsolationSegment, spec: { name: "tried" } },
+  "POST /v3/buildpacks": { ref: Buildpack, spec: { name: "tried" } },
+  "POST /v3/stacks": { ref: Stack, spec: { name: "tried" } },
+};
+
+/** The kinds whose deletion a dry run tries, by endpoint. */
+const deletions: Readonly<Record<string, ResourceRef>> = {
+  "DELETE /v3/apps/:guid": App,
+  "DELETE /v3/packages/:guid": Package,
+  "DELETE /v3/droplets/:guid": Droplet,
+  "DELETE /v3/routes/:guid": Route,
+  "DELETE /v3/domains/:guid": Domain,
+  "DELETE /v3/spaces/:guid": Space,
+  "DELETE /v3/space_quotas/:guid": SpaceQuota,
+  "DELETE /v3/organizations/:guid": Org,
+  "DELETE /v3/organization_quotas/:guid": OrgQuota,
+  "DELETE /v3/security_groups/:guid": SecurityGroup,
+  "DELETE /v3/isolation_segments/:guid": IsolationSegment,
+  "DELETE /v3/buildpacks/:guid": Buildpack,
+  "DELETE /v3/stacks/:guid": Stack,
+};
+
+describe("kubectl", () => {
+  const permissions = new Map(endpoints.map(({ method, path, permission }) => [`${method} ${path}`, permission]));
+  const onObjects = keys.filter((key) => permissionsOf(permissions.get(key) ?? "anonymous").length > 0);
+  let kubectl: KubectlVerdicts;
+  beforeAll(() => {
+    kubectl = kubectlVerdicts(world.env, world.things);
+  });
+  const whoMay = async (may: (role: TestUser) => Promise<boolean>): Promise<TestUser[]> => {
+    const verdicts = await Promise.all(roles.map(may));
+    return roles.filter((_role, at) => verdicts[at]);
+  };
+  const isExpected = (key: string, role: TestUser): boolean => {
+    const { also = [], not = [] } = rbacDifferences[key] ?? {};
+    return also.includes(role) || (!not.includes(role) && isAllowed(key, role));
+  };
+
+  test.each(onObjects)("auth can-i says the same of %s", async (key) => {
+    const needed = permissionsOf(permissions.get(key) ?? "anonymous");
+    expect(await whoMay((role) => kubectl.canI(role, needed))).toEqual(roles.filter((role) => isExpected(key, role)));
+  });
+
+  test.each(Object.entries(creations))("create --dry-run=server says the same as %s", async (key, { ref, spec }) => {
+    const statuses = new Map<TestUser, number>();
+    const tryAs = async (role: TestUser): Promise<boolean> => {
+      const status = await kubectl.create(role, ref, spec);
+      statuses.set(role, status);
+      return status < 300;
+    };
+    const allowed = await whoMay(tryAs);
+    expect(allowed, JSON.stringify([...statuses])).toEqual(roles.filter((role) => isExpected(key, role)));
+    expect(new Set([...statuses.values()].filter((status) => status >= 300))).toEqual(new Set([403]));
+  });
+
+  test.each(Object.entries(deletions))("delete --dry-run=server says the same as %s", async (key, ref) => {
+    const may = async (role: TestUser): Promise<boolean> => (await kubectl.remove(role, ref)) < 300;
+    expect(await whoMay(may)).toEqual(roles.filter((role) => isExpected(key, role)));
   });
 });
 

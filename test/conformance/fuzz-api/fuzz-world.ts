@@ -1,6 +1,12 @@
 // What the generated requests meet: an org of a developer's own, and another one whose every name holds a secret word.
+import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
 import { App } from "../../../crds/app/app.ts";
+import { Build } from "../../../crds/build/build.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { newGUID } from "../../../crds/guid.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { eventually } from "../../eventually.ts";
+import type { Things } from "../capi/role-requests.ts";
 import { type ApiTestEnv, type Replica, startApiTestEnv, type TestUser } from "../api/test-env.ts";
 
 /** In the name of everything that only the admin may see. */
@@ -10,6 +16,8 @@ export interface FuzzWorld {
   replica: Replica;
   /** GUIDs of what exists, by plural; with those of the secret org for people who may not see it. */
   guids(person: TestUser): Record<string, string[]>;
+  /** One of each thing, all of one space: what a request needs to succeed. */
+  readonly things: Things;
   /** Reads again what exists, and makes again what was deleted. */
   refresh(): Promise<void>;
   stop(): Promise<void>;
@@ -40,15 +48,21 @@ const kinds = [
 
 const to = ({ guid }: { guid: string }): object => ({ data: { guid } });
 
-/** POST that must be 201. */
-async function make({ replicas }: ApiTestEnv, path: string, body: unknown): Promise<{ guid: string }> {
-  const answer = await replicas[0].call("admin", "POST", path, body);
-  if (answer.status !== 201) throw new Error(`POST ${path}: ${answer.status} ${answer.text}`);
+/** A POST, or what `at` names before the path, that must succeed. */
+async function make(
+  { replicas }: ApiTestEnv,
+  at: string,
+  body: unknown,
+  status = 201,
+): Promise<{ guid: string; destinations?: { guid: string }[] }> {
+  const [path = "", method = "POST"] = at.split(" ").toReversed();
+  const answer = await replicas[0].call("admin", method, path, body);
+  if (answer.status !== status) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
   return answer.json as { guid: string };
 }
 
-/** An org with a space and one of each thing in it. */
-async function furnish(env: ApiTestEnv, name: string, developer?: TestUser): Promise<void> {
+/** An org with a space and one of each thing in it. @returns their GUIDs, by the plural that paths use */
+async function furnish(env: ApiTestEnv, name: string, developer?: TestUser): Promise<Things> {
   const org = await make(env, "/v3/organizations", { name });
   const space = await make(env, "/v3/spaces", { name, relationships: { organization: to(org) } });
   const app = await make(env, "/v3/apps", {
@@ -57,37 +71,89 @@ async function furnish(env: ApiTestEnv, name: string, developer?: TestUser): Pro
     metadata: { labels: { name } },
     relationships: { space: to(space) },
   });
-  await make(env, "/v3/packages", { type: "bits", relationships: { app: to(app) } });
+  const empty = await make(env, "/v3/packages", { type: "bits", relationships: { app: to(app) } });
   await make(env, "/v3/domains", { name: `${name}.example`, relationships: { organization: to(org) } });
   const found = await env.replicas[0].call("admin", "GET", "/v3/domains?names=apps.example");
   const domain = found.json.resources[0] ?? (await make(env, "/v3/domains", { name: "apps.example" }));
-  await make(env, "/v3/routes", { host: name, relationships: { space: to(space), domain: to(domain) } });
-  await make(env, `/v3/apps/${app.guid}/sidecars`, { name, command: name, process_types: ["web"] });
-  await make(env, "/v3/space_quotas", {
-    name,
-    relationships: { organization: to(org), spaces: { data: [{ guid: space.guid }] } },
-  });
-  await make(env, "/v3/isolation_segments", { name });
-  await putDroplet(env, app.guid, name);
+  const route = await make(env, "/v3/routes", { host: name, relationships: { space: to(space), domain: to(domain) } });
+  const destination = { app: { guid: app.guid } };
+  const { destinations } = await make(
+    env,
+    `/v3/routes/${route.guid}/destinations`,
+    { destinations: [destination] },
+    200,
+  );
+  const sidecar = { name, command: name, process_types: ["worker"] };
+  const things: Record<string, string> = {
+    organizations: org.guid,
+    spaces: space.guid,
+    apps: app.guid,
+    processes: app.guid,
+    "empty-packages": empty.guid,
+    domains: domain.guid,
+    routes: route.guid,
+    destinations: destinations?.[0]?.guid ?? "",
+    sidecars: (await make(env, `/v3/apps/${app.guid}/sidecars`, sidecar)).guid,
+    users: "bob",
+  };
+  const quota = { name, relationships: { organization: to(org), spaces: { data: [{ guid: space.guid }] } } };
+  things["space_quotas"] = (await make(env, "/v3/space_quotas", quota)).guid;
+  for (const kind of ["isolation_segments", "organization_quotas", "security_groups", "buildpacks", "stacks"])
+    things[kind] = (await make(env, `/v3/${kind}`, { name })).guid;
+  const segment = `/v3/isolation_segments/${things["isolation_segments"]}/relationships/organizations`;
+  await make(env, segment, { data: [{ guid: org.guid }] }, 200);
+  const role = { type: "organization_user", relationships: { user: { data: { guid: "bob" } }, organization: to(org) } };
+  things["roles"] = (await make(env, "/v3/roles", role)).guid;
+  await putContent(env, name, things);
   if (developer) await giveRoles(env, developer, { org, space });
+  return things;
 }
 
-/** A droplet as a builder makes it. */
-async function putDroplet({ kube, replicas }: ApiTestEnv, guid: string, name: string): Promise<void> {
-  const [app] = replicas[0].api.cache.store(App).byIndex("guid", guid);
+/** What uploads and builds leave, and what runs from it: package, build, droplet, revision, task, deployment; and one event of each kind. */
+async function putContent(env: ApiTestEnv, name: string, things: Record<string, string>): Promise<void> {
+  const [app] = env.replicas[0].api.cache.store(App).byIndex("guid", things["apps"] ?? "");
   if (!app) throw new Error("the app is not there");
-  await kube.create(Droplet, {
-    metadata: { name, namespace: app.metadata.namespace },
+  const metadata = { name, namespace: app.metadata.namespace };
+  const appRef = { name: app.metadata.name };
+  const content = { digest: `sha256:${"a".repeat(64)}`, size: 1 };
+  await env.kube.create(Package, { metadata, spec: { appRef, type: "bits", content } });
+  await env.kube.create(Build, { metadata, spec: { appRef, packageRef: { name } } });
+  await env.kube.create(Droplet, {
+    metadata,
     spec: {
-      appRef: { name: app.metadata.name },
+      appRef,
+      packageRef: { name },
       kind: "host",
       root: "/app",
       lifecycleType: "buildpack",
-      content: { digest: `sha256:${"a".repeat(64)}`, size: 1 },
+      content,
       processTypes: { web: name },
       stack: "base",
     },
   });
+  const path = `/v3/apps/${things["apps"]}`;
+  things["packages"] = await firstOf(env, `${path}/packages?states=READY`);
+  things["builds"] = await firstOf(env, `${path}/builds`);
+  things["droplets"] = await firstOf(env, `${path}/droplets`);
+  await make(env, `PATCH ${path}/relationships/current_droplet`, { data: { guid: things["droplets"] } }, 200);
+  await make(env, `${path}/actions/start`, undefined, 200);
+  things["revisions"] = await firstOf(env, `${path}/revisions`);
+  // Reads of what starts are held for seconds.
+  await make(env, `${path}/actions/stop`, undefined, 200);
+  things["tasks"] = (await make(env, `${path}/tasks`, { command: name }, 202)).guid;
+  const actor = { guid: name, type: "user", name };
+  const at = new Date().toISOString();
+  const event = { guid: newGUID(), at, type: "audit.app.create", actor, target: { ...actor, type: "app" } };
+  await env.kube.create(AuditLog, { metadata, spec: { writer: "fuzz", events: [event] } });
+}
+
+/** The first of a list, once there is one. */
+function firstOf({ replicas }: ApiTestEnv, path: string): Promise<string> {
+  return eventually(async () => {
+    const guid = (await replicas[0].call("admin", "GET", path)).json.resources?.[0]?.guid as string | undefined;
+    if (guid === undefined) throw new Error(`${path} is empty`);
+    return guid;
+  }, 60_000);
 }
 
 async function giveRoles(
@@ -105,20 +171,30 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
   await furnish(env, SECRET);
   const secret = await readGUIDs(env);
   let all: Record<string, string[]> = {};
+  let things: Things = {};
   let round = 0;
   const world: FuzzWorld = {
     replica: env.replicas[0],
+    get things() {
+      return things;
+    },
     guids: (person) => (person === "admin" ? without(all, secret) : all),
     async refresh() {
-      all = await readGUIDs(env);
-      if (round > 0 && without(all, secret)["apps"]?.length) return;
-      await furnish(env, `own-${++round}`, "ann");
+      const left = await Promise.all(STANDING.map((kind) => exists(env, kind, things[kind])));
+      if (!left.every(Boolean)) things = await furnish(env, `own-${++round}`, "ann");
       all = await readGUIDs(env);
     },
     stop: () => env.stop(),
   };
   await world.refresh();
   return world;
+}
+
+/** What all requests that are to succeed stand on. */
+const STANDING = ["organizations", "spaces", "apps", "droplets", "packages", "routes", "domains", "tasks"];
+
+async function exists({ replicas }: ApiTestEnv, kind: string, guid: string | undefined): Promise<boolean> {
+  return guid !== undefined && (await replicas[0].call("admin", "GET", `/v3/${kind}/${guid}`)).status === 200;
 }
 
 async function readGUIDs({ replicas }: ApiTestEnv): Promise<Record<string, string[]>> {

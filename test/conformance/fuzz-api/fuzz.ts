@@ -48,7 +48,11 @@ export async function fuzzApi({ seed, requests, first = 0, seconds, onProgress }
       await run.send(first + at, Math.min(BATCH, requests - at));
       onProgress?.(Math.min(at + BATCH, requests));
     }
-    return { statuses: run.statuses, operations: run.operations, faults: [...run.faults.values()].sort((a, b) => b.count - a.count) };
+    return {
+      statuses: run.statuses,
+      operations: run.operations,
+      faults: [...run.faults.values()].sort((a, b) => b.count - a.count),
+    };
   } finally {
     await world.stop();
   }
@@ -83,7 +87,11 @@ class FuzzRun {
     const random = randomFrom(this.#seed * 1_000_003 + at);
     const isTidy = random() < TIDY;
     const person = isTidy ? "admin" : pick({ random }, people);
-    const request = makeRequest({ random, guids: this.#world.guids(person), isTidy }, this.#targets);
+    const request = makeRequest(
+      { random, guids: this.#world.guids(person), isTidy },
+      this.#targets,
+      this.#world.things,
+    );
     const started = performance.now();
     const problems = await this.#problemsOf(person, request);
     if (performance.now() - started > SLOW_MS) problems.push("it took too long");

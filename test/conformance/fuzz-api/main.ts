@@ -25,7 +25,8 @@ function printShares(operations: FuzzResult["operations"]): void {
   for (const [operation, seen] of rows.filter(([, one]) => shareOf(one) < 0.2)) {
     console.log(`${(100 * shareOf(seen)).toFixed(0).padStart(4)} % of ${seen.answers}: ${operation}`);
     const refusals = Object.entries(seen.refusals).sort(([, one], [, other]) => other - one);
-    if (seen.successes === 0) for (const [detail, count] of refusals.slice(0, 3)) console.log(`         ${count} x ${detail}`);
+    if (seen.successes === 0)
+      for (const [detail, count] of refusals.slice(0, 3)) console.log(`         ${count} x ${detail}`);
   }
   const all = rows.map(([, seen]) => seen);
   const never = all.filter(({ successes }) => successes === 0).length;

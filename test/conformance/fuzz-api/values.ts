@@ -98,7 +98,8 @@ function kindAt(chance: Chance, place: Place): string | undefined {
 
 function textFrom(chance: Chance, { format }: Schema, place: Place): string {
   if (errs(chance, 0.1)) return oddText(chance);
-  if (format === "date-time") return pick(chance, ["2026-01-01T00:00:00Z", "1999-12-31T23:59:59Z", ...(chance.isTidy ? [] : ["now"])]);
+  if (format === "date-time")
+    return pick(chance, ["2026-01-01T00:00:00Z", "1999-12-31T23:59:59Z", ...(chance.isTidy ? [] : ["now"])]);
   const kind = kindAt(chance, place);
   if (kind !== undefined) return guidOf(chance, kind);
   return place.includes("domains") ? `${nameFrom(chance)}.example` : nameFrom(chance);
@@ -107,12 +108,17 @@ function textFrom(chance: Chance, { format }: Schema, place: Place): string {
 function objectFrom(chance: Chance, schema: Schema, place: Place): object {
   const required = new Set(schema.required);
   const members = Object.entries(schema.properties ?? {})
-    .filter(([name]) => required.has(name) ? !errs(chance, 0.03) : happens(chance, chance.isTidy ? 0.2 : 0.35))
+    .filter(([name]) => (required.has(name) ? !errs(chance, 0.03) : happens(chance, chance.isTidy ? 0.2 : 0.35)))
     .map(([name, child]) => [name, valueFor(chance, child, [...place, name])]);
   const free = schema.additionalProperties;
   const more =
     typeof free === "object" && happens(chance, 0.7)
-      ? [[pick(chance, ["a", "B_2", "example.org/c", ...(chance.isTidy ? [] : [oddText(chance)])]), valueFor(chance, free, place)]]
+      ? [
+          [
+            pick(chance, ["a", "B_2", "example.org/c", ...(chance.isTidy ? [] : [oddText(chance)])]),
+            valueFor(chance, free, place),
+          ],
+        ]
       : [];
   const unknown = errs(chance, 0.03) ? [["bogus", 1]] : [];
   return Object.fromEntries([...members, ...more, ...unknown]) as object;
