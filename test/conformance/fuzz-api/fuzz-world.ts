@@ -64,6 +64,14 @@ async function make(
 /** An org with a space and one of each thing in it. @returns their GUIDs, by the plural that paths use */
 async function furnish(env: ApiTestEnv, name: string, developer?: TestUser): Promise<Things> {
   const org = await make(env, "/v3/organizations", { name });
+  // Requests change the default quota.
+  const limits = await make(env, "/v3/organization_quotas", { name });
+  await make(
+    env,
+    `/v3/organization_quotas/${limits.guid}/relationships/organizations`,
+    { data: [{ guid: org.guid }] },
+    200,
+  );
   const space = await make(env, "/v3/spaces", { name, relationships: { organization: to(org) } });
   const app = await make(env, "/v3/apps", {
     name,
@@ -94,11 +102,12 @@ async function furnish(env: ApiTestEnv, name: string, developer?: TestUser): Pro
     routes: route.guid,
     destinations: destinations?.[0]?.guid ?? "",
     sidecars: (await make(env, `/v3/apps/${app.guid}/sidecars`, sidecar)).guid,
+    organization_quotas: limits.guid,
     users: "bob",
   };
   const quota = { name, relationships: { organization: to(org), spaces: { data: [{ guid: space.guid }] } } };
   things["space_quotas"] = (await make(env, "/v3/space_quotas", quota)).guid;
-  for (const kind of ["isolation_segments", "organization_quotas", "security_groups", "buildpacks", "stacks"])
+  for (const kind of ["isolation_segments", "security_groups", "buildpacks", "stacks"])
     things[kind] = (await make(env, `/v3/${kind}`, { name })).guid;
   const segment = `/v3/isolation_segments/${things["isolation_segments"]}/relationships/organizations`;
   await make(env, segment, { data: [{ guid: org.guid }] }, 200);
