@@ -87,6 +87,23 @@ async function message(more: Partial<AdmissionRequest> = {}): Promise<string | u
 const denied = (text: string) =>
   `things.example.org "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ${text}`;
 
+describe("a policy that is made or changed", () => {
+  const no = { validations: [{ expression: "false", message: "no" }] };
+  it("judges the next write of a kind that was written before", async () => {
+    expect(await message()).toBeUndefined();
+    policy(no);
+    expect(await message()).toBe(denied("no"));
+    expect(await message({ subresource: "status" })).toBeUndefined();
+    const rule = { apiGroups: ["example.org"], apiVersions: ["*"], operations: ["UPDATE"] };
+    policy({ ...no, matchConstraints: { resourceRules: [{ ...rule, resources: ["things/status"] }] } });
+    expect(await message()).toBeUndefined();
+    expect(await message({ operation: "UPDATE", subresource: "status" })).toBe(denied("no"));
+    expect(await message({ operation: "CREATE", subresource: "status" })).toBeUndefined();
+    policy({ ...no, matchConstraints: { resourceRules: [{ ...rule, resources: ["*/*"] }] } });
+    expect(await message({ operation: "UPDATE" })).toBe(denied("no"));
+  });
+});
+
 describe("a refusal", () => {
   it("has the shape of the real one", async () => {
     policy({ validations: [{ expression: "object.spec.n > 5", message: "too few" }] });

@@ -8,7 +8,7 @@ import type {
   ResourceReader,
   StatusBody,
 } from "../types.ts";
-import { admissionGroup as group, isExempt, requestMatches, selectorMatches } from "./match.ts";
+import { admissionGroup as group, isExempt, mayMatch, requestMatches, selectorMatches } from "./match.ts";
 import { compilePolicy, evaluatePolicy, failsOpen, type CompiledPolicy, type Denial } from "./policy.ts";
 import type { Policy, PolicyBinding } from "./types.ts";
 import { requestVariables, type Lookup } from "./variables.ts";
@@ -22,11 +22,13 @@ interface State {
   policies: Map<string, CompiledPolicy>;
   /** By policy name, then binding name. */
   bindings: Map<string, Map<string, PolicyBinding>>;
+  /** The policies that writes of one kind may concern: most concern none of most kinds. */
+  ofOperation: Map<string, CompiledPolicy[]>;
 }
 
 /** Follows the policies and bindings in the store; a write is judged by what was committed before it. */
 export function createPolicyAdmission({ reader, authorize }: PolicyAdmissionDeps): PolicyAdmission {
-  const state: State = { policies: new Map(), bindings: new Map() };
+  const state: State = { policies: new Map(), bindings: new Map(), ofOperation: new Map() };
   const stops = [
     follow(reader, "validatingadmissionpolicies", (name, object) => setPolicy(state, name, object)),
     follow(reader, "validatingadmissionpolicybindings", (name, object, old) => setBinding(state, name, object, old)),
@@ -53,6 +55,7 @@ function follow(reader: ResourceReader, resource: string, onObject: OnObject): (
 }
 
 function setPolicy(state: State, name: string, object: KubeObject | undefined): void {
+  state.ofOperation.clear();
   if (object) state.policies.set(name, compilePolicy(object as Policy));
   else state.policies.delete(name);
 }
@@ -88,13 +91,24 @@ function admit(state: State, original: AdmissionRequest, deps: PolicyAdmissionDe
   if (isExempt(original)) return { allowed: true, warnings: [] };
   const request = placed(original);
   const variables = requestVariables(request, deps.authorize);
-  for (const compiled of state.policies.values()) {
+  for (const compiled of policiesFor(state, request)) {
     const bindings = state.bindings.get(compiled.policy.metadata.name);
     if (!bindings?.size || !requestMatches(compiled.policy.spec.matchConstraints, request)) continue;
     judge(compiled, bindings, { request, variables, reader: deps.reader }, verdict);
   }
   const [first] = verdict.denied;
   return first ? { allowed: false, status: refusal(request, first) } : { allowed: true, warnings: verdict.warnings };
+}
+
+function policiesFor({ policies, ofOperation }: State, request: AdmissionRequest): CompiledPolicy[] {
+  const { operation, gvr, subresource } = request;
+  const key = [operation, gvr.group, gvr.resource, subresource].join(" ");
+  let found = ofOperation.get(key);
+  if (!found) {
+    found = [...policies.values()].filter(({ policy }) => mayMatch(policy.spec.matchConstraints, request));
+    ofOperation.set(key, found);
+  }
+  return found;
 }
 
 interface Case {

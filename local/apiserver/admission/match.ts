@@ -65,6 +65,12 @@ export function requestMatches(match: MatchResources | undefined, request: Admis
   return rules.length === 0 || rules.some((rule) => ruleMatches(rule, request, exact));
 }
 
+/** Whether requests like this one, whatever their object, name and namespace, may be among those that `match` describes. */
+export function mayMatch(match: MatchResources | undefined, request: AdmissionRequest): boolean {
+  const rules = match?.resourceRules ?? [];
+  return rules.length === 0 || rules.some((rule) => operationMatches(rule, request));
+}
+
 /** The version in which a webhook wants the object: the request's own, or with match policy Equivalent another that a rule names; undefined when it is not asked. */
 export function wantedVersion(webhook: Webhook, request: AdmissionRequest): string | undefined {
   if (!namespaceMatches(webhook.namespaceSelector, request) || !objectMatches(webhook.objectSelector, request))
@@ -105,12 +111,18 @@ const includes = (list: string[] | undefined, wanted: string): boolean =>
 /** With match policy Equivalent a rule for one version of a resource is a rule for all of them. */
 function ruleMatches(rule: ResourceRule, request: AdmissionRequest, exact: boolean): boolean {
   return (
-    includes(rule.operations, request.operation) &&
-    includes(rule.apiGroups, request.gvr.group) &&
+    operationMatches(rule, request) &&
     (!exact || includes(rule.apiVersions, request.gvr.version)) &&
     scopeMatches(rule.scope, request) &&
-    resourceMatches(rule.resources, request) &&
     (!rule.resourceNames?.length || rule.resourceNames.includes(request.name))
+  );
+}
+
+function operationMatches(rule: ResourceRule, request: AdmissionRequest): boolean {
+  return (
+    includes(rule.operations, request.operation) &&
+    includes(rule.apiGroups, request.gvr.group) &&
+    resourceMatches(rule.resources, request)
   );
 }
 
