@@ -38,7 +38,7 @@ const PLATFORM_RULES: readonly object[] = [
   },
   {
     apiGroups: ["gateway.networking.k8s.io"],
-    resources: ["httproutes"],
+    resources: ["httproutes", "referencegrants"],
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
   {

@@ -22,6 +22,7 @@ import { Staging } from "../crds/staging/staging.ts";
 import { Task } from "../crds/task/task.ts";
 import { TaskRun } from "../crds/task-run/task-run.ts";
 import { HTTPRoute } from "../backends/routers/gateway/http-route.ts";
+import { ReferenceGrant } from "../backends/routers/gateway/reference-grants.ts";
 import {
   Deployment,
   Ingress,
@@ -55,6 +56,7 @@ const SPACE_SCOPED = [
   PodDisruptionBudget,
   Ingress,
   HTTPRoute,
+  ReferenceGrant,
   NetworkPolicy,
 ];
 

@@ -5,6 +5,7 @@ import { aBinding, aDestination, anotherDestination, toYAML } from "../services/
 import { planServices } from "../services/plan.ts";
 import { gatewayCapabilities, gatewayRouter } from "./gateway.ts";
 import type { HTTPRoute, ParentRef } from "./http-route.ts";
+import { planReferenceGrants } from "./reference-grants.ts";
 import { judgeHTTPRoute, planHTTPRoute, toParentRef } from "./plan.ts";
 
 const parent = toParentRef({ gatewayName: "public", gatewayNamespace: "traefik" }) as ParentRef;
@@ -20,6 +21,28 @@ describe("a RouteBinding as an HTTPRoute", () => {
     await expect(toYAML([...planServices(binding), ...planHTTPRoute(binding, parent)])).toMatchFileSnapshot(
       "route.golden.yaml",
     );
+  });
+
+  test("an app of another space: its Service and the grant to use it are beside the app", () => {
+    const foreign = { ...anotherDestination, namespace: "acme-other" };
+    const binding = aBinding("gateway", { destinations: [aDestination, foreign] });
+    const [own, other] = planServices(binding);
+    expect([own?.metadata.namespace, other?.metadata.namespace]).toEqual(["acme-dev", "acme-other"]);
+    const name = other?.metadata.name;
+    const [route] = planHTTPRoute(binding, parent);
+    expect(route).toMatchObject({ spec: { rules: [{ backendRefs: [{}, { namespace: "acme-other", name }] }] } });
+    expect(route).not.toHaveProperty("spec.rules.0.backendRefs.0.namespace");
+    expect(planReferenceGrants(binding)).toMatchObject([
+      {
+        metadata: { namespace: "acme-other" },
+        spec: {
+          from: [{ kind: "HTTPRoute", namespace: "acme-dev" }],
+          to: [{ kind: "Service", name }],
+        },
+      },
+    ]);
+    expect(planReferenceGrants(aBinding("gateway"))).toEqual([]);
+    expect(planReferenceGrants(aBinding("ingress", { destinations: [foreign] }))).toEqual([]);
   });
 
   test("without destinations there is none, and requests get a 404", () =>

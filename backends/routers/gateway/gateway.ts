@@ -11,10 +11,17 @@ import { planServices, servedDestinations } from "../services/plan.ts";
 import { notReady, presentBinding } from "../services/present-binding.ts";
 import { judgeInstances } from "../services/ready-instances.ts";
 import { SERVICE_PERMISSION, serviceController } from "../services/services.ts";
+import { GATEWAY_CLASS } from "./class-name.ts";
 import { HTTPRoute } from "./http-route.ts";
+import {
+  GRANT_INDEXES,
+  GRANT_PERMISSION,
+  GRANT_WATCH,
+  grantController,
+  planReferenceGrants,
+  ReferenceGrant,
+} from "./reference-grants.ts";
 import { judgeHTTPRoute, planHTTPRoute, toParentRef } from "./plan.ts";
-
-export const GATEWAY_CLASS = "gateway";
 
 export const gatewayCapabilities: Readonly<Record<string, string>> = {
   http1: "true",
@@ -24,7 +31,7 @@ export const gatewayCapabilities: Readonly<Record<string, string>> = {
   weights: "true",
   loadBalancing: "round-robin",
   internal: "false",
-  crossSpace: "false",
+  crossSpace: "true",
   destinations: "16",
   wildcardDepth: "any",
 };
@@ -32,19 +39,19 @@ export const gatewayCapabilities: Readonly<Record<string, string>> = {
 /** A cluster without the Gateway API is asked again after this time; its watch resumes by itself, too. */
 const KIND_RECHECK_MS = 30_000;
 
-/** The controllers of the class: HTTPRoutes, the Services behind routes, and the class's capabilities. */
+/** The controllers of the class: HTTPRoutes, the Services behind routes, what lets routes reach other spaces, and the class's capabilities. */
 export function gatewayRouter(): Controller[] {
-  return [bindingController, serviceController, gatewayClassController];
+  return [bindingController, serviceController, grantController, gatewayClassController];
 }
 
 const bindingController = defineController({
   name: "gateway-router",
   for: RouteBinding,
   owns: [HTTPRoute],
-  reads: [Service],
-  permissions: [SERVICE_PERMISSION],
-  indexes: BINDING_INDEXES,
-  watches: BINDING_WATCHES,
+  reads: [Service, ReferenceGrant],
+  permissions: [SERVICE_PERMISSION, GRANT_PERMISSION],
+  indexes: { ...BINDING_INDEXES, ...GRANT_INDEXES },
+  watches: [...BINDING_WATCHES, GRANT_WATCH],
   selects: (binding) => binding.spec.class === GATEWAY_CLASS,
 
   reconcile(binding, { read, now }): ReconcileResult {
@@ -54,7 +61,7 @@ const bindingController = defineController({
       lrps: listDestinationLRPs(binding, read),
       now: now(),
     });
-    const createOnce = planServices(binding);
+    const createOnce = [...planServices(binding), ...planReferenceGrants(binding)];
     if ("reason" in parent)
       return { children: [], createOnce, ...presentBinding(binding, { problem: parent, instances }) };
     const children = planHTTPRoute(binding, parent);
@@ -74,7 +81,7 @@ const gatewayClassController = defineController({
   name: `class-${GATEWAY_CLASS}`,
   for: BackendClass,
   selects: ({ metadata, spec }) => metadata.name === GATEWAY_CLASS && spec.role === "router",
-  permissions: [{ resource: HTTPRoute, verbs: ["list"] }],
+  permissions: [HTTPRoute, ReferenceGrant].map((resource) => ({ resource, verbs: ["list"] })),
 
   async reconcile({ spec }, { client }) {
     const status = { capabilities: gatewayCapabilities };
@@ -84,7 +91,7 @@ const gatewayClassController = defineController({
         requeueAfterMs: KIND_RECHECK_MS,
         ready: notReady(
           "GatewayAPIMissing",
-          "this cluster serves no HTTPRoutes (gateway.networking.k8s.io/v1): install the Gateway API's CustomResourceDefinitions and a controller for them",
+          "this cluster serves no HTTPRoutes (gateway.networking.k8s.io/v1) or no ReferenceGrants (v1beta1): install the Gateway API's CustomResourceDefinitions and a controller for them",
         ),
       };
     const parent = toParentRef(spec.parameters ?? {});
@@ -94,7 +101,7 @@ const gatewayClassController = defineController({
 
 async function hasGatewayAPI(client: KubeClient): Promise<boolean> {
   try {
-    await client.list(HTTPRoute, { namespace: SYSTEM_NAMESPACE, limit: 1 });
+    for (const ref of [HTTPRoute, ReferenceGrant]) await client.list(ref, { namespace: SYSTEM_NAMESPACE, limit: 1 });
     return true;
   } catch (error) {
     if (isNoKind(error)) return false;

@@ -59,6 +59,7 @@ export function planHTTPRoute(binding: RouteBinding, parent: ParentRef): Draft[]
             backendRefs: destinations.map((destination) => ({
               group: "",
               kind: "Service",
+              ...(destination.namespace !== undefined && { namespace: destination.namespace }),
               name: serviceName(destination),
               port: destination.port,
               weight: destination.weight ?? 1,
@@ -117,7 +118,8 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   NoMatchingListenerHostname: "add a listener for this hostname, or one without a hostname",
   NoMatchingParent: "correct parameters.sectionName of BackendClass gateway, or add that listener",
   BackendNotFound: "the Service is made again by itself; look whether the operation gateway-router runs",
-  RefNotPermitted: "the gateway may not use the Service: look at its controller's rights",
+  RefNotPermitted:
+    "the ReferenceGrant for a Service of another space is made again by itself; look whether the operation gateway-router runs, and at the rights of the Gateway's controller",
 };
 
 function presentRejection({ reason, message }: Condition, { namespace, name }: ParentRef): ReadyDraft {

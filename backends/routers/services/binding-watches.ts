@@ -5,7 +5,7 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { IndexFunction, Reader } from "../../../kube/cache/reader.ts";
 import { watch, type WatchRule } from "../../../kube/controller/controller.ts";
-import { servedDestinations } from "./plan.ts";
+import { destinationNamespace, servedDestinations } from "./plan.ts";
 import { indexByService, SERVICE_INDEX, SERVICE_WATCH } from "./services.ts";
 
 export const CLASS_INDEX = "routers/class";
@@ -26,8 +26,8 @@ export const BINDING_WATCHES: readonly WatchRule[] = [
 
 /** The LRPs of the apps behind a binding. */
 export function listDestinationLRPs(binding: RouteBinding, read: Reader): LRP[] {
-  const { namespace = "" } = binding.metadata;
-  return [...new Set(servedDestinations(binding).map(({ appGUID }) => appGUID))].flatMap((guid) =>
-    read.list(LRP, { namespace, labels: { [LABELS.app]: guid } }),
+  const namespaces = new Map(
+    servedDestinations(binding).map((each) => [each.appGUID, destinationNamespace(binding, each)]),
   );
+  return [...namespaces].flatMap(([guid, namespace]) => read.list(LRP, { namespace, labels: { [LABELS.app]: guid } }));
 }

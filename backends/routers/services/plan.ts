@@ -13,6 +13,9 @@ export const SERVICE_CONTROLLER = "router-service";
 /** Destinations of one route that a class can serve. An Ingress path has one backend; the Gateway API allows 16 in a rule. */
 const MAX_DESTINATIONS: Readonly<Record<string, number>> = { ingress: 1, gateway: 16 };
 
+/** Classes whose routes reach Services in the namespaces of other spaces. An Ingress leads to Services beside it only. */
+const CROSS_SPACE: readonly string[] = ["gateway"];
+
 /** A reason why a class cannot serve a binding, wholly or in part. */
 export interface Limitation {
   message: string;
@@ -23,14 +26,14 @@ export interface Limitation {
 /** Features of a binding that its class lacks; both classes serve HTTP only. */
 export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
   const { class: name, port, internal, loadBalancing } = spec;
-  const destinations = spec.destinations.filter(isInOwnSpace);
   const most = MAX_DESTINATIONS[name] ?? 0;
   if (port !== 0) return { message: `class ${name} serves no TCP routes`, isServed: false };
   if (internal) return { message: `class ${name} serves no internal routes`, isServed: false };
-  const [foreign] = spec.destinations.filter((each) => !isInOwnSpace(each));
+  const destinations = spec.destinations.filter((each) => isReachable(name, each));
+  const foreign = spec.destinations.find((each) => !isReachable(name, each));
   if (foreign)
     return {
-      message: `class ${name} serves no apps of other spaces: ${foreign.app} in ${foreign.namespace ?? ""} gets no requests`,
+      message: `class ${name} serves no apps of other spaces: ${foreign.app} in ${foreign.namespace ?? ""} gets no requests; use the class gateway`,
       isServed: true,
     };
   if (destinations.length <= most) return findUnknownBalancing(name, loadBalancing);
@@ -44,9 +47,9 @@ export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
   };
 }
 
-/** A Service, and what leads to it, is in one namespace. */
-function isInOwnSpace({ namespace }: RouteDestination): boolean {
-  return namespace === undefined;
+/** Can the class lead requests to the app's namespace? */
+function isReachable(className: string, { namespace }: RouteDestination): boolean {
+  return namespace === undefined || CROSS_SPACE.includes(className);
 }
 
 function findUnknownBalancing(name: string, wanted: RouteBinding["spec"]["loadBalancing"]): Limitation | undefined {
@@ -60,7 +63,16 @@ function findUnknownBalancing(name: string, wanted: RouteBinding["spec"]["loadBa
 /** The destinations that get requests, each by its Service. Empty for a class that needs no Services. */
 export function servedDestinations(binding: RouteBinding): RouteDestination[] {
   if (findLimitation(binding)?.isServed === false) return [];
-  return binding.spec.destinations.filter(isInOwnSpace).slice(0, MAX_DESTINATIONS[binding.spec.class] ?? 0);
+  const { class: name, destinations } = binding.spec;
+  return destinations.filter((each) => isReachable(name, each)).slice(0, MAX_DESTINATIONS[name] ?? 0);
+}
+
+/** The namespace of a destination's app, which is also that of its Service. */
+export function destinationNamespace(
+  { metadata }: Pick<RouteBinding, "metadata">,
+  { namespace }: Pick<RouteDestination, "namespace">,
+): string {
+  return namespace ?? metadata.namespace ?? "";
 }
 
 /** The Service of an app's process type and port: one for all routes and all versions that run. */
@@ -98,17 +110,17 @@ export function planServiceSpec(destination: RouteDestination): {
 
 /** The Services that a binding needs. */
 export function planServices(binding: RouteBinding): Draft[] {
-  const { namespace } = binding.metadata;
   return servedDestinations(binding).map((destination) => ({
     apiVersion: "v1",
     kind: "Service",
     metadata: {
       name: serviceName(destination),
-      namespace,
+      namespace: destinationNamespace(binding, destination),
       labels: {
         [LABELS.app]: destination.appGUID,
         [LABELS.processType]: processTypeLabel(destination.processType),
-        ...copyLabels(binding, [LABELS.space, LABELS.org]),
+        // Those of a binding are its own space's.
+        ...(destination.namespace === undefined && copyLabels(binding, [LABELS.space, LABELS.org])),
         [LABELS.managedBy]: SERVICE_CONTROLLER,
       },
     },

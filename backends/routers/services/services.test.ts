@@ -27,6 +27,7 @@ describe("Services", () => {
 });
 
 describe("a class says what it lacks", () => {
+  const foreignDestination = { ...aDestination, namespace: "acme-other" };
   const many = (count: number): object[] =>
     Array.from({ length: count }, (_, at) => ({ ...aDestination, port: 8000 + at }));
   test.each<[string, "ingress" | "gateway", object, { isServed: boolean; services: number } | "nothing"]>([
@@ -41,6 +42,8 @@ describe("a class says what it lacks", () => {
     ],
     ["a 17th destination", "gateway", { destinations: many(17) }, { isServed: true, services: 16 }],
     ["a second destination", "gateway", { destinations: [aDestination, anotherDestination] }, "nothing"],
+    ["an app of another space", "ingress", { destinations: [foreignDestination] }, { isServed: true, services: 0 }],
+    ["an app of another space", "gateway", { destinations: [foreignDestination] }, "nothing"],
     ["least-connection", "ingress", { loadBalancing: "least-connection" }, { isServed: true, services: 1 }],
     ["least-connection", "gateway", { loadBalancing: "least-connection" }, { isServed: true, services: 1 }],
     ["round-robin", "gateway", { loadBalancing: "round-robin" }, "nothing"],

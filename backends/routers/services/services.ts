@@ -6,7 +6,14 @@ import type { ObjectKey } from "../../../kube/api/object.ts";
 import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
 import { defineController, watch, type Controller } from "../../../kube/controller/controller.ts";
 import type { Permission } from "../../../kube/rbac/resource-rules.ts";
-import { planServiceSpec, SERVICE_CONTROLLER, servedDestinations, serviceName } from "./plan.ts";
+import {
+  destinationNamespace,
+  planServiceSpec,
+  SERVICE_CONTROLLER,
+  servedDestinations,
+  serviceName,
+  type RouteDestination,
+} from "./plan.ts";
 
 /** Index of RouteBindings by `namespace/name` of the Services that they need. */
 export const SERVICE_INDEX = "routers/service";
@@ -24,7 +31,7 @@ export const SERVICE_PERMISSION: Permission = { resource: Service, verbs: ["crea
 
 function serviceKeys(binding: RouteBinding): ObjectKey[] {
   return servedDestinations(binding).map((destination) => ({
-    ...(binding.metadata.namespace && { namespace: binding.metadata.namespace }),
+    namespace: destinationNamespace(binding, destination),
     name: serviceName(destination),
   }));
 }
@@ -43,10 +50,13 @@ export const serviceController: Controller = defineController({
 
   async reconcile(service, { read, client }) {
     const { namespace, name, uid } = service.metadata;
-    const destination = read
-      .byIndex(RouteBinding, SERVICE_INDEX, `${namespace}/${name}`, namespace)
-      .flatMap(servedDestinations)
-      .find((candidate) => serviceName(candidate) === name);
+    const findIn = (where?: string): RouteDestination | undefined =>
+      read
+        .byIndex(RouteBinding, SERVICE_INDEX, `${namespace}/${name}`, where)
+        .flatMap(servedDestinations)
+        .find((candidate) => serviceName(candidate) === name);
+    // A route of another space may need it, too. Those of its own are asked first: they are known also while others cannot be read.
+    const destination = findIn(namespace) ?? findIn();
     if (destination) return { spec: { ...planServiceSpec(destination) } };
     try {
       await client.delete(Service, service.metadata, { preconditions: { uid } });

@@ -1,7 +1,9 @@
 // The router classes on a real control plane: IngressClasses, HTTPRoutes, the Services that both share, and the network of the space.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HTTPRoute } from "../../../backends/routers/gateway/http-route.ts";
+import { ReferenceGrant } from "../../../backends/routers/gateway/reference-grants.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { FeatureFlag } from "../../../crds/feature-flag/feature-flag.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Route } from "../../../crds/route/route.ts";
@@ -9,12 +11,13 @@ import { Space } from "../../../crds/space/space.ts";
 import { ConfigMap, Ingress, IngressClass, NetworkPolicy, Service } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { applyGatewayAPI } from "../../cluster/gateway-api.ts";
 import { eventually } from "../../eventually.ts";
-import { currentLRP, setRunning, untilReady, type TestEnv } from "../controllers/test-env.ts";
+import { applyApp, currentLRP, makeSpace, setRunning, untilReady, type TestEnv } from "../controllers/test-env.ts";
 import { startRouterEnv, type RouterEnv } from "../routers/router-env.ts";
 
 const reason = whyNoControlPlane();
@@ -119,6 +122,37 @@ describe.skipIf(reason)("routers on kube-apiserver", () => {
     expect(await ofShop()).toHaveLength(1);
     await client.delete(Route, key("two"));
     await eventually(async () => expect(await list(Service)).toEqual([]), 60_000);
+  }, 120_000);
+
+  test("class gateway: a route shared with another space leads to its app by a ReferenceGrant, which goes with the route", async () => {
+    const sharing = { metadata: { namespace: SYSTEM_NAMESPACE, name: "route-sharing" } };
+    await client.apply(FeatureFlag, { ...sharing, spec: { enabled: true } }, { ...apply, force: true });
+    const { namespace: other } = await makeSpace(client, "acme", "other");
+    const inOther = { namespace: other, name: "green" };
+    await applyApp(client, inOther);
+    const foreign = async (ref: ResourceRef): Promise<KubeObject[]> =>
+      (await client.list(ref, { namespace: other })).items.filter(({ metadata }) =>
+        metadata.labels?.["cupola.dev/managed-by"]?.match(/^(router-service|gateway-grant)$/),
+      );
+    const destinations = [{ app: "green", namespace: other }];
+    const shared = (sharedSpaces: string[]): Promise<unknown> =>
+      client.apply(
+        Route,
+        {
+          metadata: key("wide"),
+          spec: { host: "wide", domainRef: { name: "gw.example" }, sharedSpaces, destinations },
+        },
+        { ...apply, force: true },
+      );
+    // The admission policy learns of the flag in its own time.
+    await eventually(() => shared([other]));
+    const grant = await eventually(async () => (await foreign(ReferenceGrant))[0] ?? expect.fail("no grant"));
+    const [service] = await foreign(Service);
+    expect(grant["spec"]).toMatchObject({ from: [{ namespace }], to: [{ name: service?.metadata.name }] });
+    await client.delete(ReferenceGrant, grant.metadata);
+    await eventually(async () => expect(await foreign(ReferenceGrant)).toHaveLength(1));
+    await shared([]);
+    await eventually(async () => expect([...(await foreign(ReferenceGrant)), ...(await foreign(Service))]).toEqual([]));
   }, 120_000);
 
   test("a space's NetworkPolicies come back, follow the operator's settings, and survive wrong ones", async () => {

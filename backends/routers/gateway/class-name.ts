@@ -1,0 +1,3 @@
+// The name of the class.
+
+export const GATEWAY_CLASS = "gateway";
