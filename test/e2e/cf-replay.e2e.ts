@@ -7,6 +7,7 @@ import { tokenOf } from "./support/api.ts";
 import { recordCf, SOURCE } from "./support/cf-recorder.ts";
 import { makeForm } from "./cf-traffic/form.ts";
 import { fill, match, type Bindings, type Difference } from "./cf-traffic/match.ts";
+import { describeReplay } from "./cf-recording/replay-cases.ts";
 import { readTraffic, writeTraffic, type RecordedAnswer, type RecordedExchange } from "./cf-traffic/traffic.ts";
 import { whyNoCf } from "./support/cf.ts";
 import { eventually } from "../eventually.ts";
@@ -84,6 +85,9 @@ describe.skipIf(isRecording)("the recorded traffic of cf", () => {
       broken = undefined;
     });
   }
+
+  // Its last command has deleted the org that the cases make.
+  describeReplay(() => stage);
 
   test("the recording exists", () => {
     expect(existsSync(GOLDEN), GOLDEN).toBe(true);

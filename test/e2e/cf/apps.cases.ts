@@ -14,6 +14,11 @@ interface Manifest {
   applications: object[];
 }
 
+const withNewPackage = (is: "empty" | "stopped") => async (run: CaseRun) => {
+  await makeApp(run, { is });
+  await run.cf("developer", "create-package", run.name, "-p", run.values["hello"] ?? "");
+};
+
 export const APP_CASES: readonly CommandCases[] = [
   {
     command: "start",
@@ -55,6 +60,13 @@ export const APP_CASES: readonly CommandCases[] = [
         effect: (run) => answers(run, 200),
       },
       noSuchApp("start"),
+      {
+        name: "an app whose newest package is not staged yet",
+        given: withNewPackage("empty"),
+        run: "start {name}",
+        shows: ["Staging app and tracing logs", /#0\s+running/],
+        effect: (run) => untilRunning(run.ground, run.values["app"] ?? ""),
+      },
     ],
   },
   {
@@ -116,6 +128,13 @@ export const APP_CASES: readonly CommandCases[] = [
       },
       forbidden("auditor", "restart {name}"),
       noSuchApp("restart"),
+      {
+        name: "an app whose newest package is not staged yet",
+        given: withNewPackage("stopped"),
+        run: "restart {name}",
+        shows: ["Staging app and tracing logs", /#0\s+running/],
+        effect: (run) => untilRunning(run.ground, run.values["app"] ?? ""),
+      },
     ],
   },
   {

@@ -210,6 +210,21 @@ export const ISOLATION_SEGMENT_CASES: readonly CommandCases[] = [
         shows: ["Resetting isolation segment assignment of space {name} in org {org} as", "OK"],
         effect: async (run) => expect(await segmentOf(run)).toBeNull(),
       },
+      {
+        name: "in an org with a default, which applies then",
+        alone: true,
+        as: "org-manager",
+        async given(run) {
+          const [guid] = [await entitled(run), await makeSpace(run)];
+          await setDefault(run, guid);
+        },
+        run: "reset-space-isolation-segment {name}",
+        shows: ["relocate them to this organization's default isolation segment"],
+        async effect(run) {
+          expect(await segmentOf(run)).toBeNull();
+          await setDefault(run, undefined);
+        },
+      },
     ],
   },
 ];

@@ -19,7 +19,7 @@ interface Kind {
 const KINDS: readonly Kind[] = [
   { title: "an app", words: "app {name}", path: "/v3/apps?names={name}" },
   { title: "an org", words: "org {org}", path: "/v3/organizations?names={org}", as: "org-manager", isShared: true },
-  { title: "a space", words: "space {space}", path: "/v3/spaces?names={space}", as: "manager", isShared: true },
+  { title: "a space", words: "space {space}", path: "/v3/spaces?guids={spaceGUID}", as: "manager", isShared: true },
   { title: "a route", words: "route {name}.{domain}", path: "/v3/routes?hosts={name}" },
   { title: "a domain", words: "domain {domain}", path: "/v3/domains?names={domain}", as: "admin", isShared: true },
   {

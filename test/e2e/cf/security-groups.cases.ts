@@ -99,6 +99,14 @@ export const SECURITY_GROUP_CASES: readonly CommandCases[] = [
         effect: exists(GROUPS),
       },
       {
+        name: "with a space",
+        as: "admin",
+        given: bound("running"),
+        run: "security-group {name}",
+        shows: [/acme\s+dev/],
+        effect: boundTo("running", 1),
+      },
+      {
         name: "one that is not there",
         as: "admin",
         run: "security-group no-such-group",

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { CaseRun, CommandCases } from "./support/case.ts";
-import { exists, lists, makeSpace, read } from "./support/objects.ts";
+import { exists, lists, makes, makeSpace, read, to } from "./support/objects.ts";
 
 const FORBIDDEN = "You are not authorized to perform the requested action";
 /** Who is logged in, by cf's configuration of the case. */
@@ -153,6 +153,13 @@ export const SETTING_CASES: readonly CommandCases[] = [
         shows: ["API endpoint: {api}", "Authenticating...", "OK", /Targeted space\s+dev/],
         effect: async (run) => expect(whoIn(run)).not.toBe(""),
       },
+      {
+        name: "an org and a space chosen at prompts",
+        run: "login -a {api}",
+        input: "1\nacme\ndev\n",
+        shows: [/Targeted org\s+acme/, /Targeted space\s+dev/],
+        effect: async (run) => expect(whoIn(run)).not.toBe(""),
+      },
     ],
   },
   {
@@ -192,6 +199,17 @@ export const SETTING_CASES: readonly CommandCases[] = [
         name: "a space that is not there",
         run: "target -s no-such-space",
         refused: ["Space 'no-such-space' not found."],
+      },
+      {
+        name: "-o, which takes the only space of an org",
+        as: "admin",
+        async given(run) {
+          const { guid } = await makes("organizations")(run);
+          await makes("spaces", { name: "only", relationships: { organization: to(guid) } })(run);
+        },
+        run: "target -o {name}",
+        shows: [/org:\s+target-5/, /space:\s+only/],
+        effect: exists("spaces", {}, "only"),
       },
     ],
   },

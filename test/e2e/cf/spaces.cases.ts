@@ -1,7 +1,7 @@
 // `cf` for spaces: spaces, space, create-space, rename-space, delete-space, and whether ssh is allowed there.
 import { expect } from "vitest";
 import type { CommandCases } from "./support/case.ts";
-import { exists, getNamed, isGone, lists, makeSpace, read, to, type Shown } from "./support/objects.ts";
+import { exists, getNamed, isGone, lists, makes, makeSpace, read, to, type Shown } from "./support/objects.ts";
 
 const FORBIDDEN = "You are not authorized to perform the requested action";
 const rolesIn = async (run: Parameters<typeof read>[0], space: Shown): Promise<string[]> =>
@@ -108,6 +108,23 @@ export const SPACE_CASES: readonly CommandCases[] = [
         run: "space {space} --security-group-rules",
         shows: [/security group rules:|No security group rules found/i],
         effect: exists("spaces", {}, "dev"),
+      },
+      {
+        name: "with a quota and an isolation segment",
+        as: "admin",
+        async given(run) {
+          const { admin } = run.ground.api;
+          const space = await makeSpace(run);
+          const relationships = { organization: to(run.ground.orgGUID), spaces: { data: [{ guid: space.guid }] } };
+          await admin.call("POST", "/v3/space_quotas", { name: run.name, relationships });
+          const { guid } = await makes("isolation_segments")(run);
+          const entitled = `/v3/isolation_segments/${guid}/relationships/organizations`;
+          await admin.call("POST", entitled, { data: [{ guid: run.ground.orgGUID }] });
+          await admin.call("PATCH", `/v3/spaces/${space.guid}/relationships/isolation_segment`, { data: { guid } });
+        },
+        run: "space {name}",
+        shows: [/quota:\s+space-\d/, /isolation segment:\s+space-\d/],
+        effect: exists("space_quotas"),
       },
       { name: "one that is not there", run: "space no-such-space", refused: ["Space 'no-such-space' not found."] },
     ],

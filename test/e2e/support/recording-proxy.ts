@@ -41,9 +41,14 @@ export interface RecordingProxy {
 
 const DEADLINE_MS = 120_000;
 
-/** Passes everything on to `port` of this machine, the Host header as it is: so links in answers lead back through the proxy. */
-export async function startRecordingProxy(port: number): Promise<RecordingProxy> {
-  const server = createServer((request, response) => void handleRequest(proxy, port, { request, response }));
+/**
+ * Passes everything on to `port` of this machine, the Host header as it is: so links in answers lead back through the proxy. Those of a platform that was
+ * told its address, `publicURL`, are changed to.
+ */
+export async function startRecordingProxy(port: number, publicURL?: string): Promise<RecordingProxy> {
+  const server = createServer(
+    (request, response) => void handleRequest(proxy, { port, publicURL }, { request, response }),
+  );
   await new Promise<void>((resolve, reject) => server.on("error", reject).listen(0, "127.0.0.1", resolve));
   const proxy: RecordingProxy = {
     url: `http://localhost:${(server.address() as AddressInfo).port}`,
@@ -59,6 +64,11 @@ export async function startRecordingProxy(port: number): Promise<RecordingProxy>
   return proxy;
 }
 
+interface Upstream {
+  port: number;
+  publicURL: string | undefined;
+}
+
 interface ProxiedRequest {
   request: IncomingMessage;
   response: ServerResponse;
@@ -66,7 +76,7 @@ interface ProxiedRequest {
 
 async function handleRequest(
   proxy: RecordingProxy,
-  port: number,
+  { port, publicURL }: Upstream,
   { request, response }: ProxiedRequest,
 ): Promise<void> {
   const asked = { method: request.method ?? "GET", path: request.url ?? "/" };
@@ -76,7 +86,11 @@ async function handleRequest(
     const requestBody = await buffer(request);
     proxy.onRequest(asked.method, asked.path);
     const answer = await sendUpstream(port, request, requestBody);
-    const body = await buffer(answer);
+    const redirect = (text: string): string => (publicURL === undefined ? text : text.replaceAll(publicURL, proxy.url));
+    const sent = await buffer(answer);
+    const isText = /json/.test(answer.headers["content-type"] ?? "");
+    const body = isText ? Buffer.from(redirect(sent.toString())) : sent;
+    if (answer.headers.location) answer.headers.location = redirect(answer.headers.location);
     proxy.unanswered.splice(proxy.unanswered.indexOf(open), 1);
     proxy.exchanges.push({
       ...asked,

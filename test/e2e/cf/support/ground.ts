@@ -2,36 +2,23 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import { apiAt, tokenOf, type Api, type Named, type Page } from "../../support/api.ts";
+import type { CaseRecorder } from "../../cf-recording/case-recorder.ts";
+import { apiAt, tokenOf, type Api } from "../../support/api.ts";
 import type { CommandResult, TestPlatform } from "../../support/test-platform.ts";
 import { newUser } from "../../support/user.ts";
+import { giveRole, makePlaces, ORG, SPACE, type Places } from "./places.ts";
 import { runCf, type CfRun } from "./run-cf.ts";
 import { WHO, type Who } from "./who.ts";
 
-export const ORG = "acme";
-export const SPACE = "dev";
-export const DOMAIN = "apps.localhost";
 const DEADLINE_MS = 180_000;
 
-/** CF's roles of each person; the space's unless they are the org's. */
-const ROLES: Record<Exclude<Who, "admin">, string | undefined> = {
-  developer: "space_developer",
-  supporter: "space_supporter",
-  auditor: "space_auditor",
-  manager: "space_manager",
-  "org-manager": "organization_manager",
-  "org-auditor": "organization_auditor",
-  "billing-manager": "organization_billing_manager",
-  nobody: undefined,
-};
-
-export interface Ground {
+export interface Ground extends Places {
   stage: TestPlatform;
-  orgGUID: string;
-  spaceGUID: string;
-  domainGUID: string;
+  /** Of what they send, where somebody asked for a recording. */
+  recorder?: CaseRecorder;
   /** The API as each of them; effects are mostly read by the admin's. */
   api: Record<Who, Api>;
+  tokens: Partial<Record<Who, string>>;
   /** Names in CF, which are their GUIDs, too. */
   users: Record<Who, string>;
   /** A new CF_HOME with somebody logged in and the org and space as target, as `cf login` leaves it. */
@@ -42,10 +29,7 @@ export interface Ground {
 /** @throws Error with what a command said */
 export async function layGround(stage: TestPlatform): Promise<Ground> {
   const admin = apiAt(stage.url, tokenOf(stage, "admin"));
-  const org = await admin.call("POST", "/v3/organizations", { name: ORG });
-  const relationships = { organization: { data: { guid: org.guid } } };
-  const space = await admin.call("POST", "/v3/spaces", { name: SPACE, relationships });
-  const domains = await admin.call<Page<Named>>("GET", `/v3/domains?names=${DOMAIN}`);
+  const places = await makePlaces(admin);
   const tokens: Partial<Record<Who, string>> = { admin: tokenOf(stage, "admin") };
   const api = { admin } as Record<Who, Api>;
   const users = { admin: "admin" } as Record<Who, string>;
@@ -53,7 +37,7 @@ export async function layGround(stage: TestPlatform): Promise<Ground> {
     if (who === "admin") continue;
     const user = await newUser(stage, who);
     [api[who], users[who], tokens[who]] = [user.api, user.name, user.token];
-    await giveRoles(admin, { user: user.name, type: ROLES[who], org: org.guid, space: space.guid });
+    await giveRole(admin, user.name, { who, ...places });
   }
   const kubeconfig = writeKubeconfig(stage, tokens);
   const env = (home: string) => ({ CF_HOME: home, KUBECONFIG: kubeconfig, CF_COLOR: "false", CF_TRACE: "" });
@@ -61,31 +45,13 @@ export async function layGround(stage: TestPlatform): Promise<Ground> {
   const config = await logIn(stage, run);
   return {
     stage,
-    orgGUID: org.guid,
-    spaceGUID: space.guid,
-    domainGUID: domains.resources[0]?.guid ?? "",
+    ...places,
     api,
+    tokens,
     users,
     newHome: (who, folder) => writeHome(folder, { ...config, CFOnK8s: { Enabled: true, AuthInfo: who } }),
     runCf: run,
   };
-}
-
-interface Grant {
-  user: string;
-  type: string | undefined;
-  org: string;
-  space: string;
-}
-
-async function giveRoles(admin: Api, { user, type, org, space }: Grant): Promise<void> {
-  if (!type) return;
-  const isOrg = type.startsWith("organization");
-  const ofUser = { user: { data: { guid: user } } };
-  const inOrg = { ...ofUser, organization: { data: { guid: org } } };
-  await admin.call("POST", "/v3/roles", { type: "organization_user", relationships: inOrg });
-  const relationships = isOrg ? inOrg : { ...ofUser, space: { data: { guid: space } } };
-  await admin.call("POST", "/v3/roles", { type, relationships });
 }
 
 /** cf finds its users in a kubeconfig by name. */

@@ -2,12 +2,14 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { recordCases, type CaseRecorder } from "../../cf-recording/case-recorder.ts";
 import { whyNoCf } from "../../support/cf.ts";
 import { chosenPlatformKind, startTestPlatform } from "../../support/start-test-platform.ts";
 import type { CommandResult } from "../../support/test-platform.ts";
 import { stopApps } from "./apps.ts";
 import { isWorking, type Case, type CaseRun, type CommandCases, type Pattern } from "./case.ts";
-import { DOMAIN, layGround, ORG, SPACE, type Ground } from "./ground.ts";
+import { layGround, type Ground } from "./ground.ts";
+import { DOMAIN, ORG, SPACE } from "./places.ts";
 import type { Who } from "./who.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "..", "..", "examples", "hello");
@@ -22,18 +24,23 @@ export function runGroup(
   if (reason) console.log(`cases of cf skipped: ${reason}`);
   describe.skipIf(reason)(title, () => {
     let ground: Ground | undefined;
+    let recorder: CaseRecorder | undefined;
     let began = 0;
     beforeAll(async () => {
       const stage = await startTestPlatform();
+      recorder = await recordCases(stage, title);
       ground = await layGround(stage).catch(async (error: unknown) => {
         await stage.stop();
         throw error;
       });
+      if (recorder) ground.recorder = recorder;
+      recorder?.setTokens(ground.tokens);
       await setUp?.(ground);
       began = Date.now();
     });
     afterAll(async () => {
       console.log(`cases of ${title}: ${Math.round((Date.now() - began) / 1000)} s`);
+      await recorder?.close();
       await ground?.stage.stop();
     });
     describeCases(tables, () => ground!);
@@ -78,6 +85,7 @@ function describeNamed(cases: readonly NamedCase[], ground: () => Ground, concur
       for (const { one, name } of own)
         test(one.name, async (context) => {
           if (one.laptopOnly !== undefined && chosenPlatformKind() === "node") context.skip(one.laptopOnly);
+          ground().recorder?.begin({ command, name: one.name, ownName: name });
           await runCase(ground(), one, name);
         });
     });
@@ -95,7 +103,9 @@ async function judge(run: CaseRun, one: Case): Promise<void> {
   await one.given?.(run);
   const fill: Fill = (text) => text.replace(/\{([a-zA-Z]+)\}/g, (found, key: string) => run.values[key] ?? found);
   const args = (typeof one.run === "string" ? one.run.split(" ") : one.run).map(fill);
-  const result = await runToEnd(run, one, { args, fill });
+  const { recorder } = run.ground;
+  const command = (): Promise<CommandResult> => runToEnd(run, one, { args, fill });
+  const result = await (recorder ? recorder.command(command) : command());
   expectSaid(one, result, { said: `cf ${args.join(" ")}, as ${one.as ?? "developer"}:\n${result.output}`, fill });
   await one.effect?.(run, result.output);
 }
@@ -110,7 +120,18 @@ function newRun(ground: Ground, name: string): CaseRun {
     ground,
     name,
     folder,
-    values: { name, folder, org: ORG, space: SPACE, domain: DOMAIN, hello: HELLO, api: stage.url, buildpack },
+    values: {
+      name,
+      folder,
+      org: ORG,
+      space: SPACE,
+      // The laptop's own space has the same name.
+      spaceGUID: ground.spaceGUID,
+      domain: DOMAIN,
+      hello: HELLO,
+      api: stage.url,
+      buildpack,
+    },
     async cf(who, ...args) {
       const { code, output } = await ground.runCf(ground.newHome(who, homeIn(folder, who)), { args, cwd: folder });
       if (code !== 0) throw new Error(`cf ${args.join(" ")} as ${who} ended with ${code}: ${output}`);

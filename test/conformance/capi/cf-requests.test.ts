@@ -1,0 +1,102 @@
+// Every request that stock cf sends for a command in scope is in the recordings of the command's cases; what is not has its reason here.
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { queryOf, shapeOf } from "../../e2e/cf-recording/request-line.ts";
+import { readRequests } from "../../e2e/cf-recording/requests-file.ts";
+import { NEEDED_BY } from "../../e2e/cf/support/command-list.ts";
+import { TABLES } from "../../e2e/cf/tables.ts";
+
+const { requests } = JSON.parse(readFileSync(new URL("cf-requests.json", import.meta.url), "utf8")) as {
+  requests: Record<string, string[]>;
+};
+/** Tables whose cases nobody has recorded yet; their commands are not judged. */
+const NOT_RECORDED: readonly string[] = ["buildpacks", "manifests", "logs", "deployments", "revisions"];
+const unrecorded = NOT_RECORDED.flatMap((table) => TABLES[table] ?? []);
+const outOfScope = new Set([...Object.values(NEEDED_BY).flat(), ...unrecorded.map(({ command }) => command)]);
+const recorded = new Map<string, string[]>();
+for (const cases of Object.values(readRequests()))
+  for (const [name, lines] of Object.entries(cases)) {
+    const command = /^cf (\S+): /.exec(name)?.[1] ?? "";
+    recorded.set(command, [...(recorded.get(command) ?? []), ...lines]);
+  }
+
+const LABELLED_SERVICES = [
+  "GET /v3/service_brokers ?names&page&per_page",
+  "GET /v3/service_instances ?names&page&per_page&space_guids",
+  "GET /v3/service_offerings ?fields&names&page&per_page",
+  "GET /v3/service_plans ?names",
+];
+const LABELS_OF_SERVICES = ["brokers", "instances", "offerings", "plans"].map(
+  (kind) => `PATCH /v3/service_${kind}/:guid`,
+);
+const CANCEL = ["POST /v3/deployments/:deployment_guid/actions/cancel"];
+
+/** Requests that no case sends, by the reason and the command. */
+const NEVER: Readonly<Record<string, Record<string, readonly string[]>>> = {
+  "needs service brokers": {
+    labels: LABELLED_SERVICES,
+    "set-label": [...LABELLED_SERVICES, ...LABELS_OF_SERVICES],
+    "unset-label": [...LABELLED_SERVICES, ...LABELS_OF_SERVICES],
+  },
+  "is sent to an API below 3.211 only, which has no embed=process_instances": {
+    apps: ["GET /v3/processes ?app_guids", "GET /v3/processes/:process_guid/stats"],
+  },
+  "is sent to an API below 3.86 only": {
+    revision: ["GET /v3/droplets ?app_guids"],
+    revisions: ["GET /v3/droplets ?app_guids"],
+    rollback: ["GET /v3/droplets ?app_guids"],
+  },
+  "is sent with --client only, which names a client of a UAA": {
+    "unset-org-role": ["GET /v3/users/:user_guid"],
+    "unset-space-role": ["GET /v3/users/:user_guid"],
+  },
+  "is sent while a package is not READY, which it is when its upload is answered": {
+    push: ["GET /v3/packages/:package_guid"],
+  },
+  "has no case yet: copy-source with --strategy, and to another org or space": {
+    "copy-source": [
+      "GET /v3/organizations ?names&page&per_page",
+      "GET /v3/spaces ?names&organization_guids&page&per_page",
+      "POST /v3/deployments",
+      "GET /v3/deployments/:deployment_guid",
+    ],
+  },
+  "is sent when an app has not started within minutes": {
+    "copy-source": CANCEL,
+    push: CANCEL,
+    restage: CANCEL,
+    restart: CANCEL,
+    rollback: CANCEL,
+  },
+};
+
+function isRecorded(command: string, wanted: string): boolean {
+  return (recorded.get(command) ?? []).some(
+    (line) =>
+      shapeOf(line) === shapeOf(wanted) &&
+      queryOf(wanted).every((key) => key.split("|").some((one) => queryOf(line).includes(one))),
+  );
+}
+
+test("each case has its recording, and no recording is of a case that is gone", () => {
+  const recordedTables = Object.entries(TABLES).filter(([table]) => !NOT_RECORDED.includes(table));
+  const cases = recordedTables.flatMap(([, tables]) =>
+    tables.flatMap(({ command, cases: own }) => own.map(({ name }) => `cf ${command}: ${name}`)),
+  );
+  const names = Object.values(readRequests()).flatMap((group) => Object.keys(group));
+  expect([...new Set(names)].sort()).toEqual([...new Set(cases)].sort());
+});
+
+test("every request of cf for a command in scope is in the recordings, but for those with a reason", () => {
+  const missing = Object.entries(requests)
+    .filter(([command]) => !outOfScope.has(command))
+    .flatMap(([command, lines]) =>
+      lines.filter((line) => !isRecorded(command, line)).map((line) => `cf ${command}: ${line}`),
+    );
+  const explained = Object.values(NEVER).flatMap((commands) =>
+    Object.entries(commands)
+      .filter(([command]) => !outOfScope.has(command))
+      .flatMap(([command, lines]) => lines.map((line) => `cf ${command}: ${line}`)),
+  );
+  expect(missing.toSorted()).toEqual(explained.toSorted());
+});
