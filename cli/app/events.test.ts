@@ -27,6 +27,12 @@ test("a row says when, what, who, and why or what was changed", () => {
   ]);
 });
 
+test("a crash, which CF records twice, is told once", () => {
+  expect(lines([event("app.crash"), event("audit.app.process.crash")]).slice(1)).toEqual([
+    "2026-01-01T00:00:00Z   app.process.crash   ann",
+  ]);
+});
+
 test("a space's events name their target", () => {
   expect(lines([event("audit.app.start")], true)[1]).toBe("2026-01-01T00:00:00Z   app.start   app shop   ann");
 });

@@ -29,10 +29,14 @@ export async function showEvents(
   return { json: resources, text: eventTable(resources, appName === undefined) };
 }
 
+/** CF's second event of a crash: it says what `audit.app.process.crash` says. */
+const REPEATED = "app.crash";
+
 /** `withTarget`: events of several objects. Pure. */
 export function eventTable(events: readonly AuditEvent[], withTarget: boolean): string[] {
   if (events.length === 0) return ["No events yet, or you may not see them."];
-  const rows = events.map(({ created_at: time, type, actor, target, data }) => [
+  const shown = events.filter(({ type }) => type !== REPEATED);
+  const rows = shown.map(({ created_at: time, type, actor, target, data }) => [
     time,
     type.replace(/^audit\./, ""),
     ...(withTarget ? [`${target.type} ${target.name}`] : []),
