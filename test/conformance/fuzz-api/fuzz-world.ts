@@ -3,11 +3,16 @@ import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
 import { App } from "../../../crds/app/app.ts";
 import { Build } from "../../../crds/build/build.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { newGUID } from "../../../crds/guid.ts";
 import { Package } from "../../../crds/package/package.ts";
+import { UsageLog } from "../../../crds/usage-log/usage-log.ts";
+import { zip } from "../../e2e/bad-input/archives.ts";
 import { eventually } from "../../eventually.ts";
 import type { Things } from "../capi/role-requests.ts";
 import { type ApiTestEnv, type Replica, startApiTestEnv, type TestUser } from "../api/test-env.ts";
+
+import { uploadOf } from "./requests.ts";
 
 /** In the name of everything that only the admin may see. */
 export const SECRET = "topsecret";
@@ -18,6 +23,8 @@ export interface FuzzWorld {
   guids(person: TestUser): Record<string, string[]>;
   /** One of each thing, all of one space: what a request needs to succeed. */
   readonly things: Things;
+  /** Remembers the job that an answer names. */
+  sawJob(guid: string): void;
   /** Reads again what exists, and makes again what was deleted. */
   refresh(): Promise<void>;
   stop(): Promise<void>;
@@ -44,6 +51,7 @@ const kinds = [
   "security_groups",
   "isolation_segments",
   "audit_events",
+  "app_usage_events",
 ];
 
 const to = ({ guid }: { guid: string }): object => ({ data: { guid } });
@@ -63,9 +71,11 @@ async function make(
 
 /** An org with a space and one of each thing in it. @returns their GUIDs, by the plural that paths use */
 async function furnish(env: ApiTestEnv, name: string, developer?: TestUser): Promise<Things> {
+  // What everybody sees is no secret.
+  const shared = name.replace(SECRET, "shared");
   const org = await make(env, "/v3/organizations", { name });
   // Requests change the default quota.
-  const limits = await make(env, "/v3/organization_quotas", { name });
+  const limits = await make(env, "/v3/organization_quotas", { name: shared });
   await make(
     env,
     `/v3/organization_quotas/${limits.guid}/relationships/organizations`,
@@ -107,14 +117,22 @@ async function furnish(env: ApiTestEnv, name: string, developer?: TestUser): Pro
   };
   const quota = { name, relationships: { organization: to(org), spaces: { data: [{ guid: space.guid }] } } };
   things["space_quotas"] = (await make(env, "/v3/space_quotas", quota)).guid;
-  for (const kind of ["isolation_segments", "security_groups", "buildpacks", "stacks"])
+  for (const kind of ["isolation_segments", "security_groups"])
     things[kind] = (await make(env, `/v3/${kind}`, { name })).guid;
+  for (const kind of ["buildpacks", "stacks"]) things[kind] = (await make(env, `/v3/${kind}`, { name: shared })).guid;
   const segment = `/v3/isolation_segments/${things["isolation_segments"]}/relationships/organizations`;
   await make(env, segment, { data: [{ guid: org.guid }] }, 200);
   const role = { type: "organization_user", relationships: { user: { data: { guid: "bob" } }, organization: to(org) } };
   things["roles"] = (await make(env, "/v3/roles", role)).guid;
   await putContent(env, name, things);
+  const guest = {
+    type: "organization_user",
+    relationships: { user: { data: { guid: "guest" } }, organization: to(org) },
+  };
+  await make(env, "/v3/roles", guest);
   if (developer) await giveRoles(env, developer, { org, space });
+  for (const flag of ["route_sharing", "diego_docker"])
+    await make(env, `PATCH /v3/feature_flags/${flag}`, { enabled: true }, 200);
   return things;
 }
 
@@ -124,14 +142,27 @@ async function putContent(env: ApiTestEnv, name: string, things: Record<string, 
   if (!app) throw new Error("the app is not there");
   const metadata = { name, namespace: app.metadata.namespace };
   const appRef = { name: app.metadata.name };
-  const content = { digest: `sha256:${"a".repeat(64)}`, size: 1 };
-  await env.kube.create(Package, { metadata, spec: { appRef, type: "bits", content } });
-  await env.kube.create(Build, { metadata, spec: { appRef, packageRef: { name } } });
+  const path = `/v3/apps/${things["apps"]}`;
+  const bits = await make(env, "/v3/packages", {
+    type: "bits",
+    relationships: { app: { data: { guid: things["apps"] } } },
+  });
+  const { headers, body } = uploadOf(zip([{ name: "index.html", content: Buffer.from(name) }]));
+  const authorization = "bearer admin-token";
+  const upload = `/v3/packages/${bits.guid}/upload`;
+  const sent = await env.replicas[0].send("POST", upload, { body, headers: { ...headers, authorization } });
+  if (sent.status !== 200) throw new Error(`${upload}: ${sent.status} ${sent.text}`);
+  things["packages"] = await firstOf(env, `${path}/packages?states=READY`);
+  const [stored] = env.replicas[0].api.cache.store(Package).byIndex("guid", bits.guid);
+  const { content } = stored?.spec ?? {};
+  if (!stored || !content) throw new Error("the package has no content");
+  const packageRef = { name: stored.metadata.name };
+  await env.kube.create(Build, { metadata, spec: { appRef, packageRef } });
   await env.kube.create(Droplet, {
     metadata,
     spec: {
       appRef,
-      packageRef: { name },
+      packageRef,
       kind: "host",
       root: "/app",
       lifecycleType: "buildpack",
@@ -140,13 +171,14 @@ async function putContent(env: ApiTestEnv, name: string, things: Record<string, 
       stack: "base",
     },
   });
-  const path = `/v3/apps/${things["apps"]}`;
-  things["packages"] = await firstOf(env, `${path}/packages?states=READY`);
   things["builds"] = await firstOf(env, `${path}/builds`);
   things["droplets"] = await firstOf(env, `${path}/droplets`);
   await make(env, `PATCH ${path}/relationships/current_droplet`, { data: { guid: things["droplets"] } }, 200);
   await make(env, `${path}/actions/start`, undefined, 200);
   things["revisions"] = await firstOf(env, `${path}/revisions`);
+  const deployment = await make(env, "/v3/deployments", { relationships: { app: { data: { guid: things["apps"] } } } });
+  things["deployments"] = deployment.guid;
+  await make(env, `/v3/deployments/${deployment.guid}/actions/cancel`, undefined, 200);
   // Reads of what starts are held for seconds.
   await make(env, `${path}/actions/stop`, undefined, 200);
   things["tasks"] = (await make(env, `${path}/tasks`, { command: name }, 202)).guid;
@@ -154,6 +186,19 @@ async function putContent(env: ApiTestEnv, name: string, things: Record<string, 
   const at = new Date().toISOString();
   const event = { guid: newGUID(), at, type: "audit.app.create", actor, target: { ...actor, type: "app" } };
   await env.kube.create(AuditLog, { metadata, spec: { writer: "fuzz", events: [event] } });
+  const none = { current: 0, previous: 0 };
+  const state = { current: "STARTED", previous: "STOPPED" };
+  const used = {
+    guid: newGUID(),
+    sequence: Date.now(),
+    at,
+    state,
+    app: { guid: name, name },
+    space: { guid: name, name },
+  };
+  const usage = { ...used, orgGUID: name, memoryMB: none, instances: none, packageState: state };
+  const system = { name, namespace: SYSTEM_NAMESPACE };
+  await env.kube.create(UsageLog, { metadata: system, spec: { writer: "fuzz", events: [usage] } });
 }
 
 /** The first of a list, once there is one. */
@@ -181,13 +226,17 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
   const secret = await readGUIDs(env);
   let all: Record<string, string[]> = {};
   let things: Things = {};
+  let jobs: string[] = [];
   let round = 0;
   const world: FuzzWorld = {
     replica: env.replicas[0],
     get things() {
       return things;
     },
-    guids: (person) => (person === "admin" ? without(all, secret) : all),
+    guids: (person) => ({ ...(person === "admin" ? without(all, secret) : all), jobs }),
+    sawJob(guid) {
+      jobs = [guid, ...jobs].slice(0, 20);
+    },
     async refresh() {
       const left = await Promise.all(STANDING.map((kind) => exists(env, kind, things[kind])));
       if (!left.every(Boolean)) things = await furnish(env, `own-${++round}`, "ann");

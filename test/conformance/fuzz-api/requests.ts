@@ -26,7 +26,7 @@ function pathFrom(chance: Chance, path: string): string {
     const value =
       fixed && !errs(chance, 0.1)
         ? pick(chance, chance.isTidy ? fixed.slice(0, 1) : fixed)
-        : guidOf(chance, kindNamed(chance, name) ?? before);
+        : guidOf(chance, name === "source" ? "apps" : (kindNamed(chance, name) ?? before));
     return `${before}/${encodeURIComponent(value)}`;
   });
 }
@@ -48,7 +48,7 @@ function queryFrom(chance: Chance, { query }: FuzzTarget): string {
 }
 
 /** A form with that file. */
-function uploadOf(file: Buffer): Pick<FuzzRequest, "headers" | "body"> {
+export function uploadOf(file: Buffer): Pick<FuzzRequest, "headers" | "body"> {
   const head = `--b\r\ncontent-disposition: form-data; name="bits"; filename="a.zip"\r\ncontent-type: application/zip\r\n\r\n`;
   const body = Buffer.concat([Buffer.from(head), file, Buffer.from("\r\n--b--\r\n")]);
   return { headers: { "content-type": "multipart/form-data; boundary=b" }, body };
@@ -67,9 +67,16 @@ function bodyFrom(chance: Chance, { media, body }: FuzzTarget): Pick<FuzzRequest
   return { headers: { "content-type": media }, body: JSON.stringify(valueFor(chance, body ?? {}, [])) };
 }
 
+/** Parameters that the role matrix calls otherwise. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  destination: "destination_guid",
+  org: "org_guid",
+  space: "space_guid",
+};
+
 /** A request of the role matrix, which passes validation and acts on `things`. */
 function knownRequest(chance: Chance, target: FuzzTarget, things: Things): FuzzRequest {
-  const template = target.path.replaceAll(/\{(\w+)\}/g, ":$1");
+  const template = target.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => `:${OTHER_NAMES[name] ?? name}`);
   const body = bodyFor(`${target.method} ${template}`, things, `known-${Math.floor(chance.random() * 1e6)}`);
   const headers: Record<string, string> =
     body === undefined ? {} : { "content-type": target.media ?? "application/json" };
@@ -77,15 +84,26 @@ function knownRequest(chance: Chance, target: FuzzTarget, things: Things): FuzzR
   return { target, path: pathFor(template, things), headers, ...(body !== undefined && { body: text }) };
 }
 
+/** What may be deleted: what stands only now and then, or nothing would be there for the others. */
+function withoutStanding(chance: Chance, things: Things): Chance["guids"] {
+  if (happens(chance, 0.01)) return chance.guids;
+  const standing = new Set(Object.values(things));
+  return Object.fromEntries(
+    Object.entries(chance.guids).map(([kind, guids]) => [kind, guids.filter((guid) => !standing.has(guid))]),
+  );
+}
+
 /** One request; the same chance gives the same request. */
 export function makeRequest(chance: Chance, targets: readonly FuzzTarget[], things: Things): FuzzRequest {
   const target = pick(chance, targets);
   // What stands is not taken away.
-  if (chance.isTidy && target.method !== "DELETE" && !target.path.endsWith("/upload") && happens(chance, 0.5))
+  const isRemoval = target.method === "DELETE" && /^\/v3\/\w+\/\{guid\}$/.test(target.path);
+  if (chance.isTidy && !isRemoval && !target.path.endsWith("/upload") && happens(chance, 0.5))
     return knownRequest(chance, target, things);
+  const spared = isRemoval ? { ...chance, guids: withoutStanding(chance, things) } : chance;
   return {
     target,
-    path: pathFrom(chance, target.path) + queryFrom(chance, target),
+    path: pathFrom(spared, target.path) + queryFrom(chance, target),
     ...bodyFrom(chance, target),
   };
 }
