@@ -65,6 +65,12 @@ describe("deployments under load", () => {
     }, DEPLOY_MS);
   }
 
+  /** Prints what a run by name is asked for: its length, and the requests so far. */
+  function report(what: string, started: number): void {
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    console.log(`${what}: ${seconds} s; requests: ${load.answered()} answered, ${load.failed.length} failed`);
+  }
+
   /** Waits until requests have been answered, and by these versions alone. */
   async function expectVersions(...expected: string[]): Promise<void> {
     await eventually(async () => {
@@ -91,11 +97,13 @@ describe("deployments under load", () => {
   test(`${ROLLING} rolling`, { timeout: ROLLING * DEPLOY_MS }, async () => {
     for (let at = 0; at < ROLLING; at++) {
       const version = at % 2 === 0 ? "two" : "one";
+      const started = performance.now();
       await untilStatus(
         await deployVersion(version, { options: { max_in_flight: 1 + (at % 3) } }),
         "FINALIZED DEPLOYED",
       );
       await expectVersions(version);
+      report(`rolling ${at + 1}`, started);
     }
     expect(load.failed).toEqual([]);
   });
@@ -103,6 +111,7 @@ describe("deployments under load", () => {
   test(`${CANARIES} canary, each continued to its end`, { timeout: CANARIES * 2 * DEPLOY_MS }, async () => {
     for (let at = 0; at < CANARIES; at++) {
       const [before, version] = at % 2 === 0 ? ["one", "two"] : ["two", "one"];
+      const started = performance.now();
       await untilStatus(await deployVersion(before), "FINALIZED DEPLOYED");
       const steps = [{ instance_weight: 34 }, { instance_weight: 100 }];
       const made = await deployVersion(version, { strategy: "canary", options: { canary: { steps } } });
@@ -113,6 +122,7 @@ describe("deployments under load", () => {
       await expectVersions(version);
       await act(made, "continue");
       await untilStatus(made, "FINALIZED DEPLOYED");
+      report(`canary ${at + 1}`, started);
     }
     expect(load.failed).toEqual([]);
   });

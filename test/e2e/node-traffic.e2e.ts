@@ -45,10 +45,20 @@ describe.skipIf(reason)("under load on two nodes", () => {
     eventually(async () => expect((await stage.get(`${host}.apps.localhost`)).status).toBe(status), MINUTE);
   const loadApp = (name: string): SteadyLoad => startSteadyLoad({ send: () => stage.get(`${name}.apps.localhost`) });
 
+  /** Prints how long it took and what failed by then, so that a run that is cut short says something, too. */
+  async function timed(what: string, perform: () => Promise<unknown>): Promise<void> {
+    const started = performance.now();
+    await perform();
+    const failed = Object.entries(loads).map(([name, { failures }]) => `${name} ${failures.length}`);
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    console.log(`${new Date().toISOString()} ${what}: ${seconds} s; failed requests: ${failed.join(", ")}`);
+  }
+
   /** Ends loads. @throws Error with how many of their requests failed, and the first of them */
   async function expectNoFailures(...names: (keyof typeof loads)[]): Promise<void> {
     await Promise.all(names.map((name) => loads[name].stop()));
     const failures = names.map((name) => [name, loads[name].failures.length, loads[name].failures.slice(0, 12)]);
+    console.log(`requests: ${names.map((name) => `${name} ${loads[name].requests()}`).join(", ")}`);
     expect(failures).toEqual(names.map((name) => [name, 0, []]));
     for (const name of names) expect(loads[name].requests()).toBeGreaterThan(20);
   }
@@ -111,7 +121,7 @@ describe.skipIf(reason)("under load on two nodes", () => {
     `${APP_RESTARTS} rolling restarts of another app`,
     async () => {
       for (let restarts = 0; restarts < APP_RESTARTS; restarts++)
-        await cf("restart", "neighbour", "--strategy", "rolling");
+        await timed(`rolling restart ${restarts + 1}`, () => cf("restart", "neighbour", "--strategy", "rolling"));
       await expectNoFailures("steady", "neighbour", "api");
     },
     APP_RESTARTS * 2 * MINUTE,
@@ -121,7 +131,8 @@ describe.skipIf(reason)("under load on two nodes", () => {
     `${APP_RESTARTS} restarts of another app`,
     async () => {
       await loads.neighbour.stop();
-      for (let restarts = 0; restarts < APP_RESTARTS; restarts++) await cf("restart", "neighbour");
+      for (let restarts = 0; restarts < APP_RESTARTS; restarts++)
+        await timed(`restart ${restarts + 1}`, () => cf("restart", "neighbour"));
       await answers("neighbour", 200);
       await expectNoFailures("steady", "api");
     },
