@@ -31,7 +31,7 @@ import { retryUnreadable } from "./retry-unreadable.ts";
 import type { SeenChange } from "./recent-changes.ts";
 
 /** Kinds whose writes are recorded. */
-const KINDS: readonly ResourceRef[] = [
+export const OUTSIDE_WRITTEN_KINDS: readonly ResourceRef[] = [
   App,
   Process,
   Package,
@@ -51,7 +51,7 @@ const KINDS: readonly ResourceRef[] = [
 const DELETED_KINDS: ReadonlySet<string> = new Set(
   [App, Route, Space, Org, Buildpack, Stack, OrgQuota, SpaceQuota].map(({ kind }) => kind),
 );
-export const OUTSIDE_AUDIT_KINDS: readonly ResourceRef[] = [...KINDS, Revision, AuditLog, Namespace];
+export const OUTSIDE_AUDIT_KINDS: readonly ResourceRef[] = [...OUTSIDE_WRITTEN_KINDS, Revision, AuditLog, Namespace];
 
 /** Milliseconds after which the API has written its event of a deletion, if it was the API's. */
 const DELETION_WAIT_MS = 5_000;
@@ -99,7 +99,7 @@ export function startOutsideAudit(options: OutsideAuditOptions): OutsideAudit {
   const deletions = retryUnreadable(log, recordDeletion);
   return {
     see(seen) {
-      if (!KINDS.some(({ kind }) => kind === seen.ref.kind)) return;
+      if (!OUTSIDE_WRITTEN_KINDS.some(({ kind }) => kind === seen.ref.kind)) return;
       const write = planWrite(seen.change);
       if (write) recordWrite(seen, write);
       if (!isUserDeletion(seen.ref, seen.change)) return;

@@ -7,7 +7,7 @@ import type { Change } from "../../kube/cache/reader.ts";
 /** How long a change is kept, milliseconds: longer than any election. */
 const KEEP_MS = 60_000;
 /** Changes kept at most. The oldest give way. */
-const MAX_KEPT = 2_000;
+const MAX_KEPT = 1_000;
 
 export interface SeenChange {
   ref: ResourceRef;

@@ -16,11 +16,13 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createAuditWriter } from "../../telemetry/audit/audit-writer.ts";
 import type { PeriodicTask } from "../leases/singletons.ts";
-import { OUTSIDE_AUDIT_KINDS, startOutsideAudit } from "./outside-audit.ts";
+import { OUTSIDE_AUDIT_KINDS, OUTSIDE_WRITTEN_KINDS, startOutsideAudit } from "./outside-audit.ts";
 import { keepRecentChanges, type RecentChanges, type SeenChange } from "./recent-changes.ts";
 import { retryUnreadable } from "./retry-unreadable.ts";
 
 export const WATCH_AUDIT_KINDS: readonly ResourceRef[] = [LRP, ...OUTSIDE_AUDIT_KINDS];
+/** Kinds whose changes are events. AuditLogs, which are large, are only read. */
+const CHANGING_KINDS: readonly ResourceRef[] = [LRP, Revision, ...OUTSIDE_WRITTEN_KINDS];
 
 export interface WatchAuditOptions {
   informers: Informers;
@@ -36,7 +38,7 @@ export interface WatchAuditOptions {
  * records those of them that are in no AuditLog. Two processes that record the same change make events of one identity, which readers show once.
  */
 export function createWatchAudit(options: WatchAuditOptions): PeriodicTask {
-  const changes = keepRecentChanges(options.informers, WATCH_AUDIT_KINDS);
+  const changes = keepRecentChanges(options.informers, CHANGING_KINDS);
   return { reads: WATCH_AUDIT_KINDS, start: (signal, client) => record(options, changes, client, signal) };
 }
 
