@@ -21,7 +21,7 @@ function start() {
   };
   const see = (at: number, what: object = { type: "modified", old: anApp() }): void => {
     clock.at = at;
-    listener?.({ object: anApp(), initial: false, ...what } as Change<KubeObject>);
+    listener?.({ object: anApp(), initial: false, ...what } as object as Change<KubeObject>);
   };
   return { clock, see, follow };
 }
