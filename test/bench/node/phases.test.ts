@@ -28,6 +28,8 @@ const running = {
   conditions: [{ type: "Ready", status: "True" }],
 };
 const CHANGES = [
+  // Of the start before.
+  change(5, "Deployment", { metadata: { name: "x", uid: "old" } }, "DELETED"),
   change(10, "LRP"),
   change(30, "Deployment"),
   change(40, "Pod", { spec: gated }),
@@ -58,7 +60,12 @@ test("phases follow each other from the request to the answer, and each has its 
 });
 
 test("what was not seen is named", () => {
-  const facts = { begunAt: T, answeredAt: T, changes: CHANGES.slice(1), containers: new Map() };
+  const facts = {
+    begunAt: T,
+    answeredAt: T,
+    changes: CHANGES.filter(({ kind }) => kind !== "LRP"),
+    containers: new Map(),
+  };
   expect(() => phasesOfStart(facts)).toThrow("no LRP was seen");
 });
 

@@ -38,7 +38,8 @@ type PodObject = KubeObject & Omit<PodType, "apiVersion" | "kind" | "metadata">;
 const LIFECYCLE_PHASES = ["analyze", "detect", "restore", "build", "export"];
 
 /** @throws Error that names what was not seen */
-export function phasesOfPush(facts: Facts): Phase[] {
+export function phasesOfPush(seen: Facts): Phase[] {
+  const facts = ofNewObjects(seen);
   const { changes, containers } = facts;
   const pod = last(changes, "Pod", isBuildPod) as PodObject;
   const time = (name: string, what: keyof ContainerTimes): number => timeOf(pod, name, { containers, what });
@@ -61,7 +62,8 @@ export function phasesOfPush(facts: Facts): Phase[] {
 }
 
 /** @throws Error that names what was not seen */
-export function phasesOfStart(facts: Facts): Phase[] {
+export function phasesOfStart(seen: Facts): Phase[] {
+  const facts = ofNewObjects(seen);
   return toPhases(facts.begunAt, [
     ["request to LRP made", "cupola", first(facts.changes, "LRP")],
     ...marksOfPod(facts),
@@ -130,6 +132,12 @@ function hasSucceeded(object: KubeObject): boolean {
 
 function stateOf(object: KubeObject): unknown {
   return (object as KubeObject & { status?: { state?: string } }).status?.state;
+}
+
+/** Objects that were there before may change or go meanwhile. */
+function ofNewObjects(facts: Facts): Facts {
+  const made = new Set(facts.changes.flatMap(({ type, object }) => (type === "ADDED" ? [object.metadata.uid] : [])));
+  return { ...facts, changes: facts.changes.filter(({ object }) => made.has(object.metadata.uid)) };
 }
 
 function first(changes: readonly Change[], kind: string, check: (object: PodObject) => boolean = () => true): number {

@@ -8,6 +8,7 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Package } from "../../../crds/package/package.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { Deployment, Pod } from "../../../kube/api/builtin.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { startNodePlatform, type NodePlatform } from "../../e2e/support/node-platform.ts";
@@ -147,12 +148,13 @@ async function push(stage: Stage, turn: number): Promise<void> {
   await Promise.all([cup(stage, "push", NAME, "--path", stage.source, "--memory", "128M"), untilAnswers(stage)]);
 }
 
-/** Resolves when no pod of it is left. */
+/** Resolves when nothing of what ran is left. */
 async function stopApp(stage: Stage): Promise<void> {
   await cup(stage, "stop", NAME);
   await until(async () => {
-    const { items } = await stage.admin.list(Pod, { namespace: NAMESPACE, metadata: true });
-    return !items.some(isInstance);
+    const refs: ResourceRef[] = [LRP, Deployment];
+    const lists = refs.map((ref) => stage.admin.list(ref, { namespace: NAMESPACE, metadata: true }));
+    return (await Promise.all(lists)).every(({ items }) => items.length === 0);
   }, "the app does not stop");
 }
 
