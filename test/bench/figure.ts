@@ -53,6 +53,12 @@ export function formatTable(figures: readonly Figure[]): string {
   return rows.map(line).join("\n");
 }
 
+/** Prints them before the end of a long run, so that they are not lost should it be ended. */
+export function told(figures: Figure[]): Figure[] {
+  process.stderr.write(`${formatTable(figures)}\n`);
+  return figures;
+}
+
 function goalText(goal: Goal): string {
   return "max" in goal ? `goal: ${goal.max} or less` : `goal: ${goal.min} or more`;
 }

@@ -9,7 +9,7 @@ import { Deployment, Ingress, IngressClass, Pod, Service } from "../../../kube/a
 import type { ObjectOf, ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { Operation } from "../../../platform/operations/operations.ts";
-import { type Figure, figure } from "../figure.ts";
+import { type Figure, figure, told } from "../figure.ts";
 import { until } from "../until.ts";
 import { countWrites, startBenchCluster, waitUntilIdle, type BenchCluster, type Replica } from "./bench-cluster.ts";
 import { expectMore, makeApps, makeSpaces, PARALLEL, startApps } from "./make-apps.ts";
@@ -41,9 +41,11 @@ export async function measureStarts(): Promise<Figure[]> {
     await plane.admin.create(IngressClass, DEFAULT_INGRESS_CLASS);
     const controllers = await plane.start(CONTROLLERS);
     const namespaces = await makeSpaces(plane.admin, "starts", 10);
-    const started = await measureStarted(plane, controllers, namespaces);
-    const created = await measureCreated(plane, controllers, namespaces);
-    return [...started, ...created, ...(await measureMemory(plane))];
+    return [
+      ...told(await measureStarted(plane, controllers, namespaces)),
+      ...told(await measureCreated(plane, controllers, namespaces)),
+      ...(await measureMemory(plane)),
+    ];
   } finally {
     await plane.stop();
   }

@@ -14,7 +14,7 @@ import { createClient } from "../../../kube/client/create-client.ts";
 import { startNodePlatform, type NodePlatform } from "../../e2e/support/node-platform.ts";
 import { addClients } from "../../e2e/support/start-test-platform.ts";
 import type { TestPlatform } from "../../e2e/support/test-platform.ts";
-import { type Figure, figure, median } from "../figure.ts";
+import { type Figure, figure, median, told } from "../figure.ts";
 import { until } from "../until.ts";
 import { readContainerTimes } from "./containers.ts";
 import {
@@ -56,13 +56,11 @@ export async function measurePushes(): Promise<Figure[]> {
     cpSync(HELLO, stage.source, { recursive: true });
     await cup(stage, "login", "--api", platform.url);
     logProgress("the first push");
-    const first = await timed(() => push(stage, 0));
-    const pushes = await turns((turn) => measurePush(stage, turn));
-    const starts = await turns(() => measureStart(stage));
+    const first = (await timed(() => push(stage, 0))) / 1000;
     return [
-      figure("cup push of a small Node app to a node, the first one, to its first 200", first / 1000, "s"),
-      ...summarize("cup push, warm", pushes, 1),
-      ...summarize("stopped app started", starts),
+      figure("cup push of a small Node app to a node, the first one, to its first 200", first, "s"),
+      ...told(summarize("cup push, warm", await turns((turn) => measurePush(stage, turn)), 1)),
+      ...told(summarize("stopped app started", await turns(() => measureStart(stage)))),
       ...(await measureScale(stage)),
     ];
   } finally {
@@ -111,12 +109,12 @@ async function measurePush(stage: Stage, turn: number): Promise<Phase[]> {
 async function measureStart(stage: Stage): Promise<Phase[]> {
   logProgress("a stopped app started");
   await stopApp(stage);
-  return phasesOfStart(
-    await record(stage, async () => {
-      await api(stage, "POST", `/v3/apps/${await appGUID(stage)}/actions/start`);
-      await untilAnswers(stage);
-    }),
-  );
+  const guid = await appGUID(stage);
+  const facts = await record(stage, async () => {
+    await api(stage, "POST", `/v3/apps/${guid}/actions/start`);
+    await untilAnswers(stage);
+  });
+  return phasesOfStart(facts);
 }
 
 /** What was seen while `work` ran, which ends with the first 200. */
