@@ -8,6 +8,12 @@ import { StagingFailure } from "./staging-failure.ts";
 export interface ImageConfig {
   env: readonly string[];
   labels: Readonly<Record<string, string>>;
+  /** Digests of the unpacked layers, the lowest first. */
+  layers: readonly string[];
+  /** How many layers the image's history tells of. */
+  layersInHistory: number;
+  /** As in `linux/amd64`. */
+  platform: string;
 }
 
 export interface InspectedImage {
@@ -35,8 +41,17 @@ export async function inspectImage(
   const name = parseImageName(image);
   const { host, repository } = name;
   const resolved = { host, repository, digest: await client.resolve(name) };
-  const { config } = (await client.getConfig(resolved)).config;
-  return { reference: formatImageName(resolved), config: { env: config?.Env ?? [], labels: config?.Labels ?? {} } };
+  const { config, rootfs, history = [], os = "", architecture = "" } = (await client.getConfig(resolved)).config;
+  return {
+    reference: formatImageName(resolved),
+    config: {
+      env: config?.Env ?? [],
+      labels: config?.Labels ?? {},
+      layers: rootfs?.diff_ids ?? [],
+      layersInHistory: history.filter(({ empty_layer }) => empty_layer !== true).length,
+      platform: `${os}/${architecture}`,
+    },
+  };
 }
 
 /** Answers of a registry that stay the same when it is asked again. */

@@ -47,6 +47,8 @@ export interface ImageConfig {
     WorkingDir?: string;
   };
   rootfs?: { type: string; diff_ids: string[] };
+  /** One entry for each step of the image's making; an empty one made no layer. */
+  history?: { created_by?: string; empty_layer?: boolean }[];
 }
 
 /** The operating system and architecture, in Go's words, as in `linux` and `amd64`. */

@@ -90,12 +90,23 @@ describe("an image of a registry", () => {
       resolve: () => Promise.resolve("sha256:1"),
       getConfig: (image: unknown) => {
         asked.push(image);
-        return Promise.resolve({ digest: "sha256:2", config: { config: { Env: ["A=1"], Labels: { b: "2" } } } });
+        const config = { Env: ["A=1"], Labels: { b: "2" } };
+        const rootfs = { type: "layers", diff_ids: ["sha256:3", "sha256:4"] };
+        return Promise.resolve({
+          digest: "sha256:2",
+          config: { os: "linux", architecture: "amd64", config, rootfs, history: [{}, { empty_layer: true }] },
+        });
       },
     };
     expect(await inspectImage(client, "r.example.com/team/builder:1")).toEqual({
       reference: "r.example.com/team/builder@sha256:1",
-      config: { env: ["A=1"], labels: { b: "2" } },
+      config: {
+        env: ["A=1"],
+        labels: { b: "2" },
+        layers: ["sha256:3", "sha256:4"],
+        layersInHistory: 1,
+        platform: "linux/amd64",
+      },
     });
     // A tag that moves in between changes nothing.
     expect(asked).toEqual([{ host: "r.example.com", repository: "team/builder", digest: "sha256:1" }]);

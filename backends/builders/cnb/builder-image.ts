@@ -46,7 +46,7 @@ const orderLabel = z.array(
 const buildpackLayers = z.record(z.string(), z.record(z.string(), z.unknown()));
 
 /** @throws StagingFailure that says why the image is no builder that this class can use */
-export function toBuilderImage({ env, labels }: ImageConfig): BuilderImage {
+export function toBuilderImage({ env, labels }: Pick<ImageConfig, "env" | "labels">): BuilderImage {
   const metadata = parseLabel(labels, "io.buildpacks.builder.metadata", builderMetadata);
   if (!metadata)
     throw unusable("it has no label io.buildpacks.builder.metadata, so it is no Cloud Native Buildpacks builder");

@@ -15,7 +15,7 @@ import { DEADLINE_MARGIN_MS, deadlineOf, timeExpired, untilLogIsRead } from "../
 import { StagingFailure } from "../staging-failure.ts";
 import { toBuildImages } from "../build-images.ts";
 import { ignoreGone } from "../build-objects.ts";
-import { toEnvSecretName, toPodName, toRegistrySecretName } from "./build-paths.ts";
+import { toEnvSecretName, toPodName, toRebasePodName, toRegistrySecretName } from "./build-paths.ts";
 import { isOwnedBy, toStagingKeys } from "../staging-owner.ts";
 import { BUILD_POD_SELECTOR, isOver } from "./build-pods.ts";
 import { CNB_CLASS, cnbClassController } from "./cnb-class.ts";
@@ -66,16 +66,26 @@ function isOpen(staging: Staging): boolean {
 
 async function reconcile(deps: BuildDeps, staging: Staging, context: ReconcileContext): Promise<ReconcileResult> {
   const { metadata, status } = staging;
-  const found = context.read.find(Pod, { ...podNamespace(staging), name: toPodName(staging) });
-  const pod = found && isOwnedBy(found, staging) ? found : undefined;
-  if (hasEnded(staging)) return tidyUp(staging, pod, context);
-  if (found && !pod)
+  const found = [toPodName(staging), toRebasePodName(staging)].flatMap(
+    (name) => context.read.find(Pod, { ...podNamespace(staging), name }) ?? [],
+  );
+  const pods = found.filter((pod) => isOwnedBy(pod, staging));
+  if (hasEnded(staging)) return tidyUp(staging, pods, context);
+  const foreign = found.find((pod) => !pods.includes(pod));
+  if (foreign)
     return planPending(
       "PodNameTaken",
-      `the Pod ${found.metadata.name} is not of this ${metadata.name}; waits until it is gone`,
+      `the Pod ${foreign.metadata.name} is not of this ${metadata.name}; waits until it is gone`,
     );
   try {
-    return await (pod ? followPod(deps, staging, pod, context) : openBuild(deps, staging, context));
+    // The Pod of a build comes first, then that of the rebase that it took the place of.
+    const [pod, replaced] = pods;
+    if (replaced) await endPod(replaced, context.client);
+    if (!pod) return await openBuild(deps, staging, { mayRebase: true }, context);
+    // A rebase is a shortcut: where it fails, the build says what is wrong, if anything is.
+    if (hasRebaseFailed(pod, staging, context.now()))
+      return await openBuild(deps, staging, { mayRebase: false }, context);
+    return await followPod(deps, staging, pod, context);
   } catch (error) {
     if (!(error instanceof StagingFailure)) throw error;
     await deleteSecrets(staging, context.client);
@@ -83,11 +93,24 @@ async function reconcile(deps: BuildDeps, staging: Staging, context: ReconcileCo
   }
 }
 
+function isRebase({ metadata }: PodObject, staging: Staging): boolean {
+  return metadata.name === toRebasePodName(staging);
+}
+
+function hasRebaseFailed(pod: PodObject, staging: Staging, now: Date): boolean {
+  return isRebase(pod, staging) && toProgress(pod, now).kind === "failed";
+}
+
 function podNamespace({ metadata: { namespace } }: Staging): { namespace?: string } {
   return namespace === undefined ? {} : { namespace };
 }
 
-async function openBuild(deps: BuildDeps, staging: Staging, context: ReconcileContext): Promise<ReconcileResult> {
+async function openBuild(
+  deps: BuildDeps,
+  staging: Staging,
+  { mayRebase }: { mayRebase: boolean },
+  context: ReconcileContext,
+): Promise<ReconcileResult> {
   const { read, client, now } = context;
   const parameters = readParameters(read);
   const waits = findReasonToWait(staging, read.byIndex(Staging, OPEN_INDEX, "any"), parameters.concurrency);
@@ -95,7 +118,7 @@ async function openBuild(deps: BuildDeps, staging: Staging, context: ReconcileCo
   const startedAt = staging.status?.startedAt ?? now().toISOString();
   const secondsLeft = Math.ceil((deadlineOf(staging, startedAt) - now().getTime()) / 1000);
   if (secondsLeft <= 0) throw timeExpired(staging);
-  await startBuild(deps, { staging, parameters, secondsLeft }, { read, client });
+  await startBuild(deps, { staging, parameters, secondsLeft, mayRebase }, { read, client });
   return planRunning(startedAt);
 }
 
@@ -172,19 +195,21 @@ async function fail(
   return planFailed(startedAt, { code, message });
 }
 
-/** The Pod of a finished build is deleted when its log has had time, and at once when it has not ended. */
+/** The Pods of a finished build are deleted when their logs have had time, and at once when they have not ended. */
 async function tidyUp(
   staging: Staging,
-  pod: PodObject | undefined,
+  pods: readonly PodObject[],
   context: ReconcileContext,
 ): Promise<ReconcileResult> {
   const ended = planEnded(staging.status ?? {});
-  if (!pod || pod.metadata.deletionTimestamp) return ended;
-  const endedAt = Date.parse(lastChangeOf(staging, pod));
-  const waitMs = isOver(pod) ? endedAt + POD_RETENTION_MS - context.now().getTime() : 0;
-  if (waitMs > 0) return { ...ended, requeueAfterMs: waitMs };
-  await deletePod(pod, context.client);
-  return ended;
+  const waits: number[] = [];
+  for (const pod of pods.filter(({ metadata }) => !metadata.deletionTimestamp)) {
+    const endedAt = Date.parse(lastChangeOf(staging, pod));
+    const waitMs = isOver(pod) ? endedAt + POD_RETENTION_MS - context.now().getTime() : 0;
+    if (waitMs > 0) waits.push(waitMs);
+    else await deletePod(pod, context.client);
+  }
+  return waits.length > 0 ? { ...ended, requeueAfterMs: Math.min(...waits) } : ended;
 }
 
 function lastChangeOf({ status }: Staging, pod: PodObject): string {
@@ -194,6 +219,11 @@ function lastChangeOf({ status }: Staging, pod: PodObject): string {
 
 function isLate(staging: Staging, startedAt: string, now: Date): boolean {
   return now.getTime() > deadlineOf(staging, startedAt) + DEADLINE_MARGIN_MS;
+}
+
+/** One that waits for its image, say. */
+async function endPod(pod: PodObject, client: KubeClient): Promise<void> {
+  if (!isOver(pod) && !pod.metadata.deletionTimestamp) await deletePod(pod, client);
 }
 
 async function deletePod({ metadata }: PodObject, client: KubeClient): Promise<void> {

@@ -49,7 +49,7 @@ describe("the Pod of a build", () => {
 
   test("a registry without credentials needs no Secret for them; one without TLS is named", () => {
     const spec = specOf({ hasCredentials: false, order: "image", insecureHosts: ["10.0.0.1:5000"] });
-    expect(spec.volumes.map(({ name }) => name)).toEqual(["workspace", "layers", "analysis", "platform"]);
+    expect(spec.volumes.map(({ name }) => name)).toEqual(["workspace", "layers", "analysis", "platform", "inputs"]);
     expect(spec.imagePullSecrets).toBeUndefined();
     const [fetch, analyze] = containersOf(spec);
     expect(fetch?.args).toContain("--insecure-registry=10.0.0.1:5000");
@@ -118,7 +118,11 @@ describe("Secrets of a build", () => {
   const text = (value: unknown): string => Buffer.from(String(value), "base64").toString();
 
   test("variables are files, named by an item and not by a key", () => {
-    const secret = planEnvSecret(staging(), { PRICE: "5", PASSWORD: "p" }, { kind: "chosen", text: "[[order]]" });
+    const secret = planEnvSecret(
+      staging(),
+      { PRICE: "5", PASSWORD: "p" },
+      { order: { kind: "chosen", text: "[[order]]" }, inputs: "[source]" },
+    );
     const data = secret["data"] as Record<string, string>;
     const items = specOf().volumes.find(({ name }) => name === "platform")?.secret?.items ?? [];
     expect(items.map(({ key, path }) => [path, text(data[key])])).toEqual([
@@ -126,6 +130,7 @@ describe("Secrets of a build", () => {
       ["env/PASSWORD", "p"],
     ]);
     expect(text(data["order.toml"])).toBe("[[order]]");
+    expect(text(data["project-metadata.toml"])).toBe("[source]");
     expect(secret.metadata?.ownerReferences).toMatchObject([{ kind: "Staging", uid: "uid-shop-1" }]);
   });
 
@@ -137,7 +142,9 @@ describe("Secrets of a build", () => {
 
   test("too large an environment is refused by size, without a value", () => {
     const values = { PRICE: "x".repeat(999_999), PASSWORD: "secret" };
-    expect(() => planEnvSecret(staging(), values, undefined)).toThrow("the environment of the build has 1000005 bytes");
+    expect(() => planEnvSecret(staging(), values, { order: undefined, inputs: "" })).toThrow(
+      "the environment of the build has 1000005 bytes",
+    );
   });
 
   test("credentials come for the kubelet and for the lifecycle", () => {

@@ -1,27 +1,18 @@
 // The Pod of one build: each phase of the lifecycle is a container, in the specification's order. Pure.
 // A phase gets credentials, or runs code of buildpacks and apps, never both. What those could change decides nothing for a phase with
 // credentials: the analysis (run image, previous image) is in a volume that detect and build cannot write.
-import { ANNOTATIONS, STABLE_LABELS } from "../../../crds/labels.ts";
-import type { Staging } from "../../../crds/staging/staging.ts";
 import type { Draft } from "../../../kube/client/client.ts";
-import { toOwnerReference } from "../staging-owner.ts";
 import type { BuildImages } from "../build-images.ts";
 import { toEnvSecretName, toPodName, toRegistrySecretName } from "./build-paths.ts";
 import type { BuilderImage } from "./builder-image.ts";
-import { DOCKER_CONFIG_KEY, LIFECYCLE_AUTH_KEY, toEnvFiles, toOrderFile } from "./plan-secrets.ts";
+import { DOCKER_CONFIG_KEY, INPUTS_FILE, toEnvFiles, toOrderFile } from "./plan-secrets.ts";
+import { planAuth, planFrame, planLifecycleEnv, REPORT, type PodFrame } from "./pod-frame.ts";
 
 /** Containers of the Pod, in order; the last one is the main container. */
 export const PHASES = ["fetch", "analyze", "detect", "restore", "build", "export"] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** With less memory the lifecycle and Node cannot even unpack a package. */
-const MIN_MEMORY_MB = 512;
-const GRACE_SECONDS = 2;
-/** The kubelet keeps what is written here, so the exporter's report needs no container that reads it. */
-const REPORT = "/dev/termination-log";
-
-export interface BuildPod {
-  staging: Staging;
+export interface BuildPod extends PodFrame {
   builder: BuilderImage;
   /** The builder image by digest. */
   builderImage: string;
@@ -32,13 +23,8 @@ export interface BuildPod {
   content: string;
   /** `host[:port]/path` of the blobs. */
   registryPrefix: string;
-  /** Hosts to reach by plain http. */
-  insecureHosts: readonly string[];
-  hasCredentials: boolean;
   /** Which order the detector goes by: the image's own, another one of the image's buildpacks, or one with buildpacks that the first container brings. */
   order: "image" | "chosen" | "brought";
-  /** Seconds until the build's time is up. */
-  secondsLeft: number;
 }
 
 interface Mount {
@@ -53,51 +39,21 @@ const PLATFORM: Mount = { name: "platform", mountPath: "/platform", readOnly: tr
 const ORDER: Mount = { name: "order", mountPath: "/cupola/order", readOnly: true };
 const BUILDPACKS: Mount = { name: "buildpacks", mountPath: "/cupola/buildpacks" };
 const ANALYSIS: Mount = { name: "analysis", mountPath: "/cupola/analysis" };
+/** What the build is made of, which the exporter writes into the image's labels. */
+const INPUTS: Mount = { name: "inputs", mountPath: "/cupola/inputs", readOnly: true };
 const CREDENTIALS: Mount = { name: "credentials", mountPath: "/cupola/credentials", readOnly: true };
 const readOnly = (mount: Mount): Mount => ({ ...mount, readOnly: true });
 
 const ANALYZED = `-analyzed=${ANALYSIS.mountPath}/analyzed.toml`;
 
 export function planPod(build: BuildPod): Draft {
-  const { staging, builder } = build;
-  const { namespace, labels = {}, annotations = {} } = staging.metadata;
-  const containers = PHASES.map((phase) => planContainer(build, phase));
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      name: toPodName(staging),
-      ...(namespace && { namespace }),
-      labels: pick(labels, Object.values(STABLE_LABELS)),
-      annotations: pick(annotations, [ANNOTATIONS.appName, ANNOTATIONS.spaceName, ANNOTATIONS.orgName]),
-      ownerReferences: [toOwnerReference(staging)],
-    },
-    spec: {
-      restartPolicy: "Never",
-      activeDeadlineSeconds: Math.max(1, build.secondsLeft),
-      terminationGracePeriodSeconds: GRACE_SECONDS,
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      nodeSelector: { "kubernetes.io/os": "linux" },
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: builder.uid,
-        runAsGroup: builder.gid,
-        fsGroup: builder.gid,
-        seccompProfile: { type: "RuntimeDefault" },
-      },
-      ...(build.hasCredentials && { imagePullSecrets: [{ name: toRegistrySecretName(staging) }] }),
-      initContainers: containers.slice(0, -1),
-      containers: containers.slice(-1),
-      volumes: planVolumes(build),
-    },
-  };
-}
-
-function pick(values: Readonly<Record<string, string>>, keys: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    keys.flatMap((key): [string, string][] => (values[key] === undefined ? [] : [[key, values[key]]])),
-  );
+  const containers = PHASES.map((phase) => ({
+    name: phase,
+    ...planPhase(build, phase),
+    // A phase that fails has its last lines in the Pod's status. Not where an app's code speaks: its lines are in the log alone.
+    showsFailure: !runsForeignCode(phase),
+  }));
+  return planFrame(build, toPodName(build.staging), { containers, volumes: planVolumes(build) });
 }
 
 function planVolumes({ staging, hasCredentials, order }: BuildPod): object[] {
@@ -113,6 +69,7 @@ function planVolumes({ staging, hasCredentials, order }: BuildPod): object[] {
       ? []
       : [{ name: ORDER.name, secret: { secretName: envSecret, items: [toOrderFile(order)] } }]),
     ...(order === "brought" ? [{ name: BUILDPACKS.name, emptyDir: {} }] : []),
+    { name: INPUTS.name, secret: { secretName: envSecret, items: [INPUTS_FILE] } },
     ...(hasCredentials
       ? [
           {
@@ -133,22 +90,6 @@ interface PhasePlan {
   args: string[];
   env: object[];
   mounts: Mount[];
-}
-
-function planContainer(build: BuildPod, phase: Phase): Record<string, unknown> {
-  const { image, command, args, env, mounts } = planPhase(build, phase);
-  return {
-    name: phase,
-    image,
-    ...(command && { command }),
-    args,
-    env,
-    resources: planResources(build.staging.spec),
-    volumeMounts: mounts,
-    // A phase that fails has its last lines in the Pod's status. Not where an app's code speaks: its lines are in the log alone.
-    terminationMessagePolicy: runsForeignCode(phase) ? "File" : "FallbackToLogsOnError",
-    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
-  };
 }
 
 export function runsForeignCode(phase: Phase): boolean {
@@ -204,8 +145,15 @@ const LIFECYCLE: Readonly<Record<keyof typeof EXECUTABLES, (build: BuildPod) => 
       ],
     }),
     export: ({ images }) => ({
-      args: [ANALYZED, `-report=${REPORT}`, `-cache-image=${images.cache}`, images.image, images.latest],
-      mounts: [LAYERS, WORKSPACE, ANALYSIS],
+      args: [
+        ANALYZED,
+        `-report=${REPORT}`,
+        `-project-metadata=${INPUTS.mountPath}/${INPUTS_FILE.path}`,
+        `-cache-image=${images.cache}`,
+        images.image,
+        images.latest,
+      ],
+      mounts: [LAYERS, WORKSPACE, ANALYSIS, INPUTS],
     }),
   };
 
@@ -244,26 +192,4 @@ function planFetch(build: BuildPod): PhasePlan {
     env: [],
     mounts: [WORKSPACE, ...(hasCredentials ? [CREDENTIALS] : []), ...(order === "brought" ? [ORDER, BUILDPACKS] : [])],
   };
-}
-
-function planLifecycleEnv({ builder, insecureHosts }: BuildPod): object[] {
-  return [
-    { name: "CNB_PLATFORM_API", value: builder.platformAPI },
-    { name: "CNB_NO_COLOR", value: "true" },
-    ...(insecureHosts.length > 0 ? [{ name: "CNB_INSECURE_REGISTRIES", value: insecureHosts.join(",") }] : []),
-  ];
-}
-
-/** By environment and not as a file: a symlink that a build leaves in the workspace can lead the exporter to a file. */
-function planAuth({ staging, hasCredentials }: BuildPod): object[] {
-  if (!hasCredentials) return [];
-  const secretKeyRef = { name: toRegistrySecretName(staging), key: LIFECYCLE_AUTH_KEY };
-  return [{ name: "CNB_REGISTRY_AUTH", valueFrom: { secretKeyRef } }];
-}
-
-/** The phases run one after the other, so the Pod needs as much as one of them. */
-function planResources({ memoryMB, diskMB }: Staging["spec"]): Record<string, Record<string, string>> {
-  const memory = Math.max(memoryMB, MIN_MEMORY_MB);
-  const sizes = { memory: `${memory}Mi`, "ephemeral-storage": `${diskMB}Mi` };
-  return { requests: { cpu: `${Math.round((100 * memory) / 1024)}m`, ...sizes }, limits: sizes };
 }

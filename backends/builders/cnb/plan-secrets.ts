@@ -14,6 +14,9 @@ export const LIFECYCLE_AUTH_KEY = "lifecycle-auth";
 /** The detector's order, or the file from which the first container makes it. */
 const ORDER_KEYS = { chosen: "order.toml", brought: "buildpacks.json" } as const;
 
+/** What the build is made of, as the exporter takes it. */
+export const INPUTS_FILE: SecretFile = { key: "project-metadata.toml", path: "project-metadata.toml" };
+
 /** A Secret holds 1 MiB at most, base64 of its values not counted. */
 const MAX_SECRET_BYTES = 1_000_000;
 
@@ -37,16 +40,23 @@ export function toOrderFile(order: keyof typeof ORDER_KEYS): SecretFile {
   return { key: ORDER_KEYS[order], path: ORDER_KEYS[order] };
 }
 
-/** @param values of the variables by name. @throws StagingFailure when they are too large for a Secret */
+/** The order of the detector, as a file of this kind. */
+export interface OrderText {
+  kind: keyof typeof ORDER_KEYS;
+  text: string;
+}
+
+/** @param values of the variables by name. @param inputs the content of INPUTS_FILE. @throws StagingFailure when they are too large for a Secret */
 export function planEnvSecret(
   staging: Staging,
   values: Readonly<Record<string, string>>,
-  order: { kind: keyof typeof ORDER_KEYS; text: string } | undefined,
+  { order, inputs }: { order: OrderText | undefined; inputs: string },
 ): Draft {
   const files = toEnvFiles(staging.spec.env).map(({ key, name }): [string, string] => [key, values[name] ?? ""]);
   const data = Object.fromEntries([
     ...files,
     ...(order === undefined ? [] : [[ORDER_KEYS[order.kind], order.text] as const]),
+    [INPUTS_FILE.key, inputs] as const,
   ]);
   const bytes = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
   if (bytes > MAX_SECRET_BYTES)

@@ -6,13 +6,18 @@ import type { Builtin } from "../../../kube/api/builtin.ts";
 import type { StagingCode } from "../staging-failure.ts";
 import { explainExit } from "../lifecycle-exits.ts";
 import { PHASES, type Phase } from "./plan-pod.ts";
+import { REBASE_STEPS } from "./rebase/plan-rebase-pod.ts";
 
 export type PodObject = Builtin<PodType>;
+
+/** A container of a build or of a rebase. */
+export type Step = Phase | (typeof REBASE_STEPS)[number];
+const STEPS: readonly string[] = [...PHASES, ...REBASE_STEPS];
 
 export type PodProgress =
   /** Not a failure yet; a person may want to know. */
   | { kind: "waiting"; reason: string; message: string }
-  | { kind: "running"; phase: Phase }
+  | { kind: "running"; phase: Step }
   /** Digest of the exported image. */
   | { kind: "exported"; digest: string; at: string | undefined }
   | { kind: "failed"; code: StagingCode; message: string; at: string | undefined }
@@ -54,15 +59,13 @@ export function toProgress(pod: PodObject, now: Date): PodProgress {
   const waiting = findWaiting(statuses);
   if (waiting) return toWaiting(pod, waiting, now);
   const running = statuses.find((status) => status.state?.running);
-  if (running) return { kind: "running", phase: running.name as Phase };
+  if (running) return { kind: "running", phase: running.name as Step };
   return toScheduling(pod);
 }
 
 function statusesOf(pod: PodObject): ContainerStatus[] {
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
-  return [...initContainerStatuses, ...containerStatuses].filter(({ name }) =>
-    (PHASES as readonly string[]).includes(name),
-  );
+  return [...initContainerStatuses, ...containerStatuses].filter(({ name }) => STEPS.includes(name));
 }
 
 function endOf(status: ContainerStatus | undefined): string | undefined {
@@ -120,7 +123,7 @@ function toExported(pod: PodObject): PodProgress {
     const { digest } = report.parse(parse(terminated?.message ?? "")).image;
     return { kind: "exported", digest, at: terminated?.finishedAt };
   } catch {
-    const message = "the exporter ended without a report of the image's digest";
+    const message = "the lifecycle ended without a report of the image's digest";
     return { kind: "failed", code: "StagingError", message, at: terminated?.finishedAt };
   }
 }
@@ -147,9 +150,8 @@ function isOwnDisk(message: string): boolean {
 
 function describeFailure({ name, state }: ContainerStatus): PodProgress {
   const { exitCode = 1, reason, message = "", finishedAt: at } = state?.terminated ?? {};
-  const phase = name as Phase;
   if (reason === "OOMKilled") return { kind: "failed", code: "InsufficientResources", message: OUT_OF_MEMORY, at };
-  const { code, text } = explainExit(phase, exitCode);
+  const { code, text } = explainExit(name, exitCode);
   return { kind: "failed", code, message: `${text}${message && `: ${lastLines(message)}`}`, at };
 }
 

@@ -18,8 +18,11 @@ import { planOrder } from "./buildpack-order.ts";
 import { CNB_CLASS, readBuilderImage } from "./cnb-class.ts";
 import { isOfImage, toOrderToml, toPlacedFile, type PlacedGroup } from "./placed-buildpacks.ts";
 import { parseParameters, type CnbParameters } from "./parameters.ts";
+import { findRebase } from "./rebase/find-rebase.ts";
 import { planPod } from "./plan-pod.ts";
-import { planEnvSecret, planRegistrySecret } from "./plan-secrets.ts";
+import { planRebasePod } from "./rebase/plan-rebase-pod.ts";
+import { planEnvSecret, planRegistrySecret, type OrderText } from "./plan-secrets.ts";
+import { digestInputs, toProjectMetadata } from "./rebase/rebase-decision.ts";
 import type { BuildRegistry } from "../registry-images.ts";
 
 export interface BuildDeps {
@@ -37,46 +40,52 @@ export function readParameters(read: ReconcileContext["read"]): CnbParameters {
   );
 }
 
-/** @throws StagingFailure when no retry helps */
+export interface BuildStart {
+  staging: Staging;
+  parameters: CnbParameters;
+  secondsLeft: number;
+  /** False after a rebase that failed. */
+  mayRebase: boolean;
+}
+
+/** Creates the Pod of a build, or of a rebase where that is enough. @throws StagingFailure when no retry helps */
 export async function startBuild(
   { registry, blobs }: BuildDeps,
-  build: { staging: Staging; parameters: CnbParameters; secondsLeft: number },
+  { staging, parameters, secondsLeft, mayRebase }: BuildStart,
   { read, client }: Pick<ReconcileContext, "read" | "client">,
 ): Promise<void> {
-  const { staging, parameters, secondsLeft } = build;
   const content = await provideContent(staging, blobs);
   const builder = await readBuilderImage(parameters, registry);
-  const runImage = parameters.runImage ?? builder.runImage;
-  if (runImage === undefined)
-    throw new StagingFailure(
-      "StagingError",
-      "the builder image names no run image: set the class's parameter runImage",
-    );
+  const runImage = chooseRunImage(parameters, builder);
   const order = toOrder(planOrder(staging.spec, builder, listDisabled(read)), builder);
   const images = toBuildImages(registry.prefix, staging.spec);
   const dockerConfig = await registry.readDockerConfig();
-  const secrets = [
-    planEnvSecret(staging, await readEnvironment(client, staging), order),
-    ...(dockerConfig === undefined
-      ? []
-      : [planRegistrySecret(staging, dockerConfig, [images.image, images.cache, runImage])]),
-  ];
-  const pod = planPod({
+  const inputs = digestInputs({ spec: staging.spec, content, builderImage: builder.reference, order: order?.text });
+  const rebase = mayRebase ? await findRebase(registry, { latest: images.latest, inputs, runImage }) : undefined;
+  const build = {
     staging,
     builder,
     builderImage: builder.reference,
     platformImage: parameters.platformImage,
     runImage,
     images,
-    content,
-    registryPrefix: registry.prefix,
     insecureHosts: registry.insecureHosts,
     hasCredentials: dockerConfig !== undefined,
-    order: order?.kind ?? "image",
     secondsLeft,
-  });
-  await Promise.all(secrets.map((secret) => createOnce(client, Secret, secret)));
-  await createOnce(client, Pod, pod);
+  };
+  if (dockerConfig !== undefined)
+    await createOnce(client, Secret, planRegistrySecret(staging, dockerConfig, [images.image, images.cache, runImage]));
+  if (rebase) return createOnce(client, Pod, planRebasePod({ ...build, rebase }));
+  const values = await readEnvironment(client, staging);
+  await createOnce(client, Secret, planEnvSecret(staging, values, { order, inputs: toProjectMetadata(inputs) }));
+  const { prefix: registryPrefix } = registry;
+  await createOnce(client, Pod, planPod({ ...build, content, registryPrefix, order: order?.kind ?? "image" }));
+}
+
+function chooseRunImage(parameters: CnbParameters, builder: BuilderImage): string {
+  const runImage = parameters.runImage ?? builder.runImage;
+  if (runImage !== undefined) return runImage;
+  throw new StagingFailure("StagingError", "the builder image names no run image: set the class's parameter runImage");
 }
 
 /** Ids of the image's buildpacks that an admin disabled. */
@@ -90,7 +99,7 @@ function listDisabled(read: ReconcileContext["read"]): ReadonlySet<string> {
 function toOrder(
   order: readonly PlacedGroup[] | undefined,
   { buildpacks }: Pick<BuilderImage, "buildpacks">,
-): { kind: "chosen" | "brought"; text: string } | undefined {
+): OrderText | undefined {
   if (!order) return undefined;
   return isOfImage(order)
     ? { kind: "chosen", text: toOrderToml(order) }

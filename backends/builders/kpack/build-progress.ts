@@ -41,7 +41,12 @@ function toFailure(
   const { code, text } = failed
     ? explainExit(failed.step, failed.exitCode)
     : { code: "StagingError" as const, text: "kpack could not build" };
-  return { kind: "failed", code, message: message ? `${text}: ${message}` : text, at };
+  return { kind: "failed", code, message: message ? `${text}: ${message}` : pointToLog(text, failed), at };
+}
+
+/** kpack says nothing of a step whose program wrote no termination message, so the reason is in its log alone. */
+function pointToLog(text: string, failed: unknown): string {
+  return failed === undefined || text.includes("the log says") ? text : `${text}; the log says why`;
 }
 
 function findFailedStep({

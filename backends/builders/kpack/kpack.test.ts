@@ -95,6 +95,11 @@ describe("kpack's status", () => {
       { kind: "failed", code: "BuildpackCompileFailed", message: "a buildpack failed; the log says why" },
     ],
     [
+      "its first step fails, of which kpack says nothing",
+      { conditions: condition("False"), ...ended(1) },
+      { kind: "failed", code: "StagingError", message: "the phase prepare ended with exit code 1; the log says why" },
+    ],
+    [
       "memory is short",
       { conditions: condition("False"), stepStates: [{ terminated: { exitCode: 137, reason: "OOMKilled" } }] },
       { kind: "failed", code: "InsufficientResources" },

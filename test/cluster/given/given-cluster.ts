@@ -18,7 +18,10 @@ import { startImpersonatingProxy } from "./impersonating-proxy.ts";
 export type TestCluster = Pick<
   TestNode,
   "url" | "ca" | "adminToken" | "kubeconfig" | "kubectl" | "dir" | "registry" | "stop"
->;
+> & {
+  /** This machine as pods see it; only where the cluster runs here. */
+  hostAddress?: string;
+};
 
 const REGISTRY = "CUPOLA_TEST_REGISTRY";
 

@@ -219,17 +219,20 @@ function builderLabels(
     "test/script": "1.0.0",
     ...Object.fromEntries(bundled.map((name) => [`cupola/${name}`, versionOf(name)])),
   };
+  const apis = {
+    buildpack: { deprecated: [], supported: ["0.10", "0.11", "0.12"] },
+    // kpack v0.17 speaks 0.9 at most.
+    platform: { deprecated: [], supported: ["0.7", "0.8", "0.9", "0.10", "0.11", "0.12", "0.13", "0.14"] },
+  };
   const labels = {
     "io.buildpacks.builder.metadata": {
       description: "The builder image of Cupola's tests",
       stack: { runImage: { image: runImage } },
       buildpacks: Object.entries(versions).map(([id, version]) => ({ id, version })),
-      lifecycle: { version: "0.21.0" },
+      // kpack reads them here.
+      lifecycle: { version: "0.21.0", apis },
     },
-    "io.buildpacks.lifecycle.apis": {
-      buildpack: { deprecated: [], supported: ["0.10", "0.11", "0.12"] },
-      platform: { deprecated: [], supported: ["0.12", "0.13", "0.14"] },
-    },
+    "io.buildpacks.lifecycle.apis": apis,
     "io.buildpacks.buildpack.order": order,
     "io.buildpacks.buildpack.layers": Object.fromEntries(
       Object.entries(versions).map(([id, version]) => [id, { [version]: { api: "0.10" } }]),

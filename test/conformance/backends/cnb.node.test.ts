@@ -7,31 +7,29 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseImageName } from "../../../blobs/registry/image-name.ts";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Build } from "../../../crds/build/build.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import { Org } from "../../../crds/org/org.ts";
 import { Package } from "../../../crds/package/package.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { REGISTRY_SECRET } from "../../../crds/registry-secret.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
-import { Space } from "../../../crds/space/space.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { Pod, Secret } from "../../../kube/api/builtin.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
-import { writeCupolaImage } from "../../../scripts/image/cupola-image.ts";
-import { provideBinary } from "../../cluster/binaries.ts";
 import { startCluster, whyNoCluster, type TestCluster } from "../../cluster/given/given-cluster.ts";
-import { writeBuilderImage, writeRunImage } from "../../cluster/images/buildpack-images.ts";
-import { pushImage } from "../../cluster/node/push-image.ts";
 import { eventually } from "../../eventually.ts";
+import { serveBuildpackImage } from "../../e2e/sources/buildpack-image.ts";
+import { createSpace, dockerConfig, pushBuilderImages, pushPlatformImage } from "./builder-cluster.ts";
 import { MARK_BUILDPACK, storeBuildpack } from "./buildpack-upload.ts";
+import { listLayers, pushPatchedImage } from "./run-images.ts";
 
 const execute = promisify(execFile);
 const reason = whyNoCluster();
@@ -63,6 +61,10 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
   let platform: RunningPlatform;
   let scratch: string;
   let namespace: string;
+  /** The Staging of the first test, for those that start from its result. */
+  let ofHello: Staging;
+  /** A buildpack's image in a registry that asks nobody for credentials. */
+  let greeter: Awaited<ReturnType<typeof serveBuildpackImage>> | undefined;
 
   const kubectl = async (...args: string[]): Promise<string> => {
     const all = ["--kubeconfig", node.kubeconfig, ...args];
@@ -78,16 +80,16 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
       registry: {
         prefix: { host: node.registry.host, path: "cf" },
         credentialsFile: join(scratch, "config.json"),
-        insecureHosts: [node.registry.host],
+        insecureHosts: [node.registry.host, ...(greeter ? [parseImageName(greeter.image).host] : [])],
       },
       log,
     });
 
-  const setBuilderImage = (builderImage: string): Promise<void> =>
+  const setBuilderImage = (builderImage: string, more: { runImage?: string } = {}): Promise<void> =>
     applyObjects(admin, [
       systemObject(BackendClass, "cnb", {
         role: "builder",
-        parameters: { builderImage, platformImage: `${node.registry.host}/team/cupola:1` },
+        parameters: { builderImage, platformImage: `${node.registry.host}/team/cupola:1`, ...more },
       }),
       systemObject(BackendClass, "deployment", { role: "runner" }),
     ]);
@@ -95,7 +97,8 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
   beforeAll(async () => {
     scratch = mkdtempSync(join(tmpdir(), "cupola-cnb-"));
     node = await startCluster([{ token: platformToken, user: "cupola", groups: [PLATFORM_GROUP] }]);
-    await pushImages(node, scratch);
+    await pushBuilderImages(node, scratch);
+    await pushPlatformImage(node, scratch);
     admin = createClient({
       server: node.url,
       ca: node.ca,
@@ -111,6 +114,7 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
       type: "kubernetes.io/dockerconfigjson",
       data: { ".dockerconfigjson": Buffer.from(config).toString("base64") },
     });
+    greeter = node.hostAddress === undefined ? undefined : await serveBuildpackImage(node.hostAddress);
     platform = await startBuilder();
     namespace = await createSpace(admin);
   }, 1_800_000);
@@ -118,6 +122,7 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
   afterAll(async () => {
     await platform?.stop({ instances: "keep" });
     await admin?.close();
+    await greeter?.stop();
     await node?.stop();
     rmSync(scratch, { recursive: true, force: true });
   });
@@ -175,9 +180,14 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
   const logOf = (name: string, container: string): Promise<string> =>
     kubectl("logs", "-n", namespace, `${name}-build`, "-c", container);
 
+  const dropletOf = async (name: string): Promise<Droplet["spec"]> =>
+    (await admin.get(Droplet, { namespace, name })).spec;
+
   test("source becomes an image with its processes, and runs as a pod", async () => {
     const files = { "package.json": `{"name":"hello","scripts":{"start":"node server.js"}}`, "server.js": SERVER };
-    const build = await push("hello", files);
+    await startPush("hello", files);
+    ofHello = await eventually(() => admin.get(Staging, { namespace, name: "hello" }), BUILD_MS);
+    const build = await untilEnded("hello");
     expect(build.status?.error).toBeUndefined();
     const { spec } = await admin.get(Droplet, { namespace, name: "hello" });
     expect(spec).toMatchObject({
@@ -190,6 +200,54 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
     });
     await start("hello");
     await untilAnswers("hello", "hello from the space");
+  });
+
+  test("a restage after the run image alone changed moves the app's layers, builds nothing, and says so", async () => {
+    const { host } = node.registry;
+    const images = [`${host}/team/run:1`, `${host}/team/run:2`] as const;
+    await pushPatchedImage(node, ...images);
+    const [ofFirst, ofSecond] = await Promise.all(images.map((image) => listLayers(node, image)));
+    const before = await dropletOf("hello");
+    const layers = (await listLayers(node, before.image ?? "")).slice(ofFirst?.length);
+    await setBuilderImage(`${host}/team/builder:1`, { runImage: images[1] });
+    const appRef = { name: "hello" };
+    const restage = { appRef, packageRef: { name: "hello" } };
+    await admin.create(Build, { metadata: { namespace, name: "hello-restaged" }, spec: restage });
+    expect((await untilEnded("hello-restaged")).status).toMatchObject({ state: "Staged" });
+    const after = await dropletOf("hello-restaged");
+    expect(await listLayers(node, after.image ?? "")).toEqual([...(ofSecond ?? []), ...layers]);
+    expect(layers.length).toBeGreaterThan(1);
+    expect(after).toEqual({ ...before, image: after.image, buildRef: { name: "hello-restaged" } });
+    // Back again, by a Staging without a Build, whose Pods stay for a while.
+    await setBuilderImage(`${host}/team/builder:1`);
+    const { metadata, spec } = ofHello;
+    await admin.create(Staging, {
+      metadata: { namespace, name: "hello-back", labels: { ...metadata.labels } },
+      spec: { ...spec, buildGUID: "hello-back" },
+    });
+    const image = await eventually(async () => {
+      const { status } = await admin.get(Staging, { namespace, name: "hello-back" });
+      if (status?.state !== "Succeeded") throw new Error(JSON.stringify(status));
+      return status.droplet?.image ?? "";
+    }, BUILD_MS);
+    expect(await listLayers(node, image)).toEqual([...(ofFirst ?? []), ...layers]);
+    expect(await kubectl("logs", "-n", namespace, "hello-back-rebase", "-c", "announce")).toMatch(
+      /^Only the run image changed since the app's last build: its layers move to \S+\/team\/run:1 unchanged\.$/m,
+    );
+    expect(await admin.find(Pod, { namespace, name: "hello-back-build" })).toBeUndefined();
+    await admin.delete(Staging, { namespace, name: "hello-back" });
+  });
+
+  test("a buildpack by the address of its image is fetched and builds", async ({ skip }) => {
+    if (!greeter) return skip("a given cluster may not reach this machine");
+    const buildpacks = [`docker://${greeter.image}`];
+    const { status } = await push("greeter", { "greeting.txt": "greeted" }, { lifecycle: { type: "cnb", buildpacks } });
+    expect(status?.error).toBeUndefined();
+    expect(await dropletOf("greeter")).toMatchObject({
+      buildpacks: [{ name: "test/greeter", version: "1.0.0" }],
+      processTypes: { web: expect.stringContaining("greeting.txt") as string },
+    });
+    return undefined;
   });
 
   test("the image's buildpacks are listed; an uploaded one builds at its position and sees no credential", async () => {
@@ -350,47 +408,3 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
     });
   });
 });
-
-function dockerConfig({ registry: { host, username, password } }: TestCluster): string {
-  const auth = Buffer.from(`${username}:${password}`).toString("base64");
-  return JSON.stringify({ auths: { [host]: { auth } } });
-}
-
-async function pushImages({ registry }: TestCluster, scratch: string): Promise<void> {
-  const layout = (name: string): string => join(scratch, name);
-  const [run, builder, cupola] = ["run", "builder", "cupola"].map((name) => `team/${name}:1`) as [
-    string,
-    string,
-    string,
-  ];
-  const programs = { lifecycle: await provideBinary("lifecycle"), launcher: await provideBinary("launcher") };
-  await writeRunImage(layout("run"), { reference: `${registry.host}/${run}` });
-  await writeBuilderImage(layout("builder"), {
-    reference: `${registry.host}/${builder}`,
-    runImage: `${registry.host}/${run}`,
-    programs,
-  });
-  await writeCupolaImage(layout("cupola"), `${registry.host}/${cupola}`);
-  await pushImage(layout("run"), run, registry);
-  await pushImage(layout("builder"), builder, registry);
-  await pushImage(layout("cupola"), cupola, registry);
-}
-
-/** @returns the space's namespace */
-async function createSpace(admin: KubeClient): Promise<string> {
-  const until = <T>(value: T | undefined, what: string): T => {
-    if (value === undefined) throw new Error(`no ${what} yet`);
-    return value;
-  };
-  await admin.create(Org, { metadata: { name: "acme" }, spec: {} });
-  const org = await eventually(
-    async () => until((await admin.get(Org, { name: "acme" })).status?.namespace, "namespace of the org"),
-    BUILD_MS,
-  );
-  await eventually(() => admin.create(Space, { metadata: { namespace: org, name: "dev" }, spec: {} }), BUILD_MS);
-  return await eventually(
-    async () =>
-      until((await admin.get(Space, { namespace: org, name: "dev" })).status?.namespace, "namespace of the space"),
-    BUILD_MS,
-  );
-}

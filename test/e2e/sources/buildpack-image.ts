@@ -24,17 +24,17 @@ END
 `,
 };
 
-/** Serves the image as `<host>/team/greeter:1`. */
-export async function serveBuildpackImage(): Promise<{ image: string; stop(): Promise<void> }> {
+/** Serves the image as `<host>:<port>/team/greeter:1` to everybody who reaches this address of this machine. */
+export async function serveBuildpackImage(host = "127.0.0.1"): Promise<{ image: string; stop(): Promise<void> }> {
   const answers = await imageAnswers("team/greeter");
   const server = createServer(({ url = "" }, response) => {
     const answer = answers.get(url);
     if (answer) response.writeHead(200, { "content-type": answer.type }).end(answer.body);
     else response.writeHead(404).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return {
-    image: `127.0.0.1:${(server.address() as AddressInfo).port}/team/greeter:1`,
+    image: `${host}:${(server.address() as AddressInfo).port}/team/greeter:1`,
     stop: () => {
       server.closeAllConnections();
       return new Promise((resolve) => server.close(() => resolve()));
