@@ -15,11 +15,15 @@ const PATTERNS: Readonly<Record<string, string>> = {
   time: String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`,
   nanos: String.raw`\d{16,20}`,
   sha256: "[0-9a-f]{64}",
+  ip: String.raw`\d+(?:\.\d+){3}`,
   number: String.raw`-?[\d.]+(?:e-?\d+)?`,
 };
-const PLACEHOLDER = /<((guid|job|url|time|nanos|sha256|number)(?:-\d+)?)>/;
+const PLACEHOLDER = /<((guid|job|url|time|nanos|sha256|ip|number)(?:-\d+)?)>/;
 /** Alone it matches whatever is there. */
 export const ANY = "<any>";
+
+/** The one key of an object that stands for a list of any length, all of whose members match its value. */
+export const EACH = "<each>";
 
 /** The one key of an object that stands for a list whose order says nothing. */
 export const IN_ANY_ORDER = "<in any order>";
@@ -33,8 +37,8 @@ export interface Difference {
 
 /** Compares. Names that are met for the first time are added to `learnt`; keep them only when there is no difference. */
 export function match(template: Template, value: unknown, learnt: Map<string, string>, at = "$"): Difference[] {
-  const members = isContainer(template) ? template[IN_ANY_ORDER] : undefined;
-  if (members !== undefined) return matchMembers(members as readonly Template[], value, learnt, at);
+  const listed = isContainer(template) ? matchList(template, value, learnt, at) : undefined;
+  if (listed) return listed;
   if (
     typeof template === "object" &&
     template !== null &&
@@ -43,6 +47,17 @@ export function match(template: Template, value: unknown, learnt: Map<string, st
   )
     return matchFields(template as TemplateFields<Template>, value, learnt, at);
   return matchLeaf(template, value, learnt) ? [] : [{ at, expected: template, found: value }];
+}
+
+/** Undefined where the template is no list of a special kind. */
+function matchList(
+  { [EACH]: each, [IN_ANY_ORDER]: members }: TemplateFields<unknown>,
+  value: unknown,
+  learnt: Map<string, string>,
+  at: string,
+): Difference[] | undefined {
+  if (members !== undefined) return matchMembers(members as readonly Template[], value, learnt, at);
+  return each === undefined ? undefined : matchEach(each as Template, value, learnt, at);
 }
 
 type TemplateFields<T> = Readonly<Record<string, T>>;
@@ -64,6 +79,11 @@ function matchFields(
       ? [{ at: `${at}.${key}`, expected: "nothing", found: value[key] }]
       : match(part, value[key], learnt, `${at}.${key}`);
   });
+}
+
+function matchEach(template: Template, value: unknown, learnt: Map<string, string>, at: string): Difference[] {
+  if (!Array.isArray(value) || value.length === 0) return [{ at, expected: "a list with members", found: value }];
+  return (value as unknown[]).flatMap((member, index) => match(template, member, learnt, `${at}.${index}`));
 }
 
 /** Each takes the first that fits it. */
