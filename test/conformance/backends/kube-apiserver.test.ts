@@ -1,6 +1,8 @@
 // The classes deployment and ingress on a real control plane: from kubectl's App and Route to a Deployment, a Service and an Ingress, and back to nothing.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { KpackBuildStatus } from "../../../backends/builders/kpack/kpack-build.ts";
+import { hasEnded } from "../../../backends/builders/staging-status.ts";
 import { ingressRouter } from "../../../backends/routers/ingress/ingress.ts";
 import { deploymentRunner } from "../../../backends/runners/deployment/deployment.ts";
 import { createInstanceIndex } from "../../../backends/runners/deployment/instance-index/instance-index.ts";
@@ -11,13 +13,33 @@ import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { Route } from "../../../crds/route/route.ts";
-import { Deployment, Ingress, Namespace, Pod, PodDisruptionBudget, Service } from "../../../kube/api/builtin.ts";
+import { Staging } from "../../../crds/staging/staging.ts";
+import {
+  Deployment,
+  Ingress,
+  Namespace,
+  Pod,
+  PodDisruptionBudget,
+  Service,
+  ServiceAccount,
+} from "../../../kube/api/builtin.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
-import { applyApp, currentLRP, makeSpace, startTestEnv, untilReady, type TestEnv } from "../controllers/test-env.ts";
+import { applyKpackAPI } from "../../cluster/kpack-api.ts";
+import {
+  applyApp,
+  currentLRP,
+  makeSpace,
+  readyOf,
+  startTestEnv,
+  untilReady,
+  type TestEnv,
+} from "../controllers/test-env.ts";
 import { eventually } from "../../eventually.ts";
+import { listKpackControllers, sayAsKpack, stage } from "./kpack-stagings.ts";
 
 const reason = whyNoControlPlane();
 const apply = { fieldManager: "kubectl" };
@@ -33,11 +55,17 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
 
   beforeAll(async () => {
     plane = await startControlPlane();
+    await withAdmin(plane, applyKpackAPI);
     world = await startTestEnv(plane, {
       builder: "none",
       runner: "deployment",
       router: "ingress",
-      controllers: [...deploymentRunner(), ...createInstanceIndex({} as KubeClient).controllers, ...ingressRouter()],
+      controllers: [
+        ...deploymentRunner(),
+        ...createInstanceIndex({} as KubeClient).controllers,
+        ...ingressRouter(),
+        ...listKpackControllers(),
+      ],
     });
     client = world.client;
     ({ namespace } = await makeSpace(client, "acme", "dev"));
@@ -171,6 +199,43 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
     }, 60_000);
   });
 
+  test("a Staging of class kpack is a Build of kpack; what kpack says of it is the Staging's status", async () => {
+    await client.create(BackendClass, {
+      metadata: { name: "kpack" },
+      spec: { role: "builder", parameters: { builderImage: "registry.example/builder:1" } },
+    });
+    await untilReady(client, BackendClass, { name: "kpack" });
+    const at = (name: string): { namespace: string; name: string } => key(`kpack-${name}`);
+    const succeeded = (status: string, more: object = {}) => ({
+      conditions: [{ type: "Succeeded", status, ...more }],
+    });
+    const ended = (exitCode: number) => ({ terminated: { exitCode, finishedAt: "2026-11-22T08:00:00Z" } });
+    const build = await stage(client, at("good"), 1);
+    expect(build).toMatchObject({ metadata: { ownerReferences: [{ kind: "Staging", name: "kpack-good" }] } });
+    expect(await list(ServiceAccount)).toContain("kpack-good-kpack");
+    // kpack has not taken it up; then its pod waits for an image.
+    const waiting = succeeded("Unknown", { reason: "ErrImagePull", message: "no route to the registry" });
+    await sayAsKpack(client, at("good"), waiting, (staging) => readyOf(staging)?.reason === "ErrImagePull");
+    const latestImage = `registry.example/cf/app@sha256:${"2".repeat(64)}`;
+    const good = await sayAsKpack(client, at("good"), { ...succeeded("True"), latestImage }, hasEnded);
+    expect(good.status).toMatchObject({
+      state: "Succeeded",
+      droplet: { kind: "cnb", image: latestImage, processTypes: { web: "node server.js" } },
+    });
+    await eventually(async () => expect(await list(ServiceAccount)).not.toContain("kpack-good-kpack"));
+    const failures: [KpackBuildStatus, string][] = [
+      [{ ...succeeded("False"), stepStates: [ended(0), ended(0), ended(20)] }, "NoAppDetectedError"],
+      // A builder image that kpack's controller cannot use, before there is a pod.
+      [succeeded("False", { message: "unable to fetch remote builder image" }), "StagingError"],
+    ];
+    for (const [number, [status, code]] of failures.entries()) {
+      await stage(client, at(`bad-${number}`), number + 2);
+      const bad = await sayAsKpack(client, at(`bad-${number}`), status, hasEnded);
+      expect(bad.status).toMatchObject({ state: "Failed", error: { code } });
+    }
+    for (const name of await list(Staging)) if (name.startsWith("kpack-")) await client.delete(Staging, key(name));
+  });
+
   test("an idle platform writes nothing", async () => {
     // No kubelet starts its pod, so the status says after some seconds that it starts.
     await eventually(async () => expect((await currentLRP(client, key())).status?.instances).toHaveLength(1));
@@ -194,5 +259,11 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
     );
   }, 120_000);
 });
+
+async function withAdmin(plane: ControlPlane, act: (client: KubeClient) => Promise<void>): Promise<void> {
+  const { url, ca, adminToken } = plane;
+  const client = createClient({ server: url, ca, auth: { kind: "token", token: adminToken } });
+  await act(client).finally(() => client.close());
+}
 
 if (reason) test.skip(`deployment and ingress: skipped, ${reason}`, () => undefined);
