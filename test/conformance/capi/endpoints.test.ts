@@ -184,7 +184,7 @@ describe("order_by", () => {
   });
 });
 
-/** Endpoints of CAPI that warn, and what about; text: why ours does not. */
+/** Endpoints of CAPI that warn, and what about; text: why ours does not. Warnings of jobs are about brokers alone, which are not there yet. */
 const warnings: Readonly<Record<string, { about: string } | string>> = {
   "POST /v3/apps": { about: "a deprecated stack" },
   "PATCH /v3/apps/:guid": { about: "a deprecated or restricted stack" },
