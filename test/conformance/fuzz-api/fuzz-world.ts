@@ -1,6 +1,7 @@
 // What the generated requests meet: an org of a developer's own, and another one whose every name holds a secret word.
 import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
 import { App } from "../../../crds/app/app.ts";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Build } from "../../../crds/build/build.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
@@ -158,6 +159,8 @@ async function putContent(env: ApiTestEnv, name: string, things: Record<string, 
   if (!stored || !content) throw new Error("the package has no content");
   const packageRef = { name: stored.metadata.name };
   await env.kube.create(Build, { metadata, spec: { appRef, packageRef } });
+  const status = { subresource: "status" };
+  await env.kube.patch(Build, metadata, { type: "merge", body: { status: { state: "Staged" } } }, status);
   await env.kube.create(Droplet, {
     metadata,
     spec: {
@@ -222,6 +225,10 @@ async function giveRoles(
 
 export async function startFuzzWorld(): Promise<FuzzWorld> {
   const env = await startApiTestEnv();
+  // Droplets are files of this machine.
+  const capabilities = { dropletFolder: "/home/vcap/droplets" };
+  const body = { status: { capabilities } };
+  await env.kube.patch(BackendClass, { name: "builder" }, { type: "merge", body }, { subresource: "status" });
   await furnish(env, SECRET);
   const secret = await readGUIDs(env);
   let all: Record<string, string[]> = {};
