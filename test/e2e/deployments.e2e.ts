@@ -109,10 +109,10 @@ describe("deployments under load", () => {
   });
 
   test(`${CANARIES} canary, each continued to its end`, { timeout: CANARIES * 2 * DEPLOY_MS }, async () => {
-    await untilStatus(await deployVersion("one"), "FINALIZED DEPLOYED");
     for (let at = 0; at < CANARIES; at++) {
-      const version = at % 2 === 0 ? "two" : "one";
+      const [before, version] = at % 2 === 0 ? ["one", "two"] : ["two", "one"];
       const started = performance.now();
+      await untilStatus(await deployVersion(before), "FINALIZED DEPLOYED");
       const steps = [{ instance_weight: 34 }, { instance_weight: 100 }];
       const made = await deployVersion(version, { strategy: "canary", options: { canary: { steps } } });
       await untilStatus(made, "ACTIVE PAUSED");
