@@ -24,7 +24,9 @@ type Part = RegistryAnswer & { body: Readable };
  */
 export async function openBlob(http: RegistryHTTP, place: Place, wanted: WantedBlob): Promise<Readable> {
   const first = await openPart(http, place, wanted.digest, 0);
-  return Readable.from(readParts({ http, place, wanted }, first), { objectMode: false });
+  const content = Readable.from(readParts({ http, place, wanted }, first), { objectMode: false });
+  // A generator that never began skips its `finally`, and the unread body would keep its connection.
+  return content.once("close", () => first.body.destroy());
 }
 
 interface Download {
