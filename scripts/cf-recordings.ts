@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createEndpoints } from "../api/endpoints.ts";
 import type { Services } from "../api/services.ts";
+import { allCaseNames, caseName } from "../test/e2e/cf-recording/case-names.ts";
 import type { CaseRecording } from "../test/e2e/cf-recording/case-recorder.ts";
 import { chooseCases } from "../test/e2e/cf-recording/choose-cases.ts";
 import { REPLAY_FILE, replayText } from "../test/e2e/cf-recording/replay-file.ts";
@@ -28,9 +29,12 @@ for (const file of readdirSync(folder).sort()) {
     if (exchanges.some(({ answer }) => answer.status >= 500))
       throw new Error(`${file}: cf ${command}: ${name} met a fault; record it again`);
     const lines = new Set(exchanges.filter(({ isOfCommand }) => isOfCommand).map(toLine));
-    groups[group] = { ...groups[group], [`cf ${command}: ${name}`]: [...lines] };
+    groups[group] = { ...groups[group], [caseName(command, name)]: [...lines] };
   }
 }
+const existing = allCaseNames();
+for (const cases of Object.values(groups))
+  for (const name of Object.keys(cases)) if (!existing.has(name)) delete cases[name];
 writeFileSync(REQUESTS_FILE, writeRequests(groups));
 
 const kindOf = (exchange: RecordedExchange): string => {

@@ -1,10 +1,10 @@
 // Every request that stock cf sends for a command in scope is in the recordings of the command's cases; what is not has its reason here.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { allCaseNames } from "../../e2e/cf-recording/case-names.ts";
 import { queryOf, shapeOf } from "../../e2e/cf-recording/request-line.ts";
 import { readRequests } from "../../e2e/cf-recording/requests-file.ts";
 import { NEEDED_BY } from "../../e2e/cf/support/command-list.ts";
-import { TABLES } from "../../e2e/cf/tables.ts";
 
 const { requests } = JSON.parse(readFileSync(new URL("cf-requests.json", import.meta.url), "utf8")) as {
   requests: Record<string, string[]>;
@@ -77,12 +77,9 @@ function isRecorded(command: string, wanted: string): boolean {
 }
 
 test("each case has its recording, and no recording is of a case that is gone", () => {
-  const cases = Object.values(TABLES).flatMap((tables) =>
-    tables.flatMap(({ command, cases: own }) => own.map(({ name }) => `cf ${command}: ${name}`)),
-  );
   const names = Object.values(readRequests()).flatMap((group) => Object.keys(group));
   const why = "record it: CONTRIBUTING.md, A case of stock cf";
-  expect([...new Set(names)].sort(), why).toEqual([...new Set(cases)].sort());
+  expect([...new Set(names)].sort(), why).toEqual([...allCaseNames()].sort());
 });
 
 test("every request of cf for a command in scope is in the recordings, but for those with a reason", () => {

@@ -1,5 +1,6 @@
 // Chooses, of all recorded cases, those to send again in every run: each adds an endpoint with a status that nothing before it covers. Pure.
 import type { Template } from "../cf-traffic/traffic.ts";
+import { caseName } from "./case-names.ts";
 import type { CaseExchange, CaseRecording } from "./case-recorder.ts";
 import { GROUND_NAMES, type ReplayedCase, type ReplayedExchange } from "./replay-file.ts";
 
@@ -54,7 +55,7 @@ function toCandidates(cases: readonly CaseRecording[], kindOf: KindOf): Omit<Can
     if (!isComplete(renamed) || !canBeSent(renamed)) return [];
     return [
       {
-        name: `cf ${command}: ${name}`,
+        name: caseName(command, name),
         ownName,
         exchanges: toReplayed(renamed),
         kinds: new Set(exchanges.map(kindOf)),
