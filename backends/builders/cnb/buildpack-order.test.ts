@@ -114,6 +114,12 @@ describe("named buildpacks", () => {
     expect(order(named)).toEqual([[entry, optional(procfile)]]),
   );
 
+  test.each(["cupola/nodejs", "rust_buildpack"])("%s does not bring back an optional one that is disabled", (name) => {
+    const named = name === uploaded.name ? uploaded : { name };
+    const [group] = planOrder({ buildpacks: [named], detect: false }, builder, new Set([procfile.id])) ?? [];
+    expect(group).toEqual([named === uploaded ? rust : node]);
+  });
+
   test.each([
     [
       "java",

@@ -13,8 +13,10 @@ type Image = Pick<BuilderImage, "buildpacks" | "order">;
 const IMAGE_SCHEME = "docker://";
 
 /**
- * The groups that the detector tries: with `detect` by the Staging's order, else one group of all its buildpacks and the image's optional ones. Undefined when the image's own order
- * says the same. @param disabled ids of the image's buildpacks that an admin disabled: when the Staging lists none of the image's, the others are tried.
+ * The groups that the detector tries: with `detect` by the Staging's order, else one group of all its buildpacks and the
+ * image's optional ones. Undefined when the image's own order says the same.
+ * @param disabled ids of the image's buildpacks that an admin disabled: only a name brings one back. When the Staging lists none
+ * of the image's, detection tries the others.
  * @throws StagingFailure for a name that this builder cannot resolve, or when nothing is left to try
  */
 export function planOrder(
@@ -22,7 +24,7 @@ export function planOrder(
   image: Image,
   disabled: ReadonlySet<string>,
 ): PlacedGroup[] | undefined {
-  if (!detect) return buildpacks.length === 0 ? undefined : [planNamed(buildpacks, image)];
+  if (!detect) return buildpacks.length === 0 ? undefined : [planNamed(buildpacks, image, disabled)];
   const ids = listIds(image);
   const enabled = new Set([...ids].filter((id) => !disabled.has(id)));
   if (enabled.size === ids.size && buildpacks.every((one) => !one.content && idInImage(one, ids) === undefined))
@@ -42,15 +44,21 @@ function listIds({ order, buildpacks }: Image): ReadonlySet<string> {
 }
 
 /**
- * CF's buildpacks honour a Procfile. Here that is an optional buildpack at the end of the image's groups, so the optional ones of the groups that have a
- * named buildpack follow, of all groups where none has.
+ * CF's buildpacks honour a Procfile. Here that is an optional buildpack at the end of the image's groups, so the enabled
+ * optional ones of the groups that have a named buildpack follow, of all groups where none has.
  */
-function planNamed(buildpacks: readonly WantedBuildpack[], { order, buildpacks: known }: Image): PlacedGroup {
+function planNamed(
+  buildpacks: readonly WantedBuildpack[],
+  { order, buildpacks: known }: Image,
+  disabled: ReadonlySet<string>,
+): PlacedGroup {
   const named = buildpacks.map((one) => toEntry(one, known));
   const ids = named.flatMap((entry) => ("id" in entry ? [entry.id] : []));
   const own = order.filter((group) => group.some(({ id }) => ids.includes(id)));
   const titles = new Set(ids.map(titleOf));
-  const extras = listExtras(own.length > 0 ? own : order).filter(({ id }) => !titles.has(titleOf(id)));
+  const extras = listExtras(own.length > 0 ? own : order).filter(
+    ({ id }) => !titles.has(titleOf(id)) && !disabled.has(id),
+  );
   return [...named, ...toPlaced(known)(extras)];
 }
 
