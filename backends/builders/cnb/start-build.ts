@@ -57,11 +57,13 @@ export async function startBuild(
   const content = await provideContent(staging, blobs);
   const builder = await readBuilderImage(parameters, registry);
   const runImage = chooseRunImage(parameters, builder);
-  const order = toOrder(planOrder(staging.spec, builder, listDisabled(read)), builder);
+  const groups = planOrder(staging.spec, builder, listDisabled(read));
+  const order = toOrder(groups, builder);
   const images = toBuildImages(registry.prefix, staging.spec);
   const dockerConfig = await registry.readDockerConfig();
   const inputs = digestInputs({ spec: staging.spec, content, builderImage: builder.reference, order: order?.text });
-  const rebase = mayRebase ? await findRebase(registry, { latest: images.latest, inputs, runImage }) : undefined;
+  const question = { latest: images.latest, inputs, runImage, order: groups };
+  const rebase = mayRebase ? await findRebase(registry, question) : undefined;
   const build = {
     staging,
     builder,

@@ -1,16 +1,27 @@
 // Reads what decides whether a build can be a rebase.
 import { presentImageError, type BuildRegistry, type InspectedImage } from "../../registry-images.ts";
 import { StagingFailure } from "../../staging-failure.ts";
-import { isMadeOf, planRebase, type RebasePlan } from "./rebase-decision.ts";
+import type { PlacedGroup } from "../placed-buildpacks.ts";
+import { isMadeOf, isPinned, planRebase, type RebasePlan } from "./rebase-decision.ts";
+
+export interface RebaseQuestion {
+  /** The name of the app's last image. */
+  latest: string;
+  /** The digest of what this build is made of. */
+  inputs: string;
+  runImage: string;
+  /** The buildpacks of this build; undefined for the builder image's own order. */
+  order: readonly PlacedGroup[] | undefined;
+}
 
 /**
- * @param latest the name of the app's last image. @param inputs the digest of what this build is made of.
  * Undefined when a build is needed. @throws RegistryError when the registry is away
  */
 export async function findRebase(
   registry: Pick<BuildRegistry, "inspect">,
-  { latest, inputs, runImage }: { latest: string; inputs: string; runImage: string },
+  { latest, inputs, runImage, order }: RebaseQuestion,
 ): Promise<RebasePlan | undefined> {
+  if (order && !isPinned(order)) return undefined;
   const last = await findImage(registry, latest);
   if (!last || !isMadeOf(last.config, inputs)) return undefined;
   try {

@@ -7,6 +7,7 @@ import { ImageNotFound, RegistryError } from "../../../../blobs/registry/registr
 import type { ImageConfig } from "../../registry-images.ts";
 import { findRebase } from "./find-rebase.ts";
 import { builder, digest, staging } from "../fixtures.ts";
+import type { PlacedEntry } from "../placed-buildpacks.ts";
 import { planRebasePod, type RebasePod } from "./plan-rebase-pod.ts";
 import { digestInputs, isMadeOf, planRebase, toProjectMetadata } from "./rebase-decision.ts";
 
@@ -39,6 +40,9 @@ const runImage = (change: Partial<ImageConfig> = {}): ImageConfig => ({
   platform: "linux/amd64",
   ...change,
 });
+
+const omit = (labels: Readonly<Record<string, string>>, ...names: string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(labels).filter(([name]) => !names.includes(name)));
 
 const last = (config = appImage()) => ({ reference: `r/app@${digest(5)}`, config });
 const previousImage = `r/app@${digest(5)}`;
@@ -98,6 +102,18 @@ describe("with the same inputs", () => {
       undefined,
       appImage(),
       { name: "r/run:1", config: runImage({ labels: { ...SYSTEM, "io.buildpacks.base.distro.version": "13" } }) },
+    ],
+    [
+      "images that name neither stack nor distribution: a build",
+      undefined,
+      { ...appImage(), labels: omit(appImage().labels, ...Object.keys(SYSTEM)) },
+      { name: "r/run:1", config: runImage({ labels: {} }) },
+    ],
+    [
+      "images that name the distribution and no stack: a rebase",
+      { previousImage, force: false },
+      { ...appImage(), labels: omit(appImage().labels, "io.buildpacks.stack.id") },
+      { name: "r/run:1", config: runImage({ labels: omit(SYSTEM, "io.buildpacks.stack.id") }) },
     ],
     [
       "a run image for another processor: a build",
@@ -175,6 +191,17 @@ describe("the inputs of a build", () => {
     ["variable more", withEnv(...base.spec.env, { name: "MORE", value: "" })],
   ])("differ with another %s", (_what, other) => expect(digestInputs(other)).not.toBe(digestInputs(base)));
 
+  test.each([
+    ["{", "{{"],
+    ["", "{}"],
+    ["5", "6"],
+    ["null", "{}"],
+    ["[1]", '{"0":1}'],
+  ])("differ with a VCAP_APPLICATION of %s and of %s, though one is no JSON object", (value, other) => {
+    const digestOf = (text: string) => digestInputs(withEnv({ name: "VCAP_APPLICATION", value: text }));
+    expect(digestOf(value)).not.toBe(digestOf(other));
+  });
+
   test("are read from the image that the exporter labelled", () => {
     expect(isMadeOf(appImage(), inputs)).toBe(true);
     expect(isMadeOf(appImage(), digest(8))).toBe(false);
@@ -184,7 +211,7 @@ describe("the inputs of a build", () => {
 });
 
 describe("what the registry says", () => {
-  const names = { latest: "r/app:latest", inputs, runImage: "r/run:1" };
+  const names = { latest: "r/app:latest", inputs, runImage: "r/run:1", order: undefined };
   const registry = (images: Record<string, ImageConfig | Error>) => ({
     inspect: (image: string) => {
       const found = images[image] ?? new ImageNotFound(image);
@@ -207,6 +234,24 @@ describe("what the registry says", () => {
     ["other inputs", undefined, { "r/app:latest": appImage({ labels: { "io.buildpacks.project.metadata": "" } }) }],
     ["no run image: the build says so", undefined, { "r/app:latest": appImage() }],
   ])("%s", async (_what, expected, images) => expect(await findRebase(registry(images), names)).toEqual(expected));
+
+  test.each<[string, ReturnType<typeof planRebase>, PlacedEntry]>([
+    [
+      "by its tag, behind which may be another one now: a build",
+      undefined,
+      { image: "r/bp:1", name: "docker://r/bp:1" },
+    ],
+    [
+      "by its digest: a rebase",
+      { previousImage, force: false },
+      { image: `r/bp:1@${digest(6)}`, name: `docker://r/bp:1@${digest(6)}` },
+    ],
+    ["by what was uploaded: a rebase", { previousImage, force: false }, { content: digest(6), name: "rust_buildpack" }],
+  ])("a buildpack that is named %s", async (_how, expected, entry) => {
+    const order = [[{ id: "cupola/nodejs", version: "0.10.0" }, entry]];
+    const images = { "r/app:latest": appImage(), "r/run:1": runImage() };
+    expect(await findRebase(registry(images), { ...names, order })).toEqual(expected);
+  });
 
   test("a registry that is away is asked again", () =>
     expect(findRebase(registry({ "r/app:latest": new RegistryError("away") }), names)).rejects.toThrow("away"));

@@ -4,6 +4,7 @@ import { stringify } from "smol-toml";
 import { z } from "zod";
 import type { Staging } from "../../../../crds/staging/staging.ts";
 import type { ImageConfig, InspectedImage } from "../../registry-images.ts";
+import type { PlacedGroup } from "../placed-buildpacks.ts";
 
 export interface BuildInputs {
   spec: Pick<Staging["spec"], "env" | "cacheKey" | "lifecycleType" | "stack">;
@@ -28,7 +29,18 @@ type Variable = BuildInputs["spec"]["env"][number];
 /** VCAP_APPLICATION holds a version that is new in each build. */
 function toComparable({ name, value, valueFrom }: Variable): unknown {
   if (name !== "VCAP_APPLICATION" || value === undefined) return valueFrom ?? value;
-  return { ...(JSON.parse(value) as object), version: undefined, application_version: undefined };
+  const application = parseObject(value);
+  return application ? { ...application, version: undefined, application_version: undefined } : value;
+}
+
+/** Users of `kubectl` may write any text. */
+function parseObject(text: string): Record<string, unknown> | undefined {
+  return parseOrUndefined(text, z.record(z.string(), z.unknown()));
+}
+
+/** Whether the same order is the same buildpacks in the next build: behind the tag of a buildpack's image may be another one by then. */
+export function isPinned(order: readonly PlacedGroup[]): boolean {
+  return order.flat().every((entry) => !("image" in entry) || entry.image.includes("@sha256:"));
 }
 
 const SOURCE_TYPE = "cupola";
@@ -49,7 +61,7 @@ const lifecycleMetadata = z.object({
 
 /** Whether the image was made of these inputs. */
 export function isMadeOf({ labels }: Pick<ImageConfig, "labels">, inputs: string): boolean {
-  return parseLabel(labels["io.buildpacks.project.metadata"], projectMetadata)?.source.version.inputs === inputs;
+  return parseOrUndefined(labels["io.buildpacks.project.metadata"], projectMetadata)?.source.version.inputs === inputs;
 }
 
 export interface RebasePlan {
@@ -61,23 +73,24 @@ export interface RebasePlan {
 
 /**
  * @param last the app's last image, made of the same inputs. @param runImage the run image of now, by the name that the builder has for it.
- * Undefined when a build is needed: the run image is the same, it is of another system, or one of the images is not made for it.
+ * Undefined when a build is needed: the run image is the same, it may be of another system, or one of the images is not made for it.
  */
 export function planRebase(
   last: InspectedImage,
   runImage: { name: string; config: Omit<ImageConfig, "env"> },
 ): RebasePlan | undefined {
   const { labels, layers } = last.config;
-  const metadata = parseLabel(labels["io.buildpacks.lifecycle.metadata"], lifecycleMetadata);
+  const metadata = parseOrUndefined(labels["io.buildpacks.lifecycle.metadata"], lifecycleMetadata);
   if (!metadata || labels["io.buildpacks.rebasable"] === "false") return undefined;
   const base = layers.slice(0, layers.indexOf(metadata.runImage.topLayer) + 1);
   if (base.length === 0 || isSame(base, runImage.config.layers)) return undefined;
-  if (!isTold(last.config) || !isTold(runImage.config) || !isSameSystem(runImage.config, last.config)) return undefined;
+  const areComplete = hasFullHistory(last.config) && hasFullHistory(runImage.config);
+  if (!areComplete || !isSameSystem(runImage.config, last.config)) return undefined;
   return { previousImage: last.reference, force: !listNames(metadata).includes(runImage.name) };
 }
 
 /** Of an image whose history leaves layers out, the lifecycle's rebaser repeats one layer in their place (go-containerregistry, mutate.Rebase). */
-function isTold({ layers, layersInHistory }: Pick<ImageConfig, "layers" | "layersInHistory">): boolean {
+function hasFullHistory({ layers, layersInHistory }: Pick<ImageConfig, "layers" | "layersInHistory">): boolean {
   return layersInHistory === layers.length;
 }
 
@@ -86,12 +99,15 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /** What a build may have chosen by: buildpacks install other programs for another distribution. */
-const SYSTEM_LABELS = ["io.buildpacks.stack.id", "io.buildpacks.base.distro.name", "io.buildpacks.base.distro.version"];
+const NAME_LABELS = ["io.buildpacks.stack.id", "io.buildpacks.base.distro.name"];
+const SYSTEM_LABELS = [...NAME_LABELS, "io.buildpacks.base.distro.version"];
 
 type System = Pick<ImageConfig, "labels" | "platform">;
 
+/** Images that name no system can be of any two. */
 function isSameSystem(a: System, b: System): boolean {
-  return a.platform === b.platform && SYSTEM_LABELS.every((name) => a.labels[name] === b.labels[name]);
+  const isNamed = NAME_LABELS.some((name) => a.labels[name]);
+  return isNamed && a.platform === b.platform && SYSTEM_LABELS.every((name) => a.labels[name] === b.labels[name]);
 }
 
 /** The names by which the image knows run images that may take the place of its own. */
@@ -99,7 +115,7 @@ function listNames({ runImage, stack }: z.output<typeof lifecycleMetadata>): str
   return [runImage, stack?.runImage].flatMap((one) => [one?.image ?? [], one?.mirrors ?? []].flat());
 }
 
-function parseLabel<T>(text: string | undefined, schema: z.ZodType<T>): T | undefined {
+function parseOrUndefined<T>(text: string | undefined, schema: z.ZodType<T>): T | undefined {
   try {
     return schema.safeParse(JSON.parse(text ?? "null")).data;
   } catch {
