@@ -1,4 +1,4 @@
-// Removes unpacked droplets and build caches that no object references, and compiled modules that are old or many. A droplet is unpacked again from the blob store when needed.
+// Removes unpacked droplets and build caches that no object references, and compiled modules once they are old or too large together. A droplet is unpacked again from the blob store when needed.
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
