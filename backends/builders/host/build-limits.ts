@@ -1,9 +1,10 @@
 // Watches the time, memory and disk of a running build. The first limit that it exceeds is reported once.
 import type { Dirent } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { listMembers, readResidentBytes, readProcesses } from "../../host/process-table.ts";
 import type { StagingFailure } from "../staging-failure.ts";
+import type { LineSink } from "./lifecycle/run-executable.ts";
 
 /** Limits of one build. */
 export interface BuildLimits {
@@ -14,7 +15,7 @@ export interface BuildLimits {
   diskMB: number;
   /** Directories whose contents count as the build's disk. */
   directories: readonly string[];
-  /** The cache of earlier builds, used in place: only its growth counts as the build's disk. */
+  /** The cache of earlier builds, used in place: only its growth counts as the build's disk, until the build replaces it. */
   cache: string;
 }
 
@@ -67,23 +68,47 @@ export function watchLimits(
   return { stop: end, isCacheFull: disk.isCacheFull };
 }
 
-/** The disk of one build: its folders, and what the cache has grown by since the first measurement. */
+/**
+ * The disk of one build: its folders, and what the cache has grown by since the first measurement.
+ * At its end a build replaces the cache, with copies of layers that count in its folders: then nothing in the cache counts.
+ */
 export function measureDisk({ directories, cache, diskMB }: Pick<BuildLimits, "directories" | "cache" | "diskMB">): {
   measure: () => Promise<number>;
   isCacheFull: () => boolean;
 } {
   const most = diskMB * mebibyte;
-  let before: number | undefined;
+  let before: { bytes: number; inode: bigint | undefined } | undefined;
   let now = 0;
   return {
     async measure() {
       // Enough to see a build that fills a full cache's limit once more.
       now = await directoriesSize([cache], 2 * most);
-      before ??= now;
-      return (await directoriesSize(directories, most)) + Math.max(0, now - before);
+      const inode = (await stat(cache, { bigint: true }).catch(() => undefined))?.ino;
+      before ??= { bytes: now, inode };
+      const added = inode === before.inode ? Math.max(0, now - before.bytes) : 0;
+      return (await directoriesSize(directories, most)) + added;
     },
     isCacheFull: () => now > most,
   };
+}
+
+/** A cache grows with every version of every dependency, and package managers seldom remove any. Calls `onError` when it stays. */
+export async function boundCache(
+  {
+    cache,
+    diskMB,
+    log,
+    onError,
+  }: Pick<BuildLimits, "cache" | "diskMB"> & { log: LineSink; onError: (error: unknown) => void },
+  isCacheFull: boolean,
+): Promise<void> {
+  if (!isCacheFull) return;
+  try {
+    await rm(cache, { recursive: true, force: true });
+    log("OUT", `The caches of this app's builds held more than ${diskMB} MB, so the next build begins without them`);
+  } catch (error) {
+    onError(error);
+  }
 }
 
 async function findExceededLimit(

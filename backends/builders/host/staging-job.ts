@@ -15,7 +15,7 @@ import { killInstance, type GroupLeader } from "../../host/terminate-instance.ts
 import type { BuildResponse, BuildRequest } from "./build-protocol.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import type { LineSink } from "./lifecycle/run-executable.ts";
-import { type BuildLimits, type LimitWatch, watchLimits } from "./build-limits.ts";
+import { boundCache, type BuildLimits, type LimitWatch, watchLimits } from "./build-limits.ts";
 import { openSource, type PackageSource } from "./package-source.ts";
 import { createWorkDirectory, removeRoot, toTmpDir } from "./work-directory.ts";
 
@@ -154,16 +154,6 @@ function enforceLimits(job: StagingJob, { pgid, kill }: BuildChild): LimitWatch 
   return { ...watch, failure: () => failure };
 }
 
-/** A cache grows with every version of every dependency, and package managers seldom remove any. */
-async function boundCache({ request, limits, log }: StagingJob, { isCacheFull }: LimitWatch): Promise<void> {
-  if (!isCacheFull()) return;
-  await rm(request.cache, { recursive: true, force: true });
-  log(
-    "OUT",
-    `The caches of this app's builds held more than ${limits.diskMB} MB, so the next build begins without them`,
-  );
-}
-
 async function runProcess(job: StagingJob, droplet: string): Promise<DropletMetadata> {
   const bits = await openPackage(job);
   const build = await spawnBuild(job);
@@ -185,7 +175,7 @@ async function runProcess(job: StagingJob, droplet: string): Promise<DropletMeta
     job.signal.removeEventListener("abort", build.kill);
     build.kill();
     await killInstance({ leader, tmp: toTmpDir(job.workDir) });
-    await boundCache(job, limits);
+    await boundCache({ ...job, ...job.limits, cache: job.request.cache }, limits.isCacheFull());
   }
 }
 
