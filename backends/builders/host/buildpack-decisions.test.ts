@@ -10,7 +10,7 @@ import { commandOfFolder, parseManifest } from "./buildpacks/java/jar.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { wantedJava } from "./buildpacks/java/jdk.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
-import { withBun } from "./buildpacks/nodejs/bun.mjs";
+import { takesBun, withBun } from "./buildpacks/nodejs/bun.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { wantedNode } from "./buildpacks/nodejs/node-version.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
@@ -99,6 +99,24 @@ describe("Node.js", () => {
   ])("the start %s of an app that Bun installs, %j, needs Bun: %s", async (command, files, expected) => {
     await write(files);
     expect(withBun(app, command)).toBe(expected);
+  });
+
+  const byNode = { command: "node server.js" };
+  test.each<[string, object, boolean]>([
+    ["starts by Node", { start: byNode }, false],
+    ["starts by Bun", { start: { command: "bun server.ts" } }, true],
+    [
+      "has a web process of Node and a worker of Bun",
+      { procfile: { web: byNode.command, worker: "bun w.ts" }, start: byNode },
+      true,
+    ],
+    ["has a worker of Bun alone, and starts by Node", { procfile: { worker: "bun w.ts" }, start: byNode }, true],
+    ["has processes of Node", { procfile: { web: byNode.command, worker: "node w.js" }, start: byNode }, false],
+    ["has no start command, so that -c gives it", {}, true],
+    ["has a worker of Node, and no start command of web", { procfile: { worker: "node w.js" } }, true],
+    ["is a site", { start: { site: "dist" } }, false],
+  ])("an app that Bun installs and that %s, %j, takes Bun along: %s", (_, starts, expected) => {
+    expect(takesBun(app, starts)).toBe(expected);
   });
 
   const built = { scripts: { build: "x" } };

@@ -40,6 +40,15 @@ function packageName() {
   return `@oven/bun-${process.platform}-${arch}${isMusl ? "-musl" : ""}`;
 }
 
+/**
+ * Whether the droplet of an app that Bun installs takes Bun along: a command of its Procfile or its start needs it,
+ * or nothing says how it starts, so that `-c` will. `start` is the web process's: a command, or a site, which needs none.
+ */
+export function takesBun(app, { procfile = {}, start }) {
+  const commands = [...Object.values(procfile), ...(start?.command ? [start.command] : [])];
+  return start === undefined || commands.some((command) => withBun(app, command) !== undefined);
+}
+
 /** A start command that needs Bun: a word of it is Bun, or Node would run a file that only Bun understands. Pure but for the read. */
 export function withBun(app, command) {
   if (/(^|[\s/])bunx?(\s|$)/.test(command)) return command;
