@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parse } from "smol-toml";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { restoreLayers, saveLayers } from "./cache.ts";
 import type { Layer } from "./layers.ts";
@@ -69,12 +70,29 @@ test("a layer that its buildpack left unchanged stays in the cache as it was", a
   await save(layer("venv", launched));
   expect(await restored("venv")).toBe("venv");
   writeFileSync(join(directory, "venv", "file"), "moved to this build's path");
-  await save(layer("venv", { ...launched, metadata: { key: "1", unchanged: true } }));
+  await save(layer("venv", { ...launched, metadata: { key: "1", "cupola-unchanged": true } }));
   expect(existsSync(join(directory, "venv", "file"))).toBe(true);
   expect(await restored("venv")).toBe("venv");
   write("other");
-  await save(layer("other", { ...launched, metadata: { unchanged: true } }));
+  await save(layer("other", { ...launched, metadata: { "cupola-unchanged": true } }));
   expect(await restored("other")).toBe("other");
+});
+
+test("a third-party buildpack's own field named unchanged means nothing to the cache", async () => {
+  const more = { launch: true, metadata: { unchanged: true } };
+  write("venv");
+  await save(layer("venv", more));
+  expect(await restored("venv")).toBe("venv");
+  writeFileSync(join(directory, "venv", "file"), "new");
+  await save(layer("venv", more));
+  expect(await restored("venv")).toBe("new");
+});
+
+test("the next build does not get the mark of an unchanged layer back", async () => {
+  write("venv");
+  await save(layer("venv", { launch: true, metadata: { key: "1", "cupola-unchanged": true } }));
+  await restored("venv");
+  expect(parse(readFileSync(join(directory, "venv.toml"), "utf8"))).toEqual({ metadata: { key: "1" } });
 });
 
 test("an interruption in the middle leaves no cache rather than a part of one", async () => {

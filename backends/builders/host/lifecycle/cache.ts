@@ -27,6 +27,8 @@ export interface BuildpackLayers {
 }
 
 const indexFile = "cache.json";
+/** In a layer's metadata, which otherwise belongs to its buildpack: its contents are still those of the last build. Not part of the cache. */
+const unchangedMark = "cupola-unchanged";
 
 /** Restores for one buildpack the contents of cached layers, and the metadata of these and of launch-only layers, as the specification says. */
 export async function restoreLayers(cache: string, target: BuildpackLayers): Promise<void> {
@@ -62,7 +64,7 @@ export async function reuseLayer(cache: string, target: BuildpackLayers, layer: 
 
 /**
  * Replaces the cache by the layers of this build. An interruption leaves the old cache or none, never a mixture.
- * A layer whose buildpack says `unchanged = true` in its metadata stays in the cache as it is, without a copy.
+ * A layer whose buildpack says `cupola-unchanged = true` in its metadata stays in the cache as it is, without a copy.
  */
 export async function saveLayers(
   cache: string,
@@ -75,14 +77,14 @@ export async function saveLayers(
   for (const { id, directory, layers, store } of built) {
     const kept = layers.filter((layer) => (layer.cache || layer.launch) && layer.present);
     content.buildpacks[id] = {
-      layers: kept.map(({ present: _, ...layer }) => layer),
+      layers: kept.map(toSaved),
       ...(store !== undefined && { store }),
     };
     for (const layer of kept) {
       const contents = join(directory, layer.name);
       const cached = join(cache, escapeId(id), layer.name);
       const target = join(fresh, escapeId(id), layer.name);
-      if ((await isLinkTo(cached, contents)) || (layer.metadata["unchanged"] === true && (await isDirectory(cached))))
+      if ((await isLinkTo(cached, contents)) || (layer.metadata[unchangedMark] === true && (await isDirectory(cached))))
         await moveDirectory(cached, target);
       else if (isInPlace(layer)) await moveDirectory(contents, target);
       else await copyDirectory(contents, target);
@@ -91,6 +93,11 @@ export async function saveLayers(
   await writeFile(join(fresh, indexFile), JSON.stringify(content));
   await rm(cache, { recursive: true, force: true });
   await rename(fresh, cache);
+}
+
+function toSaved({ present: _, metadata, ...layer }: Layer): z.output<typeof savedLayer> {
+  const { [unchangedMark]: __, ...saved } = metadata;
+  return { ...layer, metadata: saved };
 }
 
 /**

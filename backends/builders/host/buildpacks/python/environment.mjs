@@ -49,7 +49,7 @@ export function provideEnvironment({ app, python, installer, project }) {
   }
   layer.setLaunchVariables({ "VIRTUAL_ENV.override": layer.path, "PYTHONUNBUFFERED.default": "1" });
   // The copy in the cache stays that of the build that made it, with its path.
-  layer.keep(isReused ? { key, path: layer.saved.path, unchanged: true } : { key, path: layer.path });
+  layer.keep(isReused ? { key, path: layer.saved.path, "cupola-unchanged": true } : { key, path: layer.path });
   return layer.path;
 }
 
