@@ -1,13 +1,14 @@
 // Builds a package and makes its droplet the app's current one, with the build's log as it comes.
 import { setTimeout as delay } from "node:timers/promises";
-import type { Resource } from "../api/client.ts";
-import { followLog } from "../app/log-stream.ts";
+import type { ApiClient, Resource } from "../api/client.ts";
+import { followLog, recentLog } from "../app/log-stream.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { silentProgress } from "../output.ts";
 import { adviseBuild, shortenBuildError } from "./advice.ts";
 
 interface Build extends Resource {
+  created_at: string;
   state: "STAGING" | "STAGED" | "FAILED";
   error?: string | null;
   droplet?: { guid: string } | null;
@@ -49,13 +50,17 @@ export async function stage(
   { packageGuid, memoryMB, setsDroplet = true }: StageOptions,
 ): Promise<string> {
   const { api } = context;
+  const lastLine = await findLastLine(api, app);
   const build = await api.request<Build>("POST", "/v3/builds", {
     body: {
       package: { guid: packageGuid },
       ...(memoryMB !== undefined && memoryMB > LEAST_BUILD_MB && { staging_memory_in_mb: memoryMB }),
     },
   });
-  const { state, error, droplet, lines } = await followBuild(context, app, build.guid);
+  const { state, error, droplet, lines } = await followBuild(context, app, {
+    guid: build.guid,
+    since: logStart(build, lastLine),
+  });
   if (state === "FAILED") {
     const message = error ?? "it gave no reason";
     throw new Failure(`the build of ${app.name} failed: ${shortenBuildError(message)}`, {
@@ -76,9 +81,12 @@ const LAST_LINES = 20;
 const LATE_LOG_MS = 5_000;
 
 /** Passes the log through until the build has ended. */
-async function followBuild(context: Context, app: Resource, guid: string): Promise<Build & { lines: string[] }> {
+async function followBuild(
+  context: Context,
+  app: Resource,
+  { guid, since }: { guid: string; since: bigint },
+): Promise<Build & { lines: string[] }> {
   const done = new AbortController();
-  const since = BigInt(Date.now() - skewMs(context.target.api)) * 1_000_000n;
   const log = streamLog(context, app, { since, stop: done });
   const ended = await waitUntilStaged(context, guid).finally(() => done.abort());
   const lines = await log;
@@ -91,9 +99,19 @@ async function followBuild(context: Context, app: Resource, guid: string): Promi
   return { ...ended, lines: lateLines };
 }
 
-/** How far the platform's clock may be behind ours. On this machine it is ours: the last lines of a build just before are not this one's. */
-function skewMs(api: string): number {
-  return /^(localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(api).hostname) ? 0 : 1000;
+/** How far apart the clocks of a platform's machines may be. */
+const PLATFORM_SKEW_MS = 1000;
+
+/** Nanoseconds on the platform's clocks, which ours may differ from: after the build before, and not long before this one was made. */
+function logStart({ created_at }: Build, lastLine: bigint | undefined): bigint {
+  const earliest = BigInt(Date.parse(created_at) - PLATFORM_SKEW_MS) * 1_000_000n;
+  return lastLine !== undefined && lastLine >= earliest ? lastLine + 1n : earliest;
+}
+
+/** When the newest line of an earlier build was logged; undefined where there is none, or the log cannot be read. */
+async function findLastLine(api: ApiClient, app: Resource): Promise<bigint | undefined> {
+  const lines = await recentLog(api, app.guid).catch(() => []);
+  return lines.findLast(({ source }) => source.startsWith("STG"))?.timestamp;
 }
 
 interface StreamOptions {
