@@ -60,6 +60,9 @@ export const isConflict = (error: unknown): error is KubeError =>
   is(error, (e) => e.code === 409 && e.reason !== "AlreadyExists");
 /** 403: RBAC or admission rejected the request. */
 export const isForbidden = (error: unknown): error is KubeError => is(error, (e) => e.code === 403);
+/** 403: nothing new may be in a namespace that is being deleted. */
+export const isNamespaceTerminating = (error: unknown): error is KubeError =>
+  isForbidden(error) && (error.details?.causes ?? []).some(({ reason }) => reason === "NamespaceTerminating");
 /** 401: no credential, or an invalid one. */
 export const isUnauthorized = (error: unknown): error is KubeError => is(error, (e) => e.code === 401);
 /** 422: the object is invalid (schema, CEL rule, admission policy). */

@@ -52,7 +52,7 @@ export interface ReconcileResult {
    * deleted. apiVersion and kind are required. Omit `children` to leave all of them alone.
    */
   children?: readonly Draft[];
-  /** Created when absent by server-side apply without force, so that nobody owns the defaults; never updated or pruned, no owner label. Kinds must be in `owns` or `reads`. */
+  /** Created when absent by server-side apply without force, so that nobody owns the defaults; never updated or pruned, no owner label; left out in another namespace than the owner's that is being deleted. Kinds must be in `owns` or `reads`. */
   createOnce?: readonly Draft[];
   /** Top-level status fields, without conditions and observedGeneration. Undefined removes a field; omitted fields stay. */
   status?: Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { needsApply } from "../api/apply-diff.ts";
 import type { Draft, KubeClient } from "../client/client.ts";
-import { isConflict, isNotFound } from "../client/errors.ts";
+import { isConflict, isNamespaceTerminating, isNotFound } from "../client/errors.ts";
 import { NotReady, type OwnershipMarkers } from "./controller.ts";
 import { collectErrors, throwErrors } from "./aggregate-errors.ts";
 import { appliedFields } from "../api/managed-fields.ts";
@@ -33,8 +33,8 @@ export interface OwnedObjects {
    * @throws the error, or an AggregateError of several
    */
   sync(owner: KubeObject, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void>;
-  /** Creates absent objects by server-side apply without force. */
-  createOnce(drafts: readonly Draft[]): Promise<void>;
+  /** Creates absent objects by server-side apply without force, but for those in another namespace than the owner's that is being deleted. */
+  createOnce(owner: KubeObject, drafts: readonly Draft[]): Promise<void>;
   /** Cached children of the owner, without terminating ones. @throws NotPermitted when the watch of one of them is parked: it may still exist */
   listOwnedBy(ownerUid: string): OwnedChild[];
   remove(children: readonly OwnedChild[]): Promise<void>;
@@ -84,8 +84,15 @@ class OwnedObjectSet implements OwnedObjects {
     ]);
   }
 
-  createOnce(drafts: readonly Draft[]): Promise<void> {
-    return awaitAll(drafts.map((draft) => this.#limit(() => this.#createIfAbsent(draft))));
+  createOnce(owner: KubeObject, drafts: readonly Draft[]): Promise<void> {
+    const create = (draft: Draft): Promise<void> =>
+      this.#createIfAbsent(draft).catch((error: unknown) => {
+        // The end of one namespace must not hold up an owner in another.
+        const { namespace } = owner.metadata;
+        const isElsewhere = namespace !== undefined && namespace !== draft.metadata.namespace;
+        if (!isElsewhere || !isNamespaceTerminating(error)) throw error;
+      });
+    return awaitAll(drafts.map((draft) => this.#limit(() => create(draft))));
   }
 
   listOwnedBy(ownerUid: string): OwnedChild[] {

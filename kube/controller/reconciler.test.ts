@@ -122,6 +122,26 @@ test("a rejected version is not retried before the cache has a newer one", async
   expect(patch).toHaveBeenCalledTimes(2);
 });
 
+test("an object for another namespace that is being deleted holds up no child", async () => {
+  const elsewhere = { apiVersion: "example.org/v1", kind: "Part", metadata: { namespace: "two", name: "a" } };
+  const causes = [{ reason: "NamespaceTerminating" }];
+  const apply = vi.fn(async (_ref: ResourceRef, { metadata }: KubeObject) => {
+    if (metadata.namespace === "two") throw new KubeError({ code: 403, reason: "Forbidden", details: { causes } });
+    return part("2", "new");
+  });
+  const patch = vi.fn(async () => thing("2", "new"));
+  const things = filled(Thing, thing("1", "new"));
+  const reconciler = copying(
+    things,
+    filled(Part),
+    { apply, patch, find: async () => undefined },
+    { createOnce: [elsewhere] },
+  );
+  expect(await reconciler.reconcile(key)).toEqual({ kind: "done" });
+  expect(apply.mock.calls.map(([, { metadata }]) => metadata.namespace)).toEqual(["two", "one"]);
+  expect(JSON.stringify(patch.mock.calls)).not.toContain("Forbidden");
+});
+
 test("a child written by another replica is not overwritten from a stale owner", async () => {
   const things = filled(Thing, thing("1", "old"));
   const parts = filled(Part, part("1", "old"));

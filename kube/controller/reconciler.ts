@@ -155,7 +155,7 @@ class KeyReconciler implements Reconciler {
     try {
       current = await this.#writeObject(object, outcome.result);
       readSet.add(this.#options.controller.for, current);
-      if (outcome.result.createOnce) await this.#options.ownedObjects.createOnce(outcome.result.createOnce);
+      if (outcome.result.createOnce) await this.#options.ownedObjects.createOnce(current, outcome.result.createOnce);
       hasCreated = true;
       if (outcome.result.children)
         await this.#options.ownedObjects.sync(current, outcome.result.children, readSet.verify);
