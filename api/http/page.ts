@@ -17,13 +17,16 @@ export interface PageRequest<T = unknown> {
   namespacesOf?: (item: T) => readonly string[];
 }
 
+/** What a page's links are made of. */
+type PageAddress = Omit<PageRequest, "textKey" | "namespacesOf">;
+
 /** The items of the requested page. */
 export function pageItems<T>(items: readonly T[], { page, per_page }: PageRequest["query"]): T[] {
   return items.slice((page - 1) * per_page, page * per_page);
 }
 
 /** CF's `pagination` member. */
-export function pagination(total: number, request: Omit<PageRequest, "textKey" | "namespacesOf">): object {
+export function pagination(total: number, request: PageAddress): object {
   const { page, per_page } = request.query;
   const pages = Math.max(1, Math.ceil(total / per_page));
   const link = (number: number): { href: string } => ({ href: pageUrl(request, number) });
@@ -37,7 +40,7 @@ export function pagination(total: number, request: Omit<PageRequest, "textKey" |
   };
 }
 
-function pageUrl({ base, url, query }: Omit<PageRequest, "textKey" | "namespacesOf">, page: number): string {
+function pageUrl({ base, url, query }: PageAddress, page: number): string {
   const end = url.indexOf("?");
   const path = end < 0 ? url : url.slice(0, end);
   const parameters = new URLSearchParams(end < 0 ? "" : url.slice(end + 1));
