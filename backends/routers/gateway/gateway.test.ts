@@ -1,5 +1,6 @@
 // The golden objects of the class, and the words for what a gateway's controller answers.
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { NotPermitted } from "../../../kube/cache/errors.ts";
 import { KubeError } from "../../../kube/client/errors.ts";
 import { aBinding, aDestination, anotherDestination, toYAML } from "../services/fixtures.ts";
 import { planServices } from "../services/plan.ts";
@@ -43,6 +44,24 @@ describe("a RouteBinding as an HTTPRoute", () => {
     ]);
     expect(planReferenceGrants(aBinding("gateway"))).toEqual([]);
     expect(planReferenceGrants(aBinding("ingress", { destinations: [foreign] }))).toEqual([]);
+  });
+
+  test("a grant stays while there may be routes that cannot be read", async () => {
+    const grants = gatewayRouter().find(({ name }) => name === "gateway-grant") ?? expect.fail("no such controller");
+    const remove = vi.fn(() => Promise.resolve());
+    const read = { byIndex: () => [], list: vi.fn((): object[] => []) };
+    const reconcile = async (): Promise<unknown> =>
+      grants.reconcile(
+        { apiVersion: "v1beta1", kind: "ReferenceGrant", metadata: { name: "from-a", namespace: "b", uid: "u" } },
+        { read, client: { delete: remove } } as never,
+      );
+    read.list.mockImplementationOnce(() => {
+      throw new NotPermitted("RouteBinding", "Forbidden", "a");
+    });
+    await expect(reconcile()).rejects.toThrow(NotPermitted);
+    expect(remove).not.toHaveBeenCalled();
+    await reconcile();
+    expect(remove).toHaveBeenCalledTimes(1);
   });
 
   test("without destinations there is none, and requests get a 404", () =>

@@ -56,12 +56,9 @@ const bindingController = defineController({
 
   reconcile(binding, { read, now }): ReconcileResult {
     const parent = toParentRef(read.find(BackendClass, { name: GATEWAY_CLASS })?.spec.parameters ?? {});
-    const instances = judgeInstances({
-      destinations: servedDestinations(binding),
-      lrps: listDestinationLRPs(binding, read),
-      now: now(),
-    });
-    const createOnce = [...planServices(binding), ...planReferenceGrants(binding)];
+    const lrps = listDestinationLRPs(binding, read);
+    const instances = judgeInstances({ destinations: servedDestinations(binding), lrps, now: now() });
+    const createOnce = [...planServices(binding, lrps), ...planReferenceGrants(binding)];
     if ("reason" in parent)
       return { children: [], createOnce, ...presentBinding(binding, { problem: parent, instances }) };
     const children = planHTTPRoute(binding, parent);

@@ -6,9 +6,9 @@ import type { KubeObject, ObjectKey } from "../../../kube/api/object.ts";
 import { apiVersionOf, type ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { IndexFunction } from "../../../kube/cache/reader.ts";
 import type { Draft } from "../../../kube/client/client.ts";
-import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
 import { defineController, watch, type Controller } from "../../../kube/controller/controller.ts";
 import type { Permission } from "../../../kube/rbac/resource-rules.ts";
+import { deleteUnneeded } from "../services/delete-unneeded.ts";
 import { servedDestinations, serviceName, type RouteDestination } from "../services/plan.ts";
 import { GATEWAY_CLASS } from "./class-name.ts";
 import { HTTPRoute } from "./http-route.ts";
@@ -43,15 +43,14 @@ export function planReferenceGrants(binding: RouteBinding): Draft[] {
     apiVersion: apiVersionOf(ReferenceGrant),
     kind: ReferenceGrant.kind,
     metadata: {
-      name: grantName(binding, destination),
-      namespace: destination.namespace ?? "",
+      ...grantKey(binding, destination),
       labels: { [LABELS.app]: destination.appGUID, [LABELS.managedBy]: GRANT_CONTROLLER },
     },
     spec: planGrantSpec(binding, destination),
   }));
 }
 
-/** Several routes of a space share a grant, so it has no owner, as the Services. */
+/** Several routes of a space share a grant, so it has no owner, like the Services. */
 export const grantController: Controller = defineController({
   name: GRANT_CONTROLLER,
   for: ReferenceGrant,
@@ -61,24 +60,17 @@ export const grantController: Controller = defineController({
   permissions: [{ resource: ReferenceGrant, verbs: ["delete"] }],
 
   async reconcile(grant, { read, client }) {
-    const { namespace, name, uid } = grant.metadata;
+    const { namespace, name } = grant.metadata;
     const [binding] = read.byIndex(RouteBinding, GRANT_INDEX, `${namespace}/${name}`);
-    const destination = binding && foreignDestinations(binding).find((one) => grantName(binding, one) === name);
+    const destination = binding && foreignDestinations(binding).find((one) => grantKey(binding, one).name === name);
     if (destination) return { spec: planGrantSpec(binding, destination) };
-    try {
-      await client.delete(ReferenceGrant, grant.metadata, { preconditions: { uid } });
-    } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    }
+    await deleteUnneeded(ReferenceGrant, grant, { read, client });
     return {};
   },
 });
 
 function grantKeys(binding: RouteBinding): ObjectKey[] {
-  return foreignDestinations(binding).map((destination) => ({
-    namespace: destination.namespace ?? "",
-    name: grantName(binding, destination),
-  }));
+  return foreignDestinations(binding).map((destination) => grantKey(binding, destination));
 }
 
 function foreignDestinations(binding: RouteBinding): RouteDestination[] {
@@ -86,9 +78,9 @@ function foreignDestinations(binding: RouteBinding): RouteDestination[] {
   return servedDestinations(binding).filter(({ namespace }) => namespace !== undefined);
 }
 
-function grantName({ metadata }: RouteBinding, destination: RouteDestination): string {
-  const service = serviceName(destination);
-  return generatedName(`from-${metadata.namespace}`, `${metadata.namespace}/${service}`);
+function grantKey({ metadata }: RouteBinding, destination: RouteDestination): ObjectKey {
+  const name = generatedName(`from-${metadata.namespace}`, `${metadata.namespace}/${serviceName(destination)}`);
+  return { namespace: destination.namespace ?? "", name };
 }
 
 function planGrantSpec({ metadata }: RouteBinding, destination: RouteDestination): Record<string, unknown> {

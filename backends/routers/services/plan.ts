@@ -1,8 +1,10 @@
 // The Services behind routes, and the destinations for which a router class needs one. Pure.
 import { LABELS } from "../../../crds/labels.ts";
 import { generatedName } from "../../../crds/object-names.ts";
+import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { processTypeLabel } from "../../../crds/process/defaults.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 
 export type RouteDestination = RouteBinding["spec"]["destinations"][number];
@@ -108,8 +110,8 @@ export function planServiceSpec(destination: RouteDestination): {
   };
 }
 
-/** The Services that a binding needs. */
-export function planServices(binding: RouteBinding): Draft[] {
+/** The Services that a binding needs. @param lrps of its destinations' apps: they know the space of an app in another one */
+export function planServices(binding: RouteBinding, lrps: readonly LRP[] = []): Draft[] {
   return servedDestinations(binding).map((destination) => ({
     apiVersion: "v1",
     kind: "Service",
@@ -119,8 +121,11 @@ export function planServices(binding: RouteBinding): Draft[] {
       labels: {
         [LABELS.app]: destination.appGUID,
         [LABELS.processType]: processTypeLabel(destination.processType),
-        // Those of a binding are its own space's.
-        ...(destination.namespace === undefined && copyLabels(binding, [LABELS.space, LABELS.org])),
+        ...spaceLabels(
+          destination.namespace === undefined
+            ? binding
+            : lrps.find(({ spec }) => spec.app.guid === destination.appGUID),
+        ),
         [LABELS.managedBy]: SERVICE_CONTROLLER,
       },
     },
@@ -128,9 +133,14 @@ export function planServices(binding: RouteBinding): Draft[] {
   }));
 }
 
-/** Those of the binding's labels that it has. */
+/** The labels that name the space and org of an object of that space. */
+export function spaceLabels(object: Pick<KubeObject, "metadata"> | undefined): Record<string, string> {
+  return object ? copyLabels(object, [LABELS.space, LABELS.org]) : {};
+}
+
+/** Those of the object's labels that it has. */
 export function copyLabels(
-  { metadata: { labels = {} } }: RouteBinding,
+  { metadata: { labels = {} } }: Pick<KubeObject, "metadata">,
   keys: readonly string[],
 ): Record<string, string> {
   return Object.fromEntries(

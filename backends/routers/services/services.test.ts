@@ -1,9 +1,15 @@
 // The Services behind routes, what a class lacks, and whether a route has an instance that answers.
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import { NotPermitted } from "../../../kube/cache/errors.ts";
+import { WritableStore } from "../../../kube/cache/store.ts";
+import type { ReconcileResult } from "../../../kube/controller/controller.ts";
+import { BINDING_INDEXES } from "./binding-watches.ts";
 import { aBinding, aDestination, aDestinationLRP, anotherDestination } from "./fixtures.ts";
 import { findLimitation, planServices, serviceName } from "./plan.ts";
 import { presentBinding } from "./present-binding.ts";
 import { judgeInstances } from "./ready-instances.ts";
+import { serviceController } from "./services.ts";
 
 describe("Services", () => {
   test("are shared by the routes of a process, whatever their class", () => {
@@ -23,6 +29,79 @@ describe("Services", () => {
   test("are not made for a class that needs none", () => {
     expect(planServices(aBinding("ingress", { class: "none" }))).toEqual([]);
     expect(planServices(aBinding("ingress", { class: "local" }))).toEqual([]);
+  });
+});
+
+describe("the controller of Services", () => {
+  const [own, other] = ["acme-dev", "acme-other"];
+  const fromOther = (): RouteBinding => {
+    const binding = aBinding("gateway", { destinations: [{ ...aDestination, namespace: own }] });
+    const labels = { "cupola.dev/space-guid": "of-other", "cupola.dev/org-guid": "of-other" };
+    return { ...binding, metadata: { ...binding.metadata, name: "wide", namespace: other, labels } };
+  };
+  const name = serviceName(aDestination);
+  const service = { metadata: { name, namespace: own, uid: "u", labels: {} } };
+
+  /** The bindings of each namespace; "parked" for one that cannot be read. */
+  async function reconcile(
+    namespaces: Record<string, readonly RouteBinding[] | "parked">,
+  ): Promise<{ result?: ReconcileResult; error?: unknown; deleted: number }> {
+    const store = new WritableStore<RouteBinding>(RouteBinding, {
+      indexes: BINDING_INDEXES,
+      onFault: (error) => expect.unreachable(String(error)),
+    });
+    store.switchToNamespaces();
+    const feeds = Object.entries(namespaces).map(([namespace, bindings]) => {
+      const feed = store.namespaceStore(namespace);
+      if (bindings === "parked") feed.setState("parked", "Forbidden");
+      else feed.replace([...bindings], "1");
+      return { feed, bindings };
+    });
+    for (const { feed, bindings } of feeds) if (bindings !== "parked") feed.setState("watching");
+    const read = {
+      byIndex: (_ref: unknown, index: string, value: string, where?: string) => store.byIndex(index, value, where),
+      list: () => store.list(),
+    };
+    const remove = vi.fn(() => Promise.resolve());
+    try {
+      const result = await serviceController.reconcile(service as never, { read, client: { delete: remove } } as never);
+      return { result, deleted: remove.mock.calls.length };
+    } catch (error) {
+      return { error, deleted: remove.mock.calls.length };
+    }
+  }
+
+  test("deletes one that no route needs, but not while routes of a space cannot be read", async () => {
+    expect(await reconcile({ [own]: [], [other]: [] })).toEqual({ result: {}, deleted: 1 });
+    expect(await reconcile({ [own]: [], [other]: "parked" })).toEqual({ error: expect.any(NotPermitted), deleted: 0 });
+  });
+
+  test("keeps one that a route of its own space needs while others cannot be read", async () => {
+    expect(await reconcile({ [own]: [aBinding("gateway")], [other]: "parked" })).toMatchObject({
+      result: { spec: { type: "ClusterIP" } },
+      deleted: 0,
+    });
+  });
+
+  test("adds its space's labels once a route of its space needs it, and never those of another", async () => {
+    const wide = await reconcile({ [own]: [], [other]: [fromOther()] });
+    expect(wide).toMatchObject({ result: { spec: { type: "ClusterIP" } }, deleted: 0 });
+    expect(wide.result?.labels).toBeUndefined();
+    expect(await reconcile({ [own]: [aBinding("ingress")], [other]: [fromOther()] })).toMatchObject({
+      result: { labels: { "cupola.dev/space-guid": aBinding("ingress").spec.space.guid } },
+    });
+  });
+
+  test("one for a route of another space begins with the labels of its app's LRPs", () => {
+    const lrp = aDestinationLRP(undefined);
+    lrp.metadata.labels = { "cupola.dev/space-guid": "of-own", "cupola.dev/org-guid": "of-own", other: "x" };
+    const [draft] = planServices(fromOther(), [lrp]);
+    expect(draft?.metadata).toMatchObject({
+      namespace: own,
+      labels: { "cupola.dev/space-guid": "of-own", "cupola.dev/org-guid": "of-own" },
+    });
+    expect(draft?.metadata.labels).not.toHaveProperty("other");
+    expect(planServices(fromOther())[0]?.metadata.labels).not.toHaveProperty(["cupola.dev/space-guid"]);
   });
 });
 

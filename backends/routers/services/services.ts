@@ -3,16 +3,16 @@ import { LABELS } from "../../../crds/labels.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { Service } from "../../../kube/api/builtin.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
-import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
 import { defineController, watch, type Controller } from "../../../kube/controller/controller.ts";
 import type { Permission } from "../../../kube/rbac/resource-rules.ts";
+import { deleteUnneeded } from "./delete-unneeded.ts";
 import {
   destinationNamespace,
   planServiceSpec,
   SERVICE_CONTROLLER,
   servedDestinations,
   serviceName,
-  type RouteDestination,
+  spaceLabels,
 } from "./plan.ts";
 
 /** Index of RouteBindings by `namespace/name` of the Services that they need. */
@@ -49,20 +49,15 @@ export const serviceController: Controller = defineController({
   permissions: [{ resource: Service, verbs: ["delete"] }],
 
   async reconcile(service, { read, client }) {
-    const { namespace, name, uid } = service.metadata;
-    const findIn = (where?: string): RouteDestination | undefined =>
-      read
-        .byIndex(RouteBinding, SERVICE_INDEX, `${namespace}/${name}`, where)
-        .flatMap(servedDestinations)
-        .find((candidate) => serviceName(candidate) === name);
+    const { namespace, name } = service.metadata;
+    const findIn = (where?: string): RouteBinding | undefined =>
+      read.byIndex(RouteBinding, SERVICE_INDEX, `${namespace}/${name}`, where)[0];
     // A route of another space may need it, too. Those of its own are asked first: they are known also while others cannot be read.
-    const destination = findIn(namespace) ?? findIn();
-    if (destination) return { spec: { ...planServiceSpec(destination) } };
-    try {
-      await client.delete(Service, service.metadata, { preconditions: { uid } });
-    } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    }
+    const own = findIn(namespace);
+    const binding = own ?? findIn();
+    const destination = binding && servedDestinations(binding).find((candidate) => serviceName(candidate) === name);
+    if (destination) return { spec: { ...planServiceSpec(destination) }, ...(own && { labels: spaceLabels(own) }) };
+    await deleteUnneeded(Service, service, { read, client });
     return {};
   },
 });
