@@ -1,5 +1,6 @@
-// What a starting instance is told when its check fails.
+// What a starting instance is told when its check fails, and how the watch ends.
 import { once } from "node:events";
+import { createServer as createHTTPServer } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { watchHealth } from "./watch-health.ts";
@@ -44,4 +45,32 @@ test("that it listens on another port than PORT, at once and in the end", async 
 test("what the check says, when it listens nowhere", async () => {
   const { port, told, end } = await waitForNobody([]);
   expect({ told, end }).toEqual({ told: [], end: `Failed to make TCP connection to port ${port}: connection refused` });
+});
+
+test("an instance that is stopped while its readiness is checked ends the watch, and nothing else", async () => {
+  const control = new AbortController();
+  const server = createHTTPServer((_request, response) => {
+    control.abort("stop");
+    response.end("ready");
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const end = await watchHealth(
+      {
+        lrp: { spec: { healthCheck: { type: "process" }, readinessHealthCheck: { type: "http" } } } as never,
+        target: { host: "127.0.0.1", ports: [(server.address() as AddressInfo).port] },
+        up: true,
+        startTimeoutMs: 1000,
+        startCheckMs: 50,
+        listeningPorts: () => Promise.resolve([]),
+        isWithinLimits: () => Promise.resolve(true),
+        signal: control.signal,
+      },
+      { onUp: () => undefined, onReady: () => undefined, onWaiting: () => undefined },
+    );
+    // A rejection that nobody handles would end the platform; here it fails the run.
+    expect(end).toBeUndefined();
+  } finally {
+    server.close();
+  }
 });

@@ -39,10 +39,10 @@ export async function watchHealth(watch: HealthWatch, events: HealthEvents): Pro
     }
     events.onUp();
     // Ends with the signal, which the caller aborts once it has the result.
-    void watchReadiness(watch, events).catch(ignoreAbort);
+    void watchReadiness(watch, events).catch((error: unknown) => ignoreAbort(error, watch.signal));
     return await watchLiveness(watch);
   } catch (error) {
-    return ignoreAbort(error);
+    return ignoreAbort(error, watch.signal);
   }
 }
 
@@ -126,7 +126,7 @@ async function watchReadiness({ lrp, target, startCheckMs, signal }: HealthWatch
   }
 }
 
-function ignoreAbort(error: unknown): undefined {
-  if ((error as Error).name === "AbortError") return undefined;
-  throw error;
+/** The reason of an abort is the caller's own, and need not be an Error. */
+function ignoreAbort(error: unknown, signal: AbortSignal): undefined {
+  if (!signal.aborted) throw error;
 }
