@@ -1,7 +1,11 @@
-// The audit events of instances, from the changes of an LRP's status: crashes, lost and regained readiness, replacements. Pure.
+// The audit events of instances, from the changes of an LRP's status: crashes, lost and regained readiness, replacements. Reads and writes nothing.
+import { LRUCache } from "lru-cache";
 import type { AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import { eventGUID } from "../../crds/guid.ts";
 import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
+
+const READY = "audit.app.process.ready";
+const NOT_READY = "audit.app.process.not-ready";
 
 type Part = "process" | "app";
 interface Draft {
@@ -9,70 +13,177 @@ interface Draft {
   /** In whose name CF records it. */
   actor: Part;
   index: number;
+  /** What it has besides object, type and index in every record of it. */
+  identity: string[];
   data: Record<string, unknown>;
 }
 
-/** `wasTerminated` tells instances that somebody asked to be restarted. */
-export interface InstanceChange {
-  old: LRP;
+/** What an instance's status does not show any more. */
+interface History {
+  /** The run that was shown last, while its instance shows no GUID. */
+  lost?: LrpInstance;
+  /** Whether the instance has crashed since. */
+  crashed?: boolean;
+  /** The last recorded loss of readiness, in milliseconds; `open` until its return is recorded. */
+  unready?: { guid: string; at: number; open: boolean };
+}
+
+/** One instance before and after a change of its LRP. */
+interface InstanceChange {
   lrp: LRP;
-  wasTerminated: (instance: LrpInstance) => boolean;
+  was: LrpInstance | undefined;
+  instance: LrpInstance;
+  history: History;
+  /** The run that was shown last before the change. */
+  ran: LrpInstance | undefined;
+  /** Whether somebody asked for its restart. */
+  isTerminated: boolean;
+  now: Date;
 }
 
-/** The events of all instances that have changed; each change makes the same events in every process that sees it. */
-export function listInstanceEvents({ old, lrp, wasTerminated }: InstanceChange, now: Date): AuditEvent[] {
-  const before = new Map(old.status?.instances?.map((instance) => [instance.index, instance]));
-  const drafts = (lrp.status?.instances ?? []).flatMap((instance): Draft[] => {
-    const was = before.get(instance.index);
-    if ((instance.crashCount ?? 0) > (was?.crashCount ?? 0)) return crash(lrp, instance);
-    if (!was || was.state !== "Running") return [];
-    if (was.guid === instance.guid) return readiness(lrp, was, instance);
-    return isReplacement(lrp, instance) && !wasTerminated(was) ? [rescheduling(lrp, was)] : [];
-  });
-  return drafts.map((draft) => toEvent(lrp, draft, now));
+/** Instances whose history is kept, and restarted runs. The oldest give way, and with them the events that need them. */
+const MAX_KEPT = 10_000;
+/** An instance whose readiness comes and goes is recorded once in so many milliseconds. */
+const READINESS_PAUSE_MS = 5 * 60_000;
+
+interface Memory {
+  /** By LRP and index. */
+  histories: LRUCache<string, History>;
+  /** GUIDs of runs whose restart was asked for. */
+  terminated: LRUCache<string, true>;
 }
 
-/** GUIDs of the instances whose restart was asked for since `old`. */
-export function listTerminations(old: LRP, lrp: LRP): string[] {
+/**
+ * Returns the events of an LRP's changes, which it must see in their order. Processes that have seen the same changes make the same events.
+ */
+export function createInstanceEvents(): (old: LRP, lrp: LRP, now: Date) => AuditEvent[] {
+  const memory: Memory = {
+    histories: new LRUCache({ max: MAX_KEPT }),
+    terminated: new LRUCache({ max: MAX_KEPT }),
+  };
+  return (old, lrp, now) => {
+    for (const guid of listTerminated(memory, old, lrp)) memory.terminated.set(guid, true);
+    const before = new Map(old.status?.instances?.map((instance) => [instance.index, instance]));
+    const instances = lrp.status?.instances ?? [];
+    const events = instances.flatMap((instance) => {
+      const drafts = judge(memory, { lrp, was: before.get(instance.index), instance, now });
+      before.delete(instance.index);
+      return drafts.map((draft) => toEvent(lrp, draft, now));
+    });
+    for (const index of before.keys()) memory.histories.delete(historyKey(lrp, index));
+    return events;
+  };
+}
+
+function historyKey({ metadata }: LRP, index: number): string {
+  return `${metadata.uid}/${index}`;
+}
+
+/** GUIDs of the runs whose restart was asked for since `old`. */
+function listTerminated({ histories }: Memory, old: LRP, lrp: LRP): string[] {
   const [before, after] = [old.spec.restartInstances ?? {}, lrp.spec.restartInstances ?? {}];
   return (old.status?.instances ?? [])
     .filter(({ index }) => before[index] !== after[index])
-    .flatMap(({ guid }) => guid ?? []);
+    .flatMap(({ index, guid }) => guid ?? histories.get(historyKey(lrp, index))?.lost?.guid ?? []);
+}
+
+/** The events of one instance; remembers what the next change needs. */
+function judge(
+  { histories, terminated }: Memory,
+  change: Pick<InstanceChange, "lrp" | "was" | "instance" | "now">,
+): Draft[] {
+  const key = historyKey(change.lrp, change.instance.index);
+  const history = histories.get(key) ?? {};
+  const ran = change.was?.guid ? change.was : history.lost;
+  const whole = { ...change, history, ran, isTerminated: ran?.guid !== undefined && terminated.has(ran.guid) };
+  const drafts = listDrafts(whole);
+  const next = { ...nextRun(whole), ...nextReadiness(whole, drafts) };
+  if (Object.keys(next).length > 0) histories.set(key, next);
+  else histories.delete(key);
+  return drafts;
+}
+
+function listDrafts(change: InstanceChange): Draft[] {
+  const { lrp, instance, ran } = change;
+  if (hasCrashed(change)) return crash(lrp, instance, ran?.guid);
+  if (instance.state !== "Running" || !instance.guid || !isWanted(change)) return [];
+  if (ran && ran.guid !== instance.guid) return rescheduling(change, ran);
+  // Without a check of its own, readiness says whether the process runs, and a kubelet that restarts denies it for a moment.
+  return lrp.spec.readinessHealthCheck.type === "process" ? [] : readiness(change);
+}
+
+/** Whether nobody has asked for the end of the instance, or of the run that it had. */
+function isWanted({ lrp, instance, ran, isTerminated }: InstanceChange): boolean {
+  if (lrp.metadata.deletionTimestamp !== undefined || instance.index >= lrp.spec.instances) return false;
+  return !isTerminated && (!ran || ran.restart === instance.restart);
+}
+
+function hasCrashed({ was, instance }: InstanceChange): boolean {
+  return (instance.crashCount ?? 0) > (was?.crashCount ?? 0);
+}
+
+function nextRun(change: InstanceChange): Pick<History, "lost" | "crashed"> {
+  const { instance, history, ran } = change;
+  if (instance.guid) return {};
+  const crashed = history.crashed === true || instance.state === "Crashed" || hasCrashed(change);
+  return { ...(ran && { lost: ran }), ...(crashed && { crashed }) };
+}
+
+function nextReadiness({ instance, history, now }: InstanceChange, drafts: readonly Draft[]): Pick<History, "unready"> {
+  const types = drafts.map(({ type }) => type);
+  if (types.includes(NOT_READY)) return { unready: { guid: instance.guid ?? "", at: now.getTime(), open: true } };
+  if (!history.unready) return {};
+  return { unready: { ...history.unready, open: history.unready.open && !types.includes(READY) } };
 }
 
 /** CF records a crash twice: of the process, and of the app as in its first API. */
-function crash({ spec: { version } }: LRP, instance: LrpInstance): Draft[] {
-  const { index, crashCount } = instance;
+function crash({ spec: { version }, metadata }: LRP, instance: LrpInstance, ranGUID: string | undefined): Draft[] {
+  const { index, crashCount, restart = "" } = instance;
   const data = toCrashData(instance);
+  // Counts begin again, so that they identify a crash only together with the run.
+  const identity = [ranGUID ?? metadata.resourceVersion ?? "", restart, String(crashCount)];
   return [
-    { type: "audit.app.process.crash", actor: "process", index, data: { ...data, crash_count: crashCount, version } },
-    { type: "app.crash", actor: "app", index, data },
+    {
+      type: "audit.app.process.crash",
+      actor: "process",
+      index,
+      identity,
+      data: { ...data, crash_count: crashCount, version },
+    },
+    { type: "app.crash", actor: "app", index, identity, data },
   ];
 }
 
 /** Of an instance that runs on. Its first readiness is left out: the events of many starts would drive all others out of a bounded log. */
-function readiness({ spec: { version } }: LRP, was: LrpInstance, instance: LrpInstance): Draft[] {
+function readiness({ lrp, was, instance, history: { unready }, now }: InstanceChange): Draft[] {
+  if (instance.ready) return unready?.open && unready.guid === instance.guid ? [toReadiness(lrp, instance)] : [];
+  const isLost = was?.ready === true && was.guid === instance.guid;
+  const isSoon = unready !== undefined && now.getTime() - unready.at < READINESS_PAUSE_MS;
+  return isLost && !isSoon ? [toReadiness(lrp, instance)] : [];
+}
+
+function toReadiness({ spec: { version }, metadata }: LRP, instance: LrpInstance): Draft {
   const { index, ready, guid = "", host = "" } = instance;
-  if (instance.state !== "Running" || was.ready === ready) return [];
-  const type = `audit.app.process.${ready ? "ready" : "not-ready"}`;
-  return [{ type, actor: "process", index, data: { instance: guid, index, cell_id: host, ready, version } }];
+  const identity = [metadata.resourceVersion ?? ""];
+  const data = { instance: guid, index, cell_id: host, ready, version };
+  return { type: ready ? READY : NOT_READY, actor: "process", index, identity, data };
 }
 
-/** A runner that ends everything replaces nothing. */
-function isReplacement({ metadata }: LRP, { state }: LrpInstance): boolean {
-  return metadata.deletionTimestamp === undefined && (state === "Starting" || state === "Running");
+/** Once another run is up: until then it may be the same one, of which a kubelet that restarts says for a moment that it starts. */
+function rescheduling({ lrp, instance, history }: InstanceChange, ran: LrpInstance): Draft[] {
+  // A replacement counts from zero; a laptop's run with a count has crashed.
+  if (history.crashed || instance.crashCount) return [];
+  const { index, guid = "", host = "" } = ran;
+  const reason = "The instance was replaced by another one";
+  const data = { instance: guid, index, cell_id: host, reason, version: lrp.spec.version };
+  return [{ type: "audit.app.process.rescheduling", actor: "process", index, identity: [guid], data }];
 }
 
-function rescheduling({ spec: { version } }: LRP, { index, guid = "", host = "" }: LrpInstance): Draft {
-  const data = { instance: guid, index, cell_id: host, reason: "The instance was replaced by another one", version };
-  return { type: "audit.app.process.rescheduling", actor: "process", index, data };
-}
-
-function toEvent({ spec, metadata }: LRP, { type, actor, index, data }: Draft, now: Date): AuditEvent {
+function toEvent({ spec, metadata }: LRP, { type, actor, index, identity, data }: Draft, now: Date): AuditEvent {
   const { app, processGUID, processType, space, org } = spec;
-  const { uid = "", resourceVersion = "" } = metadata;
+  const { uid = "" } = metadata;
   return {
-    guid: eventGUID(now.getTime(), uid, resourceVersion, type, String(index)),
+    guid: eventGUID(now.getTime(), uid, type, String(index), ...identity),
     at: now.toISOString(),
     type,
     actor:

@@ -114,6 +114,12 @@ export function startOutsideAudit(options: OutsideAuditOptions): OutsideAudit {
   };
 }
 
+/** Whether `see` may make an event of the change. */
+export function isOutsideChange({ ref, change }: SeenChange): boolean {
+  if (!OUTSIDE_WRITTEN_KINDS.some(({ kind }) => kind === ref.kind)) return false;
+  return isUserDeletion(ref, change) || planWrite(change) !== undefined;
+}
+
 function planWrite(change: Change<KubeObject>): OutsideWrite | undefined {
   if (change.type === "added") return planOutsideCreate(change.object);
   return change.type === "modified" ? planOutsidePatch(change.old, change.object) : undefined;

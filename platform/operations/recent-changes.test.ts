@@ -7,6 +7,9 @@ import type { Informers } from "../../kube/cache/informers.ts";
 import type { Change } from "../../kube/cache/reader.ts";
 import { keepRecentChanges } from "./recent-changes.ts";
 
+/** Its changes are no events. */
+const quiet = anApp();
+
 /** Watches Apps; `at` is the time in milliseconds. */
 function start() {
   const clock = { at: 0 };
@@ -14,7 +17,10 @@ function start() {
   const informers = {
     ensure: () => ({ store: { onChange: (heard: typeof listener) => void (listener = heard) } }),
   } as unknown as Informers;
-  const changes = keepRecentChanges(informers, [App], () => new Date(clock.at));
+  const changes = keepRecentChanges(informers, [App], {
+    judge: (one) => (one.change.object === quiet ? undefined : one),
+    now: () => new Date(clock.at),
+  });
   const follow = (): { seen: number[]; end: () => void } => {
     const seen: number[] = [];
     return { seen, end: changes.follow(({ at }) => seen.push(at.getTime())) };
@@ -39,6 +45,13 @@ test("a minute of changes is kept, a thousand at most, and followers hear of eac
   for (let at = 63_000; at < 64_500; at++) see(at);
   expect(seen).toHaveLength(2);
   expect(follow().seen).toHaveLength(1_000);
+});
+
+test("changes that are no events drive none out", () => {
+  const { see, follow } = start();
+  see(0);
+  for (let at = 1; at <= 1_000; at++) see(at, { type: "modified", old: anApp(), object: quiet });
+  expect(follow().seen).toEqual([0]);
 });
 
 test.each([

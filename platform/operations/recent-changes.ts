@@ -1,4 +1,5 @@
-// The changes of the last minute, which every replica keeps: a new leader records those that the one before it did not.
+// The changes of the last minute that may be events. Every replica keeps them: a new leader records those that the one before it did not.
+import type { AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
@@ -13,6 +14,14 @@ export interface SeenChange {
   ref: ResourceRef;
   change: Change<KubeObject>;
   at: Date;
+  /** The events of a change that is judged when it is seen. */
+  events?: readonly AuditEvent[];
+}
+
+export interface RecentChangesOptions {
+  /** What is kept of a change; undefined if it is no event. */
+  judge: (seen: SeenChange) => SeenChange | undefined;
+  now?: () => Date;
 }
 
 export interface RecentChanges {
@@ -20,18 +29,19 @@ export interface RecentChanges {
   follow(listener: (seen: SeenChange) => void): () => void;
 }
 
-/** What a watch lost is left out, and what the first list finds: it is no news. */
+/** Skips evicted changes and objects of the first list. */
 export function keepRecentChanges(
   informers: Informers,
   refs: readonly ResourceRef[],
-  now: () => Date = () => new Date(),
+  { judge, now = () => new Date() }: RecentChangesOptions,
 ): RecentChanges {
   let kept: SeenChange[] = [];
   const listeners = new Set<(seen: SeenChange) => void>();
   for (const ref of refs) {
     informers.ensure(ref).store.onChange((change) => {
       if (change.type === "added" ? change.initial : change.evicted) return;
-      const seen = { ref, change, at: now() };
+      const seen = judge({ ref, change, at: now() });
+      if (!seen) return;
       kept.push(seen);
       if (kept.length > MAX_KEPT || isOld(kept[0], seen.at))
         kept = kept.slice(-MAX_KEPT).filter((one) => !isOld(one, seen.at));

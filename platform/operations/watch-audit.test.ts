@@ -5,6 +5,7 @@ import { AuditLog, type AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { LRP } from "../../crds/lrp/lrp.ts";
 import { makeObject } from "../../crds/test-objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
@@ -26,7 +27,22 @@ const aBuildpack = (name: string): Buildpack =>
     }),
   );
 
-/** An API server's AuditLogs, and a process that watches Buildpacks. `fault` is thrown by each read of a Namespace. */
+const anLRP = (instance: object): LRP =>
+  ({
+    apiVersion: "workloads.cupola.dev/v1alpha1",
+    kind: LRP.kind,
+    metadata: { name: "shop-web", namespace: "acme-dev", uid: "U" },
+    spec: {
+      app: { guid: "A", name: "shop" },
+      space: { guid: "S", name: "dev" },
+      org: { guid: "O", name: "acme" },
+      instances: 1,
+      readinessHealthCheck: { type: "process" },
+    },
+    status: { instances: [{ index: 0, ...instance }] },
+  }) as unknown as LRP;
+
+/** An API server's AuditLogs, and processes that watch it. `fault` is thrown by each read of a Namespace. */
 function startCluster() {
   const events: AuditEvent[] = [];
   const namespace = { kind: "Namespace", metadata: { name: SYSTEM_NAMESPACE } };
@@ -38,10 +54,10 @@ function startCluster() {
   } as unknown as KubeClient;
   const startReplica = (writer: string) => {
     const errors: string[] = [];
-    let listener: ((change: Change<KubeObject>) => void) | undefined;
+    const listeners = new Map<string, (change: Change<KubeObject>) => void>();
     const informers = {
       ensure: ({ kind }: { kind: string }) => ({
-        store: { onChange: (heard: typeof listener) => void (kind === Buildpack.kind && (listener = heard)) },
+        store: { onChange: (heard: (change: Change<KubeObject>) => void) => void listeners.set(kind, heard) },
       }),
       read: {
         find: ({ kind }: { kind: string }) => {
@@ -55,7 +71,8 @@ function startCluster() {
     const task = createWatchAudit({ informers, log, writer, deletionWaitMs: 1 });
     return {
       errors,
-      see: (what: object): void => listener?.({ initial: false, ...what } as Change<KubeObject>),
+      see: (what: { type: string; object: KubeObject; old?: KubeObject; initial?: boolean }): void =>
+        listeners.get(what.object.kind)?.({ initial: false, ...what } as Change<KubeObject>),
       lead: () => {
         const term = new AbortController();
         const ended = task.start(term.signal, client);
@@ -121,4 +138,21 @@ test("what the first list finds is no news", async () => {
   replica.see({ type: "added", object: aBuildpack("new") });
   await resign();
   expect(listTypes()).toEqual(["audit.buildpack.create new"]);
+});
+
+test("a new leader records the replacement of an instance that was lost in the term before, once", async () => {
+  const { startReplica, listTypes } = startCluster();
+  const replicas = [startReplica("a"), startReplica("b")];
+  const [first, second] = replicas as [(typeof replicas)[0], (typeof replicas)[0]];
+  const seeAll = (old: LRP, object: LRP): void => {
+    for (const replica of replicas) replica.see({ type: "modified", old, object });
+  };
+  const resign = first.lead();
+  seeAll(anLRP({ state: "Running", ready: true, guid: "one" }), anLRP({ state: "Starting", ready: false }));
+  await resign();
+  expect(listTypes()).toEqual([]);
+  seeAll(anLRP({ state: "Starting", ready: false }), anLRP({ state: "Running", ready: true, guid: "two" }));
+  await second.lead()();
+  await first.lead()();
+  expect(listTypes()).toEqual(["audit.app.process.rescheduling shop"]);
 });

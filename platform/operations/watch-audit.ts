@@ -1,9 +1,8 @@
 // Records audit events of what no request did: crashes, ends of builds, revisions, and writes past the CF API. On the leader only.
-import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import type { PlacedEvent } from "../../api/cf/audit/to-audit-events.ts";
 import { listBuildEvents, listRevisionEvents } from "../../controllers/audit-log/app-events.ts";
-import { listInstanceEvents, listTerminations } from "../../controllers/audit-log/instance-events.ts";
+import { createInstanceEvents } from "../../controllers/audit-log/instance-events.ts";
 import { AuditLog, type AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import { Build } from "../../crds/build/build.ts";
 import { eventIdentity } from "../../crds/guid.ts";
@@ -16,7 +15,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createAuditWriter } from "../../telemetry/audit/audit-writer.ts";
 import type { PeriodicTask } from "../leases/singletons.ts";
-import { OUTSIDE_AUDIT_KINDS, OUTSIDE_WRITTEN_KINDS, startOutsideAudit } from "./outside-audit.ts";
+import { isOutsideChange, OUTSIDE_AUDIT_KINDS, OUTSIDE_WRITTEN_KINDS, startOutsideAudit } from "./outside-audit.ts";
 import { keepRecentChanges, type RecentChanges, type SeenChange } from "./recent-changes.ts";
 import { retryUnreadable } from "./retry-unreadable.ts";
 
@@ -38,7 +37,7 @@ export interface WatchAuditOptions {
  * records those of them that are in no AuditLog. Two processes that record the same change make events of one identity, which readers show once.
  */
 export function createWatchAudit(options: WatchAuditOptions): PeriodicTask {
-  const changes = keepRecentChanges(options.informers, CHANGING_KINDS);
+  const changes = keepRecentChanges(options.informers, CHANGING_KINDS, { judge: createJudge() });
   return { reads: WATCH_AUDIT_KINDS, start: (signal, client) => record(options, changes, client, signal) };
 }
 
@@ -57,10 +56,9 @@ function record(
     if (!isKnown) audit.record(namespace, event);
   };
   const outside = startOutsideAudit({ ...options, record: place });
-  const toEvents = createEventRules(informers.read);
   const retries = retryUnreadable(log, (seen) => {
     const namespace = seen.change.object.metadata.namespace ?? "";
-    for (const event of toEvents(seen)) place({ namespace, event }, seen.at);
+    for (const event of listEvents(informers.read, seen)) place({ namespace, event }, seen.at);
     outside.see(seen);
   });
   const unfollow = changes.follow(retries.handle);
@@ -86,19 +84,37 @@ function hasEvent(read: Reader, namespace: string, event: AuditEvent): boolean {
   }
 }
 
-/** The events of what controllers and runners did. */
-function createEventRules(read: Reader): (seen: SeenChange) => AuditEvent[] {
-  /** GUIDs of instances whose restart was asked for. */
-  const terminated = new LRUCache<string, true>({ max: 1_000 });
-  const wasTerminated = ({ guid = "" }: { guid?: string | undefined }): boolean => terminated.has(guid);
-  return ({ ref, change, at }) => {
-    if (ref.kind === Revision.kind && change.type === "added")
-      return listRevisionEvents(read, change.object as Revision, at);
-    if (change.type !== "modified") return [];
-    if (ref.kind === Build.kind) return listBuildEvents(read, change.old as Build, change.object as Build, at);
-    if (ref.kind !== LRP.kind) return [];
-    const [old, lrp] = [change.old as LRP, change.object as LRP];
-    for (const guid of listTerminations(old, lrp)) terminated.set(guid, true);
-    return listInstanceEvents({ old, lrp, wasTerminated }, at);
+/**
+ * Keeps only changes that may be events. Those of LRPs are judged here, in every process, as they need what was seen before; of such an object, which
+ * may be large, only the name is kept.
+ */
+function createJudge(): (seen: SeenChange) => SeenChange | undefined {
+  const toInstanceEvents = createInstanceEvents();
+  return (seen) => {
+    const { ref, change, at } = seen;
+    if (ref.kind !== LRP.kind) return isEventOfApp(seen) || isOutsideChange(seen) ? seen : undefined;
+    if (change.type !== "modified") return undefined;
+    const events = toInstanceEvents(change.old as LRP, change.object as LRP, at);
+    if (events.length === 0) return undefined;
+    const { apiVersion, kind, metadata } = change.object;
+    const { namespace, name } = metadata;
+    const object = { apiVersion, kind, metadata: { ...(namespace !== undefined && { namespace }), name } };
+    return { ref, change: { ...change, old: object, object }, at, events };
   };
+}
+
+/** A new revision, or a build's new state. */
+function isEventOfApp({ ref, change }: SeenChange): boolean {
+  if (ref.kind === Revision.kind) return change.type === "added";
+  if (ref.kind !== Build.kind || change.type !== "modified") return false;
+  return (change.old as Build).status?.state !== (change.object as Build).status?.state;
+}
+
+/** The events of what controllers and runners did. */
+function listEvents(read: Reader, { ref, change, at, events = [] }: SeenChange): readonly AuditEvent[] {
+  if (ref.kind === Revision.kind && change.type === "added")
+    return listRevisionEvents(read, change.object as Revision, at);
+  if (ref.kind === Build.kind && change.type === "modified")
+    return listBuildEvents(read, change.old as Build, change.object as Build, at);
+  return events;
 }
