@@ -18,7 +18,7 @@ export interface SeenChange {
   events?: readonly AuditEvent[];
 }
 
-export interface RecentChangesOptions {
+interface RecentChangesOptions {
   /** What is kept of a change; undefined if it is no event. */
   judge: (seen: SeenChange) => SeenChange | undefined;
   now?: () => Date;

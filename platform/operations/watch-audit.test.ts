@@ -6,7 +6,7 @@ import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
-import { makeObject } from "../../crds/test-objects.ts";
+import { lrpSpec, makeObject } from "../../crds/test-objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
@@ -28,19 +28,11 @@ const aBuildpack = (name: string): Buildpack =>
   );
 
 const anLRP = (instance: object): LRP =>
-  ({
-    apiVersion: "workloads.cupola.dev/v1alpha1",
-    kind: LRP.kind,
-    metadata: { name: "shop-web", namespace: "acme-dev", uid: "U" },
-    spec: {
-      app: { guid: "A", name: "shop" },
-      space: { guid: "S", name: "dev" },
-      org: { guid: "O", name: "acme" },
-      instances: 1,
-      readinessHealthCheck: { type: "process" },
-    },
+  makeObject(LRP, "shop-web", {
+    spec: lrpSpec(),
+    metadata: { namespace: "acme-dev", uid: "U" },
     status: { instances: [{ index: 0, ...instance }] },
-  }) as unknown as LRP;
+  });
 
 /** An API server's AuditLogs, and processes that watch it. `fault` is thrown by each read of a Namespace. */
 function startCluster() {
@@ -99,6 +91,25 @@ test("an error is logged with the object that caused it, and the next change is 
   expect(listTypes()).toEqual(["audit.buildpack.create next"]);
 });
 
+test("what cannot be read for a minute, and what waits beyond the bound, is logged for what it is", () => {
+  vi.useFakeTimers();
+  try {
+    const { cluster, startReplica } = startCluster();
+    const replica = startReplica("a");
+    replica.lead();
+    cluster.fault = new NotSynced("namespaces");
+    for (let at = 0; at < 1_002; at++) replica.see({ type: "added", object: aBuildpack(`n${at}`) });
+    vi.advanceTimersByTime(1_000);
+    expect(replica.errors.join()).toMatch(/"dropped":2,.*too many changes waited/);
+    vi.advanceTimersByTime(60_000);
+    const told = replica.errors.filter((line) => line.includes("could not be read for a minute"));
+    expect(told).toHaveLength(1_000);
+    expect(replica.errors.join()).not.toContain("not understood");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a change whose surroundings cannot be read now is recorded later, and nothing is logged", async () => {
   const { cluster, startReplica, listTypes } = startCluster();
   const replica = startReplica("a");
@@ -154,5 +165,5 @@ test("a new leader records the replacement of an instance that was lost in the t
   seeAll(anLRP({ state: "Starting", ready: false }), anLRP({ state: "Running", ready: true, guid: "two" }));
   await second.lead()();
   await first.lead()();
-  expect(listTypes()).toEqual(["audit.app.process.rescheduling shop"]);
+  expect(listTypes()).toEqual(["audit.app.process.rescheduling x"]);
 });

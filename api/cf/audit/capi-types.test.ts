@@ -141,5 +141,5 @@ test.each(Object.entries(TYPES))("%s", (type, writer) => {
   const source = readFileSync(new URL(`../../../${writer.file}`, import.meta.url), "utf8");
   const name = type.replace("audit.app.", "");
   if (writer.isCall) return expect(source).toContain(`recordAppEvent("${name}"`);
-  return expect(source).toMatch(new RegExp(`"${type}"|ready \\? "ready" : "not-ready"`));
+  return expect(source).toContain(`"${type}"`);
 });
