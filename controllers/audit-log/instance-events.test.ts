@@ -118,6 +118,16 @@ test.each<[name: string, states: LRP[], events: string[]]>([
     [lrp(running), lrp(starting), withSpec({ restartInstances: { 0: "b" } }, lrp(starting)), lrp(running), lrp(other)],
     [],
   ],
+  [
+    "by a request that only the status told",
+    [
+      lrp(running),
+      lrp({ ...running, restart: "b" }),
+      lrp({ ...starting, restart: "b" }),
+      lrp({ ...other, restart: "b" }),
+    ],
+    [],
+  ],
   ["by a request that was not seen", [lrp(running), lrp(starting), lrp({ ...other, restart: "b" })], []],
 ])("an instance is replaced %s", (_name, states, events) => {
   expect(typesOf(states)).toEqual(events);

@@ -79,11 +79,12 @@ function historyKey({ metadata }: LRP, index: number): string {
   return `${metadata.uid}/${index}`;
 }
 
-/** GUIDs of the runs whose restart was asked for since `old`. */
+/** GUIDs of the runs whose restart was asked for since `old`, as spec or status tell. */
 function listTerminated({ histories }: Memory, old: LRP, lrp: LRP): string[] {
   const [before, after] = [old.spec.restartInstances ?? {}, lrp.spec.restartInstances ?? {}];
+  const shown = new Map(lrp.status?.instances?.map(({ index, restart }) => [index, restart]));
   return (old.status?.instances ?? [])
-    .filter(({ index }) => before[index] !== after[index])
+    .filter(({ index, restart }) => before[index] !== after[index] || shown.get(index) !== restart)
     .flatMap(({ index, guid }) => guid ?? histories.get(historyKey(lrp, index))?.lost?.guid ?? []);
 }
 
