@@ -16,7 +16,7 @@ import {
 } from "./admission-policy.ts";
 import { imagePolicies } from "./image-policies.ts";
 import { podPolicies } from "./pod-policies.ts";
-import { routeSharingPolicy } from "./route/policies.ts";
+import { routeDestinationPolicy, routeSharingPolicy } from "./route/policies.ts";
 import { securityGroupPolicy } from "./security-group/policies.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
@@ -35,6 +35,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     ...featureFlagPolicies(),
     securityGroupPolicy(),
     routeSharingPolicy(),
+    routeDestinationPolicy(),
   ].flatMap(toPolicyObjects);
 }
 
