@@ -146,9 +146,12 @@ describe.skipIf(reason)("routers on kube-apiserver", () => {
       );
     // The admission policy learns of the flag in its own time.
     await eventually(() => shared([other]));
-    const grant = await eventually(async () => (await foreign(ReferenceGrant))[0] ?? expect.fail("no grant"));
-    const [service] = await foreign(Service);
-    expect(grant["spec"]).toMatchObject({ from: [{ namespace }], to: [{ name: service?.metadata.name }] });
+    const grant = await eventually(async () => {
+      const [found] = await foreign(ReferenceGrant);
+      const [service] = await foreign(Service);
+      expect(found?.["spec"]).toMatchObject({ from: [{ namespace }], to: [{ name: service?.metadata.name }] });
+      return found ?? expect.fail("no grant");
+    });
     await client.delete(ReferenceGrant, grant.metadata);
     await eventually(async () => expect(await foreign(ReferenceGrant)).toHaveLength(1));
     await shared([]);
