@@ -19,45 +19,39 @@ export interface PutTarget {
 }
 
 export async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
-  // Created again: a person who frees disk space may have removed it.
-  const temporary = join(await makeFolder(target.incoming), randomUUID());
-  const hash = createHash("sha256");
-  let size = 0;
-  const measure = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      size += chunk.length;
-      done(null, chunk);
-    },
-  });
-  try {
+  const temporary = await temporaryPath(target);
+  return storeTemporary(temporary, target, async () => {
+    const hash = createHash("sha256");
+    let size = 0;
+    const measure = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        hash.update(chunk);
+        size += chunk.length;
+        done(null, chunk);
+      },
+    });
     await pipeline(
       content,
       limitBytes(target.maxBytes),
       measure,
       createWriteStream(temporary, { mode: 0o600, flush: true }),
     );
-    const digest = `sha256:${hash.digest("hex")}`;
-    await publish(temporary, target, digest);
-    return { digest, size };
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+    return { digest: `sha256:${hash.digest("hex")}`, size };
+  });
 }
 
 /** Moves the file where that is possible: large droplets are written once. */
 export async function takeFile(target: PutTarget, file: string): Promise<Blob> {
   const { size } = await stat(file);
   if (size > target.maxBytes) throw new BlobTooLarge(target.maxBytes);
-  const temporary = join(await makeFolder(target.incoming), randomUUID());
+  const temporary = await temporaryPath(target);
   try {
     await rename(file, temporary);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
     return putBlob(target, createReadStream(file));
   }
-  try {
+  return storeTemporary(temporary, target, async () => {
     const hash = createHash("sha256");
     for await (const chunk of createReadStream(temporary, { highWaterMark: HASHED_AT_ONCE }))
       hash.update(chunk as Buffer);
@@ -66,9 +60,21 @@ export async function takeFile(target: PutTarget, file: string): Promise<Blob> {
       .chmod(0o600)
       .then(() => opened.sync())
       .finally(() => opened.close());
-    const digest = `sha256:${hash.digest("hex")}`;
-    await publish(temporary, target, digest);
-    return { digest, size };
+    return { digest: `sha256:${hash.digest("hex")}`, size };
+  });
+}
+
+async function temporaryPath({ incoming }: PutTarget): Promise<string> {
+  // Created again: a person who frees disk space may have removed it.
+  return join(await makeFolder(incoming), randomUUID());
+}
+
+/** Publishes the temporary file once `complete` has written, synced and measured it; removes it if anything fails. */
+async function storeTemporary(temporary: string, target: PutTarget, complete: () => Promise<Blob>): Promise<Blob> {
+  try {
+    const blob = await complete();
+    await publish(temporary, target, blob.digest);
+    return blob;
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;

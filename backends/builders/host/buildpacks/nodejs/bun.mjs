@@ -1,10 +1,8 @@
 // Bun, as the npm registry has it: a package manager, and for apps that start by it what runs them.
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readIfThere } from "../shared/files.mjs";
 import { openLayer } from "../shared/layers.mjs";
-import { runStep } from "../shared/tools.mjs";
-import { npmCommand } from "./node-version.mjs";
+import { installIntoLayer } from "./npm-layer.mjs";
 
 /** The newest of it, unless packageManager names another. */
 export const DEFAULT_BUN = "1";
@@ -15,15 +13,7 @@ export function provideBun({ version }) {
   const wanted = `${name}@${version}`;
   const layer = openLayer("bun", { cache: true });
   const bin = join(layer.path, "node_modules", name, "bin");
-  if (!layer.isFor(wanted) || !existsSync(join(bin, "bun"))) {
-    layer.clear();
-    runStep([...npmCommand(), "install", "--prefix", layer.path, "--no-save", "--no-audit", "--no-fund", wanted], {
-      cwd: layer.path,
-      shown: `npm install ${wanted}`,
-      next: "correct packageManager in package.json, or see whether the npm registry can be reached",
-    });
-  }
-  layer.keep({ key: wanted });
+  installIntoLayer(layer, { wanted, file: join(bin, "bun") });
   return bin;
 }
 

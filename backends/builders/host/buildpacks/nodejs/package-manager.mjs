@@ -4,9 +4,9 @@ import { delimiter, join } from "node:path";
 import { present, readIfThere, readJson } from "../shared/files.mjs";
 import { openLayer, packageCache } from "../shared/layers.mjs";
 import { Problem, warn } from "../shared/log.mjs";
-import { runStep } from "../shared/tools.mjs";
 import { DEFAULT_BUN, provideBun } from "./bun.mjs";
 import { npmCommand } from "./node-version.mjs";
+import { installIntoLayer } from "./npm-layer.mjs";
 
 const locks = {
   pnpm: ["pnpm-lock.yaml"],
@@ -174,15 +174,7 @@ function provideProgram(app, manager) {
   const wanted = `${name}@${manager.version}`;
   const layer = openLayer("package-manager", { cache: true });
   const folder = join(layer.path, "node_modules", name);
-  if (!layer.isFor(wanted) || !existsSync(folder)) {
-    layer.clear();
-    runStep([...npmCommand(), "install", "--prefix", layer.path, "--no-save", "--no-audit", "--no-fund", wanted], {
-      cwd: layer.path,
-      shown: `npm install ${wanted}`,
-      next: "correct packageManager in package.json, or see whether the npm registry can be reached",
-    });
-  }
-  layer.keep({ key: wanted });
+  installIntoLayer(layer, { wanted, file: folder });
   const program = join(folder, readJson(folder, "package.json").bin[manager.name]);
   return /\.(c|m)?js$/.test(program) ? [process.execPath, program] : [program];
 }
