@@ -21,6 +21,7 @@ export function clusterDns(program: string): object[] {
     args: ["-conf", `/etc/${name}/Corefile`],
     ports: [{ containerPort: 53, protocol: "UDP" }],
     readiness: { path: "/ready", port: 8181 },
+    cpu: "200m",
     hasConfig: true,
   };
   const ports = [

@@ -10,6 +10,8 @@ export interface Node1Daemon {
   args: readonly string[];
   ports: readonly { containerPort: number; protocol?: string }[];
   readiness: { path: string; port: number };
+  /** What it requests: without one it gets next to no time on a busy machine, and every app behind it would hang. More leaves less room for apps. */
+  cpu: string;
   /** A ConfigMap of the same name, at /etc/<name>. */
   hasConfig?: boolean;
 }
@@ -41,7 +43,7 @@ export function node1Daemon(daemon: Node1Daemon, rules: readonly object[]): obje
 }
 
 function podSpec(daemon: Node1Daemon): object {
-  const { name, program, args, ports, readiness } = daemon;
+  const { name, program, args, ports, readiness, cpu } = daemon;
   const config = daemon.hasConfig
     ? [{ volume: { name: "config", configMap: { name } }, mount: { name: "config", mountPath: `/etc/${name}` } }]
     : [];
@@ -55,8 +57,7 @@ function podSpec(daemon: Node1Daemon): object {
     image: BASE_IMAGE,
     command: [`/${name}`, ...args],
     ports,
-    // Without a request it gets next to no time on a busy machine, and every app behind it would hang.
-    resources: { requests: { cpu: "500m" } },
+    resources: { requests: { cpu } },
     // Ready at once, and not unready because a busy machine answers late: nobody else serves its traffic.
     readinessProbe: { httpGet: readiness, periodSeconds: 1, timeoutSeconds: 10, failureThreshold: 10 },
     volumeMounts: volumes.map(({ mount }) => mount),

@@ -49,7 +49,7 @@ export function traefik({ program, address, flags }: TraefikOptions): object[] {
   const ports = [{ containerPort: 80 }, { containerPort: 443 }];
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-    ...node1Daemon({ name, namespace, labels, program, args, ports, readiness }, rules),
+    ...node1Daemon({ name, namespace, labels, program, args, ports, readiness, cpu: "500m" }, rules),
     nodePorts(),
     {
       apiVersion: "networking.k8s.io/v1",

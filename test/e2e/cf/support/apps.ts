@@ -7,6 +7,8 @@ import type { CaseRun } from "./case.ts";
 import type { Ground } from "./ground.ts";
 
 const START_MS = 90_000;
+/** Of each app on a node, where it is the share of the processor, too: with more, those of four cases do not fit on two cores. */
+const NODE_MEMORY_MB = 512;
 const droplets = new WeakMap<Ground, Promise<string>>();
 
 export interface AppOptions {
@@ -32,6 +34,8 @@ export async function makeApp({ ground, name, values, folder }: CaseRun, options
     expect(await admin.call("GET", `/v3/droplets/${droplet.guid}`)).toMatchObject({ state: "STAGED" }),
   );
   await admin.call("PATCH", `/v3/apps/${guid}/relationships/current_droplet`, { data: { guid: droplet.guid } });
+  if (ground.stage.on === "node")
+    await admin.call("POST", `/v3/apps/${guid}/processes/web/actions/scale`, { memory_in_mb: NODE_MEMORY_MB });
   const domain = { data: { guid: ground.domainGUID } };
   const route = await admin.call("POST", "/v3/routes", { host: own, relationships: { space, domain } });
   await admin.call("POST", `/v3/routes/${route.guid}/destinations`, { destinations: [{ app: { guid } }] });
