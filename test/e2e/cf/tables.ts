@@ -50,5 +50,5 @@ export const TABLES: Record<string, readonly CommandCases[]> = {
 /** Files whose cases were seen to pass on a node, but for those that say why they cannot run there. */
 export const SEEN_ON_NODE: ReadonlySet<string> = new Set([
   ...["apps", "changes", "push", "orgs", "spaces", "roles", "domains", "routes", "quotas"],
-  ...["security-groups", "isolation-segments", "settings"],
+  ...["security-groups", "isolation-segments", "settings", "tasks", "logs", "config", "metadata"],
 ]);
