@@ -56,9 +56,14 @@ export async function prepareLaunch(request: LaunchRequest): Promise<LaunchSpec>
   env = await runExecD({ layers: layers.flat(), process: process.type, app, signal: request.signal }, env);
   const cwd = resolve(app, process.workingDirectory ?? ".");
   const argv = [...process.command, ...process.args];
-  if (process.direct) return { command: argv, env, cwd };
+  const ownProfiles = await appProfiles(app);
+  if (process.direct && ownProfiles.length === 0) return { command: argv, env, cwd };
+  const layerProfiles = process.direct
+    ? []
+    : await listExecutables({ layers: layers.flat(), process: process.type, app }, "profile.d");
+  const shell = await findShell();
   return {
-    command: await shellCommand({ layers: layers.flat(), process: process.type, app, cwd }, argv),
+    command: shellCommand({ shell, profiles: [...layerProfiles, ...ownProfiles], cwd, direct: process.direct }, argv),
     env,
     cwd: app,
   };
@@ -151,18 +156,26 @@ async function runForVariables(file: string, cwd: string, env: Environment, sign
   return variables;
 }
 
-async function shellCommand(context: LaunchContext & { cwd: string }, argv: readonly string[]): Promise<string[]> {
-  const shell = await findShell();
-  const profiles = await listExecutables(context, "profile.d");
-  const appProfile = join(context.app, ".profile");
-  if (await exists(appProfile)) profiles.push(appProfile);
+/** The app's own scripts. Cloud Foundry sources them before every command, also one that needs no shell. */
+async function appProfiles(app: string): Promise<string[]> {
+  const folder = join(app, ".profile.d");
+  const files = (await listDirectory(folder)).filter((entry) => !entry.isDirectory() && !entry.name.startsWith("."));
+  const last = join(app, ".profile");
+  return [...files.map((entry) => join(folder, entry.name)), ...((await exists(last)) ? [last] : [])];
+}
+
+/** Sources the scripts in the app's directory, then becomes the command. */
+function shellCommand(
+  { shell, profiles, cwd, direct }: { shell: string; profiles: readonly string[]; cwd: string; direct: boolean },
+  argv: readonly string[],
+): string[] {
   const [command = "", ...args] = argv;
   const script = [
     ...profiles.map((file) => `. ${singleQuote(file)}`),
-    `cd ${singleQuote(context.cwd)}`,
-    `exec ${singleQuote(shell)} -c "$0" "$@"`,
+    `cd ${singleQuote(cwd)}`,
+    direct ? `exec "$0" "$@"` : `exec ${singleQuote(shell)} -c "$0" "$@"`,
   ].join("\n");
-  return [shell, "-c", script, command, ...(args.length > 0 ? [shell, ...args] : [])];
+  return [shell, "-c", script, command, ...(args.length > 0 && !direct ? [shell] : []), ...args];
 }
 
 async function findShell(): Promise<string> {
