@@ -12,8 +12,8 @@ export interface FakeRunner {
   stop(): Promise<void>;
 }
 
-/** `client` has full rights on the cluster. */
-export function startFakeRunner(client: KubeClient): FakeRunner {
+/** `client` has full rights on the cluster. LRPs are read every `pollMs` milliseconds. */
+export function startFakeRunner(client: KubeClient, pollMs = 15): FakeRunner {
   const ending = new AbortController();
   const runner: FakeRunner = {
     broken: new Set(),
@@ -23,14 +23,18 @@ export function startFakeRunner(client: KubeClient): FakeRunner {
       await loop;
     },
   };
-  const loop = run(client, runner, ending.signal);
+  const loop = run(client, runner, { signal: ending.signal, pollMs });
   return runner;
 }
 
-async function run(client: KubeClient, runner: FakeRunner, signal: AbortSignal): Promise<void> {
+async function run(
+  client: KubeClient,
+  runner: FakeRunner,
+  { signal, pollMs }: { signal: AbortSignal; pollMs: number },
+): Promise<void> {
   while (!signal.aborted) {
     for (const lrp of (await client.list(LRP)).items) await report(client, lrp, runner);
-    await delay(15);
+    await delay(pollMs);
   }
 }
 

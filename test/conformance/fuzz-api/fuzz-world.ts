@@ -13,7 +13,8 @@ import { eventually } from "../../eventually.ts";
 import type { Things } from "../capi/role-requests.ts";
 import { type ApiTestEnv, type Replica, startApiTestEnv, type TestUser } from "../api/test-env.ts";
 
-import { uploadOf } from "./requests.ts";
+import { startFakeRunner } from "../api/fake-runner.ts";
+import { type ApiCalls, type Form, furnishSpecial, refreshSpecial, uploadOf } from "./special-things.ts";
 
 /** In the name of everything that only the admin may see. */
 export const SECRET = "topsecret";
@@ -21,7 +22,7 @@ export const SECRET = "topsecret";
 export interface FuzzWorld {
   replica: Replica;
   /** GUIDs of what exists, by plural; with those of the secret org for people who may not see it. */
-  guids(person: TestUser): Record<string, string[]>;
+  guids(person: TestUser): Record<string, readonly string[]>;
   /** One of each thing, all of one space: what a request needs to succeed. */
   readonly things: Things;
   /** Remembers the job that an answer names. */
@@ -68,6 +69,13 @@ async function make(
   const answer = await replicas[0].call("admin", method, path, body);
   if (answer.status !== status) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
   return answer.json as { guid: string };
+}
+
+/** @throws Error when it is refused */
+async function upload({ replicas }: ApiTestEnv, path: string, { headers, body }: Form): Promise<void> {
+  const all = { ...headers, authorization: "bearer admin-token" };
+  const sent = await replicas[0].send("POST", path, { body, headers: all });
+  if (sent.status >= 300) throw new Error(`${path}: ${sent.status} ${sent.text}`);
 }
 
 /** An org with a space and one of each thing in it. @returns their GUIDs, by the plural that paths use */
@@ -148,11 +156,8 @@ async function putContent(env: ApiTestEnv, name: string, things: Record<string, 
     type: "bits",
     relationships: { app: { data: { guid: things["apps"] } } },
   });
-  const { headers, body } = uploadOf(zip([{ name: "index.html", content: Buffer.from(name) }]));
-  const authorization = "bearer admin-token";
-  const upload = `/v3/packages/${bits.guid}/upload`;
-  const sent = await env.replicas[0].send("POST", upload, { body, headers: { ...headers, authorization } });
-  if (sent.status !== 200) throw new Error(`${upload}: ${sent.status} ${sent.text}`);
+  const files = zip([{ name: "index.html", content: Buffer.from(name) }]);
+  await upload(env, `/v3/packages/${bits.guid}/upload`, uploadOf(files));
   things["packages"] = await firstOf(env, `${path}/packages?states=READY`);
   const [stored] = env.replicas[0].api.cache.store(Package).byIndex("guid", bits.guid);
   const { content } = stored?.spec ?? {};
@@ -231,7 +236,14 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
   await env.kube.patch(BackendClass, { name: "builder" }, { type: "merge", body }, { subresource: "status" });
   await furnish(env, SECRET);
   const secret = await readGUIDs(env);
-  let all: Record<string, string[]> = {};
+  const runner = startFakeRunner(env.kube, RUNNER_POLL_MS);
+  const calls: ApiCalls = {
+    make: (at, body, status) => make(env, at, body, status),
+    list: (path) => listGUIDs(env, path),
+    upload: (path, form) => upload(env, path, form),
+    post: (path, body) => env.replicas[0].call("admin", "POST", path, body),
+  };
+  let all: Record<string, readonly string[]> = {};
   let things: Things = {};
   let jobs: string[] = [];
   let round = 0;
@@ -246,14 +258,28 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
     },
     async refresh() {
       const left = await Promise.all(STANDING.map((kind) => exists(env, kind, things[kind])));
-      if (!left.every(Boolean)) things = await furnish(env, `own-${++round}`, "ann");
-      all = await readGUIDs(env);
+      left.push(
+        await exists(env, "apps", things["canary-apps"]),
+        await exists(env, "domains", things["private-domains"]),
+      );
+      if (!left.every(Boolean)) {
+        const name = `own-${++round}`;
+        things = await furnishSpecial(calls, name, await furnish(env, name, "ann"));
+      }
+      const special = await refreshSpecial(calls, things);
+      all = { ...(await readGUIDs(env)), ...special };
     },
-    stop: () => env.stop(),
+    async stop() {
+      await runner.stop();
+      await env.stop();
+    },
   };
   await world.refresh();
   return world;
 }
+
+/** How often the runner looks for new instances, milliseconds. */
+const RUNNER_POLL_MS = 200;
 
 /** What all requests that are to succeed stand on. */
 const STANDING = ["organizations", "spaces", "apps", "droplets", "packages", "routes", "domains", "tasks"];
@@ -262,11 +288,13 @@ async function exists({ replicas }: ApiTestEnv, kind: string, guid: string | und
   return guid !== undefined && (await replicas[0].call("admin", "GET", `/v3/${kind}/${guid}`)).status === 200;
 }
 
-async function readGUIDs({ replicas }: ApiTestEnv): Promise<Record<string, string[]>> {
-  const list = async (path: string): Promise<string[]> => {
-    const { json } = await replicas[0].call("admin", "GET", path);
-    return (json.resources ?? []).map((one: { guid: string }) => one.guid);
-  };
+async function listGUIDs({ replicas }: ApiTestEnv, path: string): Promise<string[]> {
+  const { json } = await replicas[0].call("admin", "GET", path);
+  return (json.resources ?? []).map((one: { guid: string }) => one.guid);
+}
+
+async function readGUIDs(env: ApiTestEnv): Promise<Record<string, string[]>> {
+  const list = (path: string): Promise<string[]> => listGUIDs(env, path);
   const found: Record<string, string[]> = { users: ["ann", "bob", "nobody"], jobs: [], destinations: [] };
   for (const kind of kinds) found[kind] = await list(`/v3/${kind}?per_page=100&order_by=-created_at`);
   const apps = found["apps"]?.slice(0, 20) ?? [];
@@ -276,7 +304,10 @@ async function readGUIDs({ replicas }: ApiTestEnv): Promise<Record<string, strin
 }
 
 /** `all` but for what is in `secret`; shared things stay. */
-function without(all: Record<string, string[]>, secret: Record<string, string[]>): Record<string, string[]> {
+function without(
+  all: Record<string, readonly string[]>,
+  secret: Record<string, string[]>,
+): Record<string, readonly string[]> {
   const shared = new Set(["domains", "buildpacks", "stacks", "organization_quotas", "users"]);
   return Object.fromEntries(
     Object.entries(all).map(([kind, guids]) => [

@@ -2,6 +2,7 @@
 import { bodyFor, pathFor, type Things } from "../capi/role-requests.ts";
 import { zip } from "../../e2e/bad-input/archives.ts";
 import type { FuzzTarget, Schema } from "./openapi.ts";
+import { aimAt, DROPLET_FILE, uploadOf } from "./special-things.ts";
 import { errs, guidOf, happens, kindNamed, oddText, pick, valueFor, type Chance } from "./values.ts";
 
 export interface FuzzRequest {
@@ -47,17 +48,11 @@ function queryFrom(chance: Chance, { query }: FuzzTarget): string {
   return text ? `?${text}` : "";
 }
 
-/** A form with that file. */
-export function uploadOf(file: Buffer): Pick<FuzzRequest, "headers" | "body"> {
-  const head = `--b\r\ncontent-disposition: form-data; name="bits"; filename="a.zip"\r\ncontent-type: application/zip\r\n\r\n`;
-  const body = Buffer.concat([Buffer.from(head), file, Buffer.from("\r\n--b--\r\n")]);
-  return { headers: { "content-type": "multipart/form-data; boundary=b" }, body };
-}
-
-function bodyFrom(chance: Chance, { media, body }: FuzzTarget): Pick<FuzzRequest, "headers" | "body"> {
+function bodyFrom(chance: Chance, { path, media, body }: FuzzTarget): Pick<FuzzRequest, "headers" | "body"> {
   if (media === undefined) return { headers: {} };
   if (errs(chance, 0.02))
     return { headers: { "content-type": media }, body: pick(chance, ["", "{", "[]", "null", "\u0000"]) };
+  if (path === "/v3/droplets/{guid}/upload" && chance.isTidy) return uploadOf(DROPLET_FILE, "droplet.tgz");
   if (media === "multipart/form-data" && chance.isTidy)
     return uploadOf(zip([{ name: "bin/detect", content: Buffer.from("true") }]));
   if (media === "multipart/form-data") {
@@ -94,8 +89,10 @@ function withoutStanding(chance: Chance, things: Things): Chance["guids"] {
 }
 
 /** One request; the same chance gives the same request. */
-export function makeRequest(chance: Chance, targets: readonly FuzzTarget[], things: Things): FuzzRequest {
-  const target = pick(chance, targets);
+export function makeRequest(anyChance: Chance, targets: readonly FuzzTarget[], anyThings: Things): FuzzRequest {
+  const target = pick(anyChance, targets);
+  const any = { chance: anyChance, things: anyThings };
+  const { chance, things } = anyChance.isTidy ? aimAt(`${target.method} ${target.path}`, any) : any;
   // What stands is not taken away.
   const isRemoval = target.method === "DELETE" && /^\/v3\/\w+\/\{guid\}$/.test(target.path);
   if (chance.isTidy && !isRemoval && !target.path.endsWith("/upload") && happens(chance, 0.5))
