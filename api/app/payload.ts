@@ -6,7 +6,7 @@ import { anyVariablesSchema, variablesSchema } from "../cf/app/app-env.ts";
 import { lifecycleSchema, toLifecycle } from "../cf/app/lifecycle.ts";
 import { toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
 import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
-import { csv, include, listQuery } from "../http/query.ts";
+import { csv, include, listQuery, oneOf } from "../http/query.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 export const createAppBody = z.strictObject({
@@ -31,7 +31,7 @@ export const appListQuery = listQuery(
     space_guids: csv.optional(),
     organization_guids: csv.optional(),
     stacks: csv.optional(),
-    lifecycle_type: z.enum(["buildpack", "cnb", "docker"]).optional(),
+    lifecycle_type: oneOf(["buildpack", "cnb", "docker"], (text) => `Invalid lifecycle_type: '${text}'`).optional(),
     include: include("space", "org", "space.organization").optional(),
   },
   { orders: ["name", "state"] },

@@ -22,7 +22,7 @@ import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
 import { toPackageState } from "../cf/package/package-state.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
-import { csv, csvEnum, listQuery } from "../http/query.ts";
+import { csv, csvOf, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { buildState, presentBuild } from "./present.ts";
@@ -39,7 +39,7 @@ const createBuildBody = z.strictObject({
   environment_variables: z.record(z.string(), z.unknown()).nullish(),
   metadata: metadataSchema.optional(),
 });
-const states = csvEnum("STAGING", "STAGED", "FAILED").optional();
+const states = csvOf("STAGING", "STAGED", "FAILED").optional();
 const buildListQuery = listQuery({
   states,
   app_guids: csv.optional(),

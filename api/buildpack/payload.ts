@@ -38,7 +38,7 @@ export const updateBuildpackBody = z.strictObject({
 });
 
 export const buildpackListQuery = listQuery(
-  { names: csv.optional(), stacks: csv.optional(), lifecycle: z.enum(["buildpack", "cnb"]).optional() },
+  { names: csv.optional(), stacks: csv.optional(), lifecycle: z.enum(["buildpack", "cnb"], LIFECYCLE).optional() },
   { orders: ["position", "lifecycle"] },
 );
 

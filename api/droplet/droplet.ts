@@ -14,7 +14,7 @@ import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
-import { booleanText, csv, csvEnum, listQuery } from "../http/query.ts";
+import { csv, csvOf, listQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../access/session.ts";
 import { parseBody } from "../http/validation.ts";
@@ -35,14 +35,15 @@ import { DROPLET_STATES, dropletState, redactionFor, presentDroplet } from "./pr
 const path = "/v3/droplets/:guid";
 const CONTENT_DEADLINE_MS = 15 * 60_000;
 const read = { verb: "get", on: Droplet } as const;
-const states = csvEnum(...DROPLET_STATES).optional();
+const states = csvOf(...DROPLET_STATES).optional();
 const dropletListQuery = listQuery({
   app_guids: csv.optional(),
   space_guids: csv.optional(),
   organization_guids: csv.optional(),
   states,
 });
-const ofAppQuery = listQuery({ states, current: booleanText.optional() });
+const current = z.literal("true", { error: "only accepts the value 'true'" }).optional();
+const ofAppQuery = listQuery({ states, current });
 const ofPackageQuery = listQuery({ states });
 
 interface ListRequest {

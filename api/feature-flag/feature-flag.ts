@@ -15,7 +15,7 @@ import { findFlag } from "../cf/feature-flags.ts";
 import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import { link } from "../http/presentation.ts";
-import { csv, pagingParameters, timeFilter, timeParameters } from "../http/query.ts";
+import { csv, orderBy, pagingParameters, timeFilter, timeParameters } from "../http/query.ts";
 import { matchesTimeFilter } from "../http/timestamps.ts";
 import { updatedAt } from "../cache/object-times.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
@@ -24,7 +24,7 @@ const path = "/v3/feature_flags/:name";
 
 const flagListQuery = z.strictObject({
   ...pagingParameters,
-  order_by: z.enum(["name", "+name", "-name"], { error: "can only be: 'name'" }).optional(),
+  order_by: orderBy("name"),
   guids: csv.optional(),
   names: csv.optional(),
   ...timeParameters("updated_ats"),

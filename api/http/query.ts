@@ -32,31 +32,19 @@ const listOf = (items: object): object => ({ type: "array", items });
 /** A comma list of any strings. The empty string is a list of one empty string. */
 export const csv = shown(z.string().transform(splitList), listOf({ type: "string" }));
 
-/** A comma list of known words; `problem` describes an unknown word or an invalid list. */
-function csvOfKnown<const Word extends string>(
-  words: readonly Word[],
-  problem: (
-    list: readonly string[],
-    unknown: string | undefined,
-  ) => { message: string; params?: { whole: true } } | undefined,
-) {
-  const isKnown = (word: string): word is Word => (words as readonly string[]).includes(word);
-  const known = csv.transform((list, context): Word[] => {
-    const found = problem(
-      list,
-      list.find((word) => !isKnown(word)),
-    );
-    if (found) context.addIssue({ code: "custom", ...found });
-    return list.filter(isKnown);
-  });
-  return shown(known, listOf({ type: "string", enum: words }));
+/** A comma list of words that are one of `words`, or match nothing, as in CF. */
+export function csvOf<const Word extends string>(...words: readonly Word[]) {
+  return shown(csv, listOf({ type: "string", enum: words }));
 }
 
-/** A comma list of known words. */
-export function csvEnum<const Word extends string>(...words: readonly Word[]) {
-  return csvOfKnown(words, (_list, unknown) =>
-    unknown === undefined ? undefined : { message: `can only contain the following: ${words.join(", ")}` },
-  );
+/** One of these words; another one is refused as `problem` says. */
+export function oneOf<const Word extends string>(words: readonly Word[], problem: (text: string) => string) {
+  const known = z.string().transform((text, context): Word => {
+    const word = words.find((one) => one === text);
+    if (word === undefined) context.addIssue({ code: "custom", message: problem(text), params: { whole: true } });
+    return word ?? z.NEVER;
+  });
+  return shown(known, { type: "string", enum: words });
 }
 
 /** A comma list of integers. */
@@ -74,33 +62,55 @@ export const csvIntegers = shown(
 
 /** `true` or `false`. */
 export const booleanText = shown(
-  z.enum(["true", "false"], { error: "must be one of 'true', 'false'" }).transform((text) => text === "true"),
+  z.enum(["true", "false"], { error: "must be 'true' or 'false'" }).transform((text) => text === "true"),
   { type: "boolean" },
 );
 
-/** `include=a,b`: known words, each once. */
-export function include<const Word extends string>(...words: readonly Word[]) {
-  const valid = words.map((word) => `'${word}'`).join(", ");
-  return csvOfKnown(words, (list, unknown) => {
+/** A comma list of known words, each once; `kind` is what CF calls them: `included`, `embedded`. */
+function resources<const Word extends string>(kind: string, words: readonly Word[]) {
+  const isKnown = (word: string): word is Word => (words as readonly string[]).includes(word);
+  const problem = (list: readonly string[]): string | undefined => {
+    const unknown = list.find((word) => !isKnown(word));
     if (unknown !== undefined)
-      return {
-        message: `Invalid included resource: '${unknown}'. Valid included resources are: ${valid}`,
-        params: { whole: true },
-      };
+      return `Invalid ${kind} resource: '${unknown}'. Valid ${kind} resources are: ${words.map((word) => `'${word}'`).join(", ")}`;
     const again = list.find((word, at) => list.indexOf(word) !== at);
-    return again === undefined
-      ? undefined
-      : { message: `Duplicate included resource: '${again}'`, params: { whole: true } };
+    return again === undefined ? undefined : `Duplicate ${kind} resource: '${again}'`;
+  };
+  const known = csv.transform((list, context): Word[] => {
+    const message = problem(list);
+    if (message !== undefined) context.addIssue({ code: "custom", message, params: { whole: true } });
+    return list.filter(isKnown);
   });
+  return shown(known, listOf({ type: "string", enum: words }));
+}
+
+/** `include=a,b`. */
+export function include<const Word extends string>(...words: readonly Word[]) {
+  return resources("included", words);
+}
+
+/** `embed=a,b`. */
+export function embed<const Word extends string>(...words: readonly Word[]) {
+  return resources("embedded", words);
+}
+
+/** `order_by` over these; a blank value counts as none, as in CF. */
+export function orderBy(...orders: readonly string[]) {
+  const allowed = orders.flatMap((order) => [order, `+${order}`, `-${order}`]);
+  const problem = `can only be: ${orders.map((order) => `'${order}'`).join(", ")}`;
+  const schema = z
+    .string()
+    .refine((text) => text.trim() === "" || allowed.includes(text), problem)
+    .transform((text) => (text.trim() === "" ? undefined : text));
+  return shown(schema, { type: "string", enum: allowed }).optional();
 }
 
 function positiveInteger(max: number) {
-  const problem = max === Infinity ? "must be a positive integer" : `must be between 1 and ${max}`;
   const schema = z
     .string()
-    .regex(/^\d{1,9}$/, problem)
+    .regex(/^0*[1-9]\d{0,8}$/, "must be a positive integer")
     .transform(Number)
-    .refine((n) => n >= 1 && n <= max, problem);
+    .refine((n) => n <= max, `must be between 1 and ${max}`);
   return shown(schema, { type: "integer", minimum: 1, ...(max !== Infinity && { maximum: max }) });
 }
 
@@ -147,11 +157,9 @@ export function listQuery<Filters extends z.ZodRawShape>(
   filters: Filters,
   options: { orders?: readonly string[]; labels?: boolean } = {},
 ) {
-  const orders = ["created_at", "updated_at", ...(options.orders ?? [])];
-  const allowed = orders.flatMap((order) => [order, `+${order}`, `-${order}`]);
   const parameters: z.ZodRawShape = {
     ...pagingParameters,
-    order_by: z.enum(allowed, { error: `can only be: ${orders.map((order) => `'${order}'`).join(", ")}` }).optional(),
+    order_by: orderBy("created_at", "updated_at", ...(options.orders ?? [])),
     guids: csv.optional(),
     ...(options.labels === false ? {} : { label_selector: labelSelector.optional() }),
     ...timeParameters("created_ats"),
@@ -160,7 +168,7 @@ export function listQuery<Filters extends z.ZodRawShape>(
   };
   return z.strictObject(
     parameters as typeof pagingParameters & {
-      order_by: z.ZodOptional<z.ZodString>;
+      order_by: ReturnType<typeof orderBy>;
       guids: z.ZodOptional<typeof csv>;
       label_selector: z.ZodOptional<typeof labelSelector>;
     } & Filters,

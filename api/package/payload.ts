@@ -7,7 +7,7 @@ import { newChildMetadata } from "../cf/app/owner-app.ts";
 import { type MetadataInput, metadataSchema } from "../cf/metadata/metadata.ts";
 import { PACKAGE_STATES } from "../cf/package/package-state.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
-import { csv, csvEnum, listQuery } from "../http/query.ts";
+import { csv, csvOf, listQuery } from "../http/query.ts";
 
 const relationships = z.strictObject({ app: toOneSchema });
 const dockerData = z.strictObject({
@@ -31,7 +31,7 @@ export const createPackageBody = z.discriminatedUnion(
 );
 export type CreatePackage = z.output<typeof createPackageBody>;
 
-const ownFilters = { states: csvEnum(...PACKAGE_STATES).optional(), types: csvEnum("bits", "docker").optional() };
+const ownFilters = { states: csvOf(...PACKAGE_STATES).optional(), types: csvOf("bits", "docker").optional() };
 export const packageListQuery = listQuery({
   ...ownFilters,
   app_guids: csv.optional(),

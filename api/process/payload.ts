@@ -1,6 +1,6 @@
 // Request bodies and queries of processes.
 import { z } from "zod";
-import { listQuery, csv, csvEnum } from "../http/query.ts";
+import { csv, embed, listQuery } from "../http/query.ts";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { commandSchema, processUserSchema } from "../cf/process/process-schemas.ts";
 import type { Process } from "../../crds/process/process.ts";
@@ -65,8 +65,8 @@ export const scaleBody = z.strictObject({
     .optional(),
 });
 
-const embed = csvEnum("process_instances").optional();
-const ownFilters = { types: csv.optional(), embed };
+const embedded = embed("process_instances").optional();
+const ownFilters = { types: csv.optional(), embed: embedded };
 export const processListQuery = listQuery({
   ...ownFilters,
   app_guids: csv.optional(),
@@ -74,7 +74,7 @@ export const processListQuery = listQuery({
   organization_guids: csv.optional(),
 });
 export const appProcessListQuery = listQuery(ownFilters);
-export const processGetQuery = z.strictObject({ embed });
+export const processGetQuery = z.strictObject({ embed: embedded });
 
 type Check = NonNullable<z.output<typeof updateProcessBody>["health_check"]>;
 

@@ -20,7 +20,7 @@ import { rememberedList } from "../cache/remembered-lists.ts";
 import { presentPage } from "../http/page.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
 import { resolveOrg, resolveSpace } from "../cf/org/org-and-space-namespaces.ts";
-import { csv, csvEnum, include, listQuery } from "../http/query.ts";
+import { csv, csvOf, include, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { presentRole } from "./present.ts";
@@ -53,7 +53,7 @@ const includes = include("user", "space", "organization").optional();
 const roleGetQuery = z.strictObject({ include: includes });
 const roleListQuery = listQuery(
   {
-    types: csvEnum(...ALL_TYPES).optional(),
+    types: csvOf(...ALL_TYPES).optional(),
     user_guids: csv.optional(),
     organization_guids: csv.optional(),
     space_guids: csv.optional(),

@@ -1,11 +1,11 @@
 // Endpoints of usage events: `/v3/app_usage_events`, and `/v3/service_usage_events`, of which there are none yet.
-import { z } from "zod";
+import type { z } from "zod";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { notFound } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
-import { csv, csvEnum, listQuery } from "../http/query.ts";
+import { csv, csvOf, listQuery, orderBy } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { listUsageEvents } from "./list-events.ts";
 import { presentAppUsageEvent } from "./present.ts";
@@ -27,7 +27,7 @@ function usageQuery<Filters extends z.ZodRawShape>(filters: Filters) {
   return listQuery(
     {
       ...filters,
-      order_by: z.enum(["created_at", "+created_at", "-created_at"], { error: "can only be: 'created_at'" }).optional(),
+      order_by: orderBy("created_at"),
       after_guid: csv
         .refine((list) => list.length === 1, { message: "filter accepts only one guid" })
         .transform(([guid = ""]) => guid)
@@ -39,7 +39,7 @@ function usageQuery<Filters extends z.ZodRawShape>(filters: Filters) {
 
 const appUsageQuery = usageQuery({});
 const serviceUsageQuery = usageQuery({
-  service_instance_types: csvEnum("managed_service_instance", "user_provided_service_instance").optional(),
+  service_instance_types: csvOf("managed_service_instance", "user_provided_service_instance").optional(),
   service_offering_guids: csv.optional(),
 });
 
