@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
+import { LABELS } from "../../crds/labels.ts";
 import { eventually } from "../eventually.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { startTestPlatform } from "./support/start-test-platform.ts";
@@ -30,8 +31,11 @@ const APP = {
   "port.js": "module.exports = 30000 + (Number(process.env.PORT) % 30000);\n",
   "beside.js": `require("http").createServer((_, s) => s.end("beside")).listen(require("./port.js"), "127.0.0.1");\n`,
   "server.js": `const { FROM_RUNNING: run, MARKED: marked, PORT } = process.env;
+let away = 0;
 require("http").createServer(async (q, s) => {
   if (q.url === "/end") process.exit(3);
+  if (q.url === "/leave") away = Date.now() + 20000;
+  if (q.url === "/in-service") return s.writeHead(Date.now() < away ? 503 : 200).end();
   const side = await fetch("http://127.0.0.1:" + require("./port.js")).then((a) => a.text(), String);
   s.end(JSON.stringify({ run, marked, side }));
 }).listen(PORT);\n`,
@@ -42,6 +46,8 @@ const MANIFEST = {
       name: "day",
       memory: "160M",
       buildpacks: ["mark_buildpack", "nodejs_buildpack"],
+      "readiness-health-check-type": "http",
+      "readiness-health-check-http-endpoint": "/in-service",
       sidecars: [{ name: "beside", process_types: ["web"], command: "node beside.js", memory: "64M" }],
     },
   ],
@@ -126,6 +132,20 @@ describe.skipIf(reason)("an operator's day", { timeout: 600_000 }, () => {
         expect(events).toContain(type);
       expect(events).toMatch(/audit\.app\.create\s+admin/);
     }, SLOW_MS);
+  });
+
+  test("an instance that leaves service and returns is told by events, and so is one that was replaced", async () => {
+    const tells = (type: string): Promise<void> =>
+      eventually(async () => expect(await cf("events", "day")).toMatch(new RegExp(`${type}\\s`)), SLOW_MS);
+    await eventually(async () => expect(await cf("app", "day")).toMatch(/instances:\s+2\/2/), SLOW_MS);
+    expect((await stage.get("day.apps.localhost", "/leave")).status).toBe(200);
+    await tells("audit.app.process.not-ready");
+    await tells("audit.app.process.ready");
+    if (stage.on === "laptop") return;
+    const instance = `${LABELS.lrp},${LABELS.instanceIndex}=0`;
+    const { code, output } = await stage.kubectl("delete", "pods", "-n", "local-dev", "-l", instance, "--wait=false");
+    expect(code, output).toBe(0);
+    await tells("audit.app.process.rescheduling");
   });
 
   test("a security group is shown, and on a cluster a rule of the space's network", async () => {

@@ -34,7 +34,8 @@ export const DEPLOYMENT_CASES: readonly CommandCases[] = [
         run: "push {name} --strategy rolling --max-in-flight 2",
         shows: ["Starting deployment for app {name}...", "Waiting for app to deploy...", /instances:\s+\d\/2/],
         effect: async (run) => {
-          expect(await answers(run, 200)).toContain("rolled");
+          // As in CF, the old instances end once the deployment is over.
+          await eventually(async () => expect(await answers(run, 200)).toContain("rolled"));
           await untilDeployment(run, { ...DEPLOYED, strategy: "rolling", options: { max_in_flight: 2 } });
         },
       },
