@@ -268,11 +268,11 @@ describe("an instance that does not run says why", () => {
   test("an image that is refused is crashed at kubelet's second attempt: at its first it may not have read the pull Secret", () => {
     const conditions = [{ type: "PodReadyToStartContainers", status: "True", lastTransitionTime: START }];
     const refused = containing(waiting("ErrImagePull", `${pull}: 401 Unauthorized`), { conditions });
-    expect(one(refused, { now: new Date("2026-01-01T00:00:19Z") })).toMatchObject({
+    expect(one(refused, { now: new Date("2026-01-01T00:00:29Z") })).toMatchObject({
       state: "Down",
       details: expect.stringMatching(/cannot be pulled: 401 Unauthorized;/) as string,
     });
-    expect(one(refused, { now: new Date("2026-01-01T00:00:20Z") })).toMatchObject({ state: "Crashed" });
+    expect(one(refused, { now: new Date("2026-01-01T00:00:30Z") })).toMatchObject({ state: "Crashed" });
   });
 
   test("a crash is counted, and its details stay until the instance runs again", () => {

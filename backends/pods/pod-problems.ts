@@ -4,8 +4,9 @@ import type { InstanceProblem } from "../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { sidecarContainerName, sidecarOutputType } from "../../crds/sidecar.ts";
 import { explainEnd, isDiskFull } from "./evictions.ts";
-import { findAppContainer, findSchedulingFailure } from "./pod-progress.ts";
+import { findAppContainer, findSchedulingFailure, sinceLastStep } from "./pod-progress.ts";
 import type { ProbeFailure } from "./probe-failures.ts";
+import { isFirstRefusal } from "./refused-pull.ts";
 import type { PodObject } from "./slim-pod.ts";
 
 /** `Crashed` when waiting does not help, so that `cf push` stops; `Down` while it may. */
@@ -32,19 +33,11 @@ export function findStartProblem(
   if (end) return { state: "Crashed", problem: toExitProblem(end, spec, failures), since: end.finishedAt };
   const waiting = findAppContainer(pod)?.state?.waiting;
   const problem = waiting && toWaitingProblem(waiting, spec);
-  return problem && isFirstRefusal(pod, problem, now) ? { ...problem, state: "Down" } : problem;
+  return problem && mayBePulled(pod, problem, now) ? { ...problem, state: "Down" } : problem;
 }
 
-/** Texts of registries that want other credentials. */
-const REFUSED = /unauthorized|denied|forbidden|no basic auth/i;
-/** Kubelet asks without credentials when it cannot read the pull Secret within a second, and asks again 10 s later. */
-const FIRST_PULL_MS = 10_000;
-
-function isFirstRefusal({ status }: PodObject, { problem }: PodProblem, now: Date): boolean {
-  if (problem.kind !== "imageUnavailable" || !REFUSED.test(problem.why)) return false;
-  const steps = status?.conditions?.filter(({ status: is }) => is === "True") ?? [];
-  const since = Math.max(...steps.map(({ lastTransitionTime = "" }) => Date.parse(lastTransitionTime) || 0), 0);
-  return now.getTime() - since < FIRST_PULL_MS;
+function mayBePulled(pod: PodObject, { problem }: PodProblem, now: Date): boolean {
+  return problem.kind === "imageUnavailable" && isFirstRefusal(problem.why, sinceLastStep(pod, now));
 }
 
 /** The end of the last run, while the next one has not begun. */

@@ -20,6 +20,14 @@ export function isPodReady(pod: PodObject): boolean {
   return findPodCondition(pod, "Ready")?.status === "True";
 }
 
+/** Milliseconds since the last thing that the pod needed was there: a node, its volumes, its sandbox. */
+export function sinceLastStep({ status }: PodObject, now: Date): number {
+  const steps = status?.conditions?.filter(({ status: is }) => is === "True") ?? [];
+  return (
+    now.getTime() - Math.max(...steps.map(({ lastTransitionTime = "" }) => Date.parse(lastTransitionTime) || 0), 0)
+  );
+}
+
 /** The scheduler's text while no node takes the pod. */
 export function findSchedulingFailure(pod: PodObject): string | undefined {
   const scheduled = findPodCondition(pod, "PodScheduled");

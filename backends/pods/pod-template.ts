@@ -84,7 +84,7 @@ function planPod(lrp: LRP, { indexLabel, rules, schedulingGates }: PodVariant): 
           ports: lrp.spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" })),
           lifecycle,
         }),
-        ...planProbes(lrp.spec),
+        ...planProbes(lrp.spec, rules),
       },
       ...(lrp.spec.sidecars ?? []).map((sidecar) => ({
         ...planSidecar(lrp.spec, sidecar, indexLabel),

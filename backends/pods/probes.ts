@@ -1,8 +1,10 @@
 // Renders Cloud Foundry's health checks as kubelet probes. Pure.
 import type { LRP } from "../../crds/lrp/lrp.ts";
+import type { PodRules } from "./pod-rules.ts";
 
 const START_TIMEOUT_SECONDS = 60;
-const START_PERIOD_SECONDS = 2;
+/** Where a check may wait longer than a second for its answer. */
+const SLOW_START_PERIOD_SECONDS = 2;
 const INTERVAL_SECONDS = 30;
 
 type Check = Pick<LRP["spec"]["healthCheck"], "type" | "endpoint" | "invocationTimeoutSeconds" | "intervalSeconds">;
@@ -16,19 +18,24 @@ export interface Probe {
 }
 
 /** The probes of a container. One failed liveness probe ends it, as in Diego; a check of type `process` needs no probe. */
-export function planProbes(spec: LRP["spec"]): { startupProbe?: Probe; livenessProbe?: Probe; readinessProbe?: Probe } {
+export function planProbes(
+  spec: LRP["spec"],
+  { startPeriodSeconds }: Pick<PodRules, "startPeriodSeconds">,
+): { startupProbe?: Probe; livenessProbe?: Probe; readinessProbe?: Probe } {
   const { healthCheck, readinessHealthCheck, ports } = spec;
   const port = ports[0];
   const live = port === undefined ? undefined : handlerOf(healthCheck, port);
   const ready = port === undefined ? undefined : handlerOf(readinessHealthCheck, port);
   const timeout = healthCheck.timeoutSeconds ?? START_TIMEOUT_SECONDS;
+  // Checks that get no answer come one after the other, so that more of them would take longer than the app may.
+  const period = invocation(healthCheck) > 1 ? SLOW_START_PERIOD_SECONDS : startPeriodSeconds;
   return {
     ...(live && {
       startupProbe: {
         ...live,
-        periodSeconds: START_PERIOD_SECONDS,
+        periodSeconds: period,
         timeoutSeconds: invocation(healthCheck),
-        failureThreshold: Math.ceil(timeout / START_PERIOD_SECONDS),
+        failureThreshold: Math.ceil(timeout / period),
       },
     }),
     ...(live && { livenessProbe: steady(live, healthCheck) }),

@@ -1,5 +1,6 @@
 // What a Pod's status means for its build, as a table, and whose turn it is.
 import { describe, expect, test } from "vitest";
+import { isOver } from "./build-pods.ts";
 import { digest, guid, staging } from "./fixtures.ts";
 import { toDroplet } from "../exported-image.ts";
 import { toProgress, type PodObject } from "./pod-progress.ts";
@@ -66,6 +67,11 @@ describe("a build's Pod", () => {
     [
       "that exported",
       pod("Succeeded", [{ name: "export", exit: 0, message: REPORT }]),
+      { kind: "exported", digest: digest(3), at: AT },
+    ],
+    [
+      "whose last container has ended well, before the Pod is said to have",
+      pod("Running", [...done, { name: "export", exit: 0, message: REPORT }]),
       { kind: "exported", digest: digest(3), at: AT },
     ],
     [
@@ -156,10 +162,18 @@ describe("a build's Pod", () => {
   });
 });
 
+test.each<[string, PodObject, boolean]>([
+  ["a phase runs", pod("Pending", [...done, { name: "detect", running: true }]), false],
+  ["the last container waits", pod("Pending", [...done, { name: "export" }]), false],
+  ["the last container runs", pod("Running", [...done, { name: "export", running: true }]), false],
+  ["the last container has ended", pod("Running", [...done, { name: "export", exit: 0 }]), true],
+  ["a phase failed", pod("Failed", [{ name: "fetch", exit: 1 }, { name: "export" }]), true],
+])("when %s a Pod is over: %s", (_when, given, expected) => expect(isOver(given)).toBe(expected));
+
 test("a refused pull fails the build at the kubelet's second attempt: at its first it may not have read the pull Secret", () => {
   const refused = pod("Pending", [{ name: "fetch", waiting: "ErrImagePull", message: "401 Unauthorized" }]);
-  expect(toProgress(refused, new Date("2026-11-22T08:00:09Z"))).toMatchObject({ kind: "waiting" });
-  expect(toProgress(refused, new Date("2026-11-22T08:00:11Z"))).toMatchObject({ kind: "failed", code: "StagingError" });
+  expect(toProgress(refused, new Date("2026-11-22T08:00:19Z"))).toMatchObject({ kind: "waiting" });
+  expect(toProgress(refused, new Date("2026-11-22T08:00:20Z"))).toMatchObject({ kind: "failed", code: "StagingError" });
 });
 
 describe("turns", () => {

@@ -4,6 +4,7 @@ import { parse } from "smol-toml";
 import { z } from "zod";
 import type { Builtin } from "../../../kube/api/builtin.ts";
 import type { StagingCode } from "../staging-failure.ts";
+import { isFirstRefusal } from "../../pods/refused-pull.ts";
 import { explainExit } from "../lifecycle-exits.ts";
 import { PHASES, type Phase } from "./plan-pod.ts";
 import { REBASE_STEPS } from "./rebase/plan-rebase-pod.ts";
@@ -45,14 +46,11 @@ const RETRIED_REASONS = new Set([
 const FINAL_PULL_ERROR =
   /not found|manifest unknown|name unknown|unauthorized|authentication required|forbidden|denied|no match for platform/i;
 
-/** Kubelet asks without credentials when it cannot read the pull Secret within a second, and asks again 10 s later. */
-const REFUSED_PULL = /unauthorized|authentication required|forbidden|denied/i;
-const FIRST_PULL_MS = 10_000;
-
 export function toProgress(pod: PodObject, now: Date): PodProgress {
   const { phase } = pod.status ?? {};
   if (phase === "Succeeded") return toExported(pod);
   if (phase === "Failed") return toFailure(pod);
+  if (hasExported(pod)) return toExported(pod);
   const statuses = statusesOf(pod);
   const ended = findFailed(statuses);
   if (ended) return describeFailure(ended);
@@ -61,6 +59,11 @@ export function toProgress(pod: PodObject, now: Date): PodProgress {
   const running = statuses.find((status) => status.state?.running);
   if (running) return { kind: "running", phase: running.name as Step };
   return toScheduling(pod);
+}
+
+/** The last container has ended well. Kubelet says so a second before it says that of the Pod. */
+function hasExported({ status }: PodObject): boolean {
+  return status?.containerStatuses?.[0]?.state?.terminated?.exitCode === 0;
 }
 
 function statusesOf(pod: PodObject): ContainerStatus[] {
@@ -94,8 +97,8 @@ function toWaiting(pod: PodObject, status: ContainerStatus, now: Date): PodProgr
   return { kind: "failed", code: "StagingError", message: text, at: undefined };
 }
 
-function isFinalPullError(message: string, waited: number): boolean {
-  return FINAL_PULL_ERROR.test(message) && (!REFUSED_PULL.test(message) || waited > FIRST_PULL_MS);
+function isFinalPullError(message: string, waitedMs: number): boolean {
+  return FINAL_PULL_ERROR.test(message) && !isFirstRefusal(message, waitedMs);
 }
 
 /** When the last phase ended, or the Pod was made, in ms. */

@@ -219,10 +219,11 @@ describe("the version of the renderer", () => {
   }
   test("stays that of the LRP: a newer release changes nothing that runs", async () => {
     await expect(yaml((await children("1")) as Draft[])).toMatchFileSnapshot("image-1.golden.yaml");
-    await expect(yaml((await children("2")) as Draft[])).toMatchFileSnapshot("image.golden.yaml");
+    await expect(yaml((await children("2")) as Draft[])).toMatchFileSnapshot("image-2.golden.yaml");
+    await expect(yaml((await children("3")) as Draft[])).toMatchFileSnapshot("image.golden.yaml");
   });
-  test.each(["3", "constructor"])("%s, that this release does not have, is refused", (rendering) =>
-    expect(children(rendering)).rejects.toThrow(`renders versions 1, 2, not ${rendering}; restart the app`),
+  test.each(["4", "constructor"])("%s, that this release does not have, is refused", (rendering) =>
+    expect(children(rendering)).rejects.toThrow(`renders versions 1, 2, 3, not ${rendering}; restart the app`),
   );
 });
 

@@ -17,6 +17,19 @@ const gated = (second: number, metadata: object = {}): PodObject =>
     spec: { containers: [], schedulingGates: [{ name: INDEX_GATE }] },
   }) as unknown as PodObject;
 
+const refused = (second: number): PodObject =>
+  ({
+    kind: "Pod",
+    metadata: { name: "p", uid: "p", creationTimestamp: time(0) },
+    spec: { containers: [] },
+    status: {
+      conditions: [{ type: "PodScheduled", status: "True", lastTransitionTime: time(second) }],
+      containerStatuses: [
+        { name: "application", state: { waiting: { reason: "ErrImagePull", message: "401 Unauthorized" } } },
+      ],
+    },
+  }) as unknown as PodObject;
+
 const failed = (message: string) => ({
   status: { conditions: [{ type: "ReplicaFailure", status: "True", reason: "FailedCreate", message }] },
 });
@@ -73,6 +86,8 @@ describe("the first status of an LRP", () => {
     ["a quiet start", lrp(), [], 1, 3_000],
     ["a closed gate", lrp({ instances: [] }), [gated(0)], 1, 5_000],
     ["nothing that time changes", lrp({ instances: [] }), [], 1, undefined],
+    ["an image refused at kubelet's first attempt", lrp({ instances: [] }), [refused(2)], 9, 14_000],
+    ["an image refused for long", lrp({ instances: [] }), [refused(2)], 22, undefined],
     ["a gate that has been closed for long", lrp({ instances: [] }), [gated(0)], 9, undefined],
   ])("time changes %s", (...[, of, pods, second, expected]) =>
     expect(nextLook(of, pods, { now: at(second) })).toBe(expected),

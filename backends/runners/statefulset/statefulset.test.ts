@@ -8,7 +8,7 @@ import { planLRP, podIndexOf } from "./plan.ts";
 function lrp(change: object = {}): LRP {
   const spec: unknown = LRP.spec.parse({
     class: "statefulset",
-    rendering: "2",
+    rendering: "3",
     app: { guid: "app", name: "shop" },
     space: { guid: "space", name: "dev" },
     org: { guid: "org", name: "acme" },
@@ -40,7 +40,7 @@ test("an LRP with two instances", async () => {
 
 test("one of an earlier release keeps its pods, and one of a later release is not rendered", () => {
   expect(JSON.stringify(planLRP(lrp({ rendering: "1" })))).toContain('"preStop":{"sleep":{"seconds":2}}');
-  expect(planLRP(lrp({ rendering: "3" }))).toBeUndefined();
+  expect(planLRP(lrp({ rendering: "4" }))).toBeUndefined();
 });
 
 test("one instance gets no disruption budget", () => {

@@ -54,7 +54,7 @@ export function phasesOfPush(seen: Facts): Phase[] {
       [`between containers, before ${name}`, "kubelet", time(name, "started")],
       [`lifecycle: ${name}`, "lifecycle", time(name, "exited")],
     ]),
-    ["kubelet says that the build pod has ended", "kubelet", first(changes, "Pod", hasSucceeded)],
+    ["kubelet says that the build has ended", "kubelet", first(changes, "Pod", hasExported)],
     ["droplet made", "cupola", first(changes, "Droplet")],
     ["droplet set, app started, to LRP made", "cupola", first(changes, "LRP")],
     ...marksOfPod(facts),
@@ -126,8 +126,10 @@ function isBuildPod({ metadata }: KubeObject): boolean {
   return metadata.labels?.[LABELS.sourceType] === "STG";
 }
 
-function hasSucceeded(object: KubeObject): boolean {
-  return isBuildPod(object) && (object as PodObject).status?.phase === "Succeeded";
+/** Its last container is enough: that is the Pod's only one besides its init containers. */
+function hasExported(object: KubeObject): boolean {
+  const { containerStatuses = [] } = (object as PodObject).status ?? {};
+  return isBuildPod(object) && containerStatuses.some(({ state }) => state?.terminated?.exitCode === 0);
 }
 
 function stateOf(object: KubeObject): unknown {

@@ -88,7 +88,7 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
 
   test("the classes publish their capabilities", async () => {
     const runner = await untilReady(client, BackendClass, { name: "deployment" });
-    expect(runner.status?.capabilities).toMatchObject({ dropletKinds: "docker,cnb", rendering: "2" });
+    expect(runner.status?.capabilities).toMatchObject({ dropletKinds: "docker,cnb", rendering: "3" });
   });
 
   test("an LRP is a Deployment and a disruption budget, labelled by the contract", async () => {
