@@ -12,6 +12,7 @@ import {
 } from "./endpoint-chooser.ts";
 import { hostOf, type RequestFacts } from "./headers.ts";
 import type { Endpoint, Match, RoutingTable } from "./routing-table.ts";
+import { stickyInstance } from "./sticky-session.ts";
 
 /** The parts that every exchange uses. */
 export interface RouterContext {
@@ -29,6 +30,8 @@ export interface Exchange {
   request: IncomingMessage;
   host: string;
   facts: RequestFacts;
+  /** The instance that the client's session is bound to. */
+  sticky: string | undefined;
   /** The next instance to try; an answer when there is none, or no more. */
   next(): { match: Match; endpoint: Endpoint } | RouterResponse;
   /** The instance refused. `reason` goes into the answer when no other is left. */
@@ -60,17 +63,19 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
   const remote = `${remoteAddress}:${request.socket.remotePort ?? 0}`;
   const started = performance.now();
   const upstream: Exchange["upstream"] = {};
+  const sticky = stickyInstance(request.headers.cookie);
   const state: ExchangeState = { tried: new Set(), finished: false };
   return {
     request,
     host,
     facts,
+    sticky,
     upstream,
     next() {
       const found = findEndpoints(context, request, host);
       return "status" in found
         ? found
-        : takeEndpoint(context, state, { ...found, hashed: hashedValue(found.match, request) });
+        : takeEndpoint(context, state, { ...found, hashed: hashedValue(found.match, request), sticky });
     },
     markFailed(endpoint, reason) {
       state.reason = reason;
@@ -98,17 +103,25 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
   };
 }
 
+interface Candidates {
+  match: Match;
+  endpoints: readonly Endpoint[];
+  hashed: string | undefined;
+  sticky: string | undefined;
+}
+
 /** The next instance with room, in place of the one that refused. */
 function takeEndpoint(
   { chooser }: RouterContext,
   state: ExchangeState,
-  { match, endpoints, hashed }: { match: Match; endpoints: readonly Endpoint[]; hashed: string | undefined },
+  { match, endpoints, hashed, sticky }: Candidates,
 ): { match: Match; endpoint: Endpoint } | RouterResponse {
   const { tried, current: previous } = state;
   state.match = match;
   if (state.held) chooser.release(state.held);
   delete state.held;
-  const endpoint = tried.size < maxTries ? chooser.acquire(match.route, endpoints, tried, hashed) : undefined;
+  const endpoint =
+    tried.size < maxTries ? acquireEndpoint(chooser, tried, { match, endpoints, hashed, sticky }) : undefined;
   if (endpoint === "busy") return routerResponses.busy(appOf(match, undefined), maxRequestsPerInstance);
   if (!endpoint)
     return routerResponses.failed(
@@ -119,6 +132,17 @@ function takeEndpoint(
   tried.add(endpoint);
   state.held = endpoint;
   return (state.current = { match, endpoint });
+}
+
+/** The instance of the client's session while it has room, else any. */
+function acquireEndpoint(
+  chooser: EndpointChooser,
+  tried: ReadonlySet<Endpoint>,
+  { match, endpoints, hashed, sticky }: Candidates,
+): Endpoint | "busy" | undefined {
+  const bound = sticky === undefined ? [] : endpoints.filter((each) => each.instanceGUID === sticky);
+  const own = bound.length > 0 ? chooser.acquire(match.route, bound, tried, hashed) : undefined;
+  return own !== undefined && own !== "busy" ? own : chooser.acquire(match.route, endpoints, tried, hashed);
 }
 
 /** The value of the header that chooses the instance; undefined without one. */
@@ -181,6 +205,13 @@ function selectEndpoints(
   if ("invalid" in selector) return routerResponses.invalidInstanceSelector(selector.invalid);
   const endpoints = filterEndpoints(match.endpoints, selector);
   return endpoints.length > 0 ? { match, endpoints } : routerResponses.unknownInstance();
+}
+
+/** Whether the route asks for HTTP/2 to this instance. */
+export function speaksHttp2({ route }: Match, { appGUID, processType, port }: Endpoint): boolean {
+  return route.destinations.some(
+    (each) => each.http2 === true && each.appGUID === appGUID && each.processType === processType && each.port === port,
+  );
 }
 
 /** The app's name in the route's destination. */

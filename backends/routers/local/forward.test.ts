@@ -1,11 +1,12 @@
-// Answers that instances give early, or in a way that node would not write: the client gets them all the same.
+// Requests through the router to real instances: answers that come early or in a way that node would not write, HTTP/2, sticky sessions.
 import { createServer, type IncomingMessage, request, type RequestListener, type Server } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { Agent } from "undici";
 import { afterEach, expect, test } from "vitest";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
+import { createDispatchers } from "./dispatchers.ts";
 import { createEndpointChooser } from "./endpoint-chooser.ts";
 import { beginExchange, type RouterContext } from "./exchange.ts";
 import { forward } from "./forward.ts";
@@ -23,22 +24,62 @@ async function listen(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A request through a router before one app; not sent yet. */
-async function requestTo(app: RequestListener, size: number) {
+type ServerStream = Parameters<NonNullable<Parameters<typeof createHttp2Server>[1]>>[0]["stream"];
+
+/** A server of HTTP/2 without TLS. */
+async function listenHttp2(listener: (stream: ServerStream, path: string) => void): Promise<number> {
+  const server = createHttp2Server();
+  server.on("request", ({ url }, { stream }) => listener(stream, url));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  endings.push(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A router before the instances of one app, by their ports. */
+async function routerTo(hostPorts: readonly number[], http2?: true): Promise<number> {
   const target = { appGUID: "app", processType: "web", port: 8080 };
-  const hostPort = await listen(app);
   const table = createRoutingTable();
-  table.setRoute("r", { guid: "r", hostname: "a.test", path: "", destinations: [{ ...target, app: "a" }], order: "1" });
-  table.setEndpoints("lrp", [{ ...target, index: 0, instanceGUID: "i", host: "127.0.0.1", hostPort } as Endpoint]);
+  const destinations = [{ ...target, app: "a", ...(http2 && { http2 }) }];
+  table.setRoute("r", { guid: "r", hostname: "a.test", path: "", destinations, order: "1" });
+  const toEndpoint = (hostPort: number, index: number) =>
+    ({ ...target, index, instanceGUID: `i${index}`, host: "127.0.0.1", hostPort }) as Endpoint;
+  table.setEndpoints("lrp", hostPorts.map(toEndpoint));
   const telemetry = { log: () => undefined } as unknown as Telemetry;
   const context: RouterContext = { table, chooser: createEndpointChooser(), telemetry, isSynced: () => true };
-  const dispatcher = new Agent();
-  endings.push(() => dispatcher.destroy());
-  const port = await listen(
-    (req, res) => void forward(beginExchange(context, req), res, { dispatcher, requestTimeoutMs: 30_000 }),
+  const dispatchers = createDispatchers();
+  endings.push(() => dispatchers.destroy());
+  return listen(
+    (req, res) => void forward(beginExchange(context, req), res, { dispatchers, requestTimeoutMs: 30_000 }),
   );
+}
+
+/** A request through a router before one app; not sent yet. */
+async function requestTo(app: RequestListener, size: number) {
+  const port = await routerTo([await listen(app)]);
   const headers = { host: "a.test", connection: "keep-alive", "content-length": String(size) };
   return request({ port, host: "127.0.0.1", method: "POST", headers, agent: false });
+}
+
+interface Call {
+  method?: string;
+  path?: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+async function call(port: number, { method = "GET", path = "/", headers = {}, body }: Call = {}) {
+  const sent = request({
+    port,
+    host: "127.0.0.1",
+    method,
+    path,
+    headers: { host: "a.test", ...headers },
+    agent: false,
+  });
+  sent.end(body);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  const content = await text(response);
+  return { status: response.statusCode, headers: response.headers, body: content, trailers: response.trailers };
 }
 
 test("an answer before the end of the upload arrives, and the client may send the rest", async () => {
@@ -58,4 +99,48 @@ test("a reason phrase that is not Latin-1 loses those characters only", async ()
   sent.end();
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   expect([response.statusCode, response.statusMessage, await text(response)]).toEqual([200, "fine ?", "ok"]);
+});
+
+test("an app that speaks HTTP/2 gets it, with the body, and answers with all of its headers", async () => {
+  const app = await listenHttp2((stream, path) => {
+    stream.respond({ ":status": 201, "set-cookie": ["a=1", "b=2"], "x-own": "yes" });
+    void text(stream).then((body) => stream.end(`${path} ${body}`));
+  });
+  const router = await routerTo([app], true);
+  const answer = await call(router, { method: "POST", path: "/p?q=1", body: "payload" });
+  expect(answer).toMatchObject({ status: 201, body: "/p?q=1 payload" });
+  expect(answer.headers).toMatchObject({ "set-cookie": ["a=1", "b=2"], "x-own": "yes" });
+  expect(Object.keys(answer.headers)).not.toContain(":status");
+});
+
+test("an app without HTTP/2 behind a route that asks for it: 502", async () => {
+  const router = await routerTo([await listen((_, res) => res.end("http1"))], true);
+  expect((await call(router)).status).toBe(502);
+});
+
+test("trailers of an answer arrive", async () => {
+  const app = await listen((_, res) => {
+    res.writeHead(200, { trailer: "x-sum" });
+    res.write("body");
+    res.addTrailers({ "x-sum": "7" });
+    res.end();
+  });
+  expect(await call(await routerTo([app]))).toMatchObject({ body: "body", trailers: { "x-sum": "7" } });
+});
+
+test("a session stays with its instance, and moves with a new cookie when that is gone", async () => {
+  const instance = (name: string) =>
+    listen((req, res) => {
+      if (req.url === "/login") res.setHeader("set-cookie", "JSESSIONID=s; Path=/");
+      res.end(name);
+    });
+  const router = await routerTo([await instance("i0"), await instance("i1"), await instance("i2")]);
+  const login = await call(router, { path: "/login" });
+  expect(login.headers["set-cookie"]).toEqual(["JSESSIONID=s; Path=/", `__VCAP_ID__=${login.body}; Path=/; HttpOnly`]);
+  for (let i = 0; i < 4; i++) {
+    const again = await call(router, { headers: { cookie: `JSESSIONID=s; __VCAP_ID__=${login.body}` } });
+    expect([again.body, again.headers["set-cookie"]]).toEqual([login.body, undefined]);
+  }
+  const moved = await call(router, { headers: { cookie: "JSESSIONID=s; __VCAP_ID__=gone" } });
+  expect(moved.headers["set-cookie"]).toEqual([`__VCAP_ID__=${moved.body}; Path=/; HttpOnly`]);
 });

@@ -1,11 +1,13 @@
 // Forwards a plain request to an instance and streams both ways. Tries another instance when one refuses.
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
+import type { Dispatchers } from "./dispatchers.ts";
 import { type RouterResponse, routerResponses } from "./error-responses.ts";
-import { appOf, type Exchange } from "./exchange.ts";
-import { requestHeaders, responseHeaders } from "./headers.ts";
+import { appOf, type Exchange, speaksHttp2 } from "./exchange.ts";
+import { type RawHeaders, requestHeaders, responseHeaders } from "./headers.ts";
 import type { Endpoint, Match } from "./routing-table.ts";
+import { stickyCookie } from "./sticky-session.ts";
 
 /** Counts what went through. */
 interface ByteCounts {
@@ -17,7 +19,7 @@ interface ByteCounts {
 export async function forward(
   exchange: Exchange,
   response: ServerResponse,
-  options: { dispatcher: Dispatcher; requestTimeoutMs: number },
+  options: { dispatchers: Dispatchers; requestTimeoutMs: number },
 ): Promise<void> {
   const cancellation = createCancellation();
   const timer = setTimeout(() => cancellation.cancel("timeout"), options.requestTimeoutMs);
@@ -28,7 +30,7 @@ export async function forward(
   const end = await attempt({
     exchange,
     response,
-    dispatcher: options.dispatcher,
+    dispatchers: options.dispatchers,
     bytes,
     cancellation,
     timeoutSeconds: options.requestTimeoutMs / 1000,
@@ -74,7 +76,7 @@ function createCancellation(): Cancellation {
 interface Attempt {
   exchange: Exchange;
   response: ServerResponse;
-  dispatcher: Dispatcher;
+  dispatchers: Dispatchers;
   bytes: ByteCounts;
   cancellation: Cancellation;
   timeoutSeconds: number;
@@ -89,7 +91,7 @@ async function attempt(task: Attempt): Promise<{ status: number; answer?: Router
     const next = exchange.next();
     if ("status" in next) return { status: next.status, answer: next };
     exchange.upstream.startedAt ??= performance.now();
-    const passed = await pass(task, next.endpoint);
+    const passed = await pass(task, next);
     if (typeof passed === "number") return { status: passed };
     const canRetry = isRetryable(task, passed);
     const reason = describe(passed, next.endpoint);
@@ -111,9 +113,17 @@ function toErrorResponse(
     : clientDisconnected;
 }
 
+/** An instance, and the route that led to it. */
+interface Target {
+  match: Match;
+  endpoint: Endpoint;
+}
+
 /** Sends the request and streams the answer. Resolves with its status once all of it was written, or with the error of an instance that began no answer. */
-function pass(task: Attempt, endpoint: Endpoint): Promise<number | Error> {
-  const { exchange, dispatcher } = task;
+function pass(task: Attempt, target: Target): Promise<number | Error> {
+  const { exchange, dispatchers } = task;
+  const { match, endpoint } = target;
+  const dispatcher = speaksHttp2(match, endpoint) ? dispatchers.http2 : dispatchers.http1;
   const { request, facts } = exchange;
   return new Promise((resolve) => {
     const finish = (outcome: number | Error): void => {
@@ -131,7 +141,7 @@ function pass(task: Attempt, endpoint: Endpoint): Promise<number | Error> {
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      createAnswerHandler(task, finish),
+      createAnswerHandler(task, target, finish),
     );
   });
 }
@@ -139,6 +149,7 @@ function pass(task: Attempt, endpoint: Endpoint): Promise<number | Error> {
 /** Writes the answer as it comes. undici's own streams would cost more than the rest of the router. */
 function createAnswerHandler(
   { exchange, response, bytes, cancellation }: Attempt,
+  target: Target,
   finish: (outcome: number | Error) => void,
 ): Dispatcher.DispatchHandler {
   /** 0 until the answer has begun. */
@@ -152,7 +163,7 @@ function createAnswerHandler(
     },
     onResponseStart(controller, code, _headers, statusText) {
       if (code < 200) return;
-      const headers = responseHeaders(toTexts(controller.rawHeaders), exchange.facts.requestId);
+      const headers = answeredHeaders(exchange, target, toTexts(controller.rawHeaders));
       response.writeHead(code, reasonPhrase(statusText), headers);
       // After writeHead: should it throw, the answer is the router's page.
       status = code;
@@ -167,7 +178,8 @@ function createAnswerHandler(
       controller.pause();
       response.once("drain", () => controller.resume());
     },
-    onResponseEnd() {
+    onResponseEnd(_controller, trailers) {
+      if (Object.keys(trailers).length > 0) response.addTrailers(trailers as OutgoingHttpHeaders);
       response.end();
       drain(exchange.request);
       finish(status);
@@ -181,10 +193,24 @@ function createAnswerHandler(
   };
 }
 
+function answeredHeaders({ facts, sticky }: Exchange, { match, endpoint }: Target, raw: RawHeaders): string[] {
+  const headers = responseHeaders(raw, facts.requestId);
+  const cookie = stickyCookie(headers, {
+    requested: sticky,
+    instanceGUID: endpoint.instanceGUID,
+    path: match.route.path,
+  });
+  if (cookie !== undefined) headers.push("Set-Cookie", cookie);
+  return headers;
+}
+
+/** undici gives HTTP/1.1's as a list of names and values, HTTP/2's as an object. */
 function toTexts(raw: Dispatcher.DispatchController["rawHeaders"]): string[] {
-  return (raw as unknown as (Buffer | string)[]).map((part) =>
-    typeof part === "string" ? part : part.toString("latin1"),
-  );
+  if (Array.isArray(raw))
+    return (raw as (Buffer | string)[]).map((part) => (typeof part === "string" ? part : part.toString("latin1")));
+  return Object.entries(raw as IncomingHttpHeaders)
+    .filter(([name]) => !name.startsWith(":"))
+    .flatMap(([name, value]) => [value ?? []].flat().flatMap((each) => [name, each]));
 }
 
 function hasBody({ request }: Exchange): boolean {

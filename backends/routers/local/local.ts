@@ -1,7 +1,6 @@
 // Router `local`: serves routes on the HTTP port of platform/. Wires the parts together.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { Agent } from "undici";
 import {
   type ConditionDraft,
   type Controller,
@@ -15,7 +14,8 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
-import { createEndpointChooser, maxRequestsPerInstance } from "./endpoint-chooser.ts";
+import { createDispatchers } from "./dispatchers.ts";
+import { createEndpointChooser } from "./endpoint-chooser.ts";
 import { toEndpoints, findLimitation, toRouteEntry } from "./to-routing-entries.ts";
 import { beginExchange, type RouterContext } from "./exchange.ts";
 import { forward } from "./forward.ts";
@@ -28,7 +28,7 @@ export const localClass = "local";
 /** The capabilities in the class's record. */
 export const localCapabilities: Readonly<Record<string, string>> = {
   http1: "true",
-  http2: "false",
+  http2: "true",
   websocket: "true",
   tcp: "false",
   weights: "false",
@@ -69,13 +69,7 @@ export function createLocalRouter(options: LocalRouterOptions): LocalRouter {
   let known = false;
   const isReady = (): boolean => (known ||= followed?.isSynced() ?? false);
   const context: RouterContext = { table, chooser: createEndpointChooser(), telemetry, isSynced: isReady };
-  const dispatcher = new Agent({
-    connect: { timeout: 5000 },
-    connections: maxRequestsPerInstance,
-    pipelining: 1,
-    keepAliveTimeout: 4000,
-    maxHeaderSize: 256 << 10,
-  });
+  const dispatchers = createDispatchers();
   return {
     controllers: [
       bindingController(),
@@ -88,12 +82,12 @@ export function createLocalRouter(options: LocalRouterOptions): LocalRouter {
     ],
     start: () => void (followed = followRoutes(informers, table)),
     handleRequest: (request, response) =>
-      void forward(beginExchange(context, request), response, { dispatcher, requestTimeoutMs }),
+      void forward(beginExchange(context, request), response, { dispatchers, requestTimeoutMs }),
     handleUpgrade: (request, socket, head) => void forwardUpgrade(beginExchange(context, request), socket, head),
     isReady,
     async stop() {
       followed?.stop();
-      await dispatcher.destroy();
+      await dispatchers.destroy();
     },
   };
 }

@@ -11,6 +11,8 @@ export interface Destination {
   app: string;
   processType: string;
   port: number;
+  /** The process speaks HTTP/2 without TLS, from the first byte on. */
+  http2?: true;
 }
 
 /** A route as the table knows it. `hostname` may begin with `*.`; `path` is empty or begins with a slash. */

@@ -35,11 +35,12 @@ export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
     guid: routeGUID,
     hostname,
     path,
-    destinations: destinations.map(({ appGUID, app, processType, port: at }) => ({
+    destinations: destinations.map(({ appGUID, app, processType, port: at, protocol }) => ({
       appGUID,
       app,
       processType,
       port: at,
+      ...(protocol === "http2" && { http2: true }),
     })),
     ...toBalancing(binding),
     ...(internal && { internal }),
@@ -66,11 +67,6 @@ export function findLimitation(binding: RouteBinding): { reason: string; message
       reason: "InternalByRouter",
       message:
         "router local serves an internal route to programs of this machine, at its own port; names of the domain must resolve here, as those below localhost do",
-    };
-  if (destinations.some((each) => each.protocol !== "http1"))
-    return {
-      reason: "ProtocolNotSupported",
-      message: "router local speaks HTTP/1.1 to apps; destinations with another protocol are reached so too",
     };
   if (destinations.some((each) => each.weight !== undefined))
     return {
