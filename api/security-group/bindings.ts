@@ -8,6 +8,7 @@ import { unprocessable } from "../http/errors.ts";
 import { link, toManyRelationship } from "../http/presentation.ts";
 import { toManySchema } from "../http/shared-schemas.ts";
 import { isBound, listBoundSpaces, type Lifecycle } from "./present.ts";
+import { waitForReaders } from "./readers.ts";
 
 const path = "/v3/security_groups/:guid/relationships";
 
@@ -61,6 +62,7 @@ function bindRow(lifecycle: Lifecycle): Endpoint {
         body.data.map(({ guid }) => guid),
       );
       await bindSpaces(session, group, spaces, lifecycle);
+      await waitForReaders(session, group, spaces);
       return ok({
         ...toManyRelationship(listBoundSpaces(session, group, lifecycle)),
         links: { self: link(`${base}/v3/security_groups/${params.guid}/relationships/${relationship}`) },

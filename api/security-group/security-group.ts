@@ -11,6 +11,7 @@ import { newJob } from "../jobs/jobs.ts";
 import { bindingEndpoints, bindSpaces, resolveSpaces } from "./bindings.ts";
 import { createGroupBody, groupListQuery, spaceGroupListQuery, updateGroupBody } from "./payload.ts";
 import { isBound, listBoundSpaces, presentGroup, type Lifecycle } from "./present.ts";
+import { waitForReaders } from "./readers.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
 
 const path = "/v3/security_groups/:guid";
@@ -71,6 +72,7 @@ const create = endpoint({
     );
     await bindSpaces(session, group, runningSpaces ?? [], "running");
     await bindSpaces(session, group, stagingSpaces ?? [], "staging");
+    await waitForReaders(session, group, [...(runningSpaces ?? []), ...(stagingSpaces ?? [])]);
     return created(presentGroup(session, group, base));
   },
 });
@@ -94,6 +96,7 @@ const update = endpoint({
         ? { to: { ...group, spec: { ...group.spec, name } }, taken: taken(name) }
         : undefined;
     const after = await session.patch(SecurityGroup, group, { type: "merge", body: { spec } }, renamed);
+    if (globallyEnabled) await waitForReaders(session, after);
     return ok(presentGroup(session, after, base));
   },
 });

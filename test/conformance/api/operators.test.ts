@@ -115,6 +115,21 @@ describe("security groups", () => {
     expect(detail(await bench.call("POST", path, { name: "bad", ...body }))).toMatch(text);
   });
 
+  test("who may read a group knows it as soon as the answer is there", async () => {
+    const reads = async (user: "bob" | "carl", { guid }: { guid: string }): Promise<number> =>
+      (await bench.call("GET", `${path}/${guid}`, undefined, user)).status;
+    const data = { data: [{ guid: space.guid }] };
+    for (const name of ["now-1", "now-2", "now-3"]) {
+      const made = await bench.make(path, { name, globally_enabled: { running: true } });
+      expect(await reads("carl", made)).toBe(200);
+      await bench.call("PATCH", `${path}/${made.guid}`, { globally_enabled: { running: false } });
+      expect(await reads("carl", made)).toBe(404);
+      await bench.call("POST", `${path}/${made.guid}/relationships/staging_spaces`, data);
+      expect(await reads("bob", made)).toBe(200);
+      await bench.call("DELETE", `${path}/${made.guid}`);
+    }
+  });
+
   test("members see what applies to their spaces; managers bind only what they see, with kubectl too", async () => {
     const own = await bench.make(path, { name: "own" });
     const hidden = await bench.make(path, { name: "hidden" });
