@@ -1,3 +1,4 @@
+// Which requests are bound to an instance, and which answers bind one.
 import { describe, expect, test } from "vitest";
 import { stickyCookie, stickyInstance } from "./sticky-session.ts";
 
