@@ -156,6 +156,14 @@ test("an event names app, process, space, org and the exit", () => {
   expect(shown(ofApp)).toMatchObject({ type: "app.crash", actor: { guid: "A", type: "app", name: "shop" }, data });
 });
 
+test.each([
+  ["has neither any more", crashed],
+  ["starts again already", { ...other, host: "10.0.0.2", crashCount: 1 }],
+])("a crash names the run that ended and its host, when the instance %s", (_case, after) => {
+  const [event] = listSeen([lrp({ ...running, host: "10.0.0.1" }), lrp(after)]);
+  expect(JSON.parse(event?.data ?? "{}")).toMatchObject({ instance: "I", cell_id: "10.0.0.1" });
+});
+
 test("two processes that see the same change record the same event, also after another list", () => {
   const identities = (...states: LRP[]): string[] => listSeen(states).map(({ guid }) => eventIdentity(guid));
   const later = { ...metadata, resourceVersion: "9" };

@@ -106,7 +106,7 @@ function judge(
 
 function listDrafts(change: InstanceChange): Draft[] {
   const { lrp, instance, ran } = change;
-  if (hasCrashed(change)) return crash(lrp, instance, ran?.guid);
+  if (hasCrashed(change)) return crash(lrp, instance, ran);
   if (instance.state !== "Running" || !instance.guid || !isWanted(change)) return [];
   if (ran && ran.guid !== instance.guid) return rescheduling(change, ran);
   // Without a check of its own, readiness says whether the process runs, and a kubelet that restarts denies it for a moment.
@@ -138,11 +138,11 @@ function nextReadiness({ instance, history, now }: InstanceChange, drafts: reado
 }
 
 /** CF records a crash twice: of the process, and of the app as in its first API. */
-function crash({ spec: { version }, metadata }: LRP, instance: LrpInstance, ranGUID: string | undefined): Draft[] {
+function crash({ spec: { version }, metadata }: LRP, instance: LrpInstance, ran: LrpInstance | undefined): Draft[] {
   const { index, crashCount, restart = "" } = instance;
-  const data = toCrashData(instance);
+  const data = toCrashData(instance, ran);
   // Counts begin again, so that they identify a crash only together with the run.
-  const identity = [ranGUID ?? metadata.resourceVersion ?? "", restart, String(crashCount)];
+  const identity = [ran?.guid ?? metadata.resourceVersion ?? "", restart, String(crashCount)];
   return [
     {
       type: "audit.app.process.crash",
@@ -199,7 +199,12 @@ function toEvent({ spec, metadata }: LRP, { type, actor, index, identity, data }
 }
 
 /** CF's metadata of a crash; the exit status only where the reason tells it. */
-function toCrashData({ index, guid = "", host = "", details = "" }: LrpInstance): Record<string, unknown> {
+function toCrashData(
+  { index, details = "", ...instance }: LrpInstance,
+  ran: LrpInstance | undefined,
+): Record<string, unknown> {
+  // A crashed instance has neither any more, and one that starts again has the next run's.
+  const { guid = "", host = "" } = ran ?? instance;
   const status = /exited with status (\d+)/i.exec(details)?.[1];
   return {
     instance: guid,
