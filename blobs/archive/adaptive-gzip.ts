@@ -20,6 +20,15 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3]);
 const LAST_BLOCK = Buffer.from([3, 0]);
 /** What a stored block of deflate holds at most. */
 const STORED_BYTES = 65_535;
+const STORED_HEADER_BYTES = 5;
+/** A sample needs no larger window; to set up a usual one takes longer than the sample. */
+const SAMPLE_DEFLATE = { level: FAST_LEVEL, windowBits: 12, memLevel: 5 };
+
+/** A part of the input, as its chunks came. */
+interface Block {
+  parts: Buffer[];
+  size: number;
+}
 
 const compress = promisify(deflateRaw) as (bytes: Buffer, options: object) => Promise<Buffer>;
 
@@ -39,8 +48,8 @@ async function* toGzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield HEADER;
   try {
     for await (const block of toBlocks(chunks)) {
-      sum = crc32(block, sum);
-      size += block.length;
+      for (const part of block.parts) sum = crc32(part, sum);
+      size += block.size;
       const deflated = deflateBlock(block);
       // Awaited in its turn, or at the end.
       deflated.catch(() => undefined);
@@ -59,37 +68,70 @@ async function* toGzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** The block as deflate that ends at a whole byte, so that another can follow. */
-async function deflateBlock(block: Buffer): Promise<Buffer> {
-  if (!isWorthCompressing(block)) return store(block);
-  return compress(block, { level: FAST_LEVEL, finishFlush: constants.Z_SYNC_FLUSH, chunkSize: BLOCK_BYTES });
+async function deflateBlock(block: Block): Promise<Buffer> {
+  if (!compresses(sampleOf(block))) return store(block);
+  return compress(Buffer.concat(block.parts), {
+    level: FAST_LEVEL,
+    finishFlush: constants.Z_SYNC_FLUSH,
+    chunkSize: BLOCK_BYTES,
+  });
 }
 
-function store(block: Buffer): Buffer {
-  const parts: Buffer[] = [];
-  for (let at = 0; at < block.length; at += STORED_BYTES) {
-    const part = block.subarray(at, at + STORED_BYTES);
-    const header = Buffer.alloc(5);
-    header.writeUInt16LE(part.length, 1);
-    header.writeUInt16LE(part.length ^ 0xffff, 3);
-    parts.push(header, part);
-  }
-  return Buffer.concat(parts);
+/** Copies the parts once: a large push is all copies. */
+function store({ parts, size }: Block): Buffer {
+  const stored = Buffer.allocUnsafeSlow(size + STORED_HEADER_BYTES * Math.ceil(size / STORED_BYTES));
+  let at = 0;
+  let room = 0;
+  let left = size;
+  for (const part of parts)
+    for (let from = 0; from < part.length;) {
+      if (room === 0) {
+        room = Math.min(STORED_BYTES, left);
+        at = writeStoredHeader(stored, at, room);
+      }
+      const copied = part.copy(stored, at, from, from + room);
+      at += copied;
+      from += copied;
+      room -= copied;
+      left -= copied;
+    }
+  return stored;
+}
+
+function writeStoredHeader(target: Buffer, at: number, length: number): number {
+  target.writeUInt8(0, at);
+  target.writeUInt16LE(length, at + 1);
+  return target.writeUInt16LE(length ^ 0xffff, at + 3);
 }
 
 /** Judges by a sample from the middle: the start of a file is often a header. */
 export function isWorthCompressing(bytes: Buffer): boolean {
-  const at = Math.max(0, (bytes.length - SAMPLE_BYTES) >> 1);
-  const sample = bytes.subarray(at, at + SAMPLE_BYTES);
-  return deflateRawSync(sample, { level: FAST_LEVEL }).length < sample.length * WORTH_RATIO;
+  return compresses(sampleOf({ parts: [bytes], size: bytes.length }));
 }
 
-async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+function compresses(sample: Buffer): boolean {
+  return deflateRawSync(sample, SAMPLE_DEFLATE).length < sample.length * WORTH_RATIO;
+}
+
+function sampleOf({ parts, size }: Block): Buffer {
+  const begin = Math.max(0, (size - SAMPLE_BYTES) >> 1);
+  const end = begin + SAMPLE_BYTES;
+  const found: Buffer[] = [];
+  let at = 0;
+  for (const part of parts) {
+    if (at < end && at + part.length > begin) found.push(part.subarray(Math.max(0, begin - at), end - at));
+    at += part.length;
+  }
+  return found.length === 1 && found[0] ? found[0] : Buffer.concat(found);
+}
+
+async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Block> {
   let parts: Buffer[] = [];
   let size = 0;
   for await (let chunk of chunks) {
     while (size + chunk.length >= BLOCK_BYTES) {
       const rest = BLOCK_BYTES - size;
-      yield Buffer.concat([...parts, chunk.subarray(0, rest)]);
+      yield { parts: [...parts, chunk.subarray(0, rest)], size: BLOCK_BYTES };
       chunk = chunk.subarray(rest);
       parts = [];
       size = 0;
@@ -97,5 +139,5 @@ async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
     if (chunk.length > 0) parts.push(chunk);
     size += chunk.length;
   }
-  if (size > 0) yield Buffer.concat(parts);
+  if (size > 0) yield { parts, size };
 }

@@ -89,7 +89,7 @@ async function* walk(root: string, path: string): AsyncGenerator<TarMember> {
       type: "file",
       mode,
       size: stats.size,
-      content: () => createReadStream(absolute, { end: Math.max(stats.size - 1, 0) }),
+      content: () => createReadStream(absolute, { end: Math.max(stats.size - 1, 0), highWaterMark: SMALL_BYTES }),
       ...(stats.size <= SMALL_BYTES && { bytes: () => readFile(absolute) }),
     };
   else if (stats.isDirectory()) {

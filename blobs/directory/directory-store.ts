@@ -20,6 +20,8 @@ import { putBlob, takeFile, tryLink } from "./put-blob.ts";
 /** Files that a killed process left half written are removed after this time; several processes may share one store. */
 const abandonedUploadMs = 24 * 60 * 60 * 1000;
 
+const READ_AT_ONCE = 256 * 1024;
+
 /** Opens the store under `root`, which is made when absent. */
 export async function createDirectoryStore(root: string): Promise<BlobStore> {
   const incoming = join(root, ".incoming");
@@ -146,7 +148,7 @@ async function removeUnlinkedContent(root: string): Promise<void> {
 }
 
 function openFile(path: string, space: string, digest: Digest): Promise<Readable> {
-  const stream = createReadStream(path);
+  const stream = createReadStream(path, { highWaterMark: READ_AT_ONCE });
   return new Promise((resolve, reject) => {
     stream.once("open", () => resolve(stream));
     stream.once("error", (cause) => reject(new BlobNotFound(space, digest, { cause })));

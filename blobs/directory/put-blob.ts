@@ -1,14 +1,14 @@
 // Writes one content of the directory store: durable and complete under its names, or absent.
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { link, open, rename, rm, stat, unlink } from "node:fs/promises";
+import { type FileHandle, link, open, rename, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Blob, type BlobKind, BlobTooLarge, type Digest, limitBytes } from "../blob-store.ts";
 import { blobPath, contentPath, exists, makeFolder, markNew } from "./files.ts";
 
-const HASHED_AT_ONCE = 2 ** 20;
+const HASHED_AT_ONCE = 2 ** 18;
 
 export interface PutTarget {
   root: string;
@@ -52,16 +52,27 @@ export async function takeFile(target: PutTarget, file: string): Promise<Blob> {
     return putBlob(target, createReadStream(file));
   }
   return storeTemporary(temporary, target, async () => {
-    const hash = createHash("sha256");
-    for await (const chunk of createReadStream(temporary, { highWaterMark: HASHED_AT_ONCE }))
-      hash.update(chunk as Buffer);
     const opened = await open(temporary, "r+");
-    await opened
-      .chmod(0o600)
-      .then(() => opened.sync())
-      .finally(() => opened.close());
-    return { digest: `sha256:${hash.digest("hex")}`, size };
+    try {
+      await opened.chmod(0o600);
+      const [hex] = await Promise.all([digestOf(opened), opened.sync()]);
+      return { digest: `sha256:${hex}`, size };
+    } finally {
+      await opened.close();
+    }
   });
+}
+
+/** Reads into one buffer: each large one that is thrown away brings the garbage collection of a large heap nearer. */
+async function digestOf(file: FileHandle): Promise<string> {
+  const hash = createHash("sha256");
+  const bytes = Buffer.allocUnsafeSlow(HASHED_AT_ONCE);
+  for (let at = 0; ;) {
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, at);
+    if (bytesRead === 0) return hash.digest("hex");
+    hash.update(bytes.subarray(0, bytesRead));
+    at += bytesRead;
+  }
 }
 
 async function temporaryPath({ incoming }: PutTarget): Promise<string> {

@@ -11,6 +11,7 @@ import { changedMeanwhile, packFiles, type Archive, type Source, type SourceFile
 const UPLOAD_DEADLINE_MS = 15 * 60_000;
 /** Smaller files are sent: to ask for one costs as much. */
 const WORTH_ASKING_BYTES = 4096;
+const READ_AT_ONCE = 256 * 1024;
 /** As many as the API takes in one question. */
 const ASKED_AT_ONCE = 5000;
 
@@ -72,7 +73,7 @@ async function findKnown({ api }: Context, files: readonly SourceFile[]): Promis
 async function toKnownFile({ path, absolute, mode, size }: SourceFile): Promise<KnownFile> {
   const hash = createHash("sha1");
   try {
-    for await (const chunk of createReadStream(absolute)) hash.update(chunk as Buffer);
+    for await (const chunk of createReadStream(absolute, { highWaterMark: READ_AT_ONCE })) hash.update(chunk as Buffer);
   } catch (error) {
     throw changedMeanwhile(error as Error);
   }

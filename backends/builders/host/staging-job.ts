@@ -1,9 +1,10 @@
 // One build, seen from the platform: starts its process, sends it the package, follows its log, enforces its limits, stores the droplet, cleans up.
 import { type ChildProcess, spawn } from "node:child_process";
+import { ReadStream } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Blob, BlobStore } from "../../../blobs/blob-store.ts";
 import { type Environment, hostEnvironment } from "../../host/host-environment.ts";
@@ -121,12 +122,13 @@ interface BuildChild {
   kill: () => void;
 }
 
-async function spawnBuild({ workDir, compileCache }: StagingJob): Promise<BuildChild> {
+async function spawnBuild({ workDir, compileCache }: StagingJob, bits: Readable): Promise<BuildChild> {
   const child = spawn(process.execPath, [program], {
     cwd: workDir,
     detached: true,
     env: { ...childEnvironment(workDir), NODE_COMPILE_CACHE: compileCache },
-    stdio: ["pipe", "pipe", "pipe", "ipc"],
+    // The build reads a file itself: through a pipe each byte would be copied three times more.
+    stdio: [bits instanceof ReadStream ? bits : "pipe", "pipe", "pipe", "ipc"],
   });
   const exited = new Promise<number | NodeJS.Signals | Error>((resolve) => {
     child.once("error", resolve);
@@ -156,7 +158,7 @@ function enforceLimits(job: StagingJob, { pgid, kill }: BuildChild): LimitWatch 
 
 async function runProcess(job: StagingJob, droplet: string): Promise<DropletMetadata> {
   const bits = await openPackage(job);
-  const build = await spawnBuild(job);
+  const build = await spawnBuild(job, bits);
   job.signal.addEventListener("abort", build.kill, { once: true });
   const limits = enforceLimits(job, build);
   let leader: GroupLeader | undefined;
@@ -196,7 +198,7 @@ async function exchangeBuild(
   { bits, droplet }: { bits: Readable; droplet: string },
 ): Promise<BuildResponse | undefined> {
   const { stdin, stdout, stderr } = child;
-  if (!stdin || !stdout || !stderr) throw new Error("the build's process has no pipes");
+  if (!stdout || !stderr) throw new Error("the build's process has no pipes");
   const responded = new Promise<BuildResponse | undefined>((resolve) => {
     child.once("message", (response) => resolve(response as BuildResponse));
     void exited.then(() => resolve(undefined));
@@ -210,21 +212,25 @@ async function exchangeBuild(
   };
   // The exit of the child shows a broken channel.
   child.send(request, () => undefined);
-  const bitsWritten = pipeline(bits, stdin).catch((error: unknown) => {
-    // A build that fails before it has read the whole package closes its stdin.
-    if (!(
-      error instanceof Error &&
-      "code" in error &&
-      (error.code === "EPIPE" || error.code === "ERR_STREAM_PREMATURE_CLOSE")
-    ))
-      job.onError(error);
-  });
+  const bitsSent = sendBits(bits, stdin).catch(job.onError);
   const logged = Promise.all([follow(stdout, "OUT", job.log), follow(stderr, "ERR", job.log)]);
   const response = await responded;
   // Whatever the build left running ends here, and the log with it.
   kill();
-  await Promise.all([exited, logged, bitsWritten]);
+  await Promise.all([exited, logged, bitsSent]);
   return response;
+}
+
+/** Without `stdin` the build reads them itself. */
+async function sendBits(bits: Readable, stdin: Writable | null): Promise<void> {
+  if (!stdin) return void bits.destroy();
+  try {
+    await pipeline(bits, stdin);
+  } catch (error) {
+    // A build that fails before it has read the whole package closes its stdin.
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code !== "EPIPE" && code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+  }
 }
 
 async function follow(source: Readable, stream: "OUT" | "ERR", log: LineSink): Promise<void> {
