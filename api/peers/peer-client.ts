@@ -27,8 +27,11 @@ export interface PeerClient {
   readonly peer: Peer;
   /** Resolves once the peer has acknowledged the marks or does not answer in time; at once while it is skipped. Never rejects. */
   sendMarks(marks: readonly WriteMark[]): Promise<void>;
-  /** Announces this replica; returns the marks that it may have missed, none from a dead peer. @throws Error when a silent peer cannot be removed */
-  hello(): Promise<WriteMark[]>;
+  /**
+   * Announces this replica; returns the marks that it may have missed, none from a dead peer. Calls `onSend` before each attempt.
+   * @throws Error when a silent peer cannot be removed
+   */
+  hello(onSend: () => void): Promise<WriteMark[]>;
   /** Records that the peer has just received all marks so far. */
   markCaughtUp(): void;
   close(): Promise<void>;
@@ -61,8 +64,9 @@ class QueueingPeerClient implements PeerClient {
     return told;
   }
 
-  async hello(): Promise<WriteMark[]> {
+  async hello(onSend: () => void): Promise<WriteMark[]> {
     for (const started = performance.now(); ; await delay(retry.firstMs)) {
+      onSend();
       try {
         return (await this.#options.connection.post(helloPath, { peer: this.#options.self }, peerTimeoutMs)).marks;
       } catch (error) {

@@ -55,8 +55,8 @@ export interface PeerGroup {
 
 /** Longest wait of a write for this replica's own cache, milliseconds. */
 const observeTimeoutMs = 500;
-/** Longest wait of a request at a replica that is behind, milliseconds. */
-const requestTimeoutMs = 10_000;
+/** Longest wait of a request at a replica that is behind, milliseconds: two thirds of what a request may take, for machines that are overloaded. */
+const requestTimeoutMs = 20_000;
 /** A replica that lags for this long is not ready. Milliseconds. */
 const maxLagMs = 2000;
 const resyncDelayMs = 200;
@@ -86,7 +86,7 @@ class HttpPeerGroup implements PeerGroup {
   #peersFetched = true;
   /** When `isReady` first found this replica not serving; undefined while it serves. */
   #notServingSince: number | undefined;
-  /** Counts resync requests: a round that began before the last request does not satisfy it. */
+  /** Counts resync requests: a hello that was sent before the last request does not satisfy it. */
   #syncGeneration = 0;
   #syncing: Promise<void> | undefined;
   #closed = false;
@@ -148,7 +148,8 @@ class HttpPeerGroup implements PeerGroup {
   #resync(): Promise<void> {
     this.#synced = false;
     this.#syncGeneration++;
-    return (this.#syncing ??= this.#syncUntilDone().finally(() => (this.#syncing = undefined)));
+    if (this.#options.directory === undefined) return Promise.resolve();
+    return (this.#syncing ??= this.#syncUntilDone(this.#options.directory));
   }
 
   async close(): Promise<void> {
@@ -173,13 +174,12 @@ class HttpPeerGroup implements PeerGroup {
     requireCurrent((await this.#barrier.wait(Math.max(requestTimeoutMs - (performance.now() - started), 0))) ?? true);
   }
 
-  async #syncUntilDone(): Promise<void> {
-    const { directory, log } = this.#options;
-    for (let told = false; directory && !this.#synced && !this.#closed;) {
-      const round = this.#syncGeneration;
+  async #syncUntilDone(directory: PeerDirectory): Promise<void> {
+    const { log } = this.#options;
+    for (let told = false; !this.#synced && !this.#closed;) {
       try {
-        await this.#syncOnce(directory);
-        this.#synced = round === this.#syncGeneration;
+        const asked = await this.#syncOnce(directory);
+        this.#synced = asked === this.#syncGeneration && this.#peersFetched;
         this.#everSynced ||= this.#synced;
         continue;
       } catch (err) {
@@ -192,10 +192,13 @@ class HttpPeerGroup implements PeerGroup {
       }
       await delay(resyncDelayMs);
     }
+    // Before anything else runs: a resync that comes now begins anew.
+    this.#syncing = undefined;
     this.#waiters.checkAll();
   }
 
-  async #syncOnce(directory: PeerDirectory): Promise<void> {
+  /** @returns the resync request that was the last one when the first of the answered hellos was sent */
+  async #syncOnce(directory: PeerDirectory): Promise<number> {
     if (!this.#peersFetched) {
       this.#peersFetched = true;
       try {
@@ -205,8 +208,18 @@ class HttpPeerGroup implements PeerGroup {
         throw error;
       }
     }
-    const missed = await Promise.all([...this.#clients.values()].map((line) => line.hello()));
-    void this.#barrier.addAndWait(missed.flat(), observeTimeoutMs);
+    const asked = this.#syncGeneration;
+    const hellos = [...this.#clients.values()].map(async (line) => {
+      let sentAt = asked;
+      const marks = await line.hello(() => (sentAt = this.#syncGeneration));
+      return { marks, sentAt };
+    });
+    const answers = await Promise.all(hellos);
+    void this.#barrier.addAndWait(
+      answers.flatMap(({ marks }) => marks),
+      observeTimeoutMs,
+    );
+    return answers.length === 0 ? asked : Math.min(...answers.map(({ sentAt }) => sentAt));
   }
 
   /** Runs on every membership change, this replica's own included. */

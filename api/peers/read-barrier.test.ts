@@ -46,3 +46,13 @@ describe("a deletion, while another namespace of its kind is being listed", () =
     expect(await floors.addAndWait([gone], 0)).toBe(true);
   });
 });
+
+test("a request that waits for a version which no list has any more is answered after the list, not at its deadline", async () => {
+  const { floors, store } = halfListed();
+  store.namespaceStore("b").replace([], "100");
+  const lost: WriteMark = { resource: "things.example.org", namespace: "a", version: "999" };
+  expect(await floors.addAndWait([lost], 0)).toBe(false);
+  const deadlineMs = 600_000;
+  expect(await floors.wait(deadlineMs)).toBe(true);
+  expect(floors.wait(deadlineMs)).toBeUndefined();
+});

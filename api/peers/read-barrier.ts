@@ -37,6 +37,8 @@ interface Requirement {
   /** Since when a mark of this key is missing, and when the last one was recorded. */
   since: number;
   recordedAt: number;
+  /** Resolves when a list has shown that the cache cannot observe more of this key. */
+  dropped: PromiseWithResolvers<true>;
 }
 
 export type BarrierCache = Pick<ClusterCache, "findStore" | "relist">;
@@ -95,7 +97,8 @@ class StoreReadBarrier implements ReadBarrier {
     const key = keyOf(mark);
     const known = this.#requirements.get(key);
     const told = this.#now();
-    const floor: Requirement = { store, mark, since: known?.since ?? told, recordedAt: told };
+    const dropped = known?.dropped ?? Promise.withResolvers<true>();
+    const floor: Requirement = { store, mark, since: known?.since ?? told, recordedAt: told, dropped };
     this.#requirements.set(key, known && isImpliedBy(mark, known.mark) ? { ...known, recordedAt: told } : floor);
     if (this.#requirements.size > maxDeletions) this.#dropOldestDeletion();
     return [floor];
@@ -116,7 +119,10 @@ class StoreReadBarrier implements ReadBarrier {
       const asked = this.#now();
       await this.#cache.relist(store.ref);
       for (const [key, floor] of this.#requirements)
-        if (floor.store === store && floor.recordedAt <= asked) this.#requirements.delete(key);
+        if (floor.store === store && floor.recordedAt <= asked) {
+          this.#requirements.delete(key);
+          floor.dropped.resolve(true);
+        }
     }
     this.#relisting.delete(store);
   }
@@ -156,7 +162,11 @@ function isDeleted(store: Store, uid: string): boolean {
   }
 }
 
-async function waitForRequirement({ store, mark }: Requirement, deadlineMs: number): Promise<boolean> {
+function waitForRequirement(floor: Requirement, deadlineMs: number): Promise<boolean> {
+  return Promise.race([waitUntilObserved(floor, deadlineMs), floor.dropped.promise]);
+}
+
+async function waitUntilObserved({ store, mark }: Requirement, deadlineMs: number): Promise<boolean> {
   const startedAt = performance.now();
   if (!(await store.waitForVersion(mark.version, deadlineMs, mark.namespace))) return false;
   return (
