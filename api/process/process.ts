@@ -14,6 +14,7 @@ import { appGUIDOf, appOf, appKey } from "../cf/app/owner-app.ts";
 import { getProcess, getProcessOfType, processGUID } from "../cf/process/processes.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { requireChangeQuota } from "../cf/quota/check.ts";
+import { requireFlag } from "../cf/feature-flags.ts";
 import { requireNoDeployment } from "../cf/rollout/app-rollouts.ts";
 import { withRolloutProcesses } from "../cf/process/web-processes.ts";
 import { toMetadataPatch } from "../cf/metadata/metadata.ts";
@@ -23,6 +24,7 @@ import { spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import type { Services } from "../services.ts";
 import type { RequiredPermission } from "../access/required-permission.ts";
 import type { Session } from "../access/session.ts";
+import { updatedAt } from "../cache/object-times.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import type { z } from "zod";
 import {
@@ -34,6 +36,7 @@ import {
   toScaleSpec,
   updateProcessBody,
 } from "./payload.ts";
+import { createStartPolls, type StartPolls } from "./start-polls.ts";
 import { commandView, instancesOf, isStarting, presentProcess, processTextKey, wantedInstances } from "./present.ts";
 import { presentStats } from "./stats.ts";
 
@@ -119,6 +122,8 @@ function requireSettled({ cache }: Session, process: Process, text: string): voi
 
 async function scale(session: Session, process: Process, body: z.output<typeof scaleBody>): Promise<Process> {
   requireWritable(session, process, scaleRight);
+  // Also for a scaling that changes nothing, which no admission policy sees.
+  requireFlag(session, "app_scaling");
   requireSettled(session, process, "Cannot scale this process while a deployment is in flight.");
   const spec = toScaleSpec(body);
   const app = appOf(session.cache, process);
@@ -236,12 +241,19 @@ function isUnreconciled({ cache }: Session, process: Process): boolean {
   return app?.spec.state === "Started" && (app.status?.observedGeneration ?? 0) < (app.metadata.generation ?? 0);
 }
 
-/** `cf` polls stats while it waits for a start, so the request is held until the first instance runs or crashes. */
-async function holdWhileStarting(session: Session, find: () => Process): Promise<void> {
-  await session.holdWhile([App, Process, LRP, Revision, Rollout], () => isStarting(session.cache, find()));
+/** `cf` polls stats while it waits for a start, so its request is held until the first instance runs or crashes. */
+async function holdWhileStarting(session: Session, find: () => Process, polls: StartPolls): Promise<void> {
+  const { cache } = session;
+  const process = find();
+  const changes = [process, appOf(cache, process)].map((object) => (object ? Date.parse(updatedAt(object)) : 0));
+  const uid = process.metadata.uid ?? "";
+  if (polls.isWait(uid, Math.max(...changes), Date.now()))
+    await session.holdWhile([App, Process, LRP, Revision, Rollout], () => isStarting(cache, find()));
+  if (isStarting(cache, find())) polls.answered(uid, Date.now());
 }
 
 function instanceRows(path: ProcessPath, find: FindProcess, services: Services): Endpoint[] {
+  const polls = createStartPolls();
   return [
     endpoint({
       method: "GET",
@@ -249,7 +261,7 @@ function instanceRows(path: ProcessPath, find: FindProcess, services: Services):
       permission: read,
       summary: "Get statistics of instances",
       handler: async ({ session, params, warn }) => {
-        await holdWhileStarting(session, () => find(session, params));
+        await holdWhileStarting(session, () => find(session, params), polls);
         const seen = { now: session.now(), warn };
         return ok({ resources: await presentStats(session.cache, services, find(session, params), seen) });
       },

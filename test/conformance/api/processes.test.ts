@@ -187,6 +187,23 @@ describe("update", () => {
   });
 });
 
+test("while the flag app_scaling is off, only admins scale, also to the size that it has", async () => {
+  const user = { user: { data: { guid: "carl" } } };
+  const [{ relationships }] = (await bench.read(`/v3/spaces?guids=${space.guid}`)).resources;
+  const inOrg = { ...user, organization: relationships.organization };
+  await bench.make("/v3/roles", { type: "organization_user", relationships: inOrg });
+  await bench.make("/v3/roles", { type: "space_developer", relationships: { ...user, space: to(space) } });
+  await bench.call("PATCH", "/v3/feature_flags/app_scaling", { enabled: false });
+  const { instances } = await bench.read(path());
+  expect(fault(await bench.call("POST", path("/actions/scale"), { instances }, "carl"))).toEqual([
+    403,
+    "CF-FeatureDisabled",
+    "Feature Disabled: app_scaling",
+  ]);
+  expect((await bench.call("POST", path("/actions/scale"), { instances })).status).toBe(202);
+  await bench.call("PATCH", "/v3/feature_flags/app_scaling", { enabled: true });
+});
+
 test("instances of a stopped app are down; only those that are wanted can be restarted", async () => {
   await bench.call("POST", path("/actions/scale"), { instances: 2 });
   const { resources } = await bench.read(path("/stats"));
