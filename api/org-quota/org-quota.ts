@@ -7,6 +7,7 @@ import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint
 import { unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
+import { requireFittingPorts } from "../cf/quota/fitting-ports.ts";
 import { patchQuota } from "../cf/quota/patch-quota.ts";
 import { toNewLimits } from "../cf/quota/quota-body.ts";
 import { findUnlimitedLogs, listOrgsUnder, requireLimitedLogs } from "../cf/quota/under-quota.ts";
@@ -54,11 +55,9 @@ const create = endpoint({
     const orgs = resolveOrgs(session, guids, noSuchOrgs);
     const wanted = { namespace: SYSTEM_NAMESPACE, name: body.name, fallback: "quota" };
     const metadata = toNamedMetadata(session.cache, OrgQuota, wanted);
-    const quota = await session.create(
-      OrgQuota,
-      { metadata, spec: { name: body.name, ...toNewLimits(body) } },
-      taken(body.name),
-    );
+    const limits = toNewLimits(body);
+    requireFittingPorts(limits, { isOfSpace: false });
+    const quota = await session.create(OrgQuota, { metadata, spec: { name: body.name, ...limits } }, taken(body.name));
     await applyTo(session, quota, orgs);
     return created(presentQuota(session, quota, base));
   },

@@ -1,12 +1,15 @@
 // Endpoints of SpaceQuota: `/v3/space_quotas`.
 import { foldName, sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
+import type { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { orgNamespaces } from "../cf/org/org-and-space-namespaces.ts";
+import { quotaOf } from "../cf/org/org-quota.ts";
+import { requireFittingPorts } from "../cf/quota/fitting-ports.ts";
 import { patchQuota } from "../cf/quota/patch-quota.ts";
 import { toNewLimits } from "../cf/quota/quota-body.ts";
 import { findUnlimitedLogs, listSpacesUnder, requireLimitedLogs } from "../cf/quota/under-quota.ts";
@@ -34,6 +37,11 @@ function namespaceOfOrg(session: Session, guid: string): string {
   return namespace;
 }
 
+function limitsOfOrg({ cache }: Session, namespace: string | undefined): Partial<OrgQuota["spec"]> {
+  const org = cache.orgOf(namespace);
+  return (org && quotaOf(cache, org)?.spec) ?? {};
+}
+
 const create = endpoint({
   method: "POST",
   path: "/v3/space_quotas",
@@ -46,9 +54,11 @@ const create = endpoint({
     requireNotSuspended(session, namespace);
     const members = spacesOfOrg(session, namespace, body.relationships.spaces?.data.map(({ guid }) => guid) ?? []);
     const metadata = toNamedMetadata(session.cache, SpaceQuota, { namespace, name: body.name, fallback: "quota" });
+    const limits = toNewLimits(body);
+    requireFittingPorts(limits, { isOfSpace: true, org: limitsOfOrg(session, namespace) });
     const quota = await session.create(
       SpaceQuota,
-      { metadata, spec: { name: body.name, ...toNewLimits(body) } },
+      { metadata, spec: { name: body.name, ...limits } },
       taken(body.name),
     );
     await applyTo(session, quota, members);
@@ -88,7 +98,8 @@ const update = endpoint({
     const { log_rate_limit_in_bytes_per_second: logRate } = body.apps ?? {};
     if (typeof logRate === "number") requireLimitedLogs(session.cache, listSpacesUnder(session.cache, quota), "space");
     const { domains: _domains, ...limits } = body;
-    const after = await patchQuota(session, SpaceQuota, quota, { body: limits, taken: taken(body.name) });
+    const org = limitsOfOrg(session, quota.metadata.namespace);
+    const after = await patchQuota(session, SpaceQuota, quota, { body: limits, taken: taken(body.name), org });
     return ok(presentSpaceQuota(session, after, base));
   },
 });

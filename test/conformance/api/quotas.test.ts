@@ -98,6 +98,30 @@ test.each([
   expect(fault(await bench.call("POST", "/v3/organization_quotas", body))).toEqual(unprocessable(text));
 });
 
+test("no quota reserves more ports than it has routes, nor a space's more than its org's", async () => {
+  const ofOrg =
+    "Total reserved ports must be -1, 0, or a positive integer, and must be less than or equal to total routes.";
+  const path = "/v3/organization_quotas";
+  const routes = { total_routes: 3, total_reserved_ports: 5 };
+  expect(fault(await bench.call("POST", path, { name: "ports", routes }))).toEqual(unprocessable(ofOrg));
+  const well = await bench.make(path, { name: "ports", routes: { total_routes: 5, total_reserved_ports: 2 } });
+  const fewer = await bench.call("PATCH", `${path}/${well.guid}`, { routes: { total_routes: 1 } });
+  expect(fault(fewer)).toEqual(unprocessable(ofOrg));
+  const unlimited = { routes: { total_routes: 1, total_reserved_ports: null } };
+  expect((await bench.call("PATCH", `${path}/${well.guid}`, unlimited)).status).toBe(200);
+  await bench.call("PATCH", `${path}/${well.guid}`, { routes: { total_routes: 5, total_reserved_ports: 2 } });
+  const ports = await bench.org("ports");
+  await bench.call("POST", `${path}/${well.guid}/relationships/organizations`, { data: [{ guid: ports.guid }] });
+  const ofSpace = (total_reserved_ports: number): Promise<Answer> =>
+    bench.call("POST", "/v3/space_quotas", {
+      name: "ports",
+      routes: { total_reserved_ports },
+      relationships: { organization: to(ports) },
+    });
+  expect(detail(await ofSpace(3))).toMatch(/less than or equal to total reserved ports for the organization quota\.$/);
+  expect((await ofSpace(2)).status).toBe(201);
+});
+
 test("only admins make org quotas; everybody reads them, and sees only orgs of theirs", async () => {
   expect((await bench.call("POST", "/v3/organization_quotas", { name: "mine" }, "ann")).status).toBe(403);
   const [{ guid, relationships }] = (await bench.call("GET", "/v3/organization_quotas", undefined, "ann")).json
