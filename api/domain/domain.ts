@@ -122,15 +122,22 @@ function toDomain(session: Session, body: CreateDomain): Draft {
   return { metadata, spec: { name: body.name, internal: body.internal ?? false, sharedOrgs } };
 }
 
-/** Rejects a parent or subdomain of another org's domain, and a name that is already a route's address. @throws CFError 422 */
+const taken = (name: string): CFError => unprocessable(`The domain name "${name}" is already in use`);
+
+/** Rejects a name that is taken, a parent or subdomain of another org's domain, and a name that is already a route's address. @throws CFError 422 */
 function checkOverlap(session: Session, name: string, namespace: string): void {
   const { cache } = session;
   const reserved = (by: string): CFError =>
     unprocessable(`The domain name "${name}" cannot be created because "${by}" is already reserved by another domain`);
+  // The same name is taken, whatever lies below it.
+  if (cache.store(Domain).byIndex("name", name).length > 0) throw taken(name);
+  const isNewShared = namespace === SYSTEM_NAMESPACE;
   for (const domain of cache.store(Domain).list()) {
     const { metadata, spec } = domain;
-    const isForeign = !isSharedDomain(domain) && metadata.namespace !== namespace;
-    if (isForeign && (name.endsWith(`.${spec.name}`) || spec.name.endsWith(`.${name}`))) throw reserved(spec.name);
+    if (metadata.namespace === namespace) continue;
+    const isAround = !isSharedDomain(domain) && name.endsWith(`.${spec.name}`);
+    const isInside = !isNewShared && spec.name.endsWith(`.${name}`);
+    if (isAround || isInside) throw reserved(spec.name);
   }
   const [host = "", ...rest] = name.split(".");
   const isRoute = cache
@@ -187,8 +194,8 @@ export const domainEndpoints: readonly Endpoint[] = [
     body: createDomainBody,
     summary: "Create a domain",
     handler: async ({ session, body, base }) => {
-      const taken = (): CFError => unprocessable(`The domain name "${body.name}" is already in use`);
-      return created(presentDomain(session, await session.create(Domain, toDomain(session, body), taken), base));
+      const draft = toDomain(session, body);
+      return created(presentDomain(session, await session.create(Domain, draft, () => taken(body.name)), base));
     },
   }),
   endpoint({

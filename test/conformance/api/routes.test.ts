@@ -426,6 +426,12 @@ describe("domains", () => {
     expect(fault(await at("OWN.test", stranger))[2]).toBe('The domain name "own.test" is already in use');
     expect(fault(await at("sub.own.test", stranger))[0]).toBe(422);
     expect((await at("sub.own.test", org)).status).toBe(201);
+    expect(fault(await at("own.test", stranger))[2]).toBe('The domain name "own.test" is already in use');
+    expect((await at("deep.around.test")).status).toBe(201);
+    expect(fault(await at("around.test", stranger))[2]).toBe(
+      'The domain name "around.test" cannot be created because "deep.around.test" is already reserved by another domain',
+    );
+    expect((await at("around.test")).status).toBe(201);
     await make("web");
     expect(fault(await at("web.apps.example"))[0]).toBe(422);
     expect((await at("mine.apps.example", stranger)).status).toBe(201);
