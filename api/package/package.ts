@@ -132,10 +132,13 @@ function createRow(blobs: BlobStore): Endpoint {
       const made =
         query.source_guid === undefined
           ? await createPackage(session, parseBody(createPackageBody, body))
-          : await copyPackage(session, blobs, {
-              sourceGUID: query.source_guid,
-              appGUID: parseBody(copyPackageBody, body).relationships.app.data.guid,
-            });
+          : await waitUntilVerified(
+              session,
+              await copyPackage(session, blobs, {
+                sourceGUID: query.source_guid,
+                appGUID: parseBody(copyPackageBody, body).relationships.app.data.guid,
+              }),
+            );
       return created(presentPackage(session.cache, made, base));
     },
   });
@@ -224,7 +227,7 @@ function uploadRow(blobs: BlobStore): Endpoint {
   });
 }
 
-/** Waits a few seconds for a controller to verify the content, so that clients need not poll for READY. Returns the package in its latest state. */
+/** Waits a few seconds for a controller to verify content that was uploaded or copied, so that clients need not poll for READY. Returns the latest state. */
 async function waitUntilVerified(session: Session, uploaded: Package): Promise<Package> {
   const { cache } = session;
   const current = (): Package => cache.store(Package).byUid(uploaded.metadata.uid ?? "") ?? uploaded;

@@ -239,7 +239,7 @@ describe("packages and builds", () => {
     const far = await bench.app(await bench.space(org, "far"), "far");
     for (const app of [target, far]) {
       const copy = await copyTo(app);
-      expect([copy.status, copy.json.data]).toEqual([201, uploaded.data]);
+      expect([copy.status, copy.json.data, copy.json.state]).toEqual([201, uploaded.data, "READY"]);
       expect(copy.json.guid).not.toBe(source.guid);
       expect(copy.json.relationships.app.data.guid).toBe(app.guid);
       expect((await bench.call("GET", `/v3/packages/${copy.json.guid}/download`)).text).toContain("a.txt");
