@@ -17,7 +17,7 @@ import { newJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { writeVariables } from "../cf/app/app-env.ts";
-import { checkStackState, stackOf, type LifecycleInput } from "../cf/app/lifecycle.ts";
+import { checkNewAppsStack, checkStackState, stackOf, type LifecycleInput } from "../cf/app/lifecycle.ts";
 import type { StackUse } from "../cf/stack/stack-state.ts";
 import { unmapApp } from "../cf/route/unmap-app.ts";
 import { toApp } from "../cf/app/new-app.ts";
@@ -127,7 +127,7 @@ const create = endpoint({
   body: createAppBody,
   summary: "Create an app",
   handler: async ({ session, body, base, warn }) => {
-    checkStackOf(session, body.lifecycle, { use: "new", warn });
+    checkNewAppsStack(session.cache, body.lifecycle, warn);
     const { namespace } = resolveSpace(session, body.relationships.space.data.guid);
     const made = await session.create(
       App,
@@ -156,7 +156,7 @@ const update = endpoint({
   summary: "Update an app",
   handler: async ({ session, params, body, base, warn }) => {
     const app = session.get(App, params.guid);
-    checkStackOf(session, body.lifecycle, { use: wasBuilt(session, app) ? "restage" : "new", warn });
+    checkNamedStack(session, body.lifecycle, { use: wasBuilt(session, app) ? "restage" : "new", warn });
     const patch = toAppPatch(session.cache, app, body);
     const { name } = body;
     // As in CF, a name conflict is UniquenessError on create but UnprocessableEntity on rename.
@@ -181,8 +181,8 @@ const remove = endpoint({
   },
 });
 
-/** Judges the stack that a lifecycle names; the default one is judged by the build. */
-function checkStackOf(
+/** Judges the stack that a change names. */
+function checkNamedStack(
   { cache }: Session,
   lifecycle: LifecycleInput | undefined,
   { use, warn }: { use: StackUse; warn: (text: string) => void },

@@ -23,7 +23,7 @@ import { saveSidecar } from "../cf/process/save-sidecar.ts";
 import { isFlagOn } from "../cf/feature-flags.ts";
 import { featureSwitches, toFeaturesPatch } from "../cf/app/app-features.ts";
 import { toApp } from "../cf/app/new-app.ts";
-import { defaultStack, findUnknownBuildpack, toLifecycle } from "../cf/app/lifecycle.ts";
+import { checkNewAppsStack, defaultStack, findUnknownBuildpack, toLifecycle } from "../cf/app/lifecycle.ts";
 import { redact } from "../cf/audit/redact-request.ts";
 import { metadataOf, toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { presentRouteOptions } from "../cf/route/route-options.ts";
@@ -114,6 +114,7 @@ async function createApp(session: Session, namespace: string, entry: Application
   const lifecycle = lifecycleOf(entry);
   const unknown = lifecycle?.type !== "docker" && findUnknownBuildpack(session.cache, lifecycle?.data.buildpacks);
   if (unknown) throw unprocessable(`Specified unknown buildpack name: "${hideUserinfo(unknown)}"`);
+  checkNewAppsStack(session.cache, lifecycle);
   const draft = toApp(session.cache, namespace, {
     name: entry.name,
     ...(lifecycle && { lifecycle }),

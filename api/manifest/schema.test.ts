@@ -159,12 +159,12 @@ test.each<[object, string[]]>([
   [{ name: "a", routes: ["x.example"] }, ["For application 'a': Routes must be a list of route objects"]],
   [{ name: "a", routes: [{ route: 5 }] }, ["For application 'a': Routes must be a list of route objects"]],
   [{ name: "a", routes: "x" }, ["For application 'a': Routes must be a list of route objects"]],
-  [
-    { name: "a", features: { ssh: "yes" } },
+  ...[{ ssh: "yes" }, { nope: true }, {}].map((features): [object, string[]] => [
+    { name: "a", features },
     [
       "For application 'a': Features must be a map of valid feature names to booleans (true = enabled, false = disabled)",
     ],
-  ],
+  ]),
   [
     { name: "a", routes: [{ route: "x.example", options: { loadbalancing: "hash", hash_header: "X" } }] },
     [

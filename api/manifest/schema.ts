@@ -1,6 +1,7 @@
 // The manifest schema. Keys may use dashes or underscores; as in CF, unknown keys are ignored.
 import { z } from "zod";
 import { anyVariablesSchema } from "../cf/app/app-env.ts";
+import { isFeatureName } from "../cf/app/app-features.ts";
 import { buildpacksSchema, stackSchema } from "../cf/app/lifecycle.ts";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
@@ -105,6 +106,11 @@ const buildpackSchema = z.string().min(1, BUILDPACK_LENGTH).max(4096, BUILDPACK_
 const FEATURES = "must be a map of valid feature names to booleans (true = enabled, false = disabled)";
 const isBoolean = z.boolean("must be a boolean");
 
+function hasOnly(record: object, isAllowed: (key: string) => boolean): boolean {
+  const keys = Object.keys(record);
+  return keys.length > 0 && keys.every(isAllowed);
+}
+
 const application = webProcess.extend({
   name: nameSchema,
   lifecycle: z.enum(["buildpack", "cnb", "docker"]).optional(),
@@ -120,7 +126,10 @@ const application = webProcess.extend({
   processes: z.array(processEntry).max(100).optional(),
   services: z.array(z.unknown()).optional(),
   sidecars: z.array(sidecarEntry, "must be an array of sidecar configurations").max(20).optional(),
-  features: z.record(z.string(), z.boolean(FEATURES), FEATURES).optional(),
+  features: z
+    .record(z.string(), z.boolean(FEATURES), FEATURES)
+    .refine((features) => hasOnly(features, isFeatureName), FEATURES)
+    .optional(),
   metadata: metadataSchema.optional(),
 });
 export type Application = z.output<typeof application>;

@@ -10,6 +10,11 @@ const FEATURES = [
   { name: "file-based-vcap-services", description: "Enable file-based VCAP service bindings for the app", has: false },
 ] as const;
 
+/** Is this the name of a feature in CF? */
+export function isFeatureName(name: string): boolean {
+  return FEATURES.some((feature) => feature.name === name);
+}
+
 interface PresentedFeature {
   name: string;
   description: string;
@@ -37,15 +42,12 @@ export function presentFeature(app: App, name: string): PresentedFeature {
   return found;
 }
 
-/** `spec.features` of a merge patch; undefined when there is nothing to write. @throws CFError 422 when enabling an unsupported feature */
+/** `spec.features` of a merge patch; undefined when there is nothing to write. @throws CFError 404, 422 when enabling an unsupported feature */
 export function toFeaturesPatch(wanted: Readonly<Record<string, boolean>>): Record<string, boolean> | undefined {
   const patch: Record<string, boolean> = {};
   for (const [name, enabled] of Object.entries(wanted)) {
     const feature = FEATURES.find((one) => one.name === name);
-    if (!feature)
-      throw unprocessable(
-        `Features '${name}' is not a valid feature; valid ones are ${FEATURES.map((one) => `'${one.name}'`).join(", ")}`,
-      );
+    if (!feature) throw notFound("Feature");
     if (feature.has) patch[name] = enabled;
     else if (enabled) throw unprocessable(`The feature ${name} is not available here: services cannot be bound yet.`);
   }

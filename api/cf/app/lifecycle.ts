@@ -78,6 +78,16 @@ export function checkStackState(
   if (warning) warn(warning);
 }
 
+/** Judges the stack of a new app, which is the default one unless its lifecycle names another. @throws CFError 422 when nothing new may be built on it */
+export function checkNewAppsStack(
+  cache: ClusterCache,
+  lifecycle: LifecycleInput | undefined,
+  warn: (text: string) => void = () => {},
+): void {
+  if (lifecycle?.type === "docker") return;
+  checkStackState(cache, { name: lifecycle?.data.stack ?? defaultStack(cache), use: "new", warn });
+}
+
 function checkStack(cache: ClusterCache, name: string | null | undefined): void {
   if (name && !findStack(cache, name)) throw unprocessable("Stack must be an existing stack");
 }

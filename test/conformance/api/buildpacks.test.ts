@@ -262,6 +262,12 @@ describe("stacks", () => {
       "ERROR: Staging failed. The stack 'old' is 'RESTRICTED' and cannot be used for staging.",
     ]);
     const [base] = (await bench.read("/v3/stacks?names=base")).resources;
+    await state(base.guid, { state: "DISABLED" });
+    const onDefault = { name: "on-default", relationships: { space: to(space) } };
+    expect(fault(await bench.call("POST", "/v3/apps", onDefault))[2]).toMatch(/^ERROR: .* 'base' is 'DISABLED'/);
+    expect(fault(await bench.manifest(space, "applications: [{ name: on-default }]"))[2]).toMatch(
+      /^For application 'on-default': ERROR: .* 'base' is 'DISABLED'/,
+    );
     const changed = await state(base.guid, { state: "ACTIVE" });
     expect(decodeURIComponent(changed.headers.get("x-cf-warnings") ?? "")).toMatch(
       /^Changing state on the default stack/,

@@ -209,7 +209,6 @@ describe("apply", () => {
     expect((await failed("applications: [{ name: lost, routes: [{ route: theirs.apps.example/deep }] }]"))[0]).toMatch(
       /^For application 'lost': For route 'theirs.apps.example\/deep': Route already exists/,
     );
-    expect(await failed("applications: [{ name: lost, features: { nope: true } }]")).toHaveLength(1);
   });
 
   test("envelopes: versions, types, spaces", async () => {
