@@ -22,13 +22,19 @@ export interface StoredBlob extends Blob {
   modified: number;
 }
 
+export interface PutOptions {
+  maxBytes: number;
+  /** As `writeNote`, without a moment in which the content has no note. Asked when the content has been read. */
+  note?: () => string;
+}
+
 /** Content by (space GUID, digest). Every method throws `InvalidBlobName` on a malformed space or digest. */
 export interface BlobStore {
   /**
    * Streams the content in; it is durable and complete, or absent. The same content twice is kept once, also across spaces, and counts as new again.
    * @throws BlobTooLarge after `maxBytes`
    */
-  put(space: string, kind: BlobKind, content: Readable, options: { maxBytes: number }): Promise<Blob>;
+  put(space: string, kind: BlobKind, content: Readable, options: PutOptions): Promise<Blob>;
   /** As `put`, of a whole file of this machine that nobody writes any more. The store may take it instead of a copy. */
   putFile(space: string, kind: BlobKind, file: string, options: { maxBytes: number }): Promise<Blob>;
   /** @throws BlobNotFound */

@@ -12,9 +12,11 @@ export async function readDroplet(
   registry: Pick<BuildRegistry, "inspect">,
   client: Pick<KubeClient, "find">,
 ): Promise<ReturnType<typeof toDroplet>> {
-  const { config } = await registry.inspect(image).catch((error: unknown) => {
-    throw presentImageError(error, `the exported image ${image} cannot be read`);
-  });
-  const pullSecret = await client.find(Secret, { namespace: SYSTEM_NAMESPACE, name: REGISTRY_SECRET });
+  const [{ config }, pullSecret] = await Promise.all([
+    registry.inspect(image).catch((error: unknown) => {
+      throw presentImageError(error, `the exported image ${image} cannot be read`);
+    }),
+    client.find(Secret, { namespace: SYSTEM_NAMESPACE, name: REGISTRY_SECRET }),
+  ]);
   return toDroplet(image, config, pullSecret && REGISTRY_SECRET);
 }

@@ -1,5 +1,6 @@
 // What a builder needs of a registry: where the platform's images are, and what an image says of itself.
-import { formatImageName, InvalidImageName, parseImageName } from "../../blobs/registry/image-name.ts";
+import { LRUCache } from "lru-cache";
+import { formatImageName, InvalidImageName, parseImageName, type ImageName } from "../../blobs/registry/image-name.ts";
 import type { RegistryClient } from "../../blobs/registry/registry-client.ts";
 import { ImageNotFound, RegistryError } from "../../blobs/registry/registry-error.ts";
 import { StagingFailure } from "./staging-failure.ts";
@@ -33,14 +34,28 @@ export interface BuildRegistry {
   inspect(image: string): Promise<InspectedImage>;
 }
 
-/** Reads an image's config with the platform's credentials. An index keeps its own digest, since nodes choose from it. */
-export async function inspectImage(
-  client: Pick<RegistryClient, "resolve" | "getConfig">,
-  image: string,
+/** Of builder and run images, and of the last images of apps. */
+const MAX_REMEMBERED = 50;
+
+/** Reads images' configs with the platform's credentials. What a digest names never changes, so it is read once. */
+export function createImageInspector(client: Pick<RegistryClient, "resolve" | "getConfig">): BuildRegistry["inspect"] {
+  const known = new LRUCache<string, InspectedImage>({ max: MAX_REMEMBERED });
+  return async (image) => {
+    const name = parseImageName(image);
+    const { host, repository } = name;
+    // An index keeps its own digest, since nodes choose from it.
+    const resolved = { host, repository, digest: name.digest ?? (await client.resolve(name)) };
+    const reference = formatImageName(resolved);
+    const inspected = known.get(reference) ?? (await inspectImage(client, resolved));
+    known.set(reference, inspected);
+    return inspected;
+  };
+}
+
+async function inspectImage(
+  client: Pick<RegistryClient, "getConfig">,
+  resolved: ImageName & { digest: string },
 ): Promise<InspectedImage> {
-  const name = parseImageName(image);
-  const { host, repository } = name;
-  const resolved = { host, repository, digest: await client.resolve(name) };
   const { config, rootfs, history = [], os = "", architecture = "" } = (await client.getConfig(resolved)).config;
   return {
     reference: formatImageName(resolved),

@@ -36,9 +36,11 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
   await removeUnlinkedContent(root);
   const findPath = (space: string, digest: Digest) => findBlob(root, space, digest);
   return {
-    put: (space, kind, content, { maxBytes }) => {
+    put: async (space, kind, content, { maxBytes, note }) => {
       checkBlobName(space);
-      return putBlob({ root, incoming, space, kind, maxBytes }, content);
+      const blob = await putBlob({ root, incoming, space, kind, maxBytes }, content);
+      if (note) await writeNote(incoming, blobPath(root, space, kind, blob.digest), note());
+      return blob;
     },
     putFile: (space, kind, file, { maxBytes }) => {
       checkBlobName(space);
@@ -64,21 +66,26 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
     async writeNote(space, digest, note) {
       const path = await findPath(space, digest);
       if (!path) throw new BlobNotFound(space, digest);
-      const temporary = join(await makeFolder(incoming), randomUUID());
-      try {
-        // Flushed before it gets its name, or a power cut leaves an empty note.
-        await writeFile(temporary, note, { mode: 0o600, flush: true });
-        await rename(temporary, `${path}.note`);
-      } catch (error) {
-        await rm(temporary, { force: true });
-        throw error;
-      }
+      await writeNote(incoming, path, note);
     },
     async findNote(space, digest) {
       const path = await findPath(space, digest);
       return path && (await exists(`${path}.note`)) ? readFile(`${path}.note`, "utf8") : undefined;
     },
   };
+}
+
+/** `incoming` is where it is written first. */
+async function writeNote(incoming: string, path: string, note: string): Promise<void> {
+  const temporary = join(await makeFolder(incoming), randomUUID());
+  try {
+    // Flushed before it gets its name, or a power cut leaves an empty note.
+    await writeFile(temporary, note, { mode: 0o600, flush: true });
+    await rename(temporary, `${path}.note`);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }
 
 async function findBlob(root: string, space: string, digest: Digest): Promise<string | undefined> {

@@ -72,8 +72,8 @@ async function storeMembers(store: BlobStore, upload: PackageUpload, members: re
       ? { ...member, content: hashing(member, member.content, files) }
       : member;
   });
-  const blob = await store
-    .put(upload.space, "package", packMembers(hashed), { maxBytes: upload.maxBytes })
+  return store
+    .put(upload.space, "package", packMembers(hashed), { maxBytes: upload.maxBytes, note: () => toNote(files) })
     .catch((error: unknown) => {
       // Some contradictions between a zip's entries and its directory appear only during unpacking.
       if (error instanceof ArchiveRejected) throw error;
@@ -84,8 +84,6 @@ async function storeMembers(store: BlobStore, upload: PackageUpload, members: re
         throw new ArchiveRejected(`its content is broken: ${error.message}`, { cause: error });
       throw error;
     });
-  await store.writeNote(upload.space, blob.digest, toNote(files));
-  return blob;
 }
 
 /** Opens a member so that its SHA-1 is in `files` once it has been read. */

@@ -11,6 +11,7 @@ import {
   type BlobKind,
   type BlobStore,
   type Digest,
+  type PutOptions,
   type StoredBlob,
 } from "../blob-store.ts";
 import { parseJson } from "../../kube/api/parse-json.ts";
@@ -71,15 +72,15 @@ class RegistryStore implements BlobStore {
     return this.put(space, kind, createReadStream(file), options);
   }
 
-  async put(space: string, kind: BlobKind, content: Readable, { maxBytes }: { maxBytes: number }): Promise<Blob> {
+  async put(space: string, kind: BlobKind, content: Readable, { maxBytes, note }: PutOptions): Promise<Blob> {
     const place = this.#placeOf(space, kind);
     const spooled = await spool(content, maxBytes);
     try {
-      await this.#listSpace(space);
-      await this.#putSpooled(place, spooled, false).catch((error: unknown) => {
+      const given = note?.();
+      await this.#putSpooled(space, place, spooled, { note: given }).catch((error: unknown) => {
         // The registry's garbage collection ran between the look and the manifest.
         if (error instanceof RegistryError && /BLOB_UNKNOWN$/.test(error.code ?? ""))
-          return this.#putSpooled(place, spooled, true);
+          return this.#putSpooled(space, place, spooled, { note: given, force: true });
         throw error;
       });
       return { digest: spooled.digest, size: spooled.size };
@@ -173,13 +174,24 @@ class RegistryStore implements BlobStore {
     return found && noteOf(parseJson((await this.#readConfigBytes(found)).toString("utf8")) as ContentConfig);
   }
 
-  async #putSpooled(place: Place, { source, layerDigest, ...blob }: Spooled, force: boolean): Promise<void> {
-    await this.#client.uploadBlob(place, source, { force });
-    const existing = await this.#locateIn(place, blob.digest);
-    const config =
-      existing && !force
-        ? existing.manifest.config
-        : await this.#uploadConfig(place, presentConfig(blob.digest, layerDigest));
+  /** All that the manifest names is sent at once: each request of a registry takes some milliseconds. */
+  async #putSpooled(
+    space: string,
+    place: Place,
+    { source, layerDigest, ...blob }: Spooled,
+    { note, force = false }: { note: string | undefined; force?: boolean },
+  ): Promise<void> {
+    const located = this.#locateIn(place, blob.digest);
+    const provideConfig = async (): Promise<Descriptor> => {
+      const kept = note === undefined && !force ? (await located)?.manifest.config : undefined;
+      return kept ?? this.#uploadConfig(place, presentConfig(blob.digest, layerDigest, note));
+    };
+    const [existing, config] = await allEnded([
+      located,
+      provideConfig(),
+      this.#client.uploadBlob(place, source, { force }),
+      this.#listSpace(space),
+    ]);
     const layer = presentLayer(blob, layerDigest !== undefined);
     await this.#write(place, { layer, config, modified: Date.now() }, existing?.digest);
   }
@@ -280,4 +292,10 @@ class RegistryStore implements BlobStore {
   #placeOf(space: string, kind: BlobKind): Place {
     return { host: this.#prefix.host, repository: repositoryOf(this.#prefix, space, kind) };
   }
+}
+
+/** As Promise.all, but what is left goes on to its end before an error is thrown: it may read a file that the caller removes. */
+async function allEnded<T extends readonly unknown[]>(work: { [K in keyof T]: Promise<T[K]> }): Promise<T> {
+  await Promise.allSettled(work);
+  return (await Promise.all(work)) as unknown as T;
 }

@@ -103,6 +103,24 @@ export function storeSuite(open: OpenStore): void {
       expect(await store.list()).toEqual([]);
     });
 
+    test("is put with a note, which is asked for once the content has been read; without one the note stays", async () => {
+      let isRead = false;
+      const content = new Readable({
+        read() {
+          isRead = true;
+          this.push("noted");
+          this.push(null);
+        },
+      });
+      const note = (): string => `read: ${isRead}`;
+      const { digest } = await store.put(space, "package", content, { maxBytes, note });
+      expect(await store.findNote(space, digest)).toBe("read: true");
+      await store.put(space, "package", Readable.from(["noted"]), { maxBytes });
+      expect(await store.findNote(space, digest)).toBe("read: true");
+      await store.put(space, "package", Readable.from(["noted"]), { maxBytes, note: () => "another" });
+      expect(await store.findNote(space, digest)).toBe("another");
+    });
+
     test("is copied to another space with its note, and is each one's own", async () => {
       const { digest } = await put(space);
       await store.writeNote(space, digest, "note");

@@ -69,7 +69,7 @@ export function apiClient(base: string, authorization: string): ApiClient {
 
 async function pollJob(request: ApiClient["request"], job: string, deadlineMs: number): Promise<void> {
   const deadline = Date.now() + deadlineMs;
-  for (let pause = 50; ; pause = Math.min(pause * 2, 1000)) {
+  for (let pause = 10; ; pause = Math.min(pause * 2, 1000)) {
     const { state, errors } = await request<{ state: string; errors?: { detail: string }[] }>("GET", job);
     if (state === "COMPLETE") return;
     if (state === "FAILED")

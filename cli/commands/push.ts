@@ -48,9 +48,11 @@ export function addPush(program: Command): void {
   )
     .option("--no-start", "do not start it")
     .action(
-      withContext(async (context, app: string | undefined, options: PushOptions) =>
-        (await import("../push/push.ts")).push(context, app, options),
-      ),
+      withContext(async (context, app: string | undefined, options: PushOptions) => {
+        // Asked while the rest is loaded; whoever needs the answer is told what is wrong.
+        context.space().catch(() => undefined);
+        return (await import("../push/push.ts")).push(context, app, options);
+      }),
     );
   addDev(program);
   addPushOptions(

@@ -4,17 +4,17 @@ import { readUrls } from "../app/process-state.ts";
 import { toMegabytes } from "../app/to-megabytes.ts";
 import { waitUntilRunning } from "../app/wait-running.ts";
 import type { Context } from "../context.ts";
+import { findLocal } from "../target/resolve-target.ts";
 import { Failure } from "../failure.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { startDeployment, tellEnd, waitForDeployment, type DeployOptions } from "../rollout/deployment.ts";
 import type { Result } from "../output.ts";
 import { adviseRefusal } from "./advice.ts";
-import { checkToolchain } from "./check-toolchain.ts";
 import { readSource, type Source } from "./pack-source.ts";
 import { afterInterrupt, tellAtInterrupt, type Phase } from "./interrupt.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
 import type { PushOptions } from "./options.ts";
-import { stage, waitUntilPackageReady } from "./stage.ts";
+import { findLastLine, stage, waitUntilPackageReady } from "./stage.ts";
 import { toApp, uploadSource } from "./upload.ts";
 
 export interface PushedApp {
@@ -70,11 +70,16 @@ export async function pushApp(
 /** Of each app in order; undefined for one that is an image. @throws Failure (usage) */
 async function readSources(context: Context, { applications, folder }: Manifest): Promise<(Source | undefined)[]> {
   const sources: (Source | undefined)[] = [];
+  // What the check needs takes as long to load as all the rest.
+  const isLocal = findLocal() !== undefined;
   for (const entry of applications) {
     const path = sourceOf(entry, folder);
     if (!entry.docker?.image) context.progress.step(`Reading ${path}`);
     const source = entry.docker?.image ? undefined : await readSource(path);
-    if (source && "files" in source) await checkToolchain(context, entry, { folder: path, files: source.files });
+    if (source && "files" in source && isLocal) {
+      const { checkToolchain } = await import("./check-toolchain.ts");
+      await checkToolchain(context, entry, { folder: path, files: source.files });
+    }
     sources.push(source);
   }
   return sources;
@@ -89,11 +94,12 @@ async function pushSource(
   const { progress } = context;
   onPhase("uploading");
   const app = await applyManifest(context, entry);
+  const earlierLog = findLastLine(context.api, app);
   const packageGuid = source ? await upload(context, app, source) : await imagePackage(context, app, entry);
   onPhase("building");
   progress.step(`Building ${entry.name}`);
   const memoryMB = entry["memory"] === undefined ? undefined : toMegabytes(String(entry["memory"]));
-  const droplet = await stage(context, app, { packageGuid, memoryMB, setsDroplet: !rollout });
+  const droplet = await stage(context, app, { packageGuid, memoryMB, setsDroplet: !rollout, earlierLog });
   if (start) {
     onPhase("starting");
     progress.step(`Starting ${entry.name}`);

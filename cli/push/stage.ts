@@ -20,7 +20,7 @@ const DEADLINE_MS = 20 * 60_000;
 /** Waits until the package is ready. @throws Failure when it is refused. */
 export async function waitUntilPackageReady({ api }: Context, guid: string): Promise<void> {
   const deadline = Date.now() + 5 * 60_000;
-  for (let pause = 25; ; pause = Math.min(pause * 2, 500)) {
+  for (let pause = 10; ; pause = Math.min(pause * 2, 500)) {
     const found = await api.request<Resource & { state: string; data?: { error?: string | null } }>(
       "GET",
       `/v3/packages/${guid}`,
@@ -38,6 +38,8 @@ interface StageOptions {
   /** Of the app: its build gets as much, if that is more than builds get anyway. */
   memoryMB?: number | undefined;
   setsDroplet?: boolean;
+  /** As findLastLine answers, where it was asked early. */
+  earlierLog?: Promise<bigint | undefined>;
 }
 
 /** What a build gets unless it asks for more. */
@@ -47,56 +49,65 @@ const LEAST_BUILD_MB = 1024;
 export async function stage(
   context: Context,
   app: Resource,
-  { packageGuid, memoryMB, setsDroplet = true }: StageOptions,
+  { packageGuid, memoryMB, setsDroplet = true, earlierLog }: StageOptions,
 ): Promise<string> {
   const { api } = context;
-  const lastLine = await findLastLine(api, app);
+  const lastLine = await (earlierLog ?? findLastLine(api, app));
   const build = await api.request<Build>("POST", "/v3/builds", {
     body: {
       package: { guid: packageGuid },
       ...(memoryMB !== undefined && memoryMB > LEAST_BUILD_MB && { staging_memory_in_mb: memoryMB }),
     },
   });
-  const { state, error, droplet, lines } = await followBuild(context, app, {
+  const { state, error, droplet, log } = await followBuild(context, app, {
     guid: build.guid,
     since: logStart(build, lastLine),
   });
-  if (state === "FAILED") {
-    const message = error ?? "it gave no reason";
-    throw new Failure(`the build of ${app.name} failed: ${shortenBuildError(message)}`, {
-      next: adviseBuild({ app: app.name, message, lines }),
-      // Elsewhere the log stands above.
-      ...(context.progress === silentProgress && { log: lines.slice(-LAST_LINES) }),
-    });
-  }
+  if (state === "FAILED") throw toFailure(context, app, { error, lines: await log });
   const guid = droplet?.guid ?? "";
-  if (setsDroplet)
-    await api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { body: { data: { guid } } });
+  const set = setsDroplet
+    ? api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { body: { data: { guid } } })
+    : undefined;
+  await Promise.all([set, log]);
   return guid;
 }
 
 const LAST_LINES = 20;
 
+function toFailure(
+  { progress }: Context,
+  { name }: Resource,
+  { error, lines }: Pick<Build, "error"> & { lines: readonly string[] },
+): Failure {
+  const message = error ?? "it gave no reason";
+  return new Failure(`the build of ${name} failed: ${shortenBuildError(message)}`, {
+    next: adviseBuild({ app: name, message, lines }),
+    // Elsewhere the log stands above.
+    ...(progress === silentProgress && { log: lines.slice(-LAST_LINES) }),
+  });
+}
+
 /** How long the log of a build that has ended may be late: a busy platform has not read it yet. */
 const LATE_LOG_MS = 5_000;
 
-/** Passes the log through until the build has ended. */
+/** Passes the log through until the build has ended; its last lines may follow. */
 async function followBuild(
   context: Context,
   app: Resource,
   { guid, since }: { guid: string; since: bigint },
-): Promise<Build & { lines: string[] }> {
+): Promise<Build & { log: Promise<string[]> }> {
   const done = new AbortController();
   const log = streamLog(context, app, { since, stop: done });
   const ended = await waitUntilStaged(context, guid).finally(() => done.abort());
-  const lines = await log;
-  // Every build of source says something.
-  if (lines.length > 0 || ended.lifecycle?.type === "docker") return { ...ended, lines };
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), LATE_LOG_MS);
-  const lateLines = await streamLog(context, app, { since, stop: late, untilSeen: true });
-  clearTimeout(timer);
-  return { ...ended, lines: lateLines };
+  const readLate = async (): Promise<string[]> => {
+    const lines = await log;
+    // Every build of source says something.
+    if (lines.length > 0 || ended.lifecycle?.type === "docker") return lines;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), LATE_LOG_MS);
+    return streamLog(context, app, { since, stop: late, untilSeen: true }).finally(() => clearTimeout(timer));
+  };
+  return { ...ended, log: readLate() };
 }
 
 /** How far apart the clocks of a platform's machines may be. */
@@ -109,7 +120,7 @@ function logStart({ created_at }: Build, lastLine: bigint | undefined): bigint {
 }
 
 /** When the newest line of an earlier build was logged; undefined where there is none, or the log cannot be read. */
-async function findLastLine(api: ApiClient, app: Resource): Promise<bigint | undefined> {
+export async function findLastLine(api: ApiClient, app: Pick<Resource, "guid">): Promise<bigint | undefined> {
   const lines = await recentLog(api, app.guid).catch(() => []);
   return lines.findLast(({ source }) => source.startsWith("STG"))?.timestamp;
 }

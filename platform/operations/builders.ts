@@ -1,7 +1,7 @@
 // The builders whose builds are Pods: controllers that need the registry, and nothing to start or stop.
 import { cnbBuilder } from "../../backends/builders/cnb/cnb.ts";
 import { kpackBuilder } from "../../backends/builders/kpack/kpack.ts";
-import { inspectImage, type BuildRegistry } from "../../backends/builders/registry-images.ts";
+import { createImageInspector, type BuildRegistry } from "../../backends/builders/registry-images.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { Controller } from "../../kube/controller/controller.ts";
 import type { PlatformRegistry } from "../open-blobs.ts";
@@ -19,7 +19,7 @@ export function toBuildRegistry({ client, prefix, insecureHosts, readDockerConfi
     prefix: prefix.path === "" ? prefix.host : `${prefix.host}/${prefix.path}`,
     insecureHosts,
     readDockerConfig,
-    inspect: (image) => inspectImage(client, image),
+    inspect: createImageInspector(client),
   };
 }
 

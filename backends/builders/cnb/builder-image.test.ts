@@ -4,7 +4,8 @@ import { StagingFailure } from "../staging-failure.ts";
 import { toBuilderImage } from "./builder-image.ts";
 import { parseParameters } from "./parameters.ts";
 import { ImageNotFound, RegistryError } from "../../../blobs/registry/registry-error.ts";
-import { inspectImage, presentImageError } from "../registry-images.ts";
+import { digest } from "./fixtures.ts";
+import { createImageInspector, presentImageError } from "../registry-images.ts";
 
 const given = {
   builderImage: "registry.example.com:5000/team/builder:1",
@@ -87,7 +88,7 @@ describe("an image of a registry", () => {
   test("is known by its digest, and by what its config says", async () => {
     const asked: unknown[] = [];
     const client = {
-      resolve: () => Promise.resolve("sha256:1"),
+      resolve: () => Promise.resolve(digest(1)),
       getConfig: (image: unknown) => {
         asked.push(image);
         const config = { Env: ["A=1"], Labels: { b: "2" } };
@@ -98,8 +99,10 @@ describe("an image of a registry", () => {
         });
       },
     };
-    expect(await inspectImage(client, "r.example.com/team/builder:1")).toEqual({
-      reference: "r.example.com/team/builder@sha256:1",
+    const inspect = createImageInspector(client);
+    const inspected = await inspect("r.example.com/team/builder:1");
+    expect(inspected).toEqual({
+      reference: `r.example.com/team/builder@${digest(1)}`,
       config: {
         env: ["A=1"],
         labels: { b: "2" },
@@ -109,7 +112,11 @@ describe("an image of a registry", () => {
       },
     });
     // A tag that moves in between changes nothing.
-    expect(asked).toEqual([{ host: "r.example.com", repository: "team/builder", digest: "sha256:1" }]);
+    expect(asked).toEqual([{ host: "r.example.com", repository: "team/builder", digest: digest(1) }]);
+    // What a digest names is read once.
+    expect(await inspect("r.example.com/team/builder:1")).toBe(inspected);
+    expect(await inspect(`r.example.com/team/builder@${digest(1)}`)).toBe(inspected);
+    expect(asked).toHaveLength(1);
   });
 
   test.each([

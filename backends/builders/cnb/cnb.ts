@@ -178,8 +178,7 @@ async function finish(
   { client }: ReconcileContext,
 ): Promise<ReconcileResult> {
   const image = `${toBuildImages(registry.prefix, staging.spec).repository}@${digest}`;
-  const droplet = await readDroplet(image, registry, client);
-  await deleteSecrets(staging, client);
+  const [droplet] = await Promise.all([readDroplet(image, registry, client), deleteSecrets(staging, client)]);
   return planSucceeded(staging.status?.startedAt, droplet);
 }
 

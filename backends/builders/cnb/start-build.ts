@@ -5,7 +5,7 @@ import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { Pod, Secret } from "../../../kube/api/builtin.ts";
-import type { KubeClient } from "../../../kube/client/client.ts";
+import type { Draft, KubeClient } from "../../../kube/client/client.ts";
 import { KubeError } from "../../../kube/client/errors.ts";
 import type { ReconcileContext } from "../../../kube/controller/controller.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
@@ -75,11 +75,13 @@ export async function startBuild(
     hasCredentials: dockerConfig !== undefined,
     secondsLeft,
   };
-  if (dockerConfig !== undefined)
-    await createOnce(client, Secret, planRegistrySecret(staging, dockerConfig, [images.image, images.cache, runImage]));
+  const hosts = [images.image, images.cache, runImage];
+  const secrets = [
+    ...(dockerConfig === undefined ? [] : [planRegistrySecret(staging, dockerConfig, hosts)]),
+    ...(rebase ? [] : [await planEnvironment(client, staging, { order, inputs: toProjectMetadata(inputs) })]),
+  ];
+  await Promise.all(secrets.map((secret) => createOnce(client, Secret, secret)));
   if (rebase) return createOnce(client, Pod, planRebasePod({ ...build, rebase }));
-  const values = await readEnvironment(client, staging);
-  await createOnce(client, Secret, planEnvSecret(staging, values, { order, inputs: toProjectMetadata(inputs) }));
   const { prefix: registryPrefix } = registry;
   await createOnce(client, Pod, planPod({ ...build, content, registryPrefix, order: order?.kind ?? "image" }));
 }
@@ -106,6 +108,15 @@ function toOrder(
   return isOfImage(order)
     ? { kind: "chosen", text: toOrderToml(order) }
     : { kind: "brought", text: toPlacedFile(order, buildpacks) };
+}
+
+/** The Secret of a build's variables. */
+async function planEnvironment(
+  client: KubeClient,
+  staging: Staging,
+  files: Parameters<typeof planEnvSecret>[2],
+): Promise<Draft> {
+  return planEnvSecret(staging, await readEnvironment(client, staging), files);
 }
 
 async function readEnvironment(client: KubeClient, { metadata, spec }: Staging): Promise<Record<string, string>> {
