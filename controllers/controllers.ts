@@ -15,7 +15,6 @@ import { quotaController } from "./org-quota/enforce.ts";
 import { orgQuotaController } from "./org-quota/org-quota.ts";
 import { packageController } from "./package/package.ts";
 import { processController } from "./process/process.ts";
-import { revisionController } from "./revision/revision.ts";
 import { rolloutController } from "./rollout/rollout.ts";
 import { routeController } from "./route/route.ts";
 import { securityGroupController } from "./security-group/security-group.ts";
@@ -52,7 +51,6 @@ export function createControllers(options: ControllersOptions): Controller[] {
     featureFlagController,
     appController,
     processController(options),
-    revisionController,
     rolloutController,
     packageController(options.hasContent),
     buildController(options),

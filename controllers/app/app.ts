@@ -22,7 +22,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
-import { OWNING_APP_INDEX, appKey, isAppObserved, withoutDeleting } from "../shared/app-owned.ts";
+import { OWNING_APP_INDEX, appKey, indexByApp, isAppObserved, withoutDeleting } from "../shared/app-owned.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, hasGUIDLabel, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
@@ -48,7 +48,7 @@ export const appController = defineController({
   watches: [
     watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
     watch(Process, (process) => [mapToApp(process)]),
-    watch(Revision, (revision) => [mapToApp(revision)]),
+    watch(Revision, (revision) => [mapToApp(revision)], { indexes: { [OWNING_APP_INDEX]: indexByApp } }),
     watch(Rollout, (rollout) => [mapToApp(rollout)]),
     watch(Build, (build) => [mapToApp(build)]),
     watch(Task, (task) => (task.spec.name === RELEASE_TYPE ? [mapToApp(task)] : [])),

@@ -16,6 +16,14 @@ import { toDropletArtifact } from "../shared/droplet-artifact.ts";
 import { planRunningEnv } from "../shared/running-env.ts";
 import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
+/** Keys of `status.capabilities` of a runner's class. */
+export interface RunnerCapabilities {
+  /** Version of its renderer; "1" by default. */
+  rendering?: string;
+  /** By which it holds its LRPs. One that is there from the start costs no write. */
+  finalizer?: string;
+}
+
 export interface LRPInput {
   process: Process;
   /** The presented GUID: the web process has its app's. */
@@ -31,8 +39,8 @@ export interface LRPInput {
   uris: readonly string[];
   /** Variables of all apps; the app's own win. */
   groupEnv: readonly EnvVar[];
-  /** Version of the runner's renderer. */
-  rendering: string;
+  /** What the runner's class says of itself. */
+  capabilities: RunnerCapabilities;
 }
 
 /** The name of a process's LRP at a revision. */
@@ -48,26 +56,20 @@ export function planLRP(input: LRPInput, instances: number): Draft {
   const version = deriveGUID("lrp", process.metadata.uid ?? "", revision.metadata.uid ?? "");
   const { labels, annotations } = tenancyLabels(tenancy);
   const { type, runner } = snapshot;
+  const { rendering = "1", finalizer } = input.capabilities;
   return {
     apiVersion: apiVersionOf(LRP),
     kind: LRP.kind,
     metadata: {
       name: lrpName(process, revision),
       namespace: process.metadata.namespace,
-      labels: {
-        ...labels,
-        [LABELS.guid]: version,
-        [LABELS.app]: app.guid,
-        [LABELS.process]: input.processGUID,
-        [LABELS.processType]: processTypeLabel(type),
-        [LABELS.revision]: String(revision.spec.version),
-        [LABELS.sourceType]: "APP",
-      },
+      labels: { ...labels, ...planLabels(input, version) },
       annotations: { ...annotations, [ANNOTATIONS.appName]: app.name },
+      ...(finalizer && { finalizers: [finalizer] }),
     },
     spec: {
       class: runner,
-      rendering: input.rendering,
+      rendering,
       app: { guid: app.guid, name: app.name },
       space: tenancy.space,
       org: tenancy.org,
@@ -81,6 +83,17 @@ export function planLRP(input: LRPInput, instances: number): Draft {
       instances,
       ...(process.spec.restartInstances && { restartInstances: process.spec.restartInstances }),
     },
+  };
+}
+
+function planLabels({ app, processGUID, snapshot, revision }: LRPInput, version: string): Record<string, string> {
+  return {
+    [LABELS.guid]: version,
+    [LABELS.app]: app.guid,
+    [LABELS.process]: processGUID,
+    [LABELS.processType]: processTypeLabel(snapshot.type),
+    [LABELS.revision]: String(revision.spec.version),
+    [LABELS.sourceType]: "APP",
   };
 }
 

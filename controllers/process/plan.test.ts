@@ -42,12 +42,19 @@ function inputAt(version: number): LRPInput {
       { name: "REGION", value: "eu" },
       { name: "MEMORY_LIMIT", value: "of the group" },
     ],
-    rendering: "1",
+    capabilities: {},
   };
 }
 
 describe("the LRP", () => {
   const lrp = planLRP(inputAt(1), 2) as unknown as LRP;
+
+  test("carries its class's finalizer and renderer version from the start", () => {
+    const capabilities = { rendering: "2", finalizer: "runner.example.com/instances" };
+    const { metadata, spec } = planLRP({ ...inputAt(1), capabilities }, 2) as unknown as LRP;
+    expect([metadata.finalizers, spec.rendering]).toEqual([["runner.example.com/instances"], "2"]);
+    expect(lrp.metadata.finalizers).toBeUndefined();
+  });
 
   test("is whole and labelled by the contract", () => {
     expect(lrp.metadata.labels).toMatchObject({

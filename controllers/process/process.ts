@@ -225,7 +225,7 @@ function makeLRP(
       { isFailure: true },
     );
   const tenancy = getTenancy(read, namespace ?? "");
-  const rendering = read.find(BackendClass, { name: snapshot.runner })?.status?.capabilities?.["rendering"] ?? "1";
+  const capabilities = read.find(BackendClass, { name: snapshot.runner })?.status?.capabilities ?? {};
   const named = { guid: appGUID, name: displayNameOf(app), object: app.metadata.name };
   return planLRP(
     {
@@ -239,7 +239,7 @@ function makeLRP(
       apiURL,
       uris: listRouteURLs(read, { namespace, name: app.metadata.name, processType: process.spec.type }, tenancy),
       groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "running" })),
-      rendering,
+      capabilities,
     },
     instances,
   );

@@ -56,6 +56,22 @@ const spec = withRules(
   [{ rule: "self == oldSelf", message: "a Revision never changes" }],
 );
 
+/** A Revision is complete as it is created and never changes, so its Ready is a default of the CRD and costs no write (docs/adr/0020). */
+const RECORDED = {
+  observedGeneration: 1,
+  conditions: [
+    {
+      type: "Ready",
+      status: "True",
+      reason: "Recorded",
+      message: "",
+      // As the Gateway API's defaults have it: a default knows no time.
+      lastTransitionTime: "1970-01-01T00:00:00Z",
+      observedGeneration: 1,
+    },
+  ],
+};
+
 export const Revision = defineResource({
   group: GROUP,
   kind: "Revision",
@@ -72,6 +88,6 @@ export const Revision = defineResource({
     { name: "Description", jsonPath: ".spec.description" },
   ],
   spec,
-  status: readyStatus({}),
+  status: readyStatus({}).meta({ default: RECORDED }),
 });
 export type Revision = Resource<typeof Revision>;

@@ -36,11 +36,16 @@ afterEach(() => {
 function fakeClient(): KubeClient {
   const answer = <T>(request: string, act: () => T): Promise<T> => {
     requests.push(request);
-    return fault ? Promise.reject(fault) : Promise.resolve(act());
+    return fault ? Promise.reject(fault) : Promise.resolve().then(act);
   };
   const client = {
     find: (_ref: object, key: { name: string }) => answer("find", () => stored.get(key.name)),
-    create: (_ref: object, event: KubeObject) => answer("create", () => void stored.set(event.metadata.name, event)),
+    get: (_ref: object, key: { name: string }) => answer("get", () => stored.get(key.name)),
+    create: (_ref: object, event: KubeObject) =>
+      answer("create", () => {
+        if (stored.has(event.metadata.name)) throw new KubeError({ code: 409, reason: "AlreadyExists" });
+        stored.set(event.metadata.name, event);
+      }),
     patch: (_ref: object, key: { name: string }, { body }: { body: object }) =>
       answer("patch", () => void stored.set(key.name, { ...stored.get(key.name), ...body } as KubeObject)),
   };
@@ -65,13 +70,24 @@ test("an Event names its object, its reason and who reports it", async () => {
   ]);
 });
 
+test("a first Event takes one request, and one of another replica is counted on", async () => {
+  recorder.record(object, "gadgets", crashed);
+  await recorder.flush();
+  expect(requests).toEqual(["create"]);
+  const now = (): Date => new Date("2026-01-01T00:00:00Z");
+  const other = createEventRecorder({ client: fakeClient(), log: pino({ level: "silent" }), signal: halt.signal, now });
+  other.record(object, "gadgets", crashed);
+  await other.flush();
+  expect(events()).toMatchObject([{ count: 2 }]);
+});
+
 test("repetitions are counted, and written together after the interval", async () => {
   for (let at = 0; at < 5; at++) recorder.record(object, "gadgets", { ...crashed, message: `exit status ${at}` });
   await vi.advanceTimersByTimeAsync(0);
   expect(events()).toMatchObject([{ count: 1 }]);
   await vi.advanceTimersByTimeAsync(10_000);
   expect(events()).toMatchObject([{ count: 5, message: "exit status 4" }]);
-  expect(requests).toEqual(["find", "create", "find", "patch"]);
+  expect(requests).toEqual(["create", "find", "patch"]);
 });
 
 test("a flush writes the counts that wait, once", async () => {
@@ -97,7 +113,7 @@ test("an Event that cannot be written is dropped", async () => {
   await recorder.flush();
   fault = undefined;
   await vi.advanceTimersByTimeAsync(60_000);
-  expect([events(), requests]).toEqual([[], ["find"]]);
+  expect([events(), requests]).toEqual([[], ["create"]]);
 });
 
 test("nothing is written after the end", async () => {
@@ -107,5 +123,5 @@ test("nothing is written after the end", async () => {
   halt.abort();
   recorder.record(object, "gadgets", crashed);
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(requests).toEqual(["find", "create"]);
+  expect(requests).toEqual(["create"]);
 });

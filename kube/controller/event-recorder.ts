@@ -43,6 +43,8 @@ interface Series {
   pending: number;
   first: Date;
   writtenAt: number;
+  /** We have written this Event before. */
+  exists?: true;
   timer?: NodeJS.Timeout;
 }
 
@@ -102,17 +104,23 @@ function eventKey({ metadata }: KubeObject, reason: string): Required<ObjectKey>
   return { namespace: metadata.namespace ?? "default", name: `${metadata.name.slice(0, 200)}.${digest}` };
 }
 
+/** Whether it was created; false when it is there already. */
+async function createEvent(client: KubeClient, entry: Series, at: { count: number; now: Date }): Promise<boolean> {
+  try {
+    await client.create(Event, toEvent(entry, at), { deadlineMs: DEADLINE_MS });
+    entry.exists = true;
+    return true;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return false;
+  }
+}
+
 async function writeSeries(client: KubeClient, entry: Series, at: { count: number; now: Date }): Promise<void> {
   const call = { deadlineMs: DEADLINE_MS };
-  const live = await client.find(Event, entry.key, call);
-  if (!live) {
-    try {
-      await client.create(Event, toEvent(entry, at), call);
-      return;
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-    }
-  }
+  const live = entry.exists ? await client.find(Event, entry.key, call) : undefined;
+  // Most Events are the only one of their series, so the first is created without a look.
+  if (!live && (await createEvent(client, entry, at))) return;
   const known = live ?? (await client.get(Event, entry.key, call));
   const body = {
     count: (known.count ?? 0) + at.count,
@@ -121,6 +129,7 @@ async function writeSeries(client: KubeClient, entry: Series, at: { count: numbe
   };
   try {
     await client.patch(Event, entry.key, { type: "merge", body }, call);
+    entry.exists = true;
   } catch (error) {
     // The Event has expired: the next one creates it again.
     if (!isNotFound(error)) throw error;

@@ -53,6 +53,9 @@ interface LastWrite {
   isFoundUnchanged?: true;
 }
 
+/** As in managedFields. */
+type Fields = Record<string, unknown>;
+
 const CONCURRENCY = 8;
 /** Passed as `maxSize`: LRUCache allocates `max` entries at once, for every controller. */
 const MAX_LAST_WRITES = 50_000;
@@ -121,15 +124,16 @@ class OwnedObjectSet implements OwnedObjects {
   async #apply(owner: KubeObject, draft: Draft, verifyReads?: () => Promise<void>): Promise<void> {
     const { client, controller, stores } = this.#options;
     const store = findStore(stores, draft, controller);
-    const desired = normalize(withOwnerMetadata(draft, owner, this.#options));
-    const key = requireKey(desired, store.ref);
+    const key = requireKey(draft, store.ref);
     const childKey = `${resourceId(store.ref)} ${keyOf(key)}`;
     const live = store.find(key);
+    const applied = live && appliedFields(live, this.#fieldManager)?.fieldsV1;
+    const desired = withFinalizers(normalize(withOwnerMetadata(draft, owner, this.#options)), live, applied);
     requireNoOtherOwner(live, owner, this.#options);
     const digest = createHash("sha256").update(JSON.stringify(desired)).digest("base64");
     const last = this.#lastWrites.get(childKey);
     if (isAlreadyApplied(last, { digest, live, store, namespace: key.namespace })) return;
-    if (!needsApply(desired, live, live && appliedFields(live, this.#fieldManager)?.fieldsV1))
+    if (!needsApply(desired, live, applied))
       return void this.#lastWrites.set(childKey, {
         resourceVersion: versionOf(live),
         digest,
@@ -208,6 +212,15 @@ function withOwnerMetadata(
       ...(reachable && { ownerReferences: [...(metadata.ownerReferences ?? []), reference] }),
     },
   };
+}
+
+/** A child is created with the finalizers of its draft. Later they are their holder's: those that we set stay ours, and none is added. */
+function withFinalizers(desired: Draft, live: KubeObject | undefined, applied: Fields | undefined): Draft {
+  if (!live) return desired;
+  const { finalizers: _, ...metadata } = desired.metadata;
+  const ours = (applied?.["f:metadata"] as Fields | undefined)?.["f:finalizers"] as Fields | undefined;
+  const kept = (live.metadata.finalizers ?? []).filter((name) => ours?.[`v:${JSON.stringify(name)}`] !== undefined);
+  return { ...desired, metadata: { ...metadata, ...(kept.length > 0 && { finalizers: kept }) } };
 }
 
 /** The server stores stringData as data. */

@@ -168,6 +168,28 @@ test("a child written by another replica is not overwritten by a new process, no
   expect(apply).not.toHaveBeenCalled();
 });
 
+test("a child is created with its finalizers; later it keeps those that it has of us, and gets none", async () => {
+  const apply = vi.fn(async (_ref: ResourceRef, draft: KubeObject) => ({ ...part("2", "x"), ...draft }));
+  const draft = { ...part("", "x"), metadata: { ...key, finalizers: ["example.org/hold"] } };
+  const held = structuredClone(part("2", "old"));
+  held.metadata.finalizers = ["example.org/hold", "example.org/other"];
+  const fields = held.metadata.managedFields?.[0]?.fieldsV1 as { "f:metadata": Record<string, unknown> };
+  fields["f:metadata"]["f:finalizers"] = { 'v:"example.org/hold"': {} };
+  for (const parts of [filled(Part), filled(Part, held), filled(Part, part("2", "old"))]) {
+    const ownedObjects = createOwnedObjects({
+      client: { apply } as unknown as KubeClient,
+      ownership: platform,
+      controller: "copy",
+      ownerRef: Thing,
+      stores: [parts as Store],
+      completeStores: [],
+    });
+    await ownedObjects.sync(thing("1", "x"), [draft]);
+  }
+  const hold = ["example.org/hold"];
+  expect(apply.mock.calls.map(([, { metadata }]) => metadata.finalizers)).toEqual([hold, hold, undefined]);
+});
+
 test("a child without another writer is changed without a live read", async () => {
   const things = filled(Thing, thing("1", "old"));
   const parts = filled(Part, part("1", "old"));

@@ -165,6 +165,8 @@ export interface CompiledSchema {
   cleanApplied(object: KubeObject): void;
   /** Sets defaults in place (also nested, also into list items), as kube-apiserver does after pruning. */
   applyDefaults(object: KubeObject): void;
+  /** Sets the default of the status as a whole, if it has one: kube-apiserver sets it when it reads the object back. */
+  applyStatusDefault(object: KubeObject): void;
   /** Without nulls that the schema does not allow; the same object where there are none. */
   withoutNulls(object: KubeObject): KubeObject;
   /** Types, formats, bounds, list sets and maps, CEL rules (transition rules when `old` is given). Empty = valid. */

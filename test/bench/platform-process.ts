@@ -7,6 +7,7 @@ import type { Operation } from "../../platform/operations/operations.ts";
 import { startPlatform } from "../../platform/platform.ts";
 import { bareHandler } from "./bare-handler.ts";
 import { serveParent, childOptions } from "./child-process.ts";
+import { describeRequest } from "./describe-request.ts";
 
 export interface PlatformProcessOptions {
   access: { server: string; ca: string };
@@ -24,10 +25,12 @@ export interface Requests {
   leases: number;
   /** POSTs that are answered and change nothing: reviews. */
   questions: number;
+  /** How many of each `METHOD resource/subresource by field manager: code`; Leases and watches apart. */
+  byKind: Record<string, number>;
 }
 
 const { access, token, operations, data } = childOptions<PlatformProcessOptions>();
-const requests: Requests = { all: 0, writes: 0, leases: 0, questions: 0 };
+const requests: Requests = { all: 0, writes: 0, leases: 0, questions: 0, byKind: {} };
 const platform = await startPlatform({
   access: { ...access, auth: { kind: "token", token } },
   operations,
@@ -42,6 +45,8 @@ const platform = await startPlatform({
     if (kind === "question") requests.questions++;
     if (kind === "lease" && code >= 200 && code < 300) requests.leases++;
     if (kind === "write") requests.writes++;
+    const named = describeRequest({ method, path, code });
+    if (kind !== "lease" && named !== undefined) requests.byKind[named] = (requests.byKind[named] ?? 0) + 1;
   },
 });
 const bare: { body: string; server: Server } = { body: "", server: createServer() };

@@ -9,7 +9,6 @@ export const withoutPlan: Record<string, string> = {
   "controllers/domain": "settles a GUID and a claim only, by shared code",
   "controllers/environment-group": "says Ready only; processes and builds read it when they start",
   "controllers/isolation-segment": "settles a GUID and a claim only, by shared code",
-  "controllers/revision": "says Ready only",
   "controllers/space-quota": "settles a GUID and a claim only, by shared code",
   "controllers/stack": "settles a GUID only, by shared code",
   "controllers/user": "settles a GUID only, by shared code",

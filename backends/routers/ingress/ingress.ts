@@ -2,6 +2,7 @@
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { Ingress, IngressClass, Service } from "../../../kube/api/builtin.ts";
+import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import { defineController, watch, type Controller } from "../../../kube/controller/controller.ts";
 import { classController } from "../../class-controller.ts";
 import { BINDING_INDEXES, BINDING_WATCHES, CLASS_INDEX, listDestinationLRPs } from "../services/binding-watches.ts";
@@ -49,17 +50,25 @@ const bindingController = defineController({
     const parameters = read.find(BackendClass, { name: INGRESS_CLASS })?.spec.parameters ?? {};
     const choice = chooseIngressClass(parameters, read.list(IngressClass));
     const className = "name" in choice ? choice.name : undefined;
-    // A controller may serve Ingresses without a class; then it has written its address.
-    const hasAddress = (read.find(Ingress, binding.metadata)?.status?.loadBalancer?.ingress ?? []).length > 0;
+    const ingress = read.find(Ingress, binding.metadata);
     const instances = judgeInstances({
       destinations: servedDestinations(binding),
       lrps: listDestinationLRPs(binding, read),
       now: now(),
     });
+    const children = planIngress(binding, className);
+    const createOnce = planServices(binding);
+    // The Ingress enqueues its binding as soon as the cache has it. Served is said then: what makes apps reachable is written first.
+    if (className && children.length > 0 && !ingress) return { children, createOnce, keepStatus: true };
     return {
-      children: planIngress(binding, className),
-      createOnce: planServices(binding),
-      ...presentBinding(binding, { ...("problem" in choice && !hasAddress && choice), instances }),
+      children,
+      createOnce,
+      ...presentBinding(binding, { ...("problem" in choice && !hasAddress(ingress) && choice), instances }),
     };
   },
 });
+
+/** A controller may serve Ingresses without a class; then it has written its address. */
+function hasAddress(ingress: ObjectOf<typeof Ingress> | undefined): boolean {
+  return (ingress?.status?.loadBalancer?.ingress ?? []).length > 0;
+}

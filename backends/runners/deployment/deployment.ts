@@ -25,8 +25,12 @@ import { indexLabelOf, isGated } from "./instance-index/open-gate.ts";
 import { planLRP } from "./plan.ts";
 import { describeMissingPods, nextLook, startHasNews, createWaitingPodEvents } from "./waiting-pods.ts";
 
+/** An LRP exists until its pods have ended: the next version's LRP is made after that. */
+const FINALIZER = "cupola.dev/runner-deployment";
+
 const deploymentCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "docker,cnb",
+  finalizer: FINALIZER,
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
   diskLimit: "evicts",
@@ -72,8 +76,7 @@ function lrpController(): Controller {
       recordWaiting(pods, context, moment);
       return { children, ...reportInstances({ lrp, pods, ...moment }, context) };
     },
-    // An LRP exists until its pods have ended: the next version's LRP is made after that.
-    finalizer: "cupola.dev/runner-deployment",
+    finalizer: FINALIZER,
     finalize: (lrp, context) => endInstances(Deployment, lrp, context),
   });
 }

@@ -22,10 +22,14 @@ import { createPortPool } from "./port-pool.ts";
 /** The name of this class. */
 export const processClass = "process";
 
+/** An LRP exists until its instances have ended: the next version's LRP is made after that. */
+const FINALIZER = "cupola.dev/runner-process";
+
 /** `status.capabilities` of the class. */
 export const processCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "host",
   rendering: "1",
+  finalizer: FINALIZER,
   crashBackoff: "diego",
   logStreams: "stdout,stderr",
   memoryLimit: "polled",
@@ -189,8 +193,7 @@ function lrpController(runner: Runner): Controller {
       if (instances.lrp() !== lrp) instances.setDesired(lrp);
       return instances.status();
     },
-    // An LRP exists until its instances have ended: the next version's LRP is made after that.
-    finalizer: "cupola.dev/runner-process",
+    finalizer: FINALIZER,
     finalize(lrp) {
       if (runner.closed || closeInstances(runner, lrp)) throw new NotReady("Stopping", "its instances are ending");
     },

@@ -24,8 +24,12 @@ import { planLRP, podIndexOf } from "./plan.ts";
 
 const STATEFULSET_CLASS = "statefulset";
 
+/** An LRP exists until its pods have ended: the next version's LRP is made after that. */
+const FINALIZER = "cupola.dev/runner-statefulset";
+
 const statefulSetCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "docker,cnb",
+  finalizer: FINALIZER,
   rendering: RENDERING,
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
@@ -52,8 +56,7 @@ const lrpController = defineController({
   selects: (lrp) => lrp.spec.class === STATEFULSET_CLASS,
   permissions: [{ resource: Pod, verbs: ["delete", "patch"] }],
   reconcile: runInstances,
-  // An LRP exists until its pods have ended: the next version's LRP is made after that.
-  finalizer: "cupola.dev/runner-statefulset",
+  finalizer: FINALIZER,
   finalize: (lrp, context) => endInstances(StatefulSet, lrp, context),
 });
 

@@ -176,6 +176,11 @@ function versionsWithStatus({ spec: { group, versions } }: Crd): Set<string> {
   return new Set(withStatus.map((version) => apiVersionOf(group, version.name)));
 }
 
+function resetStatus(object: KubeObject, schema: CompiledSchema): void {
+  delete object.status;
+  schema.applyStatusDefault(object);
+}
+
 function strategyOf(crd: Crd): Strategy {
   const schemaOf = schemasOf(crd);
   const withStatus = versionsWithStatus(crd);
@@ -199,9 +204,7 @@ function strategyOf(crd: Crd): Strategy {
       return { object: body, faults };
     },
     settleApplied: (object) => schemaOf(object.apiVersion).withoutNulls(object),
-    prepareCreate(object) {
-      if (hasStatus(object)) delete object.status;
-    },
+    prepareCreate: (object) => hasStatus(object) && resetStatus(object, schemaOf(object.apiVersion)),
     prepareUpdate(object, old, subresource) {
       if (subresource === "status") keepAllBut(object, old, "status");
       else if (hasStatus(object)) restore(object, old, "status");

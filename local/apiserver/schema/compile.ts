@@ -32,6 +32,10 @@ export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema =>
       if (compiled.withEmbedded) cleanEmbeddedMetadata(object, root);
     },
     applyDefaults: (object) => applyDefaults(object, root),
+    applyStatusDefault(object) {
+      const status: unknown = compiled.status?.default;
+      if (status !== undefined) object.status = structuredClone(status);
+    },
     withoutNulls: (object) => {
       const copy = structuredClone(object);
       return pruneNulls(copy, root) ? copy : object;

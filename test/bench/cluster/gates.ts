@@ -1,8 +1,11 @@
 // `npm run bench -- gates`: how long new pods wait for their instance index, one by one and a thousand at once. Needs a real control plane.
+import pLimit from "p-limit";
+import { planGatePatch } from "../../../backends/runners/deployment/instance-index/open-gate.ts";
+import type { PodObject } from "../../../backends/pods/slim-pod.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { lrpSpec } from "../../../crds/test-objects.ts";
-import { Namespace, Pod } from "../../../kube/api/builtin.ts";
+import { Deployment, Namespace, Pod } from "../../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { type Figure, figure } from "../figure.ts";
@@ -12,7 +15,10 @@ import { measureOpener } from "./opener.ts";
 
 const NAMESPACE = "gates";
 const ONE_BY_ONE = 100;
+const LARGE = "large";
 const CROWD = { lrps: 100, instances: 10 };
+/** Requests that the opener sends at the same time. */
+const CONNECTIONS = 32;
 /** kube-controller-manager's own limit would make a thousand pods in 50 s. */
 const CONTROLLER_MANAGER_FLAGS = ["--kube-api-qps=1000", "--kube-api-burst=1000"];
 
@@ -39,16 +45,37 @@ async function measureOnCluster(): Promise<Figure[]> {
       await Promise.all(names.map((name) => makeLRP(admin, name, CROWD.instances)));
     });
     const oneLRP = await measureDelays(admin, CROWD.lrps * CROWD.instances, () =>
-      makeLRP(admin, "large", CROWD.lrps * CROWD.instances),
+      makeLRP(admin, LARGE, CROWD.lrps * CROWD.instances),
     );
+    const floor = await measureFloor(admin);
     return [
       figure("99 of 100 gates open after a pod's creation", percentile(single, 0.99), "ms", { max: 200 }),
       figure("the same, of a thousand pods at once, ten of each LRP", percentile(crowd, 0.99), "ms", { max: 200 }),
       figure("the same, of a thousand pods at once, all of one LRP", percentile(oneLRP, 0.99), "ms", { max: 200 }),
+      figure("the same, patched by a loop that does nothing else (the floor)", percentile(floor, 0.99), "ms"),
     ];
   } finally {
     await stop();
   }
+}
+
+/** As many pods as one LRP had, as large, of a Deployment that is none of ours: a loop that does nothing else sends the opener's patch for each as it appears. */
+async function measureFloor(admin: KubeClient): Promise<number[]> {
+  const { spec } = await admin.get(Deployment, { namespace: NAMESPACE, name: LARGE });
+  const labels = { floor: LARGE };
+  const metadata = { ...spec?.template.metadata, labels };
+  const limit = pLimit(CONNECTIONS);
+  let index = 0;
+  const open = (pod: PodObject): void => void limit(() => admin.patch(Pod, toKey(pod), planGatePatch(pod, index++)));
+  const draft = {
+    metadata: { name: "floor", namespace: NAMESPACE },
+    spec: { ...spec, selector: { matchLabels: labels }, template: { ...spec?.template, metadata } },
+  };
+  return measureDelays(admin, CROWD.lrps * CROWD.instances, () => admin.create(Deployment, draft), open);
+}
+
+function toKey({ metadata }: PodObject): { namespace: string; name: string } {
+  return { namespace: metadata.namespace ?? "", name: metadata.name };
 }
 
 /** Milliseconds from a pod's creation to its open gate, as another client sees both, sorted; of this many pods that `make` leads to. */
@@ -56,6 +83,7 @@ async function measureDelays(
   admin: KubeClient,
   count: number,
   make: (opened: () => number) => Promise<unknown>,
+  onAdded: (pod: PodObject) => void = () => undefined,
 ): Promise<number[]> {
   const { metadata } = await admin.list(Pod, { namespace: NAMESPACE, metadata: true });
   const created = new Map<string, number>();
@@ -64,7 +92,10 @@ async function measureDelays(
   const observe = (type: string, pod: ObjectOf<typeof Pod>): void => {
     const { uid = "" } = pod.metadata;
     const since = created.get(uid);
-    if (type === "ADDED") created.set(uid, performance.now());
+    if (type === "ADDED") {
+      created.set(uid, performance.now());
+      onAdded(pod as PodObject);
+    }
     if (since === undefined || pod.spec?.schedulingGates?.length) return;
     created.delete(uid);
     delays.push(performance.now() - since);

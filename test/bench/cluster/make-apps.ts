@@ -103,11 +103,14 @@ export async function startApps(
   );
 }
 
-/** To be called before objects of a kind are made: a wait for so many more of it. It asks for their number alone, which costs the API server next to nothing. */
+/** Milliseconds between two looks at how many objects there are. */
+const LOOK_MS = 250;
+
+/** To be called before objects of a kind are made: a wait for so many more of it. It asks for their number alone, and seldom: each look is a consistent list, and the floor is written without them. */
 export async function expectMore(admin: KubeClient, ref: ResourceRef, count: number): Promise<() => Promise<void>> {
   const wanted = (await countOf(admin, ref)) + count;
   return () =>
-    until(async () => (await countOf(admin, ref)) >= wanted, `there are not ${count} more ${ref.plural}`, 50);
+    until(async () => (await countOf(admin, ref)) >= wanted, `there are not ${count} more ${ref.plural}`, LOOK_MS);
 }
 
 async function countOf(admin: KubeClient, ref: ResourceRef): Promise<number> {

@@ -4,12 +4,14 @@ import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { LABELS, STABLE_LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
+import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import { Deployment, Ingress, IngressClass, Pod, Service } from "../../../kube/api/builtin.ts";
 import type { ObjectOf, ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { Operation } from "../../../platform/operations/operations.ts";
 import { type Figure, figure, told } from "../figure.ts";
+import type { Requests } from "../platform-process.ts";
 import { until } from "../until.ts";
 import { countWrites, startBenchCluster, waitUntilIdle, type BenchCluster, type Replica } from "./bench-cluster.ts";
 import { expectMore, makeApps, makeSpaces, PARALLEL, startApps } from "./make-apps.ts";
@@ -53,6 +55,26 @@ export async function measureStarts(): Promise<Figure[]> {
 
 const logProgress = (what: string): void => void process.stderr.write(`starts: ${what} …\n`);
 
+/** What the requests for each app were. */
+function logRequests(before: Requests, after: Requests, apps: number): void {
+  const each = Object.entries(after.byKind).map(([what, count]): [string, number] => [
+    what,
+    (count - (before.byKind[what] ?? 0)) / apps,
+  ]);
+  for (const [what, count] of each.toSorted((a, b) => b[1] - a[1]))
+    if (count >= 0.01) process.stderr.write(`${count.toFixed(2).padStart(8)} ${what}\n`);
+}
+
+/** Nothing runs here, so a minute after its start a route is said to be without an instance, with Events: that is no cost of a start. */
+async function logUnserved(admin: KubeClient): Promise<void> {
+  const bindings = (await admin.list(RouteBinding)).items;
+  const unserved = bindings.filter(({ status }) => status?.conditions?.some(({ status: is }) => is === "False"));
+  if (unserved.length > 0)
+    process.stderr.write(
+      `starts: ${unserved.length} routes were a minute without an instance, which cost 4 requests each: a quiet machine is faster\n`,
+    );
+}
+
 /** Stopped apps with a route, whose Services and Ingresses are there already, started to all their Deployments. */
 async function measureStarted(
   plane: BenchCluster,
@@ -67,6 +89,7 @@ async function measureStarted(
   await waitUntilIdle([controllers]);
   logProgress(`${STARTED} stopped apps started`);
   let ms = 0;
+  const before = await controllers.requests();
   const { requests, written } = await countWrites(plane, [controllers], async () => {
     const there = await expectAll(admin, [LRP, Deployment], STARTED);
     ms = await timed(async () => {
@@ -74,6 +97,7 @@ async function measureStarted(
       await there();
     });
   });
+  logRequests(before, await controllers.requests(), STARTED);
   const what = `${STARTED} stopped apps with a route started`;
   return [
     figure(`${what} to all Deployments there`, ms / 1000, "s"),
@@ -91,6 +115,7 @@ async function measureCreated(
   const { admin } = plane;
   logProgress(`${CREATED} apps created`);
   const times = { ms: 0, inAll: 0 };
+  const before = await controllers.requests();
   const { requests, written } = await countWrites(plane, [controllers], async () => {
     const there = await expectAll(admin, [LRP, Deployment, Service, Ingress], CREATED);
     times.inAll = await timed(async () => {
@@ -101,6 +126,8 @@ async function measureCreated(
       await controllers.child.request("idle");
     });
   });
+  logRequests(before, await controllers.requests(), CREATED);
+  await logUnserved(admin);
   await controllers.stop();
   logProgress("the floor of the same");
   const final = await collectFinalObjects(admin, "create");

@@ -1,4 +1,5 @@
 // The floor of writing: what the platform made of some apps, written again elsewhere by a loop that does nothing else, each object once and its status once.
+import { isDeepStrictEqual } from "node:util";
 import pLimit from "p-limit";
 import { Claim } from "../../../crds/claim/claim.ts";
 import { DEFINITIONS } from "../../../crds/definitions.ts";
@@ -76,7 +77,8 @@ async function writeOnce(admin: KubeClient, { ref, object }: FinalObject, suffix
     },
   };
   const made = await admin.create(ref, draft);
-  if (status === undefined) return 1;
+  // A status that is a default of the CRD is nobody's write.
+  if (status === undefined || isDeepStrictEqual(made["status"], status)) return 1;
   await admin.updateStatus(ref, { ...made, status });
   return 2;
 }

@@ -143,12 +143,24 @@ export function appTests(given: () => ControllerFixtures): void {
     const kinds: readonly ResourceRef[] = [App, Process, Revision, LRP];
     const nouns = await Promise.all(kinds.map((ref) => client.list(ref, { namespace })));
     expect(JSON.stringify(nouns)).not.toContain("hunter2");
+    await expectReadyRevisions();
     expect(JSON.parse(env.get("VCAP_APPLICATION")?.value ?? "")).toMatchObject({
       application_name: "shop",
       space_name: "dev",
       organization_name: "acme",
       cf_api: "http://api.example",
     });
+  }
+
+  /** Ready is a default of the CRD: nobody writes the status (docs/adr/0020). */
+  async function expectReadyRevisions(): Promise<void> {
+    const { client, namespace } = given();
+    const revisions = (await client.list(Revision, { namespace })).items;
+    expect(revisions).not.toEqual([]);
+    for (const { metadata, status } of revisions) {
+      expect(status).toMatchObject({ observedGeneration: 1, conditions: [{ type: "Ready", status: "True" }] });
+      expect(metadata.managedFields?.map(({ subresource }) => subresource)).not.toContain("status");
+    }
   }
 
   test("an App without a Process gets its web process; a Secret that is not allowed makes no Revision", async () => {
@@ -274,7 +286,6 @@ export function appTests(given: () => ControllerFixtures): void {
       "lrps/<web-> 201",
       "processes/counted.web/status 200",
       "revisions/<1-> 201",
-      "revisions/<1->/status 200",
     ]);
   });
 }
