@@ -26,7 +26,18 @@ const buildpackApp = (data: unknown) => app({ lifecycle: { type: "buildpack", da
 test.each<[z.ZodType, unknown, string]>([
   [createAppBody, app({ name: "" }), "Name can't be blank"],
   [createAppBody, app({ name: "a " }), "Name must not begin or end with a blank"],
-  [createAppBody, app({ relationships: {} }), "Relationships Space can't be blank"],
+  [
+    createAppBody,
+    app({ relationships: {} }),
+    "Relationships 'relationships' must include one or more valid relationships",
+  ],
+  [createAppBody, app({ relationships: { ...space, foo: 1 } }), "Relationships Unknown field(s): 'foo'"],
+  [
+    createAppBody,
+    app({ relationships: { space: { data: { guid: 5 } } } }),
+    "Relationships Space guid must be a string, Relationships Space guid must be between 1 and 200 characters",
+  ],
+  [createAppBody, buildpackApp({ x: 1 }), "Lifecycle Unknown field(s): 'x'"],
   [createAppBody, app({ lifecycle: 1 }), "Lifecycle must be an object"],
   [
     createAppBody,
@@ -46,6 +57,24 @@ test.each<[z.ZodType, unknown, string]>([
     createAppBody,
     app({ metadata: { labels: { "a b": "c" } } }),
     "Metadata label key error: 'a b' contains invalid characters",
+  ],
+  [createAppBody, app({ metadata: { labels: "x" } }), "Metadata 'labels' is not an object"],
+  [createAppBody, app({ metadata: { annotations: [] } }), "Metadata 'annotations' is not an object"],
+  [createAppBody, app({ metadata: { a: 1, b: 2 } }), "Metadata has unexpected field(s): 'a' 'b'"],
+  [
+    createAppBody,
+    app({ metadata: { labels: { "-a": "b-" } } }),
+    "Metadata label key error: '-a' starts or ends with invalid characters, Metadata label value error: 'b-' starts or ends with invalid characters",
+  ],
+  [
+    createAppBody,
+    app({ metadata: { labels: { [`${"p".repeat(60)}.`.repeat(5) + "q/n"]: "v".repeat(64) } } }),
+    "Metadata label key error: prefix 'pppppppp...' is greater than 253 characters, Metadata label value error: 'vvvvvvvv...' is greater than 63 characters",
+  ],
+  [
+    createAppBody,
+    app({ metadata: { annotations: { a: "v".repeat(5001) } } }),
+    "Metadata annotation value error: 'vvvvvvvv...' is greater than 5000 characters",
   ],
   [updateRouteBody, { options: { foobar: 1 } }, "Options Unknown field(s): 'foobar'"],
   [updateRouteBody, { options: null }, "Options 'options' is not a valid object"],
@@ -87,4 +116,11 @@ test.each<[Record<string, string>, string]>([
 ])("query %j", (query, detail) => {
   const text = detailOf(() => parseQuery(listQuery({}), query, "BadQueryParameter"));
   expect(text).toContain(`The query parameter is invalid: ${detail}`);
+});
+
+test("numbers and booleans in metadata are taken for their text, null stays", () => {
+  const metadata = { labels: { version: 1.5, live: true, gone: null }, annotations: { count: 3 } };
+  expect(parseBody(createAppBody, app({ metadata }))).toMatchObject({
+    metadata: { labels: { version: "1.5", live: "true", gone: null }, annotations: { count: "3" } },
+  });
 });

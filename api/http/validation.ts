@@ -79,43 +79,76 @@ export function describeProblem(issue: Issue): string {
 }
 
 /** CF words problems of relationships differently. */
-function relationshipProblem(issue: Issue): string | undefined {
-  const [root, name] = issue.path;
+function relationshipProblems(issue: Issue): string[] | undefined {
+  const [root, name, ...rest] = issue.path;
   if (root !== "relationships") return undefined;
-  if (issue.path.length === 1)
-    return issue.code === "unrecognized_keys" ? undefined : "Relationships 'relationships' is not an object";
-  const label = humanize([name ?? ""]);
-  if (issue.path.length === 2 && issue.code === "invalid_type" && issue.input === undefined)
-    return `Relationships ${label} can't be blank`;
-  return `Relationships ${label} must be structured like this: "${String(name)}: {"data": {"guid": "valid-guid"}}"`;
+  if (name === undefined)
+    return issue.code === "unrecognized_keys"
+      ? [`Relationships Unknown field(s): ${quotedList(issue.keys)}`]
+      : ["Relationships 'relationships' is not an object"];
+  const label = `Relationships ${humanize([name])}`;
+  if (isGuidOfOne(rest)) {
+    const bounds = `${label} guid must be between 1 and 200 characters`;
+    return issue.code === "invalid_type" ? [`${label} guid must be a string`, bounds] : [bounds];
+  }
+  const structure = `${label} must be structured like this: "${String(name)}: {"data": {"guid": "valid-guid"}}"`;
+  const isMissing = rest.length === 0 && issue.code === "invalid_type" && issue.input === undefined;
+  return isMissing ? [`${label} can't be blank`, structure] : [structure];
 }
 
-function describe(issue: Issue): string {
-  if (issue.code === "unrecognized_keys" && issue.path[0] !== "metadata")
-    return `${isNamedPartByPart([String(issue.path[0]), "any"]) ? `${humanize(issue.path)} ` : ""}Unknown field(s): ${quotedList(issue.keys)}`;
-  if (issue.code === "unrecognized_keys") return `Metadata has unexpected field(s): ${quotedList(issue.keys)}`;
-  if (issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole) return issue.message;
-  const relationship = relationshipProblem(issue);
+function isGuidOfOne(rest: readonly PropertyKey[]): boolean {
+  return rest.join(".") === "data.guid";
+}
+
+function unknownFields(issue: Issue & { code: "unrecognized_keys" }): string {
+  const [root, ...rest] = issue.path.map(String);
+  if (root === "metadata")
+    return `Metadata has unexpected field(s): ${issue.keys.map((name) => `'${name}'`).join(" ")}`;
+  const isLifecycleData = root === "lifecycle" && rest[0] === "data";
+  const isNamed = isLifecycleData || isNamedPartByPart([root ?? "", "any"]);
+  const part = isLifecycleData ? "Lifecycle" : humanize(issue.path);
+  return `${isNamed ? `${part} ` : ""}Unknown field(s): ${quotedList(issue.keys)}`;
+}
+
+function describe(issue: Issue): string[] {
+  if (issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole) return [issue.message];
+  const relationship = relationshipProblems(issue);
   if (relationship) return relationship;
-  return issue.path.length === 0 ? issue.message : `${humanize(issue.path)} ${describeProblem(issue)}`;
+  if (issue.code === "unrecognized_keys") return [unknownFields(issue)];
+  return [issue.path.length === 0 ? issue.message : `${humanize(issue.path)} ${describeProblem(issue)}`];
 }
 
 /** All problems of one parse in CF's wording, without duplicates. */
-export function describeIssues(error: z.ZodError): string[] {
-  return [...new Set(error.issues.map(describe))];
+export function describeIssues(error: z.ZodError, body?: unknown): string[] {
+  const isEmpty = hasEmptyRelationships(body);
+  const noRelationship = ["Relationships 'relationships' must include one or more valid relationships"];
+  const problems = error.issues.flatMap((issue) =>
+    isEmpty && issue.path[0] === "relationships" ? noRelationship : describe(issue),
+  );
+  return [...new Set(problems)];
+}
+
+function hasEmptyRelationships(body: unknown): boolean {
+  const relationships = (body as { relationships?: unknown } | null | undefined)?.relationships;
+  return (
+    typeof relationships === "object" &&
+    relationships !== null &&
+    !Array.isArray(relationships) &&
+    Object.keys(relationships).length === 0
+  );
 }
 
 /** Parses a body by its schema. @throws CFError UnprocessableEntity */
 export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
   const parsed = schema.safeParse(body, { reportInput: true });
   if (parsed.success) return parsed.data;
-  throw new CFError("UnprocessableEntity", describeIssues(parsed.error).join(", "), { cause: parsed.error });
+  throw new CFError("UnprocessableEntity", describeIssues(parsed.error, body).join(", "), { cause: parsed.error });
 }
 
-function describeQuery(schema: z.ZodObject, issue: Issue): string {
+function describeQuery(schema: z.ZodObject, issue: Issue): string[] {
   if (issue.code !== "unrecognized_keys") return describe(issue);
   const valid = Object.keys(schema.shape).filter((name) => !name.includes("["));
-  return `Unknown query parameter(s): ${quotedList(issue.keys)}. Valid parameters are: ${quotedList(valid)}`;
+  return [`Unknown query parameter(s): ${quotedList(issue.keys)}. Valid parameters are: ${quotedList(valid)}`];
 }
 
 /** Parses a query by its schema. @throws CFError BadQueryParameter, or UnprocessableEntity where CF does that. */
@@ -126,6 +159,6 @@ export function parseQuery<T extends z.ZodObject>(
 ): z.output<T> {
   const parsed = schema.safeParse(query, { reportInput: true });
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => describeQuery(schema, issue));
+  const problems = parsed.error.issues.flatMap((issue) => describeQuery(schema, issue));
   throw new CFError(key, [...new Set(problems)].join(", "), { cause: parsed.error });
 }

@@ -27,26 +27,29 @@ import { presentRole } from "./present.ts";
 
 const path = "/v3/roles/:guid";
 const ALL_TYPES = [
-  "organization_user",
   "organization_auditor",
   "organization_manager",
   "organization_billing_manager",
+  "organization_user",
   "space_auditor",
-  "space_developer",
   "space_manager",
+  "space_developer",
   "space_supporter",
 ] as const;
 
+const userName = z.string().min(1).max(255).optional();
 const user = z.strictObject({
-  data: z.union([
-    z.strictObject({ guid: z.string().min(1).max(255) }),
-    z.strictObject({ username: z.string().min(1).max(255), origin: z.string().nullish() }),
-  ]),
+  data: z.strictObject({ guid: userName, username: userName, origin: z.string().nullish() }),
 });
-const createRoleBody = z.strictObject({
-  type: z.enum(ALL_TYPES, { error: `must be one of the allowed types ${JSON.stringify(ALL_TYPES)}` }),
-  relationships: z.strictObject({ user, organization: toOneSchema.optional(), space: toOneSchema.optional() }),
-});
+const createRoleBody = z
+  .strictObject({
+    type: z.enum(ALL_TYPES, { error: `must be one of the allowed types [${quoted(ALL_TYPES)}]` }),
+    relationships: z.strictObject({ user, organization: toOneSchema.optional(), space: toOneSchema.optional() }),
+  })
+  .superRefine(({ type, relationships }, context) => {
+    for (const problem of [...userProblems(relationships.user.data), ...scopeProblems(type, relationships)])
+      context.addIssue({ code: "custom", message: `Relationships ${problem}`, params: { whole: true } });
+  });
 type CreateRole = z.output<typeof createRoleBody>;
 
 const includes = include("user", "space", "organization").optional();
@@ -62,20 +65,38 @@ const roleListQuery = listQuery(
   { labels: false },
 );
 
-/** The org or space that the body names. @throws CFError 422 */
-function resolveScope(
-  session: Session,
-  body: CreateRole,
+function quoted(types: readonly string[]): string {
+  return types.map((type) => `"${type}"`).join(", ");
+}
+
+function* userProblems({ guid, username, origin }: z.output<typeof user>["data"]): Generator<string> {
+  const isGuid = guid !== undefined;
+  const isName = username !== undefined;
+  if (isGuid && isName) yield "Username cannot be specified when identifying user by guid";
+  if (isGuid && origin !== undefined) yield "User origin cannot be specified when identifying user by guid";
+  if (!isName && origin !== undefined) yield "User origin cannot be specified without specifying the username";
+  if (!isName && !isGuid) yield "User must have a username or guid specified";
+}
+
+function* scopeProblems(
   type: CFRole,
-): { namespace: string; name: string; title: string } {
+  { space, organization }: { space?: unknown; organization?: unknown },
+): Generator<string> {
+  const isOfSpace = CF_ROLES[type].scope === "space";
+  if (!space && !organization) yield "must specify either a space or an organization.";
+  if (space && !isOfSpace) yield `Space cannot be provided with the organization role type: '${type}'.`;
+  if (organization && isOfSpace) yield `Organization cannot be provided with the space role type: '${type}'.`;
+  if (space && organization) yield "cannot specify both an organization and a space.";
+}
+
+/** The org or space that the body names. @throws CFError 422 */
+function resolveScope(session: Session, body: CreateRole): { namespace: string; name: string; title: string } {
   const { organization, space } = body.relationships;
-  if (CF_ROLES[type].scope === "space") {
-    if (!space || organization) throw unprocessable("Cannot associate an organization with a role for a space.");
+  if (space) {
     const found = resolveSpace(session, space.data.guid);
     return { namespace: found.namespace, name: found.space.spec.name ?? found.space.metadata.name, title: "space" };
   }
-  if (!organization || space) throw unprocessable("Cannot associate a space with a role for an organization.");
-  const found = resolveOrg(session, organization.data.guid);
+  const found = resolveOrg(session, organization?.data.guid ?? "");
   return { namespace: found.namespace, name: found.org.spec.name ?? found.org.metadata.name, title: "organization" };
 }
 
@@ -88,9 +109,9 @@ const create = endpoint({
   handler: async ({ session, body, base }) => {
     const { type } = body;
     const { data } = body.relationships.user;
-    if ("username" in data) requireFlag(session, "set_roles_by_username");
-    const name = "guid" in data ? data.guid : data.username;
-    const place = resolveScope(session, body, type);
+    if (data.username !== undefined) requireFlag(session, "set_roles_by_username");
+    const name = data.guid ?? data.username ?? "";
+    const place = resolveScope(session, body);
     session.authorize({ verb: "create", on: RoleBinding, namespace: place.namespace });
     requireNotSuspended(session, place.namespace);
     const taken = () => unprocessable(`User '${name}' already has '${type}' role in ${place.title} '${place.name}'.`);

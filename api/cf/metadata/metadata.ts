@@ -4,26 +4,32 @@ import { isReservedKey } from "../../../crds/labels.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { CFError, unprocessable } from "../../http/errors.ts";
 
-const name = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
-const prefix = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i;
+const prefix = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+const maxPrefix = 253;
+const maxName = 63;
 const maxAnnotation = 5000;
 
 /** The problem with a key; undefined when it is valid. */
 function keyProblem(key: string): string | undefined {
   const parts = key.split("/");
   if (parts.length > 2) return "key has more than one '/'";
-  return (parts.length === 2 ? prefixProblem(parts[0] ?? "") : undefined) ?? nameProblem(parts.at(-1) ?? "");
+  const last = parts.at(-1) ?? "";
+  const problem = parts.length === 2 ? prefixProblem(parts[0] ?? "") : undefined;
+  return problem ?? (last === "" ? "key cannot be empty string" : textProblem(last));
 }
 
 function prefixProblem(text: string): string | undefined {
-  if (!prefix.test(text)) return `prefix '${text.slice(0, 64)}' must be in valid dns format`;
+  if (!prefix.test(text)) return `prefix '${text.slice(0, maxPrefix)}' must be in valid dns format`;
+  if (text.length > maxPrefix) return `prefix '${text.slice(0, 8)}...' is greater than ${maxPrefix} characters`;
   return text.toLowerCase() === "cloudfoundry.org" ? "prefix 'cloudfoundry.org' is reserved" : undefined;
 }
 
-function nameProblem(text: string): string | undefined {
-  if (text === "") return "key cannot be empty string";
-  if (text.length > 63) return `'${text.slice(0, 8)}...' is greater than 63 characters`;
-  return name.test(text) ? undefined : `'${text}' contains invalid characters`;
+/** Of the name in a key, and of a label's value. */
+function textProblem(text: string): string | undefined {
+  const shown = text.slice(0, maxPrefix);
+  if (/[^A-Za-z0-9_.-]/.test(text)) return `'${shown}' contains invalid characters`;
+  if (!/^[A-Za-z0-9](?:.*[A-Za-z0-9])?$/.test(text)) return `'${shown}' starts or ends with invalid characters`;
+  return text.length > maxName ? `'${text.slice(0, 8)}...' is greater than ${maxName} characters` : undefined;
 }
 
 /** Whether CF accepts this label key. */
@@ -33,30 +39,29 @@ export function isLabelKey(key: string): boolean {
 
 /** Whether CF accepts this label value. */
 export function isLabelValue(value: string): boolean {
-  return value === "" || name.test(value);
+  return value === "" || textProblem(value) === undefined;
 }
 
-const labels = z.record(z.string(), z.string().nullable()).superRefine((map, context) => {
+/** As in CF, a number or a boolean is taken for its text. */
+const text = z.union([z.string(), z.number(), z.boolean()]).transform(String).nullable();
+
+const labels = z.record(z.string(), text, "'labels' is not an object").superRefine((map, context) => {
   for (const [key, value] of Object.entries(map)) {
     const problem = keyProblem(key);
     if (problem) context.addIssue({ code: "custom", message: `label key error: ${problem}`, path: [] });
-    if (value !== null && !isLabelValue(value))
-      context.addIssue({
-        code: "custom",
-        message: `label value error: '${value.slice(0, 64)}' contains invalid characters`,
-        path: [],
-      });
+    const wrong = value ? textProblem(value) : undefined;
+    if (wrong) context.addIssue({ code: "custom", message: `label value error: ${wrong}`, path: [] });
   }
 });
 
-const annotations = z.record(z.string(), z.string().nullable()).superRefine((map, context) => {
+const annotations = z.record(z.string(), text, "'annotations' is not an object").superRefine((map, context) => {
   for (const [key, value] of Object.entries(map)) {
     const problem = value ? keyProblem(key) : undefined;
     if (problem) context.addIssue({ code: "custom", message: `annotation key error: ${problem}`, path: [] });
     if (value && value.length > maxAnnotation)
       context.addIssue({
         code: "custom",
-        message: `annotation value error: is greater than ${maxAnnotation} characters`,
+        message: `annotation value error: '${value.slice(0, 8)}...' is greater than ${maxAnnotation} characters`,
         path: [],
       });
   }

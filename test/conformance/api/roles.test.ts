@@ -61,7 +61,7 @@ test("give, get, list, include, take away", async () => {
     "Org",
   ]);
   expect((await bench.read(`/v3/roles/${developer.json.guid}?include=user`)).included.users[0].guid).toBe("dan");
-  expect(fault(await bench.call("GET", "/v3/roles?types=nope")).slice(0, 2)).toEqual([422, "CF-UnprocessableEntity"]);
+  expect((await bench.read("/v3/roles?types=nope")).resources).toEqual([]);
   expect(fault(await bench.call("DELETE", `/v3/roles/${made.json.guid}`))[0]).toBe(422);
   expect((await bench.job(await bench.call("DELETE", `/v3/roles/${developer.json.guid}`))).state).toBe("COMPLETE");
   expect(fault(await bench.call("GET", `/v3/roles/${developer.json.guid}`))).toEqual([
@@ -73,8 +73,16 @@ test("give, get, list, include, take away", async () => {
 });
 
 test.each([
-  ["space_developer", () => ({ organization: to(org) }), "Cannot associate an organization with a role for a space."],
-  ["organization_user", () => ({ space: to(space) }), "Cannot associate a space with a role for an organization."],
+  [
+    "space_developer",
+    () => ({ organization: to(org) }),
+    "Relationships Organization cannot be provided with the space role type: 'space_developer'.",
+  ],
+  [
+    "organization_user",
+    () => ({ space: to(space) }),
+    "Relationships Space cannot be provided with the organization role type: 'organization_user'.",
+  ],
   [
     "organization_user",
     () => ({ organization: to("unknown") }),

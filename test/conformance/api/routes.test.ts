@@ -224,7 +224,10 @@ describe("routes", () => {
       () => wanted("p", { options: { loadbalancing: "hash" } }),
       "Options Loadbalancing must be one of 'round-robin, least-connection' if present",
     ],
-    [() => ({ host: "p", relationships: { space: to(space) } }), "Relationships Domain can't be blank"],
+    [
+      () => ({ host: "p", relationships: { space: to(space) } }),
+      `Relationships Domain can't be blank, Relationships Domain must be structured like this: "domain: {"data": {"guid": "valid-guid"}}"`,
+    ],
   ])("row %# is refused: %s", async (body, text) => {
     const [status, title, detail] = fault(await bench.call("POST", "/v3/routes", body()));
     expect([status, title]).toEqual([422, "CF-UnprocessableEntity"]);
