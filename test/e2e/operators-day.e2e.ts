@@ -34,6 +34,7 @@ const APP = {
 let away = 0;
 require("http").createServer(async (q, s) => {
   if (q.url === "/end") process.exit(3);
+  if (q.url === "/shout") for (let line = 0; line < 8; line++) console.log("loud ".repeat(200));
   if (q.url === "/leave") away = Date.now() + 20000;
   if (q.url === "/in-service") return s.writeHead(Date.now() < away ? 503 : 200).end();
   const side = await fetch("http://127.0.0.1:" + require("./port.js")).then((a) => a.text(), String);
@@ -45,6 +46,7 @@ const MANIFEST = {
     {
       name: "day",
       memory: "160M",
+      "log-rate-limit-per-second": "2K",
       buildpacks: ["mark_buildpack", "nodejs_buildpack"],
       "readiness-health-check-type": "http",
       "readiness-health-check-http-endpoint": "/in-service",
@@ -106,6 +108,16 @@ describe.skipIf(reason)("an operator's day", { timeout: 600_000 }, () => {
       async () => expect(await cf("logs", "day", "--recent")).toMatch(/\[APP\/TASK\/once\/0\]\s+OUT task says running/),
       SLOW_MS,
     );
+  });
+
+  test("lines beyond the log rate limit are left out, and the app's log says so", async () => {
+    expect((await stage.get("day.apps.localhost", "/shout")).status).toBe(200);
+    await eventually(async () => {
+      const log = await cf("logs", "day", "--recent");
+      expect(log).toContain("app instance exceeded log rate limit (2048 bytes/sec)");
+      // Two of eight lines fit into a second, and they may fall into two.
+      expect(log.match(/\bloud\b/g)?.length ?? 0).toBeLessThanOrEqual(4 * 200);
+    }, SLOW_MS);
   });
 
   test("a quota of the space refuses what is too much, early", async () => {
