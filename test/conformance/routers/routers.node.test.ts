@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
+import { FeatureFlag } from "../../../crds/feature-flag/feature-flag.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
@@ -15,7 +16,7 @@ import { startNode, type TestNode } from "../../cluster/node/node.ts";
 import { whyNoNode } from "../../cluster/node/requirements.ts";
 import { kubectlOf, type Kubectl } from "../../cluster/node/test-kubectl.ts";
 import { eventually } from "../../eventually.ts";
-import { currentLRP, makeSpace, setRunning, untilReady, type TestEnv } from "../controllers/test-env.ts";
+import { applyApp, currentLRP, makeSpace, setRunning, untilReady, type TestEnv } from "../controllers/test-env.ts";
 import { applyObjects } from "../../../platform/install.ts";
 import { APP_PORT, idlePod, probeDeployment, stableLabels } from "./probe-pods.ts";
 import { startRouterEnv, type RouterEnv } from "./router-env.ts";
@@ -44,13 +45,13 @@ describe.skipIf(reason)("routers and networks on a node", () => {
     eventually(async () => expect(await ask(host, path)).toBe(expected), 60_000);
   const mapRoute = async (
     name: string,
-    spec: { host: string; domain?: string; path?: string },
+    spec: { host: string; domain?: string; path?: string; sharedSpaces?: string[] },
     destinations: object[],
   ): Promise<void> => {
-    const { host, domain = "apps.example", path = "" } = spec;
+    const { domain = "apps.example", path = "", ...rest } = spec;
     await client.apply(
       Route,
-      { metadata: key(name), spec: { host, path, domainRef: { name: domain }, destinations } },
+      { metadata: key(name), spec: { ...rest, path, domainRef: { name: domain }, destinations } },
       { ...apply, force: true },
     );
     await untilReady(client, Route, key(name));
@@ -164,6 +165,22 @@ describe.skipIf(reason)("routers and networks on a node", () => {
       60_000,
     );
     await expect(whoAnswers(node.ingressAddress, "shop.apps.example", "/", { ca: authority.cert })).rejects.toThrow();
+  });
+
+  test("class gateway: a route leads to an app of another space while it is shared with that space", async () => {
+    const flag = systemObject(FeatureFlag, "route-sharing", { enabled: true });
+    await client.apply(FeatureFlag, flag, { ...apply, force: true });
+    const green = { namespace: otherNamespace, name: "green" };
+    await applyApp(client, green);
+    const lrp = await eventually(() => currentLRP(client, green));
+    await setRunning(client, lrp);
+    await applyAll([probeDeployment({ name: "green", lrp })]);
+    const spec = { host: "shared", domain: "gw.example", sharedSpaces: [otherNamespace] };
+    // The admission policy learns of the flag in its own time.
+    await eventually(() => mapRoute("shared", spec, [{ app: "green", namespace: otherNamespace }]), 60_000);
+    await answers("shared.gw.example", "green");
+    await client.patch(Route, key("shared"), { type: "merge", body: { spec: { sharedSpaces: [] } } });
+    await eventually(async () => expect(await ask("shared.gw.example")).not.toBe("green"), 60_000);
   });
 
   test("class ingress: a wildcard for one label, TLS with the controller's certificate", async () => {
