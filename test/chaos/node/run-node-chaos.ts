@@ -32,6 +32,8 @@ export async function runNodeChaos(world: NodeWorld, seed: number): Promise<stri
   for (const plan of apps) await collect(eventually(() => checkApp(world, endOf(plan)), CONVERGE_MS));
   await collect(eventually(() => checkPlatform(world), CONVERGE_MS));
   await load.stop();
+  // Their instances would leave no room on the node for those of the seeds to come.
+  for (const plan of apps) await collect(removeApp(world, plan));
   const lost = load.failures.filter((failure) => !isOfKubelet(world, Date.parse(failure.slice(0, ISO_LENGTH))));
   if (lost.length > 0)
     failures.push(
@@ -68,6 +70,11 @@ async function performSteps(world: NodeWorld, plan: AppPlan): Promise<void> {
     const args = toArguments(world, plan.app, step);
     await eventually(() => succeed(cf, args), STEP_MS);
   }
+}
+
+async function removeApp(world: NodeWorld, { app }: AppPlan): Promise<void> {
+  const cf = cfOn(world.stage, { user: app });
+  await eventually(() => succeed(cf, ["delete", app, "-f", "-r"]), STEP_MS);
 }
 
 function toArguments(world: NodeWorld, app: string, step: AppStep): string[] {
