@@ -138,6 +138,13 @@ function listedKinds({ lists = [] }: Endpoint, { query }: RequestContext): reado
   return (query as { include?: unknown }).include ? [...lists, Space, Org, Domain] : lists;
 }
 
+/** What a handler finds in place of a session when nobody is logged in. */
+const noSession = new Proxy({} as Session, {
+  get() {
+    throw new CFError("NotAuthenticated");
+  },
+});
+
 interface RequestInput {
   request: Request;
   warnings: string[];
@@ -166,10 +173,8 @@ async function toRequestContext(
     base: deps.url ?? `${request.protocol}://${safeHost(request.headers.host)}`,
     url: normalisedUrl(request.originalUrl),
     caller,
-    get session(): Session {
-      if (!session) throw new CFError("NotAuthenticated");
-      return session;
-    },
+    // No accessor: V8 gives each object that has one in its literal a slow shape, and frees it only in a full collection.
+    session: session ?? noSession,
     warn: (text) => void warnings.push(text),
     signal,
     request,
