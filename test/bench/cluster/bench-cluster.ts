@@ -21,6 +21,8 @@ export const DEVELOPER = "developer";
 
 export interface BenchCluster {
   admin: KubeClient;
+  /** With the platform's identity, as its replicas. */
+  platform: KubeClient;
   developerToken: string;
   /** One more replica; resolves when it is ready. */
   start(operations: readonly Operation[]): Promise<Replica>;
@@ -40,6 +42,8 @@ const NOBODY = systemObject(BackendClass, "nobody", { role: "runner", default: t
 export interface BenchClusterOptions {
   /** More flags for kube-controller-manager. */
   controllerManagerFlags?: string[];
+  /** More flags for kube-apiserver. */
+  apiserverFlags?: string[];
   /** What Helm values would say; a runner class that nobody serves unless given. */
   settings?: readonly KubeObject[];
 }
@@ -47,6 +51,7 @@ export interface BenchClusterOptions {
 /** Starts it. */
 export async function startBenchCluster({
   controllerManagerFlags = [],
+  apiserverFlags = [],
   settings = [NOBODY],
 }: BenchClusterOptions = {}): Promise<BenchCluster> {
   const token = (): string => randomBytes(24).toString("base64url");
@@ -54,6 +59,7 @@ export async function startBenchCluster({
   const data = mkdtempSync(join(tmpdir(), "cupola-bench-"));
   const plane = await startControlPlane({
     controllerManagerFlags,
+    apiserverFlags,
     users: [
       { token: tokens.platform, user: "cupola", groups: [PLATFORM_GROUP] },
       { token: tokens.developer, user: DEVELOPER },
@@ -61,10 +67,11 @@ export async function startBenchCluster({
   });
   const access = { server: plane.url, ca: plane.ca };
   const admin = createClient({ ...access, auth: { kind: "token", token: plane.adminToken } });
+  const platform = createClient({ ...access, auth: { kind: "token", token: tokens.platform } });
   const replicas = new Set<Replica>();
   const stop = async (): Promise<void> => {
     await Promise.all([...replicas].map((replica) => replica.stop()));
-    await admin.close();
+    await Promise.all([admin.close(), platform.close()]);
     await plane.stop();
     rmSync(data, { recursive: true, force: true });
   };
@@ -77,6 +84,7 @@ export async function startBenchCluster({
   }
   return {
     admin,
+    platform,
     developerToken: tokens.developer,
     stop,
     async start(operations) {
