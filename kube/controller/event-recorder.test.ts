@@ -81,6 +81,22 @@ test("a first Event takes one request, and one of another replica is counted on"
   expect(events()).toMatchObject([{ count: 2 }]);
 });
 
+test("at most two Events are written at the same time, and each of many is written", async () => {
+  let [open, most] = [0, 0];
+  const create = async (): Promise<void> => {
+    most = Math.max(most, ++open);
+    await Promise.resolve();
+    open--;
+  };
+  const client = { create } as unknown as KubeClient;
+  const many = createEventRecorder({ client, log: pino({ level: "silent" }), signal: halt.signal });
+  const created = vi.spyOn(client, "create");
+  for (let at = 0; at < 20; at++)
+    many.record({ ...object, metadata: { ...object.metadata, uid: `uid-${at}` } }, "gadgets", crashed);
+  await many.flush();
+  expect([most, created.mock.calls.length]).toEqual([2, 20]);
+});
+
 test("repetitions are counted, and written together after the interval", async () => {
   for (let at = 0; at < 5; at++) recorder.record(object, "gadgets", { ...crashed, message: `exit status ${at}` });
   await vi.advanceTimersByTimeAsync(0);

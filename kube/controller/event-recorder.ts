@@ -1,6 +1,7 @@
 // Writes Kubernetes Events about objects, as `kubectl describe` shows them: one per (object, reason), with a count.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { Event } from "../api/builtin.ts";
 import type { KubeObject, ObjectKey } from "../api/object.ts";
@@ -51,20 +52,21 @@ interface Series {
 const MAX_SERIES = 2_000;
 const MAX_MESSAGE = 1024;
 const DEADLINE_MS = 10_000;
+/** Events of a thousand pods must not crowd out what mends them. */
+const CONCURRENCY = 2;
 
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { signal, log, now = () => new Date(), intervalMs = 10_000 } = options;
   const series = new LRUCache<string, Series>({ max: MAX_SERIES, dispose: ({ timer }) => clearTimeout(timer) });
   const inFlight = new Set<Promise<void>>();
+  const limit = pLimit(CONCURRENCY);
   signal.addEventListener("abort", () => series.clear(), { once: true });
 
   const write = (entry: Series): void => {
     clearTimeout(entry.timer);
     delete entry.timer;
-    const count = entry.pending;
-    entry.pending = 0;
-    entry.writtenAt = performance.now();
-    const done = writeSeries(options.client, entry, { count, now: now() })
+    const at = { count: takePending(entry), now: now() };
+    const done = limit(async () => (signal.aborted ? undefined : writeSeries(options.client, entry, at)))
       .catch((err: unknown) => log.debug({ err, event: entry.key.name }, "an Event was not written"))
       .finally(() => inFlight.delete(done));
     inFlight.add(done);
@@ -93,6 +95,13 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       } while (inFlight.size > 0);
     },
   };
+}
+
+function takePending(entry: Series): number {
+  const { pending } = entry;
+  entry.pending = 0;
+  entry.writtenAt = performance.now();
+  return pending;
 }
 
 /** Derives the same key in all replicas, so that they count in one Event. Events of cluster-scoped objects live in `default`, as client-go's do. */
