@@ -130,9 +130,21 @@ export function withoutPaging(url: string): string {
   return url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, "").replace(/[?&]$/, "");
 }
 
-/** The key of a list of a caller. As JSON: names of users and groups may hold any separator. */
+/** The key of a list of a caller. */
 export function keyOf({ caller }: Session, ref: ResourceRef, list: string): string {
-  return JSON.stringify([caller.name, caller.groups, ref.plural, list]);
+  return `${callerKeyOf(caller)} ${ref.plural} ${list}`;
+}
+
+/** By the groups of a review, which requests share. */
+const callerKeys = new WeakMap<readonly string[], { name: string; key: string }>();
+
+/** As JSON: names of users and groups may hold any separator. */
+function callerKeyOf({ name, groups }: Session["caller"]): string {
+  const known = callerKeys.get(groups);
+  if (known?.name === name) return known.key;
+  const key = JSON.stringify([name, groups]);
+  callerKeys.set(groups, { name, key });
+  return key;
 }
 
 function listsOf(cache: object): LRUCache<string, RememberedList> {
@@ -164,7 +176,7 @@ function versionsOf({ cache }: Session, plan: AnyPlan, namespaces: readonly stri
 }
 
 function rightsOf(cache: ClusterCache, { namespaces }: AnyPlan["scope"]): string {
-  return [cache.rbacVersion(), ...(namespaces ?? ["*"])].join(" ");
+  return `${cache.rbacVersion()} ${namespaces?.join(" ") ?? "*"}`;
 }
 
 /** Whether nothing has changed that decides about more than one object. */
