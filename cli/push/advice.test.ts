@@ -1,6 +1,6 @@
 // The next step of failures that many people meet.
 import { describe, expect, test } from "vitest";
-import { adviseBuild, adviseCrash, adviseRefusal, meaningOfExit, shortenBuildError } from "./advice.ts";
+import { adviseBuild, adviseCrash, adviseRefusal, meaningOfExit, repeatSource, shortenBuildError } from "./advice.ts";
 
 describe("a failed build", () => {
   test.each([
@@ -106,5 +106,21 @@ describe("a crash", () => {
     expect(meaningOfExit("APP/PROC/WEB: Exited with status 127; x")).toBe("its start command was not found");
     expect(meaningOfExit("APP/PROC/WEB: Exited with status 3; x")).toBeUndefined();
     expect(meaningOfExit("Instance never healthy after 60s: x")).toBeUndefined();
+  });
+});
+
+describe("the next step names the source as the person did", () => {
+  const path = "~/my-shop";
+  test.each([
+    ["at the end", "correct it, then: cup push shop", { path }, "correct it, then: cup push shop --path ~/my-shop"],
+    ["before an option", 'cup push shop -c "START"', { path }, 'cup push shop --path ~/my-shop -c "START"'],
+    ["before a full stop", "cup push a.b. Without", { path }, "cup push a.b --path ~/my-shop. Without"],
+    ["with a folder already", "cup push shop --path FOLDER", { path }, "cup push shop --path FOLDER"],
+    ["without an app", "cup push --path FOLDER", { path }, "cup push --path FOLDER"],
+    ["where it has a space", "cup push shop", { path: "my shop" }, "cup push shop --path 'my shop'"],
+    ["a manifest", "cup push shop", { manifest: "m.yml" }, "cup push shop --manifest m.yml"],
+    ["this folder", "cup push shop", { manifest: false as const }, "cup push shop"],
+  ])("%s", (_, next, options, expected) => {
+    expect(repeatSource(next, options)).toBe(expected);
   });
 });

@@ -110,6 +110,22 @@ export function adviseRefusal(fault: Fault): string {
   return advise(OF_REFUSALS, fault) ?? `correct the manifest or the option, then: cup push ${fault.app}`;
 }
 
+/** The step with the source that the person named: typed without it, the same command would push another folder. */
+export function repeatSource(next: string, { path, manifest }: { path?: string; manifest?: string | false }): string {
+  const given = [
+    ...(typeof manifest === "string" ? [`--manifest ${quoteForShell(manifest)}`] : []),
+    ...(path === undefined ? [] : [`--path ${quoteForShell(path)}`]),
+  ].join(" ");
+  return given === "" ? next : next.replaceAll(PUSH_OF_APP, (push) => `${push} ${given}`);
+}
+
+/** Without those that name a folder already. */
+const PUSH_OF_APP = /\bcup push (?!-)[^\s.,;]+(?:\.[^\s.,;]+)*(?! --path)(?=$|[\s.,;])/g;
+
+function quoteForShell(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /** A build's error without what stands in its log, and without the next step, which has a line of its own. */
 export function shortenBuildError(message: string): string {
   return message

@@ -9,7 +9,7 @@ import { Failure } from "../failure.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { startDeployment, tellEnd, waitForDeployment, type DeployOptions } from "../rollout/deployment.ts";
 import type { Result } from "../output.ts";
-import { adviseRefusal } from "./advice.ts";
+import { adviseRefusal, repeatSource } from "./advice.ts";
 import { readSource, type Source } from "./pack-source.ts";
 import { afterInterrupt, tellAtInterrupt, type Phase } from "./interrupt.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
@@ -52,9 +52,18 @@ export async function push(context: Context, name: string | undefined, options: 
       );
     }
     return { json: pushed.length === 1 ? pushed[0] : pushed, text: pushed.flatMap((one) => one.text) };
+  } catch (error) {
+    throw withSource(error, options);
   } finally {
     undo();
   }
+}
+
+function withSource(error: unknown, options: PushOptions): unknown {
+  if (!(error instanceof Failure) || error.next === undefined) return error;
+  const next = repeatSource(error.next, options);
+  const { kind, log, message } = error;
+  return next === error.next ? error : new Failure(message, { kind, log, next, cause: error });
 }
 
 /** One app, from its manifest entry to running instances. */

@@ -16,7 +16,7 @@ import { wantedNode } from "./buildpacks/nodejs/node-version.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { choosePackageManager } from "./buildpacks/nodejs/package-manager.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
-import { findNeededDevDependency, findStart as findNodeStart } from "./buildpacks/nodejs/start.mjs";
+import { findNeededDevDependency, findStart as findNodeStart, isSinglePage } from "./buildpacks/nodejs/start.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { chooseInstaller, containsApp, fromPipfileLock } from "./buildpacks/python/environment.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
@@ -169,6 +169,15 @@ describe("Node.js", () => {
     const start = findNodeStart(app, description);
     if (expected) expect(start).toMatchObject(expected);
     else expect(start).toBeUndefined();
+  });
+
+  test.each([
+    ["one page and its assets", { "dist/assets/a.js": "" }, true],
+    ["a page for what is missing", { "dist/404.html": "" }, false],
+    ["a page per folder", { "dist/about/index.html": "" }, false],
+  ])("a site that routes in the browser: %s", async (_name, files, expected) => {
+    await write({ "dist/index.html": "", ...files });
+    expect(isSinglePage(app, "dist")).toBe(expected);
   });
 
   test("a start command that needs a devDependency is noticed", async () => {

@@ -1,5 +1,5 @@
 // How a built app starts: its start script, its server file, its framework's server, or a server for the files that the build left.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { quote, readIfThere } from "../shared/files.mjs";
 import { dependsOn } from "./package.mjs";
@@ -79,6 +79,14 @@ function findFramework(app, description) {
 function findSite(app, { name }) {
   const angular = name ? [`dist/${name}/browser`, `dist/${name}`] : [];
   return [...siteFolders, ...angular, "dist/browser"].find((folder) => existsSync(join(app, folder, "index.html")));
+}
+
+/** Whether the site's one page routes in the browser. One with a page for what is missing, or with a page per folder, tells itself what is not there. */
+export function isSinglePage(app, site) {
+  const folder = join(app, site);
+  if (existsSync(join(folder, "404.html"))) return false;
+  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return !folders.some(({ name }) => existsSync(join(folder, name, "index.html")));
 }
 
 /** The package of devDependencies whose program the command starts: without it the app would not start. */
