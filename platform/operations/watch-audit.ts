@@ -76,12 +76,22 @@ function record(
 function hasEvent(read: Reader, namespace: string, event: AuditEvent): boolean {
   const identity = eventIdentity(event.guid);
   try {
-    const logs = read.list(AuditLog, { namespace });
-    return logs.some(({ spec }) => spec.events.some(({ guid }) => eventIdentity(guid) === identity));
+    return read.list(AuditLog, { namespace }).some((log) => identitiesIn(log).has(identity));
   } catch (error) {
     if (isUnreadable(error)) return false;
     throw error;
   }
+}
+
+/** By segment as it was read: a new leader asks for each of a minute's changes. */
+const identities = new WeakMap<AuditLog, ReadonlySet<string>>();
+
+function identitiesIn(log: AuditLog): ReadonlySet<string> {
+  const known = identities.get(log);
+  if (known) return known;
+  const found = new Set(log.spec.events.map(({ guid }) => eventIdentity(guid)));
+  identities.set(log, found);
+  return found;
 }
 
 /**
