@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { IMAGE_USER, listBaseEntries } from "./base-layer.ts";
 import { isOnlyForTests } from "../shipped-sources.ts";
+import { listCompileCache } from "./compile-cache.ts";
 import { listFolder, type ImageEntry } from "./image-entries.ts";
 import { writeImage, type WrittenImage } from "./oci-image.ts";
 import { provideProductionModules } from "./production-modules.ts";
@@ -23,16 +24,16 @@ export function cupolaVersion(): string {
 /** Writes the image into `layout`, for this machine's processor. @param reference its name, with a tag. @throws Error that names what is missing */
 export async function writeCupolaImage(layout: string, reference: string): Promise<WrittenImage> {
   const [base, modules] = [await listBaseEntries(), await provideProductionModules(CHECKOUT)];
+  const dependencies = listFolder(modules, "/cupola/node_modules", { exclude: (path) => UNUSED_OF_MODULES.test(path) });
+  const sources = listSources();
+  const compiled = await listCompileCache([...dependencies, ...sources], nodeProgram());
   return writeImage(layout, {
     reference,
     layers: [
       { name: "Debian's C and C++ libraries, certificate authorities", entries: base.entries },
       { name: "Node", entries: [nodeEntry()] },
-      {
-        name: "dependencies",
-        entries: listFolder(modules, "/cupola/node_modules", { exclude: (path) => UNUSED_OF_MODULES.test(path) }),
-      },
-      { name: "Cupola", entries: listSources() },
+      { name: "dependencies", entries: dependencies },
+      { name: "Cupola", entries: [...sources, ...compiled] },
     ],
     config: {
       User: `${IMAGE_USER.uid}:${IMAGE_USER.gid}`,
@@ -51,10 +52,14 @@ export async function writeCupolaImage(layout: string, reference: string): Promi
 }
 
 function nodeEntry(): ImageEntry {
+  return { type: "file", path: "/usr/bin/node", mode: 0o755, source: nodeProgram() };
+}
+
+function nodeProgram(): string {
   const source = join(CHECKOUT, "node_modules", `node-linux-${process.arch}`, "bin", "node");
   if (process.platform !== "linux" || !existsSync(source))
     throw new Error(`${source} is not there: build the image on Linux, after npm ci with optional dependencies`);
-  return { type: "file", path: "/usr/bin/node", mode: 0o755, source };
+  return source;
 }
 
 function listSources(): ImageEntry[] {

@@ -1,0 +1,43 @@
+// What Node makes of the sources that every build waits for, kept in the image: a build's first container would spend half its time on that.
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { runCommand } from "../run-command.ts";
+import { listFolder, type ImageEntry } from "./image-entries.ts";
+
+const PROGRAM_FOLDER = "/cupola";
+/** platform/cupola.ts looks for it. */
+const CACHE_FOLDER = `${PROGRAM_FOLDER}/.compiled`;
+const DEADLINE_MS = 60_000;
+
+/** The cache's entries. It holds for this Node only. @param program all entries below `/cupola`. @throws Error with Node's output */
+export async function listCompileCache(program: readonly ImageEntry[], node: string): Promise<ImageEntry[]> {
+  const root = mkdtempSync(join(tmpdir(), "cupola-compile-"));
+  try {
+    for (const entry of program) place(root, entry);
+    const cache = join(root, CACHE_FOLDER);
+    mkdirSync(cache);
+    const command: [string, ...string[]] = [node, "platform/cupola.ts", "fetch-package", "--help"];
+    const { code, output } = await runCommand(command, { cwd: join(root, PROGRAM_FOLDER), deadlineMs: DEADLINE_MS });
+    const made = listFolder(cache, CACHE_FOLDER).map(withContent);
+    if (code !== 0 || made.length === 0) throw new Error(`Node compiled no fetch-package for the image:\n${output}`);
+    return made;
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+function place(root: string, entry: ImageEntry): void {
+  const path = join(root, entry.path);
+  mkdirSync(entry.type === "directory" ? path : dirname(path), { recursive: true });
+  if (entry.type === "symlink") symlinkSync(entry.target, path);
+  else if (entry.type === "file" && "source" in entry) copyFileSync(entry.source, path);
+  else if (entry.type === "file") writeFileSync(path, entry.content);
+}
+
+/** The folder that it is in goes. */
+function withContent(entry: ImageEntry): ImageEntry {
+  if (entry.type !== "file" || !("source" in entry)) return entry;
+  const { path, source } = entry;
+  return { type: "file", path, mode: 0o644, content: readFileSync(source) };
+}
