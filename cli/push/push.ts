@@ -15,7 +15,7 @@ import { afterInterrupt, tellAtInterrupt, type Phase } from "./interrupt.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
 import type { PushOptions } from "./options.ts";
 import { findLastLine, stage, waitUntilPackageReady } from "./stage.ts";
-import { toApp, uploadSource } from "./upload.ts";
+import { packSource, toApp, uploadPacked, type Packed } from "./upload.ts";
 
 export interface PushedApp {
   name: string;
@@ -102,9 +102,7 @@ async function pushSource(
 ): Promise<PushedApp> {
   const { progress } = context;
   onPhase("uploading");
-  const app = await applyManifest(context, entry);
-  const earlierLog = findLastLine(context.api, app);
-  const packageGuid = source ? await upload(context, app, source) : await imagePackage(context, app, entry);
+  const { app, packageGuid, earlierLog } = await sendPackage(context, entry, source);
   onPhase("building");
   progress.step(`Building ${entry.name}`);
   const memoryMB = entry["memory"] === undefined ? undefined : toMegabytes(String(entry["memory"]));
@@ -118,6 +116,23 @@ async function pushSource(
   const urls = await readUrls(context, app);
   const text = paused ?? [start ? tellRunning(app, urls) : `${app.name} is built. Next: cup start ${app.name}`];
   return { name: app.name, guid: app.guid, urls, text };
+}
+
+/** The app and its new package. The source is packed while the platform applies the manifest. */
+async function sendPackage(
+  context: Context,
+  entry: Application,
+  source: Source | undefined,
+): Promise<{ app: Resource; packageGuid: string; earlierLog: Promise<bigint | undefined> }> {
+  const packing = source && startPacking(context, source);
+  try {
+    const app = await applyManifest(context, entry);
+    const earlierLog = findLastLine(context.api, app);
+    const packageGuid = packing ? await uploadBits(context, app, packing) : await imagePackage(context, app, entry);
+    return { app, packageGuid, earlierLog };
+  } finally {
+    await disposeOf(packing);
+  }
 }
 
 function tellRunning(app: Resource, urls: readonly string[]): string {
@@ -183,10 +198,27 @@ async function imagePackage(context: Context, app: Resource, entry: Application)
 
 /** The package's GUID, once it can be built. */
 export async function upload(context: Context, app: Resource, source: Source): Promise<string> {
+  const packing = startPacking(context, source);
+  return uploadBits(context, app, packing).finally(() => disposeOf(packing));
+}
+
+/** Its failure is told where its result is needed. */
+function startPacking(context: Context, source: Source): Promise<Packed> {
+  const packing = packSource(context, source);
+  packing.catch(() => undefined);
+  return packing;
+}
+
+async function uploadBits(context: Context, app: Resource, packing: Promise<Packed>): Promise<string> {
   const made = await context.api.request<Resource>("POST", "/v3/packages", {
     body: { type: "bits", relationships: toApp(app) },
   });
-  await uploadSource(context, made.guid, source);
+  await uploadPacked(context, made.guid, await packing);
   await waitUntilPackageReady(context, made.guid);
   return made.guid;
+}
+
+async function disposeOf(packing: Promise<Packed> | undefined): Promise<void> {
+  const packed = await packing?.catch(() => undefined);
+  await packed?.archive?.dispose();
 }

@@ -23,20 +23,31 @@ interface KnownFile {
   size_in_bytes: number;
 }
 
+/** What an upload sends. */
+export interface Packed {
+  known: readonly KnownFile[];
+  /** Of the other files, where there are any. */
+  archive: Archive | undefined;
+}
+
+/** Asks which files the platform has, and packs the others. Whoever calls it disposes of the archive. */
+export async function packSource(context: Context, source: Source): Promise<Packed> {
+  if ("archive" in source) return { known: [], archive: source.archive };
+  const known = await findKnown(context, source.files);
+  return { known, archive: await packOthers(source.files, known) };
+}
+
 /** Uploads into the package and says how much. */
-export async function uploadSource(context: Context, packageGuid: string, source: Source): Promise<void> {
-  const { api, progress } = context;
-  const known = "archive" in source ? [] : await findKnown(context, source.files);
-  const archive = "archive" in source ? source.archive : await packOthers(source.files, known);
-  try {
-    const size = archive ? (await stat(archive.file)).size : 0;
-    const spared = known.reduce((sum, file) => sum + file.size_in_bytes, 0);
-    progress.step(`Uploading ${bytes(size)}${spared > 0 ? `; the platform has ${bytes(spared)} already` : ""}`);
-    const form = multipart(known, archive && { file: archive.file, size }, (done) => progress.transfer(done, size));
-    await api.request("POST", `/v3/packages/${packageGuid}/upload`, { body: form, deadlineMs: UPLOAD_DEADLINE_MS });
-  } finally {
-    await archive?.dispose();
-  }
+export async function uploadPacked(
+  { api, progress }: Context,
+  packageGuid: string,
+  { known, archive }: Packed,
+): Promise<void> {
+  const size = archive ? (await stat(archive.file)).size : 0;
+  const spared = known.reduce((sum, file) => sum + file.size_in_bytes, 0);
+  progress.step(`Uploading ${bytes(size)}${spared > 0 ? `; the platform has ${bytes(spared)} already` : ""}`);
+  const form = multipart(known, archive && { file: archive.file, size }, (done) => progress.transfer(done, size));
+  await api.request("POST", `/v3/packages/${packageGuid}/upload`, { body: form, deadlineMs: UPLOAD_DEADLINE_MS });
 }
 
 function packOthers(files: readonly SourceFile[], known: readonly KnownFile[]): Promise<Archive | undefined> {
