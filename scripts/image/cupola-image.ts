@@ -33,7 +33,9 @@ export async function writeCupolaImage(layout: string, reference: string): Promi
       { name: "Debian's C and C++ libraries, certificate authorities", entries: base.entries },
       { name: "Node", entries: [nodeEntry()] },
       { name: "dependencies", entries: dependencies },
-      { name: "Cupola", entries: [...sources, ...compiled] },
+      { name: "Cupola", entries: sources },
+      // Each time other bytes, so that it is a layer of its own.
+      { name: "compile cache of fetch-package", entries: compiled },
     ],
     config: {
       User: `${IMAGE_USER.uid}:${IMAGE_USER.gid}`,
