@@ -1,15 +1,7 @@
 #!/usr/bin/env node
 // The entry of `cupola`, which the image runs: the platform, or a command that the platform's own Pods run.
 
-import { existsSync } from "node:fs";
-import { enableCompileCache } from "node:module";
-import { join } from "node:path";
-
-/** Of the image: what Node made of fetch-package and all that it loads. */
-const compiled = join(import.meta.dirname, "..", ".compiled");
-
 // Loaded when it is needed: every build waits for fetch-package, which takes a tenth of the platform's code, and every rebase for say.
 const [, , command, ...words] = process.argv;
-if (command === "fetch-package" && existsSync(compiled)) enableCompileCache({ directory: compiled, portable: true });
 if (command === "say") process.stdout.write(`${words.join(" ")}\n`);
 else await (command === "fetch-package" ? import("./fetch-package.ts") : import("./serve.ts"));

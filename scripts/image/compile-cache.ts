@@ -15,7 +15,7 @@ import { runCommand } from "../run-command.ts";
 import { listFolder, type ImageEntry } from "./image-entries.ts";
 
 const PROGRAM_FOLDER = "/cupola";
-/** platform/cupola.ts looks for it. */
+/** The Pods of builds name it to Node. */
 const CACHE_FOLDER = `${PROGRAM_FOLDER}/.compiled`;
 const DEADLINE_MS = 60_000;
 
@@ -27,9 +27,12 @@ export async function listCompileCache(program: readonly ImageEntry[], node: str
     for (const folder of folders) mkdirSync(join(root, folder), { recursive: true });
     for (const entry of program) place(root, entry);
     const cache = join(root, CACHE_FOLDER);
-    mkdirSync(cache);
     const command: [string, ...string[]] = [node, "platform/cupola.ts", "fetch-package", "--help"];
-    const { code, output } = await runCommand(command, { cwd: join(root, PROGRAM_FOLDER), deadlineMs: DEADLINE_MS });
+    const { code, output } = await runCommand(command, {
+      cwd: join(root, PROGRAM_FOLDER),
+      deadlineMs: DEADLINE_MS,
+      env: { NODE_COMPILE_CACHE: cache, NODE_COMPILE_CACHE_PORTABLE: "1" },
+    });
     const made = listFolder(cache, CACHE_FOLDER).map(withContent);
     if (code !== 0 || made.length === 0) throw new Error(`Node compiled no fetch-package for the image:\n${output}`);
     return made;
