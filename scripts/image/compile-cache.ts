@@ -1,6 +1,7 @@
 // What Node makes of the sources that every build waits for, kept in the image: a build's first container would spend half its time on that.
 import {
   copyFileSync,
+  existsSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
@@ -33,9 +34,8 @@ export async function listCompileCache(program: readonly ImageEntry[], node: str
       deadlineMs: DEADLINE_MS,
       env: { NODE_COMPILE_CACHE: cache, NODE_COMPILE_CACHE_PORTABLE: "1" },
     });
-    const made = listFolder(cache, CACHE_FOLDER).map(withContent);
-    if (code !== 0 || made.length === 0) throw new Error(`Node compiled no fetch-package for the image:\n${output}`);
-    return made;
+    if (code !== 0 || !existsSync(cache)) throw new Error(`Node compiled no fetch-package for the image:\n${output}`);
+    return listFolder(cache, CACHE_FOLDER).map(withContent);
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
