@@ -213,8 +213,8 @@ async function uploadBits(context: Context, app: Resource, packing: Promise<Pack
   const made = await context.api.request<Resource>("POST", "/v3/packages", {
     body: { type: "bits", relationships: toApp(app) },
   });
-  await uploadPacked(context, made.guid, await packing);
-  await waitUntilPackageReady(context, made.guid);
+  const state = await uploadPacked(context, made.guid, await packing);
+  if (state !== "READY") await waitUntilPackageReady(context, made.guid);
   return made.guid;
 }
 

@@ -37,17 +37,18 @@ export async function packSource(context: Context, source: Source): Promise<Pack
   return { known, archive: await packOthers(source.files, known) };
 }
 
-/** Uploads into the package and says how much. */
+/** Uploads into the package and says how much. Returns the state that the package has then. */
 export async function uploadPacked(
   { api, progress }: Context,
   packageGuid: string,
   { known, archive }: Packed,
-): Promise<void> {
+): Promise<unknown> {
   const size = archive ? (await stat(archive.file)).size : 0;
   const spared = known.reduce((sum, file) => sum + file.size_in_bytes, 0);
   progress.step(`Uploading ${bytes(size)}${spared > 0 ? `; the platform has ${bytes(spared)} already` : ""}`);
   const form = multipart(known, archive && { file: archive.file, size }, (done) => progress.transfer(done, size));
-  await api.request("POST", `/v3/packages/${packageGuid}/upload`, { body: form, deadlineMs: UPLOAD_DEADLINE_MS });
+  const path = `/v3/packages/${packageGuid}/upload`;
+  return (await api.request("POST", path, { body: form, deadlineMs: UPLOAD_DEADLINE_MS }))["state"];
 }
 
 function packOthers(files: readonly SourceFile[], known: readonly KnownFile[]): Promise<Archive | undefined> {
