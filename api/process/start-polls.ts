@@ -3,8 +3,8 @@
 
 /** A start this young is being waited for: by `cf push`, `cf start` and the like, whose first read follows it. */
 export const FRESH_MS = 10_000;
-/** Two reads with less between them are polls: `cf` waits 3 s. */
-export const POLL_MS = 5_000;
+/** A read so long after the end of another is a poll: `cf` waits 3 s. Somebody who repeats `cf app` is sooner or later. */
+export const POLL_MS = { from: 2_500, to: 5_000 } as const;
 /** Bound on remembered processes; the oldest is forgotten. */
 const MAX_REMEMBERED = 1_000;
 
@@ -18,8 +18,10 @@ export interface StartPolls {
 export function createStartPolls(): StartPolls {
   const answers = new Map<string, number>();
   return {
-    isWait: (process, changedAt, now) =>
-      now - changedAt < FRESH_MS || now - (answers.get(process) ?? -Infinity) < POLL_MS,
+    isWait(process, changedAt, now) {
+      const pause = now - (answers.get(process) ?? -Infinity);
+      return now - changedAt < FRESH_MS || (pause >= POLL_MS.from && pause < POLL_MS.to);
+    },
     answered(process, now) {
       answers.delete(process);
       answers.set(process, now);
