@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { anyVariablesSchema, variablesSchema } from "../cf/app/app-env.ts";
-import { lifecycleSchema, toLifecycle } from "../cf/app/lifecycle.ts";
+import { lifecycleSchema, toLifecycle, typeChangeRefusal } from "../cf/app/lifecycle.ts";
 import { toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
 import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
 import { csv, include, listQuery, oneOf } from "../http/query.ts";
@@ -49,8 +49,8 @@ export function toAppPatch(
   app: App,
   body: z.output<typeof updateAppBody>,
 ): { metadata: object; spec: Record<string, unknown> } {
-  if (body.lifecycle && body.lifecycle.type !== app.spec.lifecycle.type)
-    throw unprocessable("Lifecycle type cannot be changed");
+  const { type } = app.spec.lifecycle;
+  if (body.lifecycle && body.lifecycle.type !== type) throw unprocessable(typeChangeRefusal(type, body.lifecycle.type));
   const { type: _type, ...lifecycle } = toLifecycle(cache, body.lifecycle);
   return {
     metadata: toMetadataPatch(body.metadata, app),

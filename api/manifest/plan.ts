@@ -1,6 +1,6 @@
 // Plans an App and its processes from a manifest application. Pure.
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
-import type { LifecycleInput } from "../cf/app/lifecycle.ts";
+import { typeChangeRefusal, type LifecycleInput } from "../cf/app/lifecycle.ts";
 import type { Application, ProcessEntry } from "./schema.ts";
 
 /** Process keys that are allowed at an application's top level. */
@@ -36,7 +36,7 @@ export function lifecycleMismatch(entry: Application, current: LifecycleInput["t
   if (current === "docker" && (entry.buildpacks ?? entry.buildpack))
     return `${entry.buildpacks ? "Buildpacks" : "Buildpack"} cannot be configured for a docker lifecycle app.`;
   if (current === "buildpack" && entry.docker) return "Docker cannot be configured for a buildpack lifecycle app.";
-  return "Lifecycle type cannot be changed";
+  return typeChangeRefusal(current, wanted);
 }
 
 /** `buildpack: default`, null and an empty list all mean detection. */

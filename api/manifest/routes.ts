@@ -74,11 +74,17 @@ function desiredRoutes(session: Session, app: App, entry: Application, hasRoutes
   const domain = domains.find((one) => !one.spec.internal);
   if (!domain) throw unprocessable("No default domains available: create a domain for this org, or push with no-route");
   const host = entry["random-route"] ? randomHost(displayNameOf(app), Math.random) : defaultHost(displayNameOf(app));
-  if (!host)
-    throw unprocessable(
-      `The app's name is no host. Give it a route, for example ${app.metadata.name}.${domain.spec.name}`,
-    );
+  if (!host) throw unprocessable(noDefaultHost(displayNameOf(app), `${app.metadata.name}.${domain.spec.name}`));
   return [{ text: `${host}.${domain.spec.name}`, host, domain, path: "", port: 0 }];
+}
+
+/** CF's refusal of an app's name as a host, and a next step. */
+function noDefaultHost(name: string, example: string): string {
+  const why =
+    name.length > 63
+      ? "Host cannot exceed 63 characters"
+      : 'Host must be either "*" or contain only alphanumeric characters, "_", or "-"';
+  return `Failed to create default route from app name: ${why}. Give it a route, for example ${example}`;
 }
 
 /** Domains that the org of a space's namespace may use; shared ones first, oldest first. */

@@ -58,6 +58,11 @@ export function toLifecycle(
   return { type: input.type, ...(buildpacks && { buildpacks }), ...(stack && { stack }) };
 }
 
+/** CF's refusal of a change of the lifecycle's type. */
+export function typeChangeRefusal(from: string, to: string): string {
+  return `Lifecycle type cannot be changed from ${from} to ${to}`;
+}
+
 /** The stack with this name. */
 export function findStack(cache: ClusterCache, name: string | null | undefined): Stack | undefined {
   return cache

@@ -120,7 +120,7 @@ describe("apps", () => {
     const app = await bench.app(space, "typed");
     expect(
       fault(await bench.call("PATCH", `/v3/apps/${app.guid}`, { lifecycle: { type: "docker", data: {} } })),
-    ).toEqual([422, "CF-UnprocessableEntity", "Lifecycle type cannot be changed"]);
+    ).toEqual([422, "CF-UnprocessableEntity", "Lifecycle type cannot be changed from buildpack to docker"]);
   });
 
   test("many apps created at once have one web process each", async () => {

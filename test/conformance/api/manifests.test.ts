@@ -115,6 +115,9 @@ describe("apply", () => {
     expect(await urlsOf("Dotted_App")).toEqual(["Dotted-App.apps.example"]);
     await apply("applications: [{ name: Dotted_App, routes: [{ route: dotted-app.Apps.example }] }]");
     expect(await urlsOf("Dotted_App")).toEqual(["Dotted-App.apps.example"]);
+    expect((await failed("applications: [{ name: a/b, default-route: true }]"))[0]).toMatch(
+      /^For application 'a\/b': Failed to create default route from app name: Host must be either "\*" or contain/,
+    );
     await apply("applications: [{ name: Dotted_App, random-route: true }, { name: lucky, random_route: true }]");
     expect(await urlsOf("Dotted_App")).toEqual(["Dotted-App.apps.example"]);
     expect((await urlsOf("lucky"))[0]).toMatch(/^lucky-[a-z]+-[a-z]+-[a-z0-9]{2}\.apps\.example$/);
