@@ -34,7 +34,7 @@ export const Task = defineResource({
         logRateLimitBytesPerSecond: z
           .int()
           .min(-1)
-          .default(-1)
+          .default(1048576)
           .describe("Bytes of log per second; lines above it are dropped. -1 means unlimited."),
         timeoutSeconds: z
           .int()

@@ -16,6 +16,12 @@ const images = aClass("deployment", "runner", "docker,cnb");
 const aProcess = (runner?: string): Process => ({ spec: { type: "web", runner } }) as unknown as Process;
 const image = { spec: { kind: "docker" } } as Droplet;
 
+test("where no runner takes images, the refusal says what to push instead", () => {
+  const hint = "No runner here runs images: push the app's source instead";
+  expect(findRunnerProblem([aProcess()], image, [host])).toContain(hint);
+  expect(findRunnerProblem([aProcess("process")], image, [host, images])).not.toContain(hint);
+});
+
 test.each<[string, BackendClass[], string | undefined, string | undefined]>([
   ["a runner that takes images", [host, images], undefined, undefined],
   ["a class that publishes no kinds", [aClass("new", "runner")], undefined, undefined],

@@ -67,7 +67,7 @@ test("a task runs in the current droplet, with defaults, and is numbered", async
     state: "PENDING",
     memory_in_mb: 1024,
     disk_in_mb: 1024,
-    log_rate_limit_in_bytes_per_second: -1,
+    log_rate_limit_in_bytes_per_second: 1048576,
     result: { failure_reason: null },
     droplet_guid: droplet.guid,
     relationships: { app: to(app) },
