@@ -50,6 +50,21 @@ const rows = [
   }),
   endpoint({
     method: "GET",
+    path: "/v3/context",
+    permission: "anonymous",
+    handler: (context) => {
+      const accessors = Object.entries(Object.getOwnPropertyDescriptors(context)).filter(([, { get }]) => get);
+      return ok({ accessors: accessors.map(([name]) => name) });
+    },
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/faults/session",
+    permission: "anonymous",
+    handler: ({ session }) => ok(session.caller),
+  }),
+  endpoint({
+    method: "GET",
     path: "/v3/faults/unknown",
     permission: "anonymous",
     handler: () => {
@@ -116,6 +131,15 @@ test.each([
   ["/v3/apps/?names=a//b/", "/v3/apps?names=a//b/"],
 ])("%s is served as %s", (given, served) => {
   expect(normalisedUrl(given)).toBe(served);
+});
+
+test("a handler's context has no accessor, which would keep it from being freed young", async () => {
+  expect((await call("GET", "/v3/context")).json).toEqual({ accessors: [] });
+});
+
+test("a handler for everybody has no session to use", async () => {
+  const { status, json } = await call("GET", "/v3/faults/session");
+  expect([status, json.errors?.[0]?.detail]).toEqual([401, "Authentication error"]);
 });
 
 test("parameters, base and cleaned URL reach the handler", async () => {
