@@ -80,7 +80,7 @@ export async function pushApp(
 async function readSources(context: Context, { applications, folder }: Manifest): Promise<(Source | undefined)[]> {
   const sources: (Source | undefined)[] = [];
   // What the check needs takes as long to load as all the rest.
-  const isLocal = findLocal() !== undefined;
+  const isLocal = isOwnCupola(context.target.api);
   for (const entry of applications) {
     const path = sourceOf(entry, folder);
     if (!entry.docker?.image) context.progress.step(`Reading ${path}`);
@@ -92,6 +92,12 @@ async function readSources(context: Context, { applications, folder }: Manifest)
     sources.push(source);
   }
   return sources;
+}
+
+/** Whether the API is that of a Cupola which runs on this machine. */
+function isOwnCupola(api: string): boolean {
+  const local = findLocal();
+  return local !== undefined && URL.parse(local.url)?.origin === URL.parse(api)?.origin;
 }
 
 async function pushSource(
