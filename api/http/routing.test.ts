@@ -155,6 +155,15 @@ test("a body that holds: 201 with Location and one warning that survives CGI une
   expect(headers.get("x-vcap-request-id")).toMatch(/^[\w-]{36}$/);
 });
 
+test.each<[Record<string, string>, RegExp]>([
+  [{ "x-vcap-request-id": "mine", "x-request-id": "other" }, /^mine::[\w-]{36}$/],
+  [{ "x-request-id": "a b<c>-1" }, /^abc-1::[\w-]{36}$/],
+  [{ "x-vcap-request-id": "!!" }, /^[\w-]{36}$/],
+  [{ "x-vcap-request-id": "x".repeat(300) }, /^x{255}::[\w-]{36}$/],
+])("the id of a request with %j", async (headers, expected) => {
+  expect((await call("GET", "/v3/things/1", { headers })).headers.get("x-vcap-request-id")).toMatch(expected);
+});
+
 test("a bodyless POST may say it is JSON", async () => {
   const { status } = await call("POST", "/v3/things/1/actions/start", {
     headers: { "content-type": "application/json" },

@@ -1,4 +1,5 @@
 // Serves the endpoint table over Express: finds the row, authenticates, validates, runs the handler under a deadline, sends the reply or the error.
+import type { IncomingHttpHeaders } from "node:http";
 import { randomUUID } from "node:crypto";
 import { pipeline } from "node:stream/promises";
 import { LRUCache } from "lru-cache";
@@ -55,6 +56,14 @@ const expressMethods = {
   DELETE: "delete",
 } as const satisfies Record<Method, string>;
 
+/** One of its own for each request, behind the client's if that gave one, as in CF. */
+function requestId({ "x-vcap-request-id": vcap, "x-request-id": given }: IncomingHttpHeaders): string {
+  const client = String(vcap || given || "")
+    .replace(/[^\w-]/g, "")
+    .slice(0, 255);
+  return client === "" ? randomUUID() : `${client}::${randomUUID()}`;
+}
+
 /** An application that serves the table and nothing else; everything unknown is CF's 404. It does not listen. */
 export function createRouting(deps: RoutingDeps): Express {
   const app = express();
@@ -63,11 +72,7 @@ export function createRouting(deps: RoutingDeps): Express {
   app.set("query parser", false);
   app.use((request, response, next) => {
     request.url = normalisedUrl(request.url);
-    const given = request.headers["x-vcap-request-id"];
-    response.setHeader(
-      "X-VCAP-Request-ID",
-      typeof given === "string" && /^[\w:.-]{1,255}$/.test(given) ? given : randomUUID(),
-    );
+    response.setHeader("X-VCAP-Request-ID", requestId(request.headers));
     // Express would answer OPTIONS by itself with a list of methods; CF does not know it.
     if (request.method === "OPTIONS") sendError(response, new CFError("NotFound"));
     else next();
