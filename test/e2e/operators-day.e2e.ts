@@ -55,6 +55,13 @@ const MANIFEST = {
   ],
 };
 
+interface UsageEvent {
+  app: { name: string | null };
+  task: { name: string | null };
+  state: { current: string };
+  instance_count: { current: number };
+}
+
 const reason = whyNoCf();
 if (reason) console.log(`an operator's day skipped: ${reason}`);
 
@@ -159,6 +166,16 @@ describe.skipIf(reason)("an operator's day", { timeout: 600_000 }, () => {
     const { code, output } = await stage.kubectl("delete", "pods", "-n", "local-dev", "-l", instance, "--wait=false");
     expect(code, output).toBe(0);
     await tells("audit.app.process.rescheduling");
+  });
+
+  test("usage events say what ran, and how many instances of it", async () => {
+    const path = "/v3/app_usage_events?per_page=5000";
+    await eventually(async () => {
+      const { resources } = JSON.parse(await cf("curl", path)) as { resources: UsageEvent[] };
+      const own = resources.filter(({ app, task }) => app.name === "day" || task.name === "once");
+      const told = own.map(({ state, instance_count: count }) => `${state.current} ${count.current}`);
+      expect(told).toEqual(expect.arrayContaining(["STARTED 1", "STARTED 2", "TASK_STARTED 1", "TASK_STOPPED 1"]));
+    }, SLOW_MS);
   });
 
   test("a security group is shown, and on a cluster a rule of the space's network", async () => {
