@@ -37,6 +37,12 @@ const domainName = z
     /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/i,
     "does not comply with RFC 1035 standards",
   )
+  .refine((name) => name.includes("."), 'must contain at least one "."')
+  .refine(
+    (name) => name.split(".").every(({ length }) => length <= 63),
+    "subdomains must each be at most 63 characters",
+  )
+  .refine((name) => /^[-.a-z0-9]*$/i.test(name), "must consist of alphanumeric characters and hyphens")
   .transform((name) => name.toLowerCase());
 
 const createDomainBody = z.strictObject({
@@ -97,11 +103,9 @@ type CreateDomain = z.output<typeof createDomainBody>;
 function checkScope({ internal, router_group, relationships }: CreateDomain): void {
   if (router_group) throw unprocessable("TCP domains are not served here: no router group exists.");
   if (relationships?.organization && internal)
-    throw unprocessable("Internal domains cannot be associated with an organization.");
+    throw unprocessable("Cannot associate an internal domain with an organization");
   if (!relationships?.organization && relationships?.shared_organizations)
-    throw unprocessable(
-      "Domains can not be shared with other organizations unless they are scoped to an organization.",
-    );
+    throw unprocessable("Relationships cannot contain shared_organizations without an owning organization.");
 }
 
 function toDomain(session: Session, body: CreateDomain): Draft {

@@ -1,6 +1,7 @@
 // Shares private domains with other orgs: `/v3/domains/:guid/relationships/shared_organizations`.
 import { Domain } from "../../crds/domain/domain.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
@@ -18,9 +19,7 @@ const write = { verb: "patch", on: Domain } as const;
 function privateDomain(session: Session, guid: string): Domain {
   const domain = session.get(Domain, guid);
   if (isSharedDomain(domain))
-    throw unprocessable(
-      "Domains can not be shared with other organizations unless they are scoped to an organization.",
-    );
+    throw unprocessable("Domains cannot be shared with other organizations unless they are scoped to an organization.");
   return domain;
 }
 
@@ -42,7 +41,10 @@ export const sharingEndpoints: readonly Endpoint[] = [
     summary: "Share a private domain",
     handler: async ({ session, params, body }) => {
       const domain = privateDomain(session, params.guid);
-      const names = body.data.map(({ guid }) => resolveOrg(session, guid).org.metadata.name);
+      const orgs = body.data.map(({ guid }) => resolveOrg(session, guid).org);
+      if (orgs.some(({ status }) => status?.namespace === domain.metadata.namespace))
+        throw unprocessable("Domain cannot be shared with owning organization.");
+      const names = orgs.map(({ metadata }) => metadata.name);
       const after = await session.patchWithRetry(Domain, domain, ({ spec }) =>
         names.every((name) => spec.sharedOrgs.includes(name))
           ? undefined
@@ -59,10 +61,12 @@ export const sharingEndpoints: readonly Endpoint[] = [
     handler: async ({ session, params }) => {
       const domain = privateDomain(session, params.guid);
       const org = session.find(Org, params.org);
-      const name = org?.metadata.name ?? "";
-      if (!org || !domain.spec.sharedOrgs.includes(name))
+      if (!org)
+        throw unprocessable(`Organization with guid '${params.org}' does not exist or you do not have access to it.`);
+      const { name } = org.metadata;
+      if (!domain.spec.sharedOrgs.includes(name))
         throw unprocessable(
-          "Unable to unshare domain from organization. Ensure the domain is shared to this organization.",
+          `Unable to unshare domain from organization with name '${displayNameOf(org)}'. Ensure the domain is shared to this organization.`,
         );
       checkUnused(session, domain, org);
       await session.patchWithRetry(Domain, domain, ({ spec }) =>

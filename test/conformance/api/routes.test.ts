@@ -384,6 +384,13 @@ describe("domains", () => {
     ]);
     const guest = await bench.org("guest");
     expect(await bench.column(`/v3/organizations/${guest.guid}/domains`, "name")).toEqual(["apps.example"]);
+    const sharing = `/v3/domains/${made.guid}/relationships/shared_organizations`;
+    expect(fault(await bench.call("POST", sharing, { data: [{ guid: org.guid }] }))[2]).toBe(
+      "Domain cannot be shared with owning organization.",
+    );
+    expect(fault(await bench.call("DELETE", `${sharing}/${guest.guid}`))[2]).toBe(
+      "Unable to unshare domain from organization with name 'guest'. Ensure the domain is shared to this organization.",
+    );
     const shared = await bench.call("POST", `/v3/domains/${made.guid}/relationships/shared_organizations`, {
       data: [guest].map(({ guid }) => ({ guid })),
     });
@@ -454,6 +461,12 @@ describe("domains", () => {
     [""],
   ])("%s is no domain", async (name) => {
     expect((await bench.call("POST", "/v3/domains", { name })).status).toBe(422);
+  });
+
+  test("a name that is no domain is told in CF's words", async () => {
+    expect(fault(await bench.call("POST", "/v3/domains", { name: "no_dot" }))[2]).toBe(
+      'Name does not comply with RFC 1035 standards, Name must contain at least one ".", Name must consist of alphanumeric characters and hyphens',
+    );
   });
 
   test("internal domains are shared and take hosts only", async () => {
