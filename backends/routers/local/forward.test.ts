@@ -79,7 +79,13 @@ async function call(port: number, { method = "GET", path = "/", headers = {}, bo
   sent.end(body);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   const content = await text(response);
-  return { status: response.statusCode, headers: response.headers, body: content, trailers: response.trailers };
+  return {
+    status: response.statusCode,
+    reason: response.statusMessage,
+    headers: response.headers,
+    body: content,
+    trailers: response.trailers,
+  };
 }
 
 test("an answer before the end of the upload arrives, and the client may send the rest", async () => {
@@ -108,7 +114,7 @@ test("an app that speaks HTTP/2 gets it, with the body, and answers with all of 
   });
   const router = await routerTo([app], true);
   const answer = await call(router, { method: "POST", path: "/p?q=1", body: "payload" });
-  expect(answer).toMatchObject({ status: 201, body: "/p?q=1 payload" });
+  expect(answer).toMatchObject({ status: 201, reason: "Created", body: "/p?q=1 payload" });
   expect(answer.headers).toMatchObject({ "set-cookie": ["a=1", "b=2"], "x-own": "yes" });
   expect(Object.keys(answer.headers)).not.toContain(":status");
 });

@@ -1,5 +1,11 @@
 // Forwards a plain request to an instance and streams both ways. Tries another instance when one refuses.
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Dispatchers } from "./dispatchers.ts";
@@ -164,7 +170,7 @@ function createAnswerHandler(
     onResponseStart(controller, code, _headers, statusText) {
       if (code < 200) return;
       const headers = answeredHeaders(exchange, target, toTexts(controller.rawHeaders));
-      response.writeHead(code, reasonPhrase(statusText), headers);
+      response.writeHead(code, reasonPhrase(statusText || STATUS_CODES[code]), headers);
       // After writeHead: should it throw, the answer is the router's page.
       status = code;
       // The first bytes of the body may be long in coming (server-sent events); when they are here already, one packet is enough.
