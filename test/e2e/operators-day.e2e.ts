@@ -50,6 +50,7 @@ const MANIFEST = {
       buildpacks: ["mark_buildpack", "nodejs_buildpack"],
       "readiness-health-check-type": "http",
       "readiness-health-check-http-endpoint": "/in-service",
+      "readiness-health-check-interval": 2,
       sidecars: [{ name: "beside", process_types: ["web"], command: "node beside.js", memory: "64M" }],
     },
   ],
