@@ -51,5 +51,5 @@ export const TABLES: Record<string, readonly CommandCases[]> = {
 export const SEEN_ON_NODE: ReadonlySet<string> = new Set([
   ...["apps", "changes", "push", "orgs", "spaces", "roles", "domains", "routes", "quotas"],
   ...["security-groups", "isolation-segments", "settings", "tasks", "logs", "config", "metadata"],
-  ...["packages", "buildpacks", "manifests"],
+  ...["packages", "buildpacks", "manifests", "deployments", "revisions"],
 ]);
