@@ -139,6 +139,20 @@ describe.skipIf(reason)("an operator's day", { timeout: 600_000 }, () => {
     await cf("delete-space-quota", "tiny", "-f");
   });
 
+  test("an instance that leaves service and returns is told by events, and so is one that was replaced", async () => {
+    const tells = (type: string): Promise<void> =>
+      eventually(async () => expect(await cf("events", "day")).toMatch(new RegExp(`${type}\\s`)), SLOW_MS);
+    await eventually(async () => expect(await cf("app", "day")).toMatch(/instances:\s+2\/2/), SLOW_MS);
+    await eventually(async () => expect((await stage.get("day.apps.localhost", "/leave")).status).toBe(200), SLOW_MS);
+    await tells("audit.app.process.not-ready");
+    await tells("audit.app.process.ready");
+    if (stage.on === "laptop") return;
+    const instance = `${LABELS.lrp},${LABELS.instanceIndex}=0`;
+    const { code, output } = await stage.kubectl("delete", "pods", "-n", "local-dev", "-l", instance, "--wait=false");
+    expect(code, output).toBe(0);
+    await tells("audit.app.process.rescheduling");
+  });
+
   test("events say who did what, and how an instance ended", async () => {
     await stage.get("day.apps.localhost", "/end").catch(() => undefined);
     await eventually(async () => {
@@ -152,21 +166,6 @@ describe.skipIf(reason)("an operator's day", { timeout: 600_000 }, () => {
         expect(events).toContain(type);
       expect(events).toMatch(/audit\.app\.create\s+admin/);
     }, SLOW_MS);
-  });
-
-  test("an instance that leaves service and returns is told by events, and so is one that was replaced", async () => {
-    const tells = (type: string): Promise<void> =>
-      eventually(async () => expect(await cf("events", "day")).toMatch(new RegExp(`${type}\\s`)), SLOW_MS);
-    await eventually(async () => expect(await cf("app", "day")).toMatch(/instances:\s+2\/2/), SLOW_MS);
-    // An ingress controller may send the request that ends an instance to the other one, too: they may not be in service yet.
-    await eventually(async () => expect((await stage.get("day.apps.localhost", "/leave")).status).toBe(200), SLOW_MS);
-    await tells("audit.app.process.not-ready");
-    await tells("audit.app.process.ready");
-    if (stage.on === "laptop") return;
-    const instance = `${LABELS.lrp},${LABELS.instanceIndex}=0`;
-    const { code, output } = await stage.kubectl("delete", "pods", "-n", "local-dev", "-l", instance, "--wait=false");
-    expect(code, output).toBe(0);
-    await tells("audit.app.process.rescheduling");
   });
 
   test("usage events say what ran, and how many instances of it", async () => {
