@@ -97,12 +97,51 @@ test("at most two Events are written at the same time, and each of many is writt
   expect([most, created.mock.calls.length]).toEqual([2, 20]);
 });
 
-test("repetitions are counted, and written together after the interval", async () => {
-  for (let at = 0; at < 5; at++) recorder.record(object, "gadgets", { ...crashed, message: `exit status ${at}` });
+test("a series whose write waits or is under way queues no second one, and no occurrence is lost", async () => {
+  const answers: (() => void)[] = [];
+  const create = (_ref: object, event: KubeObject & { count: number }): Promise<void> =>
+    new Promise((resolve) => {
+      answers.push(() => resolve(void stored.set(event.metadata.name, event)));
+    });
+  const client = { ...fakeClient(), create } as unknown as KubeClient;
+  const slow = createEventRecorder({ client, log: pino({ level: "silent" }), signal: halt.signal });
+  const of = (at: number): KubeObject => ({ ...object, metadata: { ...object.metadata, uid: `uid-${at}` } });
+  for (let interval = 0; interval < 5; interval++) {
+    for (let at = 0; at < 4; at++) slow.record(of(at), "gadgets", crashed);
+    await vi.advanceTimersByTimeAsync(10_000);
+  }
+  expect(answers).toHaveLength(2);
+  const flushed = slow.flush();
+  for (let at = 0; at < 4; at++) {
+    await vi.advanceTimersByTimeAsync(0);
+    answers[at]?.();
+  }
+  await flushed;
+  expect(answers).toHaveLength(4);
+  expect([...stored.values()].map(({ count }) => count)).toEqual([5, 5, 5, 5]);
+  expect(requests.toSorted()).toEqual(["find", "find", "patch", "patch"]);
+});
+
+test("a queue of more series than are remembered drops the further ones", async () => {
+  let sent = 0;
+  const create = (): Promise<void> => (sent++, answered.promise);
+  const answered = Promise.withResolvers<void>();
+  const client = { create } as unknown as KubeClient;
+  const slow = createEventRecorder({ client, log: pino({ level: "silent" }), signal: halt.signal });
+  for (let at = 0; at < 3_000; at++)
+    slow.record({ ...object, metadata: { ...object.metadata, uid: `uid-${at}` } }, "gadgets", crashed);
+  answered.resolve();
   await vi.advanceTimersByTimeAsync(0);
+  expect(sent).toBeLessThanOrEqual(2_002);
+});
+
+test("repetitions are counted, and written together after the interval", async () => {
+  recorder.record(object, "gadgets", crashed);
+  await vi.advanceTimersByTimeAsync(0);
+  for (let at = 0; at < 5; at++) recorder.record(object, "gadgets", { ...crashed, message: `exit status ${at}` });
   expect(events()).toMatchObject([{ count: 1 }]);
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(events()).toMatchObject([{ count: 5, message: "exit status 4" }]);
+  expect(events()).toMatchObject([{ count: 6, message: "exit status 4" }]);
   expect(requests).toEqual(["create", "find", "patch"]);
 });
 

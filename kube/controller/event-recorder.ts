@@ -44,6 +44,8 @@ interface Series {
   pending: number;
   first: Date;
   writtenAt: number;
+  /** A write of it waits for its turn or is under way. A second one would read the same count. */
+  isQueued?: boolean;
   /** We have written this Event before. */
   exists?: true;
   timer?: NodeJS.Timeout;
@@ -56,27 +58,19 @@ const DEADLINE_MS = 10_000;
 const CONCURRENCY = 2;
 
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
-  const { signal, log, now = () => new Date(), intervalMs = 10_000 } = options;
+  const { signal, now = () => new Date(), intervalMs = 10_000 } = options;
   const series = new LRUCache<string, Series>({ max: MAX_SERIES, dispose: ({ timer }) => clearTimeout(timer) });
-  const inFlight = new Set<Promise<void>>();
-  const limit = pLimit(CONCURRENCY);
   signal.addEventListener("abort", () => series.clear(), { once: true });
 
-  const write = (entry: Series): void => {
-    clearTimeout(entry.timer);
-    delete entry.timer;
-    const at = { count: takePending(entry), now: now() };
-    const done = limit(async () => (signal.aborted ? undefined : writeSeries(options.client, entry, at)))
-      .catch((err: unknown) => log.debug({ err, event: entry.key.name }, "an Event was not written"))
-      .finally(() => inFlight.delete(done));
-    inFlight.add(done);
-  };
-  const schedule = (entry: Series): void => {
-    if (entry.timer) return;
+  const { write, inFlight } = createWriter(options, (entry) => {
+    if (entry.pending > 0 && !signal.aborted) schedule(entry);
+  });
+  function schedule(entry: Series): void {
+    if (entry.timer || entry.isQueued) return;
     const waitMs = entry.writtenAt + intervalMs - performance.now();
     if (waitMs <= 0) return write(entry);
     entry.timer = setTimeout(() => write(entry), waitMs).unref();
-  };
+  }
 
   return {
     record(object, component, event) {
@@ -93,6 +87,41 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         await Promise.all(inFlight);
         for (const entry of series.values()) if (entry.pending > 0) write(entry);
       } while (inFlight.size > 0);
+    },
+  };
+}
+
+interface Writer {
+  /** Queues a write of the series' count. */
+  write(entry: Series): void;
+  inFlight: ReadonlySet<Promise<void>>;
+}
+
+/** `onDone` is called when a write has succeeded or failed. */
+function createWriter(
+  { client, log, signal, now = () => new Date() }: EventRecorderOptions,
+  onDone: (entry: Series) => void,
+): Writer {
+  const limit = pLimit(CONCURRENCY);
+  const inFlight = new Set<Promise<void>>();
+  return {
+    inFlight,
+    write(entry) {
+      clearTimeout(entry.timer);
+      delete entry.timer;
+      // A series that was forgotten may be queued still, so the number of series is no bound.
+      if (entry.isQueued || limit.pendingCount >= MAX_SERIES) return;
+      entry.isQueued = true;
+      const done = limit(async () => {
+        if (!signal.aborted) await writeSeries(client, entry, { count: takePending(entry), now: now() });
+      })
+        .catch((err: unknown) => log.debug({ err, event: entry.key.name }, "an Event was not written"))
+        .finally(() => {
+          inFlight.delete(done);
+          entry.isQueued = false;
+          onDone(entry);
+        });
+      inFlight.add(done);
     },
   };
 }
