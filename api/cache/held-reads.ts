@@ -3,6 +3,7 @@
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { createWaiters, type Waiters } from "../../kube/cache/waiters.ts";
 import type { ClusterCache } from "./cluster-cache.ts";
+import { isTrue } from "./is-true.ts";
 
 /** Longest hold of one request, milliseconds: longer than a small app takes to stage or start, shorter than any client's timeout. */
 export const MAX_HOLD_MS = 5_000;
@@ -59,13 +60,4 @@ export function createHeldReads(
       for (const waiters of held) waiters.checkAll();
     },
   };
-}
-
-/** False when the condition throws: a read that fails is not held, and the handler answers with the error. */
-function isTrue(condition: () => boolean): boolean {
-  try {
-    return condition();
-  } catch {
-    return false; // the handler reads again and gets the same error
-  }
 }

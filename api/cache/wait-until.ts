@@ -2,15 +2,16 @@
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { createWaiters } from "../../kube/cache/waiters.ts";
 import type { ClusterCache } from "./cluster-cache.ts";
+import { isTrue } from "./is-true.ts";
 
 const recheckIntervalMs = 100;
 
 /** Longest wait of a 201 for a new namespace and the caller's permissions in it, milliseconds: enough for a busy machine, shorter than client timeouts. */
 export const NAMESPACE_READY_TIMEOUT_MS = 10_000;
 
-/** True as soon as `condition` is, checked on every change of these kinds and ten times a second; false at the deadline (milliseconds). */
+/** True as soon as `condition` is, checked on every change of these kinds and ten times a second; false at the deadline (milliseconds). A condition that throws is not true yet. */
 export async function waitUntil(
-  cache: ClusterCache,
+  cache: Pick<ClusterCache, "store">,
   refs: readonly ResourceRef[],
   condition: () => boolean,
   deadlineMs: number,
@@ -20,7 +21,7 @@ export async function waitUntil(
   // Reviewed permissions (reviewed-permissions.ts) may change without any event.
   const again = setInterval(() => waiters.checkAll(), recheckIntervalMs);
   try {
-    return await waiters.wait(condition, deadlineMs);
+    return await waiters.wait(() => isTrue(condition), deadlineMs);
   } finally {
     clearInterval(again);
     for (const stop of stops) stop();

@@ -15,7 +15,7 @@ export async function waitForReaders(
   group: SecurityGroup,
   spaces: readonly Space[] = [],
 ): Promise<void> {
-  // Where reviews decide, RoleBindings need not say who may read.
+  // Lists can be cached where RBAC alone decides. Where reviews decide, too, RoleBindings need not say who may read.
   if (!session.canCacheLists) return;
   const { cache } = session;
   const { running, staging } = group.spec.globallyEnabled;
@@ -25,7 +25,6 @@ export async function waitForReaders(
     const readers = listReaders(session, group);
     return readers.has(EVERYBODY) === isForAll && members.every((member) => readers.has(member));
   };
-  if (isDone()) return;
   await waitUntil(cache, [Role, RoleBinding], isDone, NAMESPACE_READY_TIMEOUT_MS);
   await session.publishObserved([Role, RoleBinding]);
 }
