@@ -34,6 +34,15 @@ test("all tried is not busy", () => {
   expect(chooser.acquire(route, [a], new Set([a]))).toBeUndefined();
 });
 
+test("a request bound to one instance takes no turn from the others", () => {
+  const chooser = createEndpointChooser(100);
+  const plain = [1, 2, 3, 4].map(() => {
+    chooser.acquire(route, [a], none);
+    return chooser.acquire(route, [a, b], none);
+  });
+  expect(plain).toEqual([a, b, a, b]);
+});
+
 test("least-connection takes the instance with the fewest requests under way, in turn among equals", () => {
   const chooser = createEndpointChooser(10);
   const fair = { guid: "route", loadBalancing: "least-connection" } as const;

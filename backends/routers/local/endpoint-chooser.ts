@@ -37,6 +37,8 @@ export function createEndpointChooser(maxRequests = maxRequestsPerInstance): End
     pool: readonly Endpoint[],
     hashed: string | undefined,
   ): Endpoint | undefined => {
+    // No choice takes no turn: the session of one instance would leave all plain requests to another.
+    if (pool.length <= 1) return pool[0];
     if (loadBalancing === "hash" && hashed !== undefined)
       return chooseByHash(pool, hashed, { balance: hashBalance, load });
     const turn = turns.get(guid) ?? 0;
