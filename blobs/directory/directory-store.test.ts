@@ -53,6 +53,16 @@ test("uploads of equal content at once are one file", async () => {
   expect(await readdir(join(root, ".incoming"))).toEqual([]);
 });
 
+test("a content whose note cannot be written is not there", async () => {
+  const note = (): string => {
+    throw new Error("no note");
+  };
+  const content = Readable.from([Buffer.from("content")]);
+  await expect(store.put("space-1", "package", content, { maxBytes: 1000, note })).rejects.toThrow("no note");
+  expect(await store.list()).toEqual([]);
+  expect(await readdir(join(root, ".incoming"))).toEqual([]);
+});
+
 test("a content without a space is removed at the next start", async () => {
   const { digest } = await put("space-1");
   await rm(join(root, "space-1"), { recursive: true });

@@ -2,7 +2,7 @@
 // name is a hard link to `<root>/.content/<hex>`. Nobody reads by that name, so the key of access stays the space.
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { copyFile, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import {
@@ -14,7 +14,17 @@ import {
   type Digest,
   type StoredBlob,
 } from "../blob-store.ts";
-import { blobPath, CONTENT_FOLDER, contentPath, entriesOf, exists, ifAbsent, makeFolder, markNew } from "./files.ts";
+import {
+  blobPath,
+  CONTENT_FOLDER,
+  contentPath,
+  entriesOf,
+  exists,
+  ifAbsent,
+  makeFolder,
+  markNew,
+  writeNote,
+} from "./files.ts";
 import { putBlob, takeFile, tryLink } from "./put-blob.ts";
 
 /** Files that a killed process left half written are removed after this time; several processes may share one store. */
@@ -38,9 +48,7 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
   return {
     put: async (space, kind, content, { maxBytes, note }) => {
       checkBlobName(space);
-      const blob = await putBlob({ root, incoming, space, kind, maxBytes }, content);
-      if (note) await writeNote(incoming, blobPath(root, space, kind, blob.digest), note());
-      return blob;
+      return putBlob({ root, incoming, space, kind, maxBytes, note }, content);
     },
     putFile: (space, kind, file, { maxBytes }) => {
       checkBlobName(space);
@@ -73,19 +81,6 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
       return path && (await exists(`${path}.note`)) ? readFile(`${path}.note`, "utf8") : undefined;
     },
   };
-}
-
-/** `incoming` is where it is written first. */
-async function writeNote(incoming: string, path: string, note: string): Promise<void> {
-  const temporary = join(await makeFolder(incoming), randomUUID());
-  try {
-    // Flushed before it gets its name, or a power cut leaves an empty note.
-    await writeFile(temporary, note, { mode: 0o600, flush: true });
-    await rename(temporary, `${path}.note`);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
 }
 
 async function findBlob(root: string, space: string, digest: Digest): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 // Where the directory store keeps its files, and what it does with them.
+import { randomUUID } from "node:crypto";
 import { constants, type Dirent } from "node:fs";
-import { access, mkdir, readdir, utimes } from "node:fs/promises";
+import { access, mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobKind, Digest } from "../blob-store.ts";
 
@@ -37,4 +38,17 @@ export async function entriesOf(directory: string): Promise<Dirent[]> {
 export function ifAbsent<T>(error: unknown, instead: T): T {
   if (error instanceof Error && "code" in error && error.code === "ENOENT") return instead;
   throw error;
+}
+
+/** The note of the content at `path`. `incoming` is where it is written first. */
+export async function writeNote(incoming: string, path: string, note: string): Promise<void> {
+  const temporary = join(await makeFolder(incoming), randomUUID());
+  try {
+    // Flushed before it gets its name, or a power cut leaves an empty note.
+    await writeFile(temporary, note, { mode: 0o600, flush: true });
+    await rename(temporary, `${path}.note`);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Blob, type BlobKind, BlobTooLarge, type Digest, limitBytes } from "../blob-store.ts";
-import { blobPath, contentPath, exists, makeFolder, markNew } from "./files.ts";
+import { blobPath, contentPath, exists, makeFolder, markNew, writeNote } from "./files.ts";
 
 const HASHED_AT_ONCE = 2 ** 18;
 
@@ -16,6 +16,8 @@ export interface PutTarget {
   space: string;
   kind: BlobKind;
   maxBytes: number;
+  /** Asked when the content has been read. */
+  note?: (() => string) | undefined;
 }
 
 export async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
@@ -84,12 +86,20 @@ async function temporaryPath({ incoming }: PutTarget): Promise<string> {
 async function storeTemporary(temporary: string, target: PutTarget, complete: () => Promise<Blob>): Promise<Blob> {
   try {
     const blob = await complete();
+    if (target.note) await putNote(target, blob.digest, target.note());
     await publish(temporary, target, blob.digest);
     return blob;
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
   }
+}
+
+/** Before the content has its name: it is never listed without its note. */
+async function putNote({ root, incoming, space, kind }: PutTarget, digest: Digest, note: string): Promise<void> {
+  const path = blobPath(root, space, kind, digest);
+  await makeFolder(dirname(path));
+  await writeNote(incoming, path, note);
 }
 
 /** Gives a complete, synced file its names, and makes that of the space durable. */
