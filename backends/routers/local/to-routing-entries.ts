@@ -68,6 +68,11 @@ export function findLimitation(binding: RouteBinding): { reason: string; message
       message:
         "router local serves an internal route to programs of this machine, at its own port; names of the domain must resolve here, as those below localhost do",
     };
+  if (destinations.some((each) => each.protocol === "tcp"))
+    return {
+      reason: "ProtocolNotSupported",
+      message: "router local speaks HTTP to apps; destinations with protocol tcp are reached by HTTP/1.1",
+    };
   if (destinations.some((each) => each.weight !== undefined))
     return {
       reason: "WeightsNotSupported",
