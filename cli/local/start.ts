@@ -9,6 +9,7 @@ import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { findRunning, homeAt, makeHome, type Home, type Running } from "../../local/home.ts";
 import { pushExample } from "./push-example.ts";
+import { tellParent } from "./tell-parent.ts";
 
 export interface StartOptions {
   home?: string;
@@ -29,15 +30,15 @@ export async function localStart(progress: Progress, options: StartOptions): Pro
     throw new Failure(`Cupola runs already: ${running.url} (process ${running.pid})`, {
       next: "cup local stop, or another --home and --port",
     });
-  return options.detach ? startDetached(home, progress, options) : tellParent(startHere(home, progress, options));
+  return options.detach ? startDetached(home, progress, options) : tellFailure(startHere(home, progress, options));
 }
 
 /** The `cup local start --detach` that started this process says why it failed. */
-async function tellParent(result: Promise<Result>): Promise<Result> {
+async function tellFailure(result: Promise<Result>): Promise<Result> {
   try {
     return await result;
   } catch (error) {
-    process.send?.(`${FAILED}${error instanceof Error ? error.message : String(error)}`);
+    tellParent(`${FAILED}${error instanceof Error ? error.message : String(error)}`);
     throw error;
   }
 }
@@ -60,7 +61,7 @@ async function startHere(home: Home, progress: Progress, options: StartOptions):
     // Once: whoever deletes the example does not get it again.
     const hello = options.empty ? undefined : await cluster.doOnce("hello", "true", () => pushExample(home, progress));
     process.stdout.write(`${welcome(home, cluster.url, hello).join("\n")}\n`);
-    process.send?.(READY);
+    tellParent(READY);
     // Now, since a killed process writes no cache.
     flushCompileCache();
     await stopped;
