@@ -39,6 +39,9 @@ export function processTypeLabel(type: string): string {
     : `${slug(type).slice(0, 14)}-${digest5(type)}`;
 }
 
+/** Bytes of log per second and instance, of processes and tasks, when the spec gives none. CF's default. */
+export const DEFAULT_LOG_RATE = 1_048_576;
+
 /** The port of an instance when neither process nor droplet gives one. */
 export const DEFAULT_PORT = 8080;
 

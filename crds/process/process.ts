@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className, cpuQuantity, healthCheck, memoryMB, ports, readinessCheck, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
-import { PROCESS_NAME_RULE } from "./defaults.ts";
+import { DEFAULT_LOG_RATE, PROCESS_NAME_RULE } from "./defaults.ts";
 
 export const Process = defineResource({
   group: GROUP,
@@ -39,7 +39,7 @@ export const Process = defineResource({
       logRateLimitBytesPerSecond: z
         .int()
         .min(-1)
-        .default(1048576)
+        .default(DEFAULT_LOG_RATE)
         .describe("Log rate limit per instance; -1 means unlimited."),
       command: z.string().max(4096).optional().describe("The start command. Defaults to the droplet's."),
       healthCheck: healthCheck

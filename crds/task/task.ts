@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { defineResource, immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
+import { DEFAULT_LOG_RATE } from "../process/defaults.ts";
 import { className, cpuQuantity, memoryMB, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
@@ -34,7 +35,7 @@ export const Task = defineResource({
         logRateLimitBytesPerSecond: z
           .int()
           .min(-1)
-          .default(1048576)
+          .default(DEFAULT_LOG_RATE)
           .describe("Bytes of log per second; lines above it are dropped. -1 means unlimited."),
         timeoutSeconds: z
           .int()

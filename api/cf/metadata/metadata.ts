@@ -7,6 +7,8 @@ import { CFError, unprocessable } from "../../http/errors.ts";
 const prefix = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 const maxPrefix = 253;
 const maxName = 63;
+/** How much of a wrong key or value an error shows. */
+const maxShown = 253;
 const maxAnnotation = 5000;
 
 /** The problem with a key; undefined when it is valid. */
@@ -19,14 +21,14 @@ function keyProblem(key: string): string | undefined {
 }
 
 function prefixProblem(text: string): string | undefined {
-  if (!prefix.test(text)) return `prefix '${text.slice(0, maxPrefix)}' must be in valid dns format`;
+  if (!prefix.test(text)) return `prefix '${text.slice(0, maxShown)}' must be in valid dns format`;
   if (text.length > maxPrefix) return `prefix '${text.slice(0, 8)}...' is greater than ${maxPrefix} characters`;
   return text.toLowerCase() === "cloudfoundry.org" ? "prefix 'cloudfoundry.org' is reserved" : undefined;
 }
 
 /** Of the name in a key, and of a label's value. */
 function textProblem(text: string): string | undefined {
-  const shown = text.slice(0, maxPrefix);
+  const shown = text.slice(0, maxShown);
   if (/[^A-Za-z0-9_.-]/.test(text)) return `'${shown}' contains invalid characters`;
   if (!/^[A-Za-z0-9](?:.*[A-Za-z0-9])?$/.test(text)) return `'${shown}' starts or ends with invalid characters`;
   return text.length > maxName ? `'${text.slice(0, 8)}...' is greater than ${maxName} characters` : undefined;
