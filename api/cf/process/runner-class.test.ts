@@ -18,7 +18,9 @@ const image = { spec: { kind: "docker" } } as Droplet;
 
 test("where no runner takes images, the refusal says what to push instead", () => {
   const hint = "No runner here runs images: push the app's source instead";
-  expect(findRunnerProblem([aProcess()], image, [host])).toContain(hint);
+  expect(findRunnerProblem([aProcess()], image, [host])).toMatch(/\. No runner .* instead, without --docker-image$/);
+  const uploaded = { spec: { kind: "cnb" } } as Droplet;
+  expect(findRunnerProblem([aProcess()], uploaded, [host])).toMatch(/\. No runner .* instead$/);
   expect(findRunnerProblem([aProcess("process")], image, [host, images])).not.toContain(hint);
 });
 

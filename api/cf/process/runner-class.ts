@@ -14,17 +14,18 @@ export function findRunnerProblem(
   for (const { spec } of processes) {
     const requires = { capability: "dropletKinds", word: droplet.spec.kind };
     const found = findClass(classes, { role: "runner", className: spec.runner, requires });
-    if (isClassProblem(found)) return `Process "${spec.type}" cannot start: ${found.message}${hint(classes, droplet)}`;
+    if (isClassProblem(found))
+      return `Process "${spec.type}" cannot start: ${found.message}${imagesHint(classes, droplet)}`;
   }
   return undefined;
 }
 
-/** For who pushed an image to a platform, such as a laptop, that runs none. */
-function hint(classes: readonly BackendClass[], { spec: { kind } }: Droplet): string {
+/** For those who pushed an image, or uploaded a droplet that is one, to a platform, such as a laptop, that runs none. */
+function imagesHint(classes: readonly BackendClass[], { spec: { kind } }: Droplet): string {
   const runsHostDropletsOnly = classes
     .filter(({ spec }) => spec.role === "runner")
     .every(({ status }) => status?.capabilities?.["dropletKinds"] === "host");
-  return runsHostDropletsOnly && kind !== "host"
-    ? ". No runner here runs images: push the app's source instead, without --docker-image"
-    : "";
+  if (!runsHostDropletsOnly || kind === "host") return "";
+  const flag = kind === "docker" ? ", without --docker-image" : "";
+  return `. No runner here runs images: push the app's source instead${flag}`;
 }
