@@ -3,8 +3,11 @@ import { z } from "zod";
 import { cfNameProblem } from "../../crds/cf-name.ts";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 
+/** A GUID in `{ data: { guid } }`, with CF's bound. */
+export const relatedGUID = z.string().min(1).max(200);
+
 /** `{ data: { guid } }` of a body. */
-export const toOneSchema = z.strictObject({ data: z.strictObject({ guid: z.string().min(1).max(255) }) });
+export const toOneSchema = z.strictObject({ data: z.strictObject({ guid: relatedGUID }) });
 
 /** `{ data: [{ guid }] }` of a body; at most 1000. */
 export const toManySchema = z.strictObject({

@@ -37,6 +37,11 @@ test.each<[z.ZodType, unknown, string]>([
     app({ relationships: { space: { data: { guid: 5 } } } }),
     "Relationships Space guid must be a string, Relationships Space guid must be between 1 and 200 characters",
   ],
+  [
+    createAppBody,
+    app({ relationships: { space: { data: { guid: "s".repeat(201) } } } }),
+    "Relationships Space guid must be between 1 and 200 characters",
+  ],
   [createAppBody, buildpackApp({ x: 1 }), "Lifecycle Unknown field(s): 'x'"],
   [createAppBody, app({ lifecycle: 1 }), "Lifecycle must be an object"],
   [

@@ -18,7 +18,7 @@ import { requireFlag } from "../cf/feature-flags.ts";
 import { isOneOf } from "../cache/list-objects.ts";
 import { rememberedList } from "../cache/remembered-lists.ts";
 import { presentPage } from "../http/page.ts";
-import { toOneSchema } from "../http/shared-schemas.ts";
+import { relatedGUID, toOneSchema } from "../http/shared-schemas.ts";
 import { resolveOrg, resolveSpace } from "../cf/org/org-and-space-namespaces.ts";
 import { csv, csvOf, include, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
@@ -37,9 +37,9 @@ const ALL_TYPES = [
   "space_supporter",
 ] as const;
 
-const userName = z.string().min(1).max(255).optional();
+const username = z.string().min(1).max(255).optional();
 const user = z.strictObject({
-  data: z.strictObject({ guid: userName, username: userName, origin: z.string().nullish() }),
+  data: z.strictObject({ guid: relatedGUID.optional(), username, origin: z.string().nullish() }),
 });
 const createRoleBody = z
   .strictObject({
