@@ -56,7 +56,7 @@ const create = endpoint({
     const wanted = { namespace: SYSTEM_NAMESPACE, name: body.name, fallback: "quota" };
     const metadata = toNamedMetadata(session.cache, OrgQuota, wanted);
     const limits = toNewLimits(body);
-    requireFittingPorts(limits, { isOfSpace: false });
+    requireFittingPorts(limits);
     const quota = await session.create(OrgQuota, { metadata, spec: { name: body.name, ...limits } }, taken(body.name));
     await applyTo(session, quota, orgs);
     return created(presentQuota(session, quota, base));

@@ -55,7 +55,7 @@ const create = endpoint({
     const members = spacesOfOrg(session, namespace, body.relationships.spaces?.data.map(({ guid }) => guid) ?? []);
     const metadata = toNamedMetadata(session.cache, SpaceQuota, { namespace, name: body.name, fallback: "quota" });
     const limits = toNewLimits(body);
-    requireFittingPorts(limits, { isOfSpace: true, org: limitsOfOrg(session, namespace) });
+    requireFittingPorts(limits, limitsOfOrg(session, namespace));
     const quota = await session.create(
       SpaceQuota,
       { metadata, spec: { name: body.name, ...limits } },

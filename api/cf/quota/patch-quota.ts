@@ -24,7 +24,7 @@ export async function patchQuota<Quota extends OrgQuota | SpaceQuota>(
   },
 ): Promise<Quota> {
   const spec = { ...(name !== undefined && { name }), ...toLimits(limits) };
-  requireFittingPorts({ ...quota.spec, ...spec }, { isOfSpace: org !== undefined, ...(org && { org }) });
+  requireFittingPorts({ ...quota.spec, ...spec }, org);
   const isRenamed = name !== undefined && foldName(name) !== foldName(quota.spec.name);
   const renamed = isRenamed ? { to: { ...quota, spec: { ...quota.spec, name } }, taken } : undefined;
   return session.patch(ref, quota, { type: "merge", body: { spec } }, renamed);

@@ -43,8 +43,14 @@ interface LimitsBody {
   domains?: z.output<typeof domains> | undefined;
 }
 
+type Spec = Omit<OrgQuota["spec"], "name" | "default">;
+/** Limits as a quota's spec names them. */
+type Limits = { [Name in keyof Spec]?: Spec[Name] };
+/** As a merge patch: null removes a limit. */
+type LimitsPatch = { [Name in keyof Limits]: Limits[Name] | null };
+
 /** CF's name of each limit to the field of the spec. */
-const FIELDS: Readonly<Record<string, string>> = {
+const FIELDS: Readonly<Record<string, keyof Spec>> = {
   total_memory_in_mb: "totalMemoryMB",
   per_process_memory_in_mb: "instanceMemoryMB",
   total_instances: "totalInstances",
@@ -59,7 +65,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** The fields of the spec that the body names; null removes a limit, as in a merge patch. */
-export function toLimits({ apps, services, routes, domains }: LimitsBody): Record<string, unknown> {
+export function toLimits({ apps, services, routes, domains }: LimitsBody): LimitsPatch {
   const given = Object.entries({ ...apps, ...services, ...routes, ...domains });
   return Object.fromEntries(
     given.filter(([, value]) => value !== undefined).map(([name, value]) => [FIELDS[name] ?? name, value]),
@@ -67,7 +73,7 @@ export function toLimits({ apps, services, routes, domains }: LimitsBody): Recor
 }
 
 /** The limits of a new quota: null is no limit. */
-export function toNewLimits(limits: LimitsBody): Record<string, unknown> {
+export function toNewLimits(limits: LimitsBody): Limits {
   return Object.fromEntries(Object.entries(toLimits(limits)).filter(([, value]) => value !== null));
 }
 
