@@ -6,7 +6,7 @@ import { sidecarContainerName, sidecarOutputType } from "../../crds/sidecar.ts";
 import { explainEnd, isDiskFull } from "./evictions.ts";
 import { findAppContainer, findSchedulingFailure, sinceLastStep } from "./pod-progress.ts";
 import type { ProbeFailure } from "./probe-failures.ts";
-import { isFirstRefusal } from "./refused-pull.ts";
+import { isFirstRefusal, isPermanentPullError } from "./refused-pull.ts";
 import type { PodObject } from "./slim-pod.ts";
 
 /** `Crashed` when waiting does not help, so that `cf push` stops; `Down` while it may. */
@@ -99,10 +99,6 @@ function toWaitingProblem({ reason = "", message = "" }: ContainerStateWaiting, 
   return { state: "Crashed", problem: { kind: "cannotStart", why: sentence(message || reason) } };
 }
 
-/** Texts of registries that no retry changes. */
-const PERMANENT =
-  /not found|manifest unknown|does not exist|unauthorized|denied|forbidden|no basic auth|invalid reference|couldn't parse|no match for platform/i;
-
 function toImageProblem(reason: string, message: string, spec: Spec): PodProblem {
   const image = spec.droplet.image ?? "";
   // Between two attempts kubelet puts its own text before the error of the last one.
@@ -112,7 +108,7 @@ function toImageProblem(reason: string, message: string, spec: Spec): PodProblem
     .replace(/^failed to pull and unpack image "[^"]*": /, "")
     .replace(/^failed to resolve reference "[^"]*": /, "")
     .replace(/^\S+: (not found)$/, "$1");
-  const isPermanent = PERMANENT.test(cause) || reason === "InvalidImageName";
+  const isPermanent = isPermanentPullError(cause) || reason === "InvalidImageName";
   return {
     state: isPermanent ? "Crashed" : "Down",
     problem: { kind: "imageUnavailable", image, why: sentence(cause || "it could not be pulled; it is tried again") },

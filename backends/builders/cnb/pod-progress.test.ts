@@ -170,11 +170,17 @@ test.each<[string, PodObject, boolean]>([
   ["a phase failed", pod("Failed", [{ name: "fetch", exit: 1 }, { name: "export" }]), true],
 ])("when %s a Pod is over: %s", (_when, given, expected) => expect(isOver(given)).toBe(expected));
 
-test("a refused pull fails the build at the kubelet's second attempt: at its first it may not have read the pull Secret", () => {
-  const refused = pod("Pending", [{ name: "fetch", waiting: "ErrImagePull", message: "401 Unauthorized" }]);
-  expect(toProgress(refused, new Date("2026-11-22T08:00:19Z"))).toMatchObject({ kind: "waiting" });
-  expect(toProgress(refused, new Date("2026-11-22T08:00:20Z"))).toMatchObject({ kind: "failed", code: "StagingError" });
-});
+test.each(["401 Unauthorized", "unexpected status code 401"])(
+  "a pull refused with %s fails the build at the kubelet's second attempt: at its first it may not have read the pull Secret",
+  (message) => {
+    const refused = pod("Pending", [{ name: "fetch", waiting: "ErrImagePull", message }]);
+    expect(toProgress(refused, new Date("2026-11-22T08:00:19Z"))).toMatchObject({ kind: "waiting" });
+    expect(toProgress(refused, new Date("2026-11-22T08:00:20Z"))).toMatchObject({
+      kind: "failed",
+      code: "StagingError",
+    });
+  },
+);
 
 describe("turns", () => {
   const second = { name: "b", created: "2026-11-22T08:00:01Z" };

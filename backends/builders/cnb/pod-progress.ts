@@ -4,7 +4,7 @@ import { parse } from "smol-toml";
 import { z } from "zod";
 import type { Builtin } from "../../../kube/api/builtin.ts";
 import type { StagingCode } from "../staging-failure.ts";
-import { isFirstRefusal } from "../../pods/refused-pull.ts";
+import { isFirstRefusal, isPermanentPullError } from "../../pods/refused-pull.ts";
 import { explainExit } from "../lifecycle-exits.ts";
 import { PHASES, type Phase } from "./plan-pod.ts";
 import { REBASE_STEPS } from "./rebase/plan-rebase-pod.ts";
@@ -42,10 +42,6 @@ const RETRIED_REASONS = new Set([
   "CreateContainerError",
   "RunContainerError",
 ]);
-/** What a registry answers when the image is not there, or not for us: asking again does not help. */
-const FINAL_PULL_ERROR =
-  /not found|manifest unknown|name unknown|unauthorized|authentication required|forbidden|denied|no match for platform/i;
-
 export function toProgress(pod: PodObject, now: Date): PodProgress {
   const { phase } = pod.status ?? {};
   if (phase === "Succeeded") return toExported(pod);
@@ -98,7 +94,7 @@ function toWaiting(pod: PodObject, status: ContainerStatus, now: Date): PodProgr
 }
 
 function isFinalPullError(message: string, waitedMs: number): boolean {
-  return FINAL_PULL_ERROR.test(message) && !isFirstRefusal(message, waitedMs);
+  return isPermanentPullError(message) && !isFirstRefusal(message, waitedMs);
 }
 
 /** When the last phase ended, or the Pod was made, in ms. */

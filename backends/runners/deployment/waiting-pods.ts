@@ -4,8 +4,8 @@ import { LRUCache } from "lru-cache";
 import { describeProblem, type InstanceProblem } from "../../../crds/lrp/instance-problem.ts";
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { ReconcileContext } from "../../../kube/controller/controller.ts";
-import { findAppContainer, isLive, sinceLastStep } from "../../pods/pod-progress.ts";
-import { isFirstRefusal, SECOND_PULL_MS } from "../../pods/refused-pull.ts";
+import { findAppContainer, isLive } from "../../pods/pod-progress.ts";
+import { untilSecondPull } from "../../pods/refused-pull.ts";
 import type { PodObject } from "../../pods/slim-pod.ts";
 import { isGated } from "./instance-index/open-gate.ts";
 
@@ -71,17 +71,10 @@ export function nextLook(lrp: LRP, pods: readonly PodObject[], { now, waitMs = 0
     ...(lrp.status?.instances === undefined ? [QUIET_START_MS - ageOf(lrp, now)] : []),
     ...pods.filter((pod) => isGated(pod) && isLive(pod)).map((pod) => WAIT_MS + waitMs - ageOf(pod, now)),
     ...pods.flatMap((pod) => slowStart(pod, now)),
-    ...pods.flatMap((pod) => refusedPull(pod, now)),
+    ...pods.flatMap((pod) => untilSecondPull(pod, now) ?? []),
   ].filter((inMs) => inMs > 0);
   // Times of objects are whole seconds.
   return times.length > 0 ? Math.min(...times) + 1_000 : undefined;
-}
-
-/** A pull that stays refused is a failure once kubelet has asked twice. */
-function refusedPull(pod: PodObject, now: Date): number[] {
-  const { message = "" } = findAppContainer(pod)?.state?.waiting ?? {};
-  const waitedMs = sinceLastStep(pod, now);
-  return isFirstRefusal(message, waitedMs) ? [SECOND_PULL_MS - waitedMs] : [];
 }
 
 /** A failing health check is worth a word after some seconds. */

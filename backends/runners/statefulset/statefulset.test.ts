@@ -2,8 +2,10 @@
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import { LRP } from "../../../crds/lrp/lrp.ts";
+import type { ReconcileContext } from "../../../kube/controller/controller.ts";
 import type { PodObject } from "../../pods/slim-pod.ts";
 import { planLRP, podIndexOf } from "./plan.ts";
+import { statefulSetRunner } from "./statefulset.ts";
 
 function lrp(change: object = {}): LRP {
   const spec: unknown = LRP.spec.parse({
@@ -55,3 +57,28 @@ test.each<[Record<string, string> | undefined, number | undefined]>([
 ])("a pod with labels %o has index %s", (labels, index) => {
   expect(podIndexOf({ metadata: { name: "pod", ...(labels && { labels }) } } as PodObject)).toBe(index);
 });
+
+test.each([
+  [9, "Down", 14_000],
+  [22, "Crashed", undefined],
+])(
+  "an image refused since second 2 is at second %i: %s, and looked at again in %s ms",
+  async (second, state, again) => {
+    const at = (of: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, of));
+    const index = { "apps.kubernetes.io/pod-index": "0", "cupola.dev/instance-index": "0" };
+    const pod = {
+      metadata: { name: "p", uid: "p", labels: index, creationTimestamp: at(0).toISOString() },
+      status: {
+        conditions: [{ type: "PodScheduled", status: "True", lastTransitionTime: at(2).toISOString() }],
+        containerStatuses: [
+          { name: "application", state: { waiting: { reason: "ErrImagePull", message: "401 Unauthorized" } } },
+        ],
+      },
+    };
+    const read = { list: () => [pod], byIndex: () => [] };
+    const context = { read, now: () => at(second) } as unknown as ReconcileContext;
+    const result = await statefulSetRunner()[0]?.reconcile(lrp({ instances: 1 }), context);
+    expect(result?.status).toMatchObject({ instances: [{ state }] });
+    expect(result?.requeueAfterMs).toBe(again);
+  },
+);

@@ -16,6 +16,7 @@ import { presentInstances } from "../../pods/instance-status.ts";
 import { isLive } from "../../pods/pod-progress.ts";
 import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
 import { listProbeFailures } from "../../pods/probe-failures.ts";
+import { untilSecondPull } from "../../pods/refused-pull.ts";
 import { describeUnknownRendering, RENDERING } from "../../pods/pod-rules.ts";
 import { deletePod, labelPod } from "../../pods/pod-writes.ts";
 import { watchPods, type PodObject } from "../../pods/slim-pod.ts";
@@ -71,14 +72,21 @@ async function runInstances(lrp: LRP, context: ReconcileContext): Promise<Reconc
     await deletePod(pod, context);
   for (const pod of pods.filter(lacksIndexLabel))
     await labelPod(pod, { [STABLE_LABELS.instanceIndex]: String(podIndexOf(pod)) }, context);
+  const now = context.now();
   const presented = presentInstances({
     lrp,
     pods: [...pods, ...listGonePods(context.read, lrp, pods)],
     indexOf: podIndexOf,
     probeFailures: (pod) => listProbeFailures(context.read, pod),
-    now: context.now(),
+    now,
   });
-  return { children, ...presentStatus(presented, instances) };
+  return { children, ...presentStatus(presented, instances), ...lookAfterSecondPull(pods, now) };
+}
+
+/** Time alone makes a pull that stays refused a failure. Times of objects are whole seconds. */
+function lookAfterSecondPull(pods: readonly PodObject[], now: Date): { requeueAfterMs?: number } {
+  const times = pods.flatMap((pod) => untilSecondPull(pod, now) ?? []);
+  return times.length > 0 ? { requeueAfterMs: Math.min(...times) + 1_000 } : {};
 }
 
 /** Other people's tools select by the label of the contract; the StatefulSet controller writes only its own. */
