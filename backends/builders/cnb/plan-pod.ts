@@ -171,13 +171,16 @@ function planBuildpackArgs({ order }: BuildPod): string[] {
   return order === "brought" ? [`-buildpacks=${BUILDPACKS.mountPath}`] : [];
 }
 
-/** The image's own entrypoint runs `cupola`. */
-/** What Node made of the program's sources when the image was made. An image without it runs as well, only later. */
+/** Where the image has what Node made of the program's sources. */
+export const COMPILE_CACHE_FOLDER = "/cupola/.compiled";
+
+/** It holds for CPUs with the features of the machine that made the image. Without it the program runs as well, only later. */
 const COMPILE_CACHE = [
-  { name: "NODE_COMPILE_CACHE", value: "/cupola/.compiled" },
+  { name: "NODE_COMPILE_CACHE", value: COMPILE_CACHE_FOLDER },
   { name: "NODE_COMPILE_CACHE_PORTABLE", value: "1" },
 ];
 
+/** The image's own entrypoint runs `cupola`. */
 function planFetch(build: BuildPod): PhasePlan {
   const { staging, registryPrefix, insecureHosts, content, hasCredentials, order } = build;
   return {
