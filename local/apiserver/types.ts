@@ -165,7 +165,7 @@ export interface CompiledSchema {
   cleanApplied(object: KubeObject): void;
   /** Sets defaults in place (also nested, also into list items), as kube-apiserver does after pruning. */
   applyDefaults(object: KubeObject): void;
-  /** Sets the default of the status as a whole, if it has one: kube-apiserver sets it when it reads the object back. */
+  /** Sets the default of the status as a whole, if it has one, and the defaults inside it: kube-apiserver does when it reads the new object back. */
   applyStatusDefault(object: KubeObject): void;
   /** Without nulls that the schema does not allow; the same object where there are none. */
   withoutNulls(object: KubeObject): KubeObject;

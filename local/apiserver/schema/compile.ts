@@ -33,8 +33,10 @@ export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema =>
     },
     applyDefaults: (object) => applyDefaults(object, root),
     applyStatusDefault(object) {
-      const status: unknown = compiled.status?.default;
-      if (status !== undefined) object.status = structuredClone(status);
+      const { status } = compiled;
+      if (status?.default === undefined) return;
+      object.status = structuredClone(status.default);
+      applyDefaults(object.status, status);
     },
     withoutNulls: (object) => {
       const copy = structuredClone(object);

@@ -116,6 +116,16 @@ describe("defaults", () => {
     schema.applyDefaults(second);
     expect((first["spec"] as { a: unknown }).a).not.toBe((second["spec"] as { a: unknown }).a);
   });
+  it("of a status come with the defaults inside them, and only where the status has one", () => {
+    const status = object({ phase: { ...text, default: "New" } });
+    const made = (more: JsonSchema) => {
+      const thing = objectOf({});
+      compileSchema(object({ status: { ...status, ...more } })).applyStatusDefault(thing);
+      return thing.status;
+    };
+    expect(made({ default: { count: 0 } })).toEqual({ count: 0, phase: "New" });
+    expect(made({})).toBeUndefined();
+  });
 });
 
 describe("validation", () => {
