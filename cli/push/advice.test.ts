@@ -109,6 +109,14 @@ describe("a crash", () => {
   });
 });
 
+test("an app whose name has a space is quoted", () => {
+  const fault = { app: "x y", message: "no", lines: [] };
+  expect(adviseBuild(fault)).toMatch(/cup push 'x y'$/);
+  expect(adviseBuild({ ...fault, message: "out of memory" })).toContain("cup push 'x y' -m 2G");
+  expect(adviseCrash(fault)).toBe("cup logs 'x y' --recent shows more; correct it, then: cup push 'x y'");
+  expect(adviseRefusal(fault)).toMatch(/cup push 'x y'$/);
+});
+
 describe("the next step names the source as the person did", () => {
   const path = "~/my-shop";
   test.each([
@@ -119,6 +127,12 @@ describe("the next step names the source as the person did", () => {
     ["without an app", "cup push --path FOLDER", { path }, "cup push --path FOLDER"],
     ["where it has a space", "cup push shop", { path: "my shop" }, "cup push shop --path 'my shop'"],
     ["a manifest", "cup push shop", { manifest: "m.yml" }, "cup push shop --manifest m.yml"],
+    ["before --path, of an app with a full stop", "cup push a.b --path FOLDER", { path }, "cup push a.b --path FOLDER"],
+    ["after an app with a comma", "cup push a,b, then", { path }, "cup push a,b --path ~/my-shop, then"],
+    ["after a quoted app", "cup push 'x, y' -m 2G", { path }, "cup push 'x, y' --path ~/my-shop -m 2G"],
+    ["after an app with an apostrophe", "cup push 'it'\\''s x'.", { path }, "cup push 'it'\\''s x' --path ~/my-shop."],
+    ["of a quoted app with a folder", "cup push 'x y' --path FOLDER", { path }, "cup push 'x y' --path FOLDER"],
+    ["of cup dev", "cup dev APP", { manifest: "m.yml" }, "cup dev APP --manifest m.yml"],
     ["this folder", "cup push shop", { manifest: false as const }, "cup push shop"],
   ])("%s", (_, next, options, expected) => {
     expect(repeatSource(next, options)).toBe(expected);

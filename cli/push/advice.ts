@@ -1,4 +1,5 @@
 // What to do about a failed build or a crash, by what its log says: the next step that works, for faults that many people meet. Pure.
+import { Failure } from "../failure.ts";
 
 /** One known fault: how its log tells it, and the step. `$1` is what the pattern caught, APP the app's name. */
 type Advice = readonly [pattern: RegExp, next: string];
@@ -97,21 +98,34 @@ export interface Fault {
 /** A buildpack may name the step itself. */
 export function adviseBuild(fault: Fault): string {
   const own = /(?:^|\s)Next: ([^\n]+)$/.exec(fault.message)?.[1];
-  return advise(OF_BUILDS, fault) ?? own ?? `correct what the log says, then: cup push ${fault.app}`;
+  return advise(OF_BUILDS, fault) ?? own ?? `correct what the log says, then: cup push ${quoteForShell(fault.app)}`;
 }
 
 export function adviseCrash(fault: Fault): string {
-  return (
-    advise(OF_CRASHES, fault) ?? `cup logs ${fault.app} --recent shows more; correct it, then: cup push ${fault.app}`
-  );
+  const app = quoteForShell(fault.app);
+  return advise(OF_CRASHES, fault) ?? `cup logs ${app} --recent shows more; correct it, then: cup push ${app}`;
 }
 
 export function adviseRefusal(fault: Fault): string {
-  return advise(OF_REFUSALS, fault) ?? `correct the manifest or the option, then: cup push ${fault.app}`;
+  return advise(OF_REFUSALS, fault) ?? `correct the manifest or the option, then: cup push ${quoteForShell(fault.app)}`;
+}
+
+/** The part of the command line that says what is pushed. */
+interface NamedSource {
+  path?: string;
+  manifest?: string | false;
+}
+
+/** The same error with `repeatSource` of its next step. */
+export function withSource(error: unknown, source: NamedSource): unknown {
+  if (!(error instanceof Failure) || error.next === undefined) return error;
+  const next = repeatSource(error.next, source);
+  const { kind, log, message } = error;
+  return next === error.next ? error : new Failure(message, { kind, log, next, cause: error });
 }
 
 /** The step with the source that the person named: typed without it, the same command would push another folder. */
-export function repeatSource(next: string, { path, manifest }: { path?: string; manifest?: string | false }): string {
+export function repeatSource(next: string, { path, manifest }: NamedSource): string {
   const given = [
     ...(typeof manifest === "string" ? [`--manifest ${quoteForShell(manifest)}`] : []),
     ...(path === undefined ? [] : [`--path ${quoteForShell(path)}`]),
@@ -119,10 +133,12 @@ export function repeatSource(next: string, { path, manifest }: { path?: string; 
   return given === "" ? next : next.replaceAll(PUSH_OF_APP, (push) => `${push} ${given}`);
 }
 
-/** Without those that name a folder already. */
-const PUSH_OF_APP = /\bcup push (?!-)[^\s.,;]+(?:\.[^\s.,;]+)*(?! --path)(?=$|[\s.,;])/g;
+/** Without those that name a folder already. The app's name may be quoted. */
+const PUSH_OF_APP =
+  /\bcup (?:push|dev) (?!-)(?:'[^']*'|\\'|[^\s.,;'\\]|[.,](?!\s|$))+(?! --path)(?=$|\s|[.,;](?:\s|$))/g;
 
-function quoteForShell(word: string): string {
+/** The word as a shell takes it. */
+export function quoteForShell(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
@@ -144,7 +160,7 @@ function advise(table: readonly Advice[], { app, message, lines }: Fault): strin
           .exec(text)
           ?.slice(1)
           .find((part) => part !== undefined) ?? "";
-      if (pattern.test(text)) return next.replaceAll("APP", () => app).replaceAll("$1", () => caught);
+      if (pattern.test(text)) return next.replaceAll("APP", () => quoteForShell(app)).replaceAll("$1", () => caught);
     }
   }
   return undefined;

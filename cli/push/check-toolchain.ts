@@ -9,6 +9,7 @@ import { findRunning, homeAt } from "../../local/home.ts";
 import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
+import { quoteForShell } from "./advice.ts";
 import type { Application } from "./manifest.ts";
 import { ALWAYS_IGNORED, type SourceFile } from "./pack-source.ts";
 
@@ -38,13 +39,13 @@ interface Answer {
   said: string;
 }
 
-/** Does nothing where it cannot be known. @throws Failure that names the missing toolchain and how to get it */
+/** Of this machine's own Cupola. Does nothing where it cannot be known. @throws Failure that names the missing toolchain and how to get it */
 export async function checkToolchain(
   context: Context,
   app: Application,
   { folder, files }: PushedFolder,
 ): Promise<void> {
-  const path = await pathOfBuilds(context.target.api);
+  const path = await pathOfBuilds();
   if (path === undefined || leavesOut(await readdir(folder), files)) return;
   const env = hostEnvironment(path);
   const candidates = toCandidates(await context.api.list("/v3/buildpacks", { order_by: "position" }), app.buildpacks);
@@ -70,10 +71,9 @@ export function leavesOut(names: readonly string[], files: PushedFolder["files"]
   return names.some((name) => !pushed.has(name) && !UNSEEN.has(name));
 }
 
-/** The PATH of the builds, if the API is this machine's own Cupola. */
-async function pathOfBuilds(api: string): Promise<string | undefined> {
-  const running = await findRunning(homeAt(undefined)).catch(() => undefined);
-  return running?.path !== undefined && new URL(running.url).origin === new URL(api).origin ? running.path : undefined;
+/** The PATH of this machine's builds, while its Cupola runs. */
+async function pathOfBuilds(): Promise<string | undefined> {
+  return (await findRunning(homeAt(undefined)).catch(() => undefined))?.path;
 }
 
 /**
@@ -109,6 +109,6 @@ async function run(file: string, args: readonly string[], { folder, env }: Where
 export function toRefusal({ code, said }: Answer, app: string): Failure | undefined {
   const [, what, next = ""] = /^([^]*?)\. Next: ([^]+)$/.exec(said) ?? [];
   if (code !== 1 || what === undefined) return undefined;
-  const again = /push again|push the app|cup push/.test(next) ? "" : `, then: cup push ${app}`;
+  const again = /push again|push the app|cup push/.test(next) ? "" : `, then: cup push ${quoteForShell(app)}`;
   return new Failure(`${app} cannot be built here: ${what}`, { next: `${next}${again}` });
 }

@@ -9,6 +9,7 @@ import { printFailure } from "../action.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import type { Result } from "../output.ts";
+import { quoteForShell, withSource } from "./advice.ts";
 import { readManifest, sourceOf } from "./manifest.ts";
 import type { PushOptions } from "./options.ts";
 import { readIgnore, readSource, type SourceFile } from "./pack-source.ts";
@@ -20,6 +21,14 @@ const QUIET_MS = 80;
 
 /** Ends at Ctrl-C; the app runs on. @throws Failure when the first push fails, or the folder cannot be watched */
 export async function dev(context: Context, name: string | undefined, options: PushOptions): Promise<Result> {
+  try {
+    return await pushAndWatch(context, name, options);
+  } catch (error) {
+    throw withSource(error, options);
+  }
+}
+
+async function pushAndWatch(context: Context, name: string | undefined, options: PushOptions): Promise<Result> {
   const manifest = readManifest(name, options);
   const [entry, another] = manifest.applications;
   if (!entry || another)
@@ -37,12 +46,14 @@ export async function dev(context: Context, name: string | undefined, options: P
     const changed = now ? changedFiles(files, now) : [];
     if (!now || changed.length === 0) continue;
     files = now;
-    await pushChange(context, { guid: pushed.guid, name: entry.name }, { files, changed });
+    await pushChange(context, { guid: pushed.guid, name: entry.name }, { files, changed, options });
   }
   await log;
   return {
     json: { app: pushed.guid, urls: pushed.urls },
-    text: [`${entry.name} runs on. Next: cup stop ${entry.name}, or: cup logs ${entry.name}`],
+    text: [
+      `${entry.name} runs on. Next: cup stop ${quoteForShell(entry.name)}, or: cup logs ${quoteForShell(entry.name)}`,
+    ],
   };
 }
 
@@ -50,20 +61,21 @@ export async function dev(context: Context, name: string | undefined, options: P
 async function pushChange(
   context: Context,
   app: { guid: string; name: string },
-  { files, changed }: { files: SourceFile[]; changed: readonly string[] },
+  { files, changed, options }: { files: SourceFile[]; changed: readonly string[]; options: PushOptions },
 ): Promise<void> {
   const started = Date.now();
   const [first = "", ...more] = changed;
   context.progress.step(`Changed: ${first}${more.length > 0 ? ` and ${more.length} more` : ""}`);
   try {
-    await stage(context, app, { packageGuid: await upload(context, app, { files }) });
+    await stage(context, app, await upload(context, app, { files }));
     await context.api.request("POST", `/v3/apps/${app.guid}/actions/restart`);
     await waitUntilRunning(context, app);
     const seconds = ((Date.now() - started) / 1000).toFixed(1);
     process.stdout.write(`${stderrColours.green("✓")} ${app.name} runs again after ${seconds} s\n`);
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    printFailure(error);
+    const told = withSource(error, options);
+    if (!(told instanceof Failure)) throw told;
+    printFailure(told);
   }
 }
 
@@ -123,7 +135,7 @@ async function follow(
   } catch (cause) {
     if (signal.aborted) return;
     throw new Failure(`${folder} cannot be watched: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      next: "name folders that are not pushed, such as node_modules, in .cfignore; or push by hand: cup push",
+      next: "name folders that are not pushed, such as node_modules, in .cfignore; or push by hand: cup push APP",
       cause,
     });
   }

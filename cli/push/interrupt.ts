@@ -1,22 +1,29 @@
 // What Ctrl-C leaves behind: the platform goes on by itself, so whoever stops watching is told with what.
 import { stderrColours } from "../colours.ts";
+import { quoteForShell, repeatSource } from "./advice.ts";
+import type { PushOptions } from "./options.ts";
 
 const INTERRUPTED = 130;
 
 /** Where a push is. */
 export type Phase = "packing" | "uploading" | "building" | "starting";
 
-/** What goes on after Ctrl-C in this phase, and how to see it. Pure. */
-export function afterInterrupt(phase: Phase, app: string): string {
+/** What goes on after Ctrl-C in this phase, and how to see it or to push again. Pure. */
+export function afterInterrupt({ phase, app }: { phase: Phase; app: string }, options: PushOptions): string {
+  return repeatSource(whatGoesOn(phase, app), options);
+}
+
+function whatGoesOn(phase: Phase, name: string): string {
+  const app = quoteForShell(name);
   switch (phase) {
     case "packing":
       return "Nothing was changed.";
     case "uploading":
-      return `${app} runs as before, if it did. Next: cup push ${app}`;
+      return `${name} runs as before, if it did. Next: cup push ${app}`;
     case "building":
-      return `The build goes on; ${app} is not started with it. Next: cup logs ${app}, or again: cup push ${app}`;
+      return `The build goes on; ${name} is not started with it. Next: cup logs ${app}, or again: cup push ${app}`;
     case "starting":
-      return `${app} goes on starting. Next: cup app ${app}`;
+      return `${name} goes on starting. Next: cup app ${app}`;
   }
 }
 

@@ -107,6 +107,17 @@ test("a file that goes away while it is packed is told, and leaves no zip behind
   expect(process.listenerCount("exit")).toBe(before);
 });
 
+test("packing that is stopped midway leaves no zip behind", async () => {
+  put("index.js", "other.js");
+  const source = await readSource(folder);
+  const before = process.listenerCount("exit");
+  const stop = new AbortController();
+  const packed = "files" in source ? packFiles(source.files, stop.signal) : undefined;
+  stop.abort();
+  await expect(packed).rejects.toThrow(/aborted/);
+  expect(process.listenerCount("exit")).toBe(before);
+});
+
 test("the zip goes with the process, too, which Ctrl-C ends at once", async () => {
   put("index.js");
   const before = process.listeners("exit");

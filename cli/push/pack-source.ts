@@ -56,8 +56,9 @@ export async function readSource(source: string): Promise<Source> {
   return { files };
 }
 
-/** A zip of the files, in a new folder of the system's temporary one. */
-export async function packFiles(files: readonly SourceFile[]): Promise<Archive> {
+/** A zip of the files, in a new folder of the system's temporary one. @throws when it is aborted; nothing is left of it then */
+export async function packFiles(files: readonly SourceFile[], signal?: AbortSignal): Promise<Archive> {
+  signal?.throwIfAborted();
   const folder = await mkdtemp(join(tmpdir(), "cup-push-"));
   const file = join(folder, "source.zip");
   // Ctrl-C ends the process at once.
@@ -68,7 +69,7 @@ export async function packFiles(files: readonly SourceFile[]): Promise<Archive> 
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await writeZip(files, file);
+    await writeZip(files, file, signal);
     return { file, dispose };
   } catch (error) {
     await dispose();
@@ -77,7 +78,7 @@ export async function packFiles(files: readonly SourceFile[]): Promise<Archive> 
 }
 
 /** @throws Failure when a file went away or changed meanwhile */
-async function writeZip(files: readonly SourceFile[], file: string): Promise<void> {
+async function writeZip(files: readonly SourceFile[], file: string, signal?: AbortSignal): Promise<void> {
   const zip = new ZipFile();
   const abort = new AbortController();
   let cause: Error | undefined;
@@ -87,11 +88,14 @@ async function writeZip(files: readonly SourceFile[], file: string): Promise<voi
     abort.abort();
   });
   try {
-    for (const { absolute, path, mode, mtime, size, target } of files)
+    for (const { absolute, path, mode, mtime, size, target } of files) {
+      signal?.throwIfAborted();
       if (target !== undefined) zip.addBuffer(Buffer.from(target), path, { mode, mtime });
       else zip.addFile(absolute, path, { mode, mtime, compress: await isWorth(absolute, size) });
+    }
     zip.end();
-    await pipeline(zip.outputStream, createWriteStream(file), { signal: abort.signal });
+    const either = AbortSignal.any(signal ? [abort.signal, signal] : [abort.signal]);
+    await pipeline(zip.outputStream, createWriteStream(file), { signal: either });
   } catch (error) {
     throw cause ? changedMeanwhile(cause) : error;
   }

@@ -9,7 +9,7 @@ import { Failure } from "../failure.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { startDeployment, tellEnd, waitForDeployment, type DeployOptions } from "../rollout/deployment.ts";
 import type { Result } from "../output.ts";
-import { adviseRefusal, repeatSource } from "./advice.ts";
+import { adviseRefusal, quoteForShell, withSource } from "./advice.ts";
 import { readSource, type Source } from "./pack-source.ts";
 import { afterInterrupt, tellAtInterrupt, type Phase } from "./interrupt.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
@@ -34,10 +34,10 @@ interface PushMode {
 }
 
 export async function push(context: Context, name: string | undefined, options: PushOptions): Promise<Result> {
-  const manifest = readManifest(name, options);
   let now = { phase: "packing" as Phase, app: "" };
-  const undo = tellAtInterrupt(() => afterInterrupt(now.phase, now.app));
+  const undo = tellAtInterrupt(() => afterInterrupt(now, options));
   try {
+    const manifest = readManifest(name, options);
     // All sources first: a wrong path must not leave half of a manifest behind.
     const sources = await readSources(context, manifest);
     const pushed: PushedApp[] = [];
@@ -59,13 +59,6 @@ export async function push(context: Context, name: string | undefined, options: 
   }
 }
 
-function withSource(error: unknown, options: PushOptions): unknown {
-  if (!(error instanceof Failure) || error.next === undefined) return error;
-  const next = repeatSource(error.next, options);
-  const { kind, log, message } = error;
-  return next === error.next ? error : new Failure(message, { kind, log, next, cause: error });
-}
-
 /** One app, from its manifest entry to running instances. */
 export async function pushApp(
   context: Context,
@@ -79,13 +72,13 @@ export async function pushApp(
 /** Of each app in order; undefined for one that is an image. @throws Failure (usage) */
 async function readSources(context: Context, { applications, folder }: Manifest): Promise<(Source | undefined)[]> {
   const sources: (Source | undefined)[] = [];
-  // What the check needs takes as long to load as all the rest.
   const isLocal = isOwnCupola(context.target.api);
   for (const entry of applications) {
     const path = sourceOf(entry, folder);
     if (!entry.docker?.image) context.progress.step(`Reading ${path}`);
     const source = entry.docker?.image ? undefined : await readSource(path);
     if (source && "files" in source && isLocal) {
+      // checkToolchain loads slowly, and only a laptop's own Cupola needs it.
       const { checkToolchain } = await import("./check-toolchain.ts");
       await checkToolchain(context, entry, { folder: path, files: source.files });
     }
@@ -108,11 +101,11 @@ async function pushSource(
 ): Promise<PushedApp> {
   const { progress } = context;
   onPhase("uploading");
-  const { app, packageGuid, earlierLog } = await sendPackage(context, entry, source);
+  const { app, ...sent } = await sendPackage(context, entry, source);
   onPhase("building");
   progress.step(`Building ${entry.name}`);
   const memoryMB = entry["memory"] === undefined ? undefined : toMegabytes(String(entry["memory"]));
-  const droplet = await stage(context, app, { packageGuid, memoryMB, setsDroplet: !rollout, earlierLog });
+  const droplet = await stage(context, app, { ...sent, memoryMB, setsDroplet: !rollout });
   if (start) {
     onPhase("starting");
     progress.step(`Starting ${entry.name}`);
@@ -120,7 +113,9 @@ async function pushSource(
   const paused = rollout ? await rollOut(context, app, { droplet, rollout }) : undefined;
   if (start && !rollout) await restart(context, app);
   const urls = await readUrls(context, app);
-  const text = paused ?? [start ? tellRunning(app, urls) : `${app.name} is built. Next: cup start ${app.name}`];
+  const text = paused ?? [
+    start ? tellRunning(app, urls) : `${app.name} is built. Next: cup start ${quoteForShell(app.name)}`,
+  ];
   return { name: app.name, guid: app.guid, urls, text };
 }
 
@@ -129,16 +124,15 @@ async function sendPackage(
   context: Context,
   entry: Application,
   source: Source | undefined,
-): Promise<{ app: Resource; packageGuid: string; earlierLog: Promise<bigint | undefined> }> {
-  const packing = source && startPacking(context, source);
-  try {
+): Promise<SentPackage & { app: Resource }> {
+  if (!source) {
     const app = await applyManifest(context, entry);
-    const earlierLog = findLastLine(context.api, app);
-    const packageGuid = packing ? await uploadBits(context, app, packing) : await imagePackage(context, app, entry);
-    return { app, packageGuid, earlierLog };
-  } finally {
-    await disposeOf(packing);
+    return { app, packageGuid: await imagePackage(context, app, entry) };
   }
+  return withPacking(context, source, async (packing) => {
+    const app = await applyManifest(context, entry);
+    return { app, ...(await uploadBits(context, app, packing)) };
+  });
 }
 
 function tellRunning(app: Resource, urls: readonly string[]): string {
@@ -202,29 +196,48 @@ async function imagePackage(context: Context, app: Resource, entry: Application)
   return made.guid;
 }
 
-/** The package's GUID, once it can be built. */
-export async function upload(context: Context, app: Resource, source: Source): Promise<string> {
-  const packing = startPacking(context, source);
-  return uploadBits(context, app, packing).finally(() => disposeOf(packing));
+/** A package that can be built. */
+interface SentPackage {
+  packageGuid: string;
+  /** As findLastLine answers. */
+  earlierLog?: Promise<bigint | undefined>;
 }
 
-/** Its failure is told where its result is needed. */
-function startPacking(context: Context, source: Source): Promise<Packed> {
-  const packing = packSource(context, source);
-  packing.catch(() => undefined);
-  return packing;
+/** One package of the source, once it can be built. */
+export async function upload(context: Context, app: Resource, source: Source): Promise<SentPackage> {
+  return withPacking(context, source, (packing) => uploadBits(context, app, packing));
 }
 
-async function uploadBits(context: Context, app: Resource, packing: Promise<Packed>): Promise<string> {
+/** Packs while `use` runs. A failure of `use` ends the packing and does not wait for it. */
+async function withPacking<T>(
+  context: Context,
+  source: Source,
+  use: (packing: Promise<Packed>) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController();
+  const packing = packSource(context, source, stop.signal);
+  const archive = packing.then(
+    (packed) => packed.archive,
+    () => undefined, // told where its result is needed
+  );
+  try {
+    const result = await use(packing);
+    await (await archive)?.dispose();
+    return result;
+  } catch (error) {
+    stop.abort();
+    void archive.then((packed) => packed?.dispose()).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function uploadBits(context: Context, app: Resource, packing: Promise<Packed>): Promise<SentPackage> {
   const made = await context.api.request<Resource>("POST", "/v3/packages", {
     body: { type: "bits", relationships: toApp(app) },
   });
   const state = await uploadPacked(context, made.guid, await packing);
+  // Not earlier: lines of a build before may come until then.
+  const earlierLog = findLastLine(context.api, app);
   if (state !== "READY") await waitUntilPackageReady(context, made.guid);
-  return made.guid;
-}
-
-async function disposeOf(packing: Promise<Packed> | undefined): Promise<void> {
-  const packed = await packing?.catch(() => undefined);
-  await packed?.archive?.dispose();
+  return { packageGuid: made.guid, earlierLog };
 }

@@ -30,11 +30,13 @@ export interface Packed {
   archive: Archive | undefined;
 }
 
-/** Asks which files the platform has, and packs the others. Whoever calls it disposes of the archive. */
-export async function packSource(context: Context, source: Source): Promise<Packed> {
+/** Asks which files the platform has, and packs the others. Whoever calls it disposes of the archive. @throws when it is aborted */
+export async function packSource(context: Context, source: Source, signal: AbortSignal): Promise<Packed> {
   if ("archive" in source) return { known: [], archive: source.archive };
-  const known = await findKnown(context, source.files);
-  return { known, archive: await packOthers(source.files, known) };
+  const known = await findKnown(context, source.files, signal);
+  const paths = new Set(known.map(({ path }) => path));
+  const others = source.files.filter(({ path }) => !paths.has(path));
+  return { known, archive: others.length > 0 ? await packFiles(others, signal) : undefined };
 }
 
 /** Uploads into the package and says how much. Returns the state that the package has then. */
@@ -51,17 +53,11 @@ export async function uploadPacked(
   return (await api.request("POST", path, { body: form, deadlineMs: UPLOAD_DEADLINE_MS }))["state"];
 }
 
-function packOthers(files: readonly SourceFile[], known: readonly KnownFile[]): Promise<Archive | undefined> {
-  const paths = new Set(known.map(({ path }) => path));
-  const others = files.filter(({ path }) => !paths.has(path));
-  return others.length > 0 ? packFiles(others) : Promise.resolve(undefined);
-}
-
 /** The files that stand in a package which the user may read. */
-async function findKnown({ api }: Context, files: readonly SourceFile[]): Promise<KnownFile[]> {
+async function findKnown({ api }: Context, files: readonly SourceFile[], signal: AbortSignal): Promise<KnownFile[]> {
   const limit = pLimit(8);
   const worth = files.filter(({ size }) => size >= WORTH_ASKING_BYTES);
-  const asked = await Promise.all(worth.map((file) => limit(() => toKnownFile(file))));
+  const asked = await Promise.all(worth.map((file) => limit(() => toKnownFile(file, signal))));
   const byDigest = new Map<string, KnownFile[]>();
   for (const file of asked) {
     const key = `${file.checksum.value} ${file.size_in_bytes}`;
@@ -70,6 +66,7 @@ async function findKnown({ api }: Context, files: readonly SourceFile[]): Promis
   const known: KnownFile[] = [];
   const questions = [...byDigest.values()].flatMap(([first]) => (first ? [first] : []));
   for (let at = 0; at < questions.length; at += ASKED_AT_ONCE) {
+    signal.throwIfAborted();
     const resources = questions
       .slice(at, at + ASKED_AT_ONCE)
       .map(({ checksum, size_in_bytes }) => ({ checksum, size_in_bytes }));
@@ -82,10 +79,12 @@ async function findKnown({ api }: Context, files: readonly SourceFile[]): Promis
   return known;
 }
 
-async function toKnownFile({ path, absolute, mode, size }: SourceFile): Promise<KnownFile> {
+async function toKnownFile({ path, absolute, mode, size }: SourceFile, signal: AbortSignal): Promise<KnownFile> {
+  signal.throwIfAborted();
   const hash = createHash("sha1");
   try {
-    for await (const chunk of createReadStream(absolute, { highWaterMark: READ_AT_ONCE })) hash.update(chunk as Buffer);
+    for await (const chunk of createReadStream(absolute, { highWaterMark: READ_AT_ONCE, signal }))
+      hash.update(chunk as Buffer);
   } catch (error) {
     throw changedMeanwhile(error as Error);
   }
