@@ -26,6 +26,12 @@ export interface RouterContext {
 /** At most this many instances are tried. */
 const maxTries = 3;
 
+/** An instance, and the route that led to it. */
+export interface Target {
+  match: Match;
+  endpoint: Endpoint;
+}
+
 export interface Exchange {
   request: IncomingMessage;
   host: string;
@@ -33,7 +39,7 @@ export interface Exchange {
   /** The instance that the client's session is bound to. */
   sticky: string | undefined;
   /** The next instance to try; an answer when there is none, or no more. */
-  next(): { match: Match; endpoint: Endpoint } | RouterResponse;
+  next(): Target | RouterResponse;
   /** The instance refused. `reason` goes into the answer when no other is left. */
   markFailed(endpoint: Endpoint, reason: string): void;
   /** Writes the line and gives the instance's place free. Only the first call counts. */
@@ -44,7 +50,7 @@ export interface Exchange {
 
 interface ExchangeState {
   /** The last instance that was tried. */
-  current?: { match: Match; endpoint: Endpoint };
+  current?: Target;
   /** The instance whose place this request takes. */
   held?: Endpoint;
   match?: Match;
@@ -115,7 +121,7 @@ function takeEndpoint(
   { chooser }: RouterContext,
   state: ExchangeState,
   { match, endpoints, hashed, sticky }: Candidates,
-): { match: Match; endpoint: Endpoint } | RouterResponse {
+): Target | RouterResponse {
   const { tried, current: previous } = state;
   state.match = match;
   if (state.held) chooser.release(state.held);

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, request, type RequestListener, type
 import { createServer as createHttp2Server } from "node:http2";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
@@ -11,14 +12,18 @@ import { createEndpointChooser } from "./endpoint-chooser.ts";
 import { beginExchange, type RouterContext } from "./exchange.ts";
 import { forward } from "./forward.ts";
 import { createRoutingTable, type Endpoint } from "./routing-table.ts";
+import { forwardUpgrade } from "./upgrade.ts";
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of endings.splice(0)) await end();
 });
 
-async function listen(listener: RequestListener): Promise<number> {
+type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+async function listen(listener: RequestListener, onUpgrade?: UpgradeListener): Promise<number> {
   const server: Server = createServer(listener);
+  if (onUpgrade) server.on("upgrade", onUpgrade);
   await once(server.listen(0, "127.0.0.1"), "listening");
   endings.push(() => new Promise((resolve) => (server.close(resolve), server.closeAllConnections())));
   return (server.address() as AddressInfo).port;
@@ -50,6 +55,7 @@ async function routerTo(hostPorts: readonly number[], http2?: true): Promise<num
   endings.push(() => dispatchers.destroy());
   return listen(
     (req, res) => void forward(beginExchange(context, req), res, { dispatchers, requestTimeoutMs: 30_000 }),
+    (req, socket, head) => void forwardUpgrade(beginExchange(context, req), socket, head),
   );
 }
 
@@ -149,4 +155,23 @@ test("a session stays with its instance, and moves with a new cookie when that i
   }
   const moved = await call(router, { headers: { cookie: "JSESSIONID=s; __VCAP_ID__=gone" } });
   expect(moved.headers["set-cookie"]).toEqual([`__VCAP_ID__=${moved.body}; Path=/; HttpOnly`]);
+});
+
+test("a WebSocket whose handshake begins a session binds the client to its instance", async () => {
+  const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
+  const instance = await listen(
+    (_req, res) => res.end(),
+    (_req, socket) =>
+      void socket
+        .on("error", () => undefined)
+        .resume()
+        .end(`${head}Set-Cookie: JSESSIONID=s\r\n\r\n`),
+  );
+  const port = await routerTo([instance]);
+  const headers = { host: "a.test", connection: "Upgrade", upgrade: "websocket" };
+  const opening = request({ port, host: "127.0.0.1", headers, agent: false });
+  opening.end();
+  const [answer, socket] = (await once(opening, "upgrade")) as [IncomingMessage, Duplex];
+  socket.destroy();
+  expect(answer.headers["set-cookie"]).toEqual(["JSESSIONID=s", "__VCAP_ID__=i0; Path=/; HttpOnly"]);
 });

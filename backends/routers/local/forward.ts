@@ -10,9 +10,9 @@ import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Dispatchers } from "./dispatchers.ts";
 import { type RouterResponse, routerResponses } from "./error-responses.ts";
-import { appOf, type Exchange, speaksHttp2 } from "./exchange.ts";
+import { appOf, type Exchange, speaksHttp2, type Target } from "./exchange.ts";
 import { type RawHeaders, requestHeaders, responseHeaders } from "./headers.ts";
-import type { Endpoint, Match } from "./routing-table.ts";
+import type { Endpoint } from "./routing-table.ts";
 import { stickyCookie } from "./sticky-session.ts";
 
 /** Counts what went through. */
@@ -109,7 +109,7 @@ async function attempt(task: Attempt): Promise<{ status: number; answer?: Router
 
 function toErrorResponse(
   { reason: cancelled }: Cancellation,
-  { match, endpoint }: { match: Match; endpoint: Endpoint },
+  { match, endpoint }: Target,
   reason: string,
   timeoutSeconds: number,
 ): { status: number; answer?: RouterResponse } {
@@ -117,12 +117,6 @@ function toErrorResponse(
   return cancelled === "timeout"
     ? { status: 504, answer: routerResponses.timeout(endpoint, timeoutSeconds) }
     : clientDisconnected;
-}
-
-/** An instance, and the route that led to it. */
-interface Target {
-  match: Match;
-  endpoint: Endpoint;
 }
 
 /** Sends the request and streams the answer. Resolves with its status once all of it was written, or with the error of an instance that began no answer. */
@@ -199,8 +193,14 @@ function createAnswerHandler(
   };
 }
 
-function answeredHeaders({ facts, sticky }: Exchange, { match, endpoint }: Target, raw: RawHeaders): string[] {
-  const headers = responseHeaders(raw, facts.requestId);
+/** Headers of the instance's answer as the client gets them. @param upgrade whether a WebSocket is opened */
+export function answeredHeaders(
+  { facts, sticky }: Exchange,
+  { match, endpoint }: Target,
+  raw: RawHeaders,
+  upgrade = false,
+): string[] {
+  const headers = responseHeaders(raw, facts.requestId, upgrade);
   const cookie = stickyCookie(headers, {
     requested: sticky,
     instanceGUID: endpoint.instanceGUID,

@@ -42,7 +42,7 @@ function sharedAttributes(session: string | undefined): string[] {
 }
 
 function isSetCookie(name: string): boolean {
-  return name.length === "set-cookie".length && name.toLowerCase() === "set-cookie";
+  return name.toLowerCase() === "set-cookie";
 }
 
 function cookieName(cookie: string): string {

@@ -2,9 +2,9 @@
 import { type ClientRequest, type IncomingMessage, request as send, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RouterResponse, routerResponses } from "./error-responses.ts";
-import { appOf, type Exchange } from "./exchange.ts";
-import { answerHeaders } from "./forward.ts";
-import { requestHeaders, responseHeaders } from "./headers.ts";
+import { appOf, type Exchange, type Target } from "./exchange.ts";
+import { answeredHeaders, answerHeaders } from "./forward.ts";
+import { requestHeaders } from "./headers.ts";
 import type { Endpoint } from "./routing-table.ts";
 
 /** How long an instance may take to answer an upgrade. */
@@ -21,7 +21,7 @@ export async function forwardUpgrade(exchange: Exchange, client: Duplex, head: B
     if ("status" in next) return refuse(exchange, client, next);
     exchange.upstream.startedAt ??= performance.now();
     const upstream = await dial(exchange, next.endpoint, client);
-    if (!("reason" in upstream)) return connect(exchange, client, head, upstream);
+    if (!("reason" in upstream)) return connect(exchange, client, head, { ...upstream, target: next });
     if (client.destroyed) return exchange.finish({ status: 499, requestBytes: 0, responseBytes: 0 });
     exchange.markFailed(next.endpoint, upstream.reason);
     if (!upstream.refused)
@@ -75,7 +75,7 @@ async function connect(
   exchange: Exchange,
   client: Duplex,
   head: Buffer,
-  { answer, socket, head: first }: Extract<DialResult, { answer: IncomingMessage }>,
+  { answer, socket, head: first, target }: Extract<DialResult, { answer: IncomingMessage }> & { target: Target },
 ): Promise<void> {
   const status = answer.statusCode ?? 502;
   const bytes = { request: head.length, response: first?.length ?? 0 };
@@ -85,7 +85,7 @@ async function connect(
     formatHead(
       status,
       answer.statusMessage,
-      responseHeaders(answer.rawHeaders, exchange.facts.requestId, socket !== undefined),
+      answeredHeaders(exchange, target, answer.rawHeaders, socket !== undefined),
       socket === undefined,
     ),
   );
