@@ -43,6 +43,13 @@ function pod(phase: string, states: State[], status: object = {}): PodObject {
   } as unknown as PodObject;
 }
 
+/** With a container that the cluster injected, before the build's own. */
+function withInjected(given: PodObject, state: object): PodObject {
+  const { containerStatuses = [] } = given.status ?? {};
+  const injected = { name: "injected", image: "i", state };
+  return { ...given, status: { ...given.status, containerStatuses: [injected, ...containerStatuses] } } as PodObject;
+}
+
 const done: State[] = ["fetch", "analyze"].map((name) => ({ name, exit: 0 }));
 const REPORT = `[image]\ntags = ["a"]\ndigest = "${digest(3)}"\nmanifest-size = 7\n`;
 
@@ -72,6 +79,16 @@ describe("a build's Pod", () => {
     [
       "whose last container has ended well, before the Pod is said to have",
       pod("Running", [...done, { name: "export", exit: 0, message: REPORT }]),
+      { kind: "exported", digest: digest(3), at: AT },
+    ],
+    [
+      "that runs, whose injected container has ended",
+      withInjected(pod("Running", [...done, { name: "export", running: true }]), { terminated: { exitCode: 0 } }),
+      { kind: "running", phase: "export" },
+    ],
+    [
+      "that exported, whose injected container runs on",
+      withInjected(pod("Running", [...done, { name: "export", exit: 0, message: REPORT }]), { running: {} }),
       { kind: "exported", digest: digest(3), at: AT },
     ],
     [
@@ -167,6 +184,16 @@ test.each<[string, PodObject, boolean]>([
   ["the last container waits", pod("Pending", [...done, { name: "export" }]), false],
   ["the last container runs", pod("Running", [...done, { name: "export", running: true }]), false],
   ["the last container has ended", pod("Running", [...done, { name: "export", exit: 0 }]), true],
+  [
+    "the last container has ended and an injected one runs on",
+    withInjected(pod("Running", [...done, { name: "export", exit: 0 }]), { running: {} }),
+    true,
+  ],
+  [
+    "an injected container has ended, the last one runs",
+    withInjected(pod("Running", [...done, { name: "export", running: true }]), { terminated: { exitCode: 0 } }),
+    false,
+  ],
   ["a phase failed", pod("Failed", [{ name: "fetch", exit: 1 }, { name: "export" }]), true],
 ])("when %s a Pod is over: %s", (_when, given, expected) => expect(isOver(given)).toBe(expected));
 

@@ -58,8 +58,15 @@ export function toProgress(pod: PodObject, now: Date): PodProgress {
 }
 
 /** The last container has ended well. Kubelet says so a second before it says that of the Pod. */
-function hasExported({ status }: PodObject): boolean {
-  return status?.containerStatuses?.[0]?.state?.terminated?.exitCode === 0;
+function hasExported(pod: PodObject): boolean {
+  return lastContainerOf(pod)?.state?.terminated?.exitCode === 0;
+}
+
+const LAST_STEPS: readonly (string | undefined)[] = [PHASES.at(-1), REBASE_STEPS.at(-1)];
+
+/** The status of the container that ends the build. By name: clusters inject containers of their own. */
+export function lastContainerOf({ status }: PodObject): ContainerStatus | undefined {
+  return status?.containerStatuses?.find(({ name }) => LAST_STEPS.includes(name));
 }
 
 function statusesOf(pod: PodObject): ContainerStatus[] {
@@ -117,7 +124,7 @@ function toScheduling(pod: PodObject): PodProgress {
 const report = z.object({ image: z.object({ digest: z.string().regex(/^sha256:[0-9a-f]{64}$/) }) });
 
 function toExported(pod: PodObject): PodProgress {
-  const terminated = pod.status?.containerStatuses?.[0]?.state?.terminated;
+  const terminated = lastContainerOf(pod)?.state?.terminated;
   try {
     const { digest } = report.parse(parse(terminated?.message ?? "")).image;
     return { kind: "exported", digest, at: terminated?.finishedAt };
