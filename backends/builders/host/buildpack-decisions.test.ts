@@ -173,8 +173,13 @@ describe("Node.js", () => {
 
   test.each([
     ["one page and its assets", { "dist/assets/a.js": "" }, true],
-    ["a page for what is missing", { "dist/404.html": "" }, false],
+    ["a page for what is missing", { "dist/404.html": "not here" }, false],
+    ["its page again as 404.html and 200.html", { "dist/404.html": "", "dist/200.html": "" }, true],
     ["a page per folder", { "dist/about/index.html": "" }, false],
+    ["a page per file", { "dist/about.html": "" }, false],
+    ["pages two folders down", { "dist/blog/first/index.html": "" }, false],
+    ["pages that are not served", { "dist/.git/a.html": "", "dist/node_modules/a/a.html": "" }, true],
+    ["a page too far down", { "dist/1/2/3/4/5/6/7/8/9/a.html": "" }, true],
   ])("a site that routes in the browser: %s", async (_name, files, expected) => {
     await write({ "dist/index.html": "", ...files });
     expect(isSinglePage(app, "dist")).toBe(expected);

@@ -81,12 +81,35 @@ function findSite(app, { name }) {
   return [...siteFolders, ...angular, "dist/browser"].find((folder) => existsSync(join(app, folder, "index.html")));
 }
 
-/** Whether the site's one page routes in the browser. One with a page for what is missing, or with a page per folder, tells itself what is not there. */
+/** How much of a site is looked through for its pages: folders below one another, and entries. */
+const DEEPEST = 8;
+const MOST_ENTRIES = 20_000;
+/** Under these names hosts of sites look for a copy of the one page. */
+const copies = ["404.html", "200.html"];
+
+/** Whether the site has one page, which routes in the browser. One with several pages tells itself what is not there. */
 export function isSinglePage(app, site) {
-  const folder = join(app, site);
-  if (existsSync(join(folder, "404.html"))) return false;
-  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return !folders.some(({ name }) => existsSync(join(folder, name, "index.html")));
+  const root = join(app, site);
+  const index = readIfThere(join(root, "index.html"));
+  for (const page of findPages(root))
+    if (page !== "index.html" && !(copies.includes(page) && readIfThere(join(root, page)) === index)) return false;
+  return true;
+}
+
+/** Paths of the HTML files that are served, those near the top first. What lies beyond the bounds is not found. */
+function* findPages(root) {
+  const folders = [{ path: "", depth: 0 }];
+  let seen = 0;
+  // Folders are added on the way.
+  for (const { path, depth } of folders) {
+    for (const entry of readdirSync(join(root, path), { withFileTypes: true })) {
+      if (++seen > MOST_ENTRIES) return;
+      if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+      const found = join(path, entry.name);
+      if (!entry.isDirectory() && entry.name.endsWith(".html")) yield found;
+      if (entry.isDirectory() && depth < DEEPEST) folders.push({ path: found, depth: depth + 1 });
+    }
+  }
 }
 
 /** The package of devDependencies whose program the command starts: without it the app would not start. */
