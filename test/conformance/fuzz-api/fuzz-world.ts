@@ -228,6 +228,7 @@ async function giveRoles(
   await make(env, "/v3/roles", { type: "space_developer", relationships: { user, space: to(place.space) } });
 }
 
+/** Only the secret org is there until the first `refresh`. */
 export async function startFuzzWorld(): Promise<FuzzWorld> {
   const env = await startApiTestEnv();
   // Droplets are files of this machine.
@@ -274,7 +275,6 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
       await env.stop();
     },
   };
-  await world.refresh();
   return world;
 }
 
