@@ -32,6 +32,13 @@ async function install(
 }
 
 const object = (properties: Json, more: Json = {}) => ({ type: "object", properties, ...more });
+/** The root of a schema whose status has a default in a field, and `more` as a whole. */
+const withStatus = (more: Json) => ({
+  properties: {
+    spec: object({ a: text }),
+    status: object({ count: { type: "integer" }, phase: { ...text, default: "New" } }, more),
+  },
+});
 const causes = (body: Json) => body.details.causes.map((cause: Json) => [cause.reason, cause.field]);
 
 /** One spec that the Widget schema refuses, and the fault it must name. */
@@ -212,6 +219,38 @@ export const crdRows = [
     expect([main.spec.size, main.status.replicas, main.metadata.generation]).toEqual([4, 3, 2]);
     expect((await api.patch("merge", `${widgets(ns)}/a/status`, { status: { replicas: "many" } })).status).toBe(422);
     expect((await api.get(`${widgets(ns)}/a/status`)).body.status).toEqual({ replicas: 3 });
+  }),
+  row("a status with a default has it from the create on, and again when it is taken away", async (scene) => {
+    const { path, make } = await install(scene, object({}), { root: withStatus({ default: { count: 0 } }) });
+    const fresh = { count: 0, phase: "New" };
+    const sent = make("a", {}, { status: { count: 5, phase: "Done" } });
+    const made = (await scene.api.post(path, sent)).body;
+    expect([made.status, made.metadata.generation]).toEqual([fresh, 1]);
+    expect(JSON.stringify(made.metadata.managedFields)).not.toContain("f:status");
+    const applied = await scene.api.patch("apply", `${path}/b?fieldManager=one`, make("b", {}));
+    expect(applied.body.status).toEqual(fresh);
+    const listed = (await scene.api.get(path)).body.items;
+    expect(listed.map(({ status }: Json) => status)).toEqual([fresh, fresh]);
+    expect((await scene.api.patch("merge", `${path}/a/status`, { status: { count: 3 } })).body.status.count).toBe(3);
+    expect((await scene.api.patch("merge", `${path}/a/status`, { status: null })).body.status).toEqual(fresh);
+  }),
+  row("a default that a definition gets later shows in objects stored before it", async (scene) => {
+    const { path, plural, make } = await install(scene, object({}), { root: withStatus({}) });
+    expect((await scene.api.post(path, make("a", {}))).body).not.toHaveProperty("status");
+    const add = (field: string, value: Json) => ({
+      op: "add",
+      path: `/spec/versions/0/schema/openAPIV3Schema/properties/${field}`,
+      value,
+    });
+    const changed = await scene.api.patch("json", `${definitions}/${plural}.conformance.example`, [
+      add("status/default", { count: 0 }),
+      add("spec/properties/a/default", "later"),
+    ]);
+    expect(changed.status).toBe(200);
+    await scene.eventually(async () => {
+      const { body } = await scene.api.get(`${path}/a`);
+      expect([body.spec, body.status]).toEqual([{ a: "later" }, { count: 0, phase: "New" }]);
+    });
   }),
   row("scale: read and write replicas through autoscaling/v1", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a"));
