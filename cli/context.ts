@@ -17,6 +17,8 @@ export interface Context {
   org(): Promise<Named>;
   /** The targeted space. @throws Failure (target) */
   space(): Promise<Named>;
+  /** Asks for the space before it is needed. Tells nothing and throws nothing: whoever calls `space` is told. */
+  prefetchSpace(): void;
   /** An app of the targeted space by name. @throws Failure */
   app(name: string): Promise<Resource>;
 }
@@ -30,12 +32,16 @@ export async function makeContext(progress: Progress): Promise<Context> {
 /** The context of a target. Without a targeted org or space the only one there is counts. */
 export function contextFor(target: Target, api: ApiClient, progress: Progress): Context {
   const org = once<Named>(async () => target.org ?? getOnly(api, "/v3/organizations", "org"));
-  const space = once<Named>(async () => {
-    if (target.space) return target.space;
+  const findSpace = once<{ found: Named; note?: string }>(async () => {
+    if (target.space) return { found: target.space };
     const { guid, name } = await org();
-    const only = await getOnly(api, "/v3/spaces", "space", { organization_guids: guid });
-    progress.step(`Using space ${only.name} of org ${name}, the only one; cup target chooses`);
-    return only;
+    const found = await getOnly(api, "/v3/spaces", "space", { organization_guids: guid });
+    return { found, note: `Using space ${found.name} of org ${name}, the only one; cup target chooses` };
+  });
+  const space = once<Named>(async () => {
+    const { found, note } = await findSpace();
+    if (note) progress.step(note);
+    return found;
   });
   return {
     target,
@@ -43,6 +49,7 @@ export function contextFor(target: Target, api: ApiClient, progress: Progress): 
     progress,
     org,
     space,
+    prefetchSpace: () => void findSpace().catch(() => undefined),
     app: async (name) => getNamed(api, "/v3/apps", name, { space_guids: (await space()).guid }),
   };
 }

@@ -49,8 +49,7 @@ export function addPush(program: Command): void {
     .option("--no-start", "do not start it")
     .action(
       withContext(async (context, app: string | undefined, options: PushOptions) => {
-        // Asked while the rest is loaded; whoever needs the answer is told what is wrong.
-        context.space().catch(() => undefined);
+        context.prefetchSpace(); // while the rest is loaded
         return (await import("../push/push.ts")).push(context, app, options);
       }),
     );

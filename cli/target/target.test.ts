@@ -8,18 +8,33 @@ import { describeInUse, target } from "./target.ts";
 
 const toResources = (names: readonly string[]): Resource[] => names.map((name) => ({ guid: `${name}-guid`, name }));
 
-function contextWith(orgs: readonly string[], spaces: readonly string[], more: object = {}): Context {
+function contextWith(
+  orgs: readonly string[],
+  spaces: readonly string[],
+  more: object = {},
+  progress = silentProgress,
+): Context {
   const api = {
     list: (path: string) => Promise.resolve(toResources(path === "/v3/organizations" ? orgs : spaces)),
     request: () => Promise.resolve({ name: "admin" }),
   } as unknown as ApiClient;
-  return contextFor({ api: "http://api", ...more }, api, silentProgress);
+  return contextFor({ api: "http://api", ...more }, api, progress);
 }
 
 test("the only org and space are used and shown", async () => {
   const context = contextWith(["local"], ["dev"]);
   expect(await context.space()).toMatchObject({ guid: "dev-guid" });
   expect((await target(context, {})).json).toEqual({ api: "http://api", user: "admin", org: "local", space: "dev" });
+});
+
+test("a space is told once, when it is used, not when it is asked for early", async () => {
+  const steps: string[] = [];
+  const context = contextWith(["local"], ["dev"], {}, { ...silentProgress, step: (text) => void steps.push(text) });
+  context.prefetchSpace();
+  await new Promise(setImmediate);
+  expect(steps).toEqual([]);
+  await Promise.all([context.space(), context.space()]);
+  expect(steps).toEqual(["Using space dev of org local, the only one; cup target chooses"]);
 });
 
 test("several spaces: the sentence names them and the next step", async () => {
