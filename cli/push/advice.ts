@@ -1,4 +1,5 @@
 // What to do about a failed build or a crash, by what its log says: the next step that works, for faults that many people meet. Pure.
+import { singleQuote } from "../../backends/host/single-quote.ts";
 import { Failure } from "../failure.ts";
 
 /** One known fault: how its log tells it, and the step. `$1` is what the pattern caught, APP the app's name. */
@@ -139,7 +140,7 @@ const PUSH_OF_APP =
 
 /** The word as a shell takes it. */
 export function quoteForShell(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : singleQuote(word);
 }
 
 /** A build's error without what stands in its log, and without the next step, which has a line of its own. */
