@@ -1,5 +1,7 @@
 // What a few operations need to succeed: a private domain and an org to share it with, droplets without a file, a deployment that is paused.
-import { gzipSync } from "node:zlib";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { packMembers } from "../../../blobs/archive/tar.ts";
 import { eventually } from "../../eventually.ts";
 import type { Things } from "../capi/role-requests.ts";
 import { type Chance, pick } from "./values.ts";
@@ -93,20 +95,7 @@ export function uploadOf(file: Buffer, name = "a.zip"): Form {
   return { headers: { "content-type": "multipart/form-data; boundary=b" }, body };
 }
 
-/** A tar of one empty file, as the format says: a header of 512 bytes, two blocks of zeros. */
-function tarOf(path: string): Buffer {
-  const header = Buffer.alloc(512);
-  const write = (text: string, at: number): number => header.write(text, at, "latin1");
-  write(path, 0);
-  write("0000755\0", 100);
-  write("0000000\0".repeat(2), 108);
-  write("00000000000\0".repeat(2), 124);
-  write("        0", 148);
-  write("ustar\x0000", 257);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-  return Buffer.concat([header, Buffer.alloc(1024)]);
-}
-
 /** A droplet as `POST /v3/droplets/{guid}/upload` takes it. */
-export const DROPLET_FILE = gzipSync(tarOf("app/run"));
+export const DROPLET_FILE = await buffer(
+  packMembers([{ path: "app/run", type: "file", mode: 0o755, size: 0, content: () => Readable.from([]) }]),
+);
