@@ -30,6 +30,7 @@ import { putBlob, takeFile, tryLink } from "./put-blob.ts";
 /** Files that a killed process left half written are removed after this time; several processes may share one store. */
 const abandonedUploadMs = 24 * 60 * 60 * 1000;
 
+/** Fewer, larger reads than Node's: a large package or droplet is read several times in a push. */
 const READ_AT_ONCE = 256 * 1024;
 
 /** Opens the store under `root`, which is made when absent. */
