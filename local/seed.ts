@@ -35,10 +35,17 @@ export function seedObjects(): KubeObject[] {
     systemObject(BackendClass, "local", { role: "router", default: true }),
     systemObject(Domain, LOCAL_DOMAIN, { name: LOCAL_DOMAIN }),
     systemObject(Stack, "host", { name: "host", description: "This machine, as it is", default: true }),
+    ...seedSubstituteStacks(),
     ...seedBuildpacks(),
     systemObject(OrgQuota, "default", { name: "default", default: true }),
     systemObject(Org, LOCAL_ORG, {}),
   ];
+}
+
+/** Stacks that manifests written for other Cloud Foundries name. */
+export function seedSubstituteStacks(): KubeObject[] {
+  const description = "For manifests that name it: their apps run on host";
+  return [systemObject(Stack, "cflinuxfs4", { name: "cflinuxfs4", description, substitute: "host" })];
 }
 
 /** The bundled buildpacks, in the order of detection. */

@@ -31,6 +31,7 @@ import {
   LOCAL_SPACE,
   seedBuildpacks,
   seedObjects,
+  seedSubstituteStacks,
   seedRoles,
   seedSpace,
   seedTaskRunner,
@@ -90,6 +91,8 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   await doOnce("seeded", "true", () => seed(admin));
   // A version with other buildpacks adds them to a home of an older one.
   await doOnce("buildpacks", bundledBuildpacks.join(), () => applyObjects(admin, seedBuildpacks()));
+  // Homes of versions without it have no cflinuxfs4.
+  await doOnce("substitute-stacks", "true", () => applyObjects(admin, seedSubstituteStacks()));
   // Homes of versions without tasks have none.
   await doOnce("task-runner", "true", () => applyObjects(admin, [seedTaskRunner()]));
   const users = [

@@ -11,6 +11,7 @@ import { appGUIDOf, appKey, appOf, newChildMetadata } from "../cf/app/owner-app.
 import {
   checkStackState,
   findDisabledBuildpacks,
+  installedInPlaceOf,
   lifecycleSchema,
   stackOf,
   toLifecycle,
@@ -94,7 +95,7 @@ const create = endpoint({
       .some((build) => build.status?.state !== "Staged" && build.status?.state !== "Failed");
     if (running) throw new CFError("StagingInProgress");
     checkStackOfBuild(session, app, body.lifecycle, warn);
-    checkBuildpacks(session, app, body.lifecycle);
+    checkBuildpacks(session, app, body.lifecycle, warn);
     return created(
       presentBuild(session.cache, await session.create(Build, toBuild(session, app, { found, body })), base),
     );
@@ -114,10 +115,19 @@ function checkStackOfBuild(
   checkStackState(cache, { name, use, warn }, (text) => new CFError("StackValidationFailed", text));
 }
 
-/** @throws CFError BuildpackInvalid when the build names disabled buildpacks */
-function checkBuildpacks({ cache }: Session, app: App, lifecycle: LifecycleInput | undefined): void {
-  const names = lifecycle ? lifecycle.type !== "docker" && lifecycle.data.buildpacks : app.spec.lifecycle.buildpacks;
-  const disabled = findDisabledBuildpacks(cache, names || []).map((name) => `'${name}'`);
+/** Warns of what builds in place of a buildpack. @throws CFError BuildpackInvalid when the build names disabled buildpacks */
+function checkBuildpacks(
+  { cache }: Session,
+  app: App,
+  lifecycle: LifecycleInput | undefined,
+  warn: (text: string) => void,
+): void {
+  const given = lifecycle ? lifecycle.type !== "docker" && lifecycle.data.buildpacks : app.spec.lifecycle.buildpacks;
+  const names = (given || []).map((name) => installedInPlaceOf(cache, name) ?? name);
+  for (const [at, name] of names.entries())
+    if (given && name !== given[at])
+      warn(`WARNING: The buildpack '${given[at]}' needs Cloud Foundry's containers. '${name}' builds the app instead.`);
+  const disabled = findDisabledBuildpacks(cache, names).map((name) => `'${name}'`);
   if (disabled.length > 0)
     throw new CFError(
       "BuildpackInvalid",

@@ -38,6 +38,7 @@ import {
   planFailure,
   planStaging,
 } from "./plan.ts";
+import { substituteStacks } from "./substitute-stacks.ts";
 
 const PACKAGE_INDEX = "controllers/package";
 const OPEN_INDEX = "controllers/open";
@@ -139,22 +140,24 @@ function planStaged(build: Build, droplet: ReturnType<typeof planDroplet>): Reco
 async function startStaging(
   openBuild: OpenBuild,
   pkg: Package,
-  lifecycle: ReturnType<typeof effectiveLifecycle>,
+  given: ReturnType<typeof effectiveLifecycle>,
   { read, client }: ReconcileContext,
 ): Promise<ReconcileResult> {
   const { build, app, appGUID, guid, apiURL } = openBuild;
   const tenancy = getTenancy(read, build.metadata.namespace ?? "");
+  const stacks = read.list(Stack, { namespace: SYSTEM_NAMESPACE });
+  const { lifecycle, buildpacks, defaultStack } = substituteStacks(stacks, {
+    lifecycle: given,
+    buildpacks: read.list(Buildpack, { namespace: SYSTEM_NAMESPACE }),
+  });
   const named = build.spec.builder ?? app.spec.builder;
   const builder = chooseClass(read.list(BackendClass), {
     role: "builder",
     className: named,
     requires: { capability: "lifecycles", word: lifecycle.type },
   });
-  const buildpackPlan = planBuildpacks(lifecycle, read.list(Buildpack, { namespace: SYSTEM_NAMESPACE }), builder);
+  const buildpackPlan = planBuildpacks(lifecycle, buildpacks, builder);
   if ("code" in buildpackPlan) return planFailure(buildpackPlan);
-  const { env } = await snapshotEnv(app, appGUID, client);
-  const defaultStack = read.list(Stack, { namespace: SYSTEM_NAMESPACE }).find((stack) => stack.spec.default)?.spec.name;
-  const uris = listRouteURLs(read, app.metadata, tenancy);
   const input = {
     build,
     buildGUID: guid,
@@ -167,10 +170,10 @@ async function startStaging(
     class: builder.metadata.name,
     groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "staging" })),
     platformCache: builder.spec.buildCache,
-    env,
+    env: (await snapshotEnv(app, appGUID, client)).env,
     defaultStack,
     apiURL,
-    uris,
+    uris: listRouteURLs(read, app.metadata, tenancy),
   };
   return { children: [planStaging(input)] };
 }

@@ -52,6 +52,15 @@ describe("buildpacks of a builder image", () => {
     });
   });
 
+  test("stand in for Cloud Foundry's own by its address", () => {
+    const address = "https://github.com/cloudfoundry/nodejs-buildpack.git#v1.8.3";
+    const plan = (known: Buildpack[], by: BackendClass): unknown => planBuildpacks(lifecycle(address), known, by);
+    expect(plan([], builder)).toEqual({ buildpacks: [{ name: "nodejs_buildpack" }], detect: false });
+    const other = makeObject(BackendClass, "host", { spec: { role: "builder" } });
+    expect(plan([], other)).toEqual({ buildpacks: [{ name: address }], detect: false });
+    expect(plan([pack("nodejs", 1)], other)).toMatchObject({ buildpacks: [{ name: "nodejs_buildpack" }] });
+  });
+
   test.each(["js_buildpack", "cupola/nodejs", "nodejs_buildpack", "cupola/nodejs@1.0.0"])(
     "a disabled one is refused by the name %s",
     (name) => {

@@ -4,6 +4,7 @@ import { systemEnv, vcapApplication, isPlatformVariable } from "../../crds/app/v
 import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Build } from "../../crds/build/build.ts";
+import { classicBuildpackName } from "../../crds/buildpack/classic-address.ts";
 import { mayHaveBuildpack, resolveBuildpackName } from "../../crds/buildpack/builder-buildpacks.ts";
 import type { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
@@ -70,11 +71,12 @@ export function planFinished(build: Build): ReconcileResult {
 
 /** Buildpacks for a Staging by this builder: the named ones in order, or else all enabled and suitable ones by position, for detection. */
 export function planBuildpacks(
-  lifecycle: Lifecycle,
+  given: Lifecycle,
   all: readonly Buildpack[],
   builder?: BackendClass,
 ): { buildpacks: Staging["spec"]["buildpacks"]; detect: boolean } | BuildError {
   const known = all.filter(({ spec }) => spec.builder === undefined || spec.builder === builder?.metadata.name);
+  const lifecycle = { ...given, buildpacks: given.buildpacks.map((name) => toInstalledName(name, known, builder)) };
   if (lifecycle.buildpacks.length === 0) {
     const fitting = known
       .filter(
@@ -102,6 +104,14 @@ export function planBuildpacks(
       message: `there is no buildpack ${hideUserinfo(missing)}; cf buildpacks lists them`,
     };
   return { buildpacks: found.flatMap((buildpack) => buildpack ?? []), detect: false };
+}
+
+/** The name of what is installed here in place of one of Cloud Foundry's own buildpacks by its address; any other name as it is. */
+function toInstalledName(name: string, known: readonly Buildpack[], builder: BackendClass | undefined): string {
+  const classic = classicBuildpackName(name);
+  if (classic === undefined) return name;
+  const isInstalled = known.some(({ spec }) => spec.name === classic);
+  return isInstalled || mayHaveBuildpack(builder?.status?.capabilities, classic) ? classic : name;
 }
 
 /** Of several with the name, the one for the app's stack, else the one for any. */

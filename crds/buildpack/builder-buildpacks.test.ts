@@ -13,6 +13,16 @@ test.each<[string, string[], string | undefined]>([
   ["java", [], undefined],
 ])("%s", (name, ids, version) => expect(resolveBuildpackName(name, known)).toEqual({ ids, version }));
 
+test.each([
+  ["dotnet_core_buildpack", "paketo-buildpacks/dotnet-core"],
+  ["staticfile_buildpack", "paketo-buildpacks/web-servers"],
+  ["binary_buildpack", "paketo-buildpacks/procfile"],
+  ["nginx_buildpack", "paketo-buildpacks/nginx"],
+])("of Cloud Foundry: %s is %s", (name, id) => {
+  const ids = ["dotnet-core", "web-servers", "procfile", "nginx", "go"].map((one) => `paketo-buildpacks/${one}`);
+  expect(resolveBuildpackName(name, ids).ids).toEqual([id]);
+});
+
 test("a class lists its buildpacks, and the API judges names by that list", () => {
   const capabilities = toBuildpackCapability(["b/two", "a/one"]);
   expect(capabilities).toEqual({ buildpacks: "a/one,b/two" });

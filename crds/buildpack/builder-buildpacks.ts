@@ -6,19 +6,24 @@ const MAX_CAPABILITY_LENGTH = 1024;
 /** At the end of a list that is longer than a capability may be. */
 const AND_MORE = "...";
 
+/** What builder images call the buildpacks that Cloud Foundry calls otherwise. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { binary: "procfile", staticfile: "web-servers" };
+
 export interface BuildpackName {
   /** The ids that the name can mean; several when it is not clear. */
   ids: readonly string[];
   version: string | undefined;
 }
 
-/** Accepts `<id>`, `<id>@<version>`, and the last part of an id, also with cf's ending `_buildpack`. @param known ids */
+/** Accepts `<id>`, `<id>@<version>`, and the last part of an id, also with cf's ending `_buildpack` and by the names of cf's own (`dotnet_core`, `staticfile`, `binary`). @param known ids */
 export function resolveBuildpackName(name: string, known: readonly string[]): BuildpackName {
   const [, wanted = name, version] = /^(?:urn:cnb:builder:)?([^@]+)(?:@(.+))?$/.exec(name) ?? [];
+  if (known.includes(wanted)) return { ids: [wanted], version };
   const short = wanted.toLowerCase().replace(/[-_]buildpack$/, "");
-  const ids = known.includes(wanted)
-    ? [wanted]
-    : known.filter((id) => id.slice(id.lastIndexOf("/") + 1).toLowerCase() === short);
+  const called = (name: string | undefined): string[] =>
+    known.filter((id) => id.slice(id.lastIndexOf("/") + 1).toLowerCase() === name);
+  const ids =
+    [short, short.replaceAll("_", "-"), OTHER_NAMES[short]].map(called).find(({ length }) => length > 0) ?? [];
   return { ids, version };
 }
 

@@ -28,6 +28,11 @@ export const Stack = defineResource({
       ),
     stateReason: z.string().max(5000).optional().describe("Why, and what to do: cf shows it with the state."),
     default: z.boolean().default(false).describe("Whether apps that name no stack use this one."),
+    substitute: cfName
+      .optional()
+      .describe(
+        "Name of the stack that apps of this one are built and run on: for stacks that manifests from other platforms name, such as cflinuxfs4. cf warns of it.",
+      ),
     buildImage: z.string().max(1024).optional().describe("Image that apps are built in."),
     runImage: z.string().max(1024).optional().describe("Image that apps run on."),
   }),

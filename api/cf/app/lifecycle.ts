@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { classicBuildpackName } from "../../../crds/buildpack/classic-address.ts";
 import { mayHaveBuildpack } from "../../../crds/buildpack/builder-buildpacks.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Stack } from "../../../crds/stack/stack.ts";
@@ -121,6 +122,12 @@ export function findUnknownBuildpack(
     (takesFolders && name.startsWith("/")) ||
     builders.some(({ status }) => mayHaveBuildpack(status?.capabilities, name));
   return names?.find((name) => !known.has(name) && !ADDRESS.test(name) && !isOfBuilder(name));
+}
+
+/** The name of what is installed here for one of Cloud Foundry's own buildpacks by its address. */
+export function installedInPlaceOf(cache: ClusterCache, address: string): string | undefined {
+  const name = classicBuildpackName(address);
+  return name !== undefined && findUnknownBuildpack(cache, [name]) === undefined ? name : undefined;
 }
 
 /** The installed buildpacks among the names that are disabled, each once. */

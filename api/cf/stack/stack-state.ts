@@ -11,6 +11,12 @@ export function judgeStack({ spec }: Pick<Stack, "spec">, use: StackUse): { erro
   const shown = `The stack '${name}' is '${state.toUpperCase()}'`;
   if (state === "Disabled" || (state === "Restricted" && use === "new"))
     return { error: `ERROR: Staging failed. ${shown} and cannot be used for staging.${reason}` };
-  if (state === "Active") return {};
+  const { substitute } = spec;
+  if (state === "Active")
+    return substitute
+      ? {
+          warning: `WARNING: The stack '${name}' is not available here. The app is built and runs on '${substitute}'.${reason}`,
+        }
+      : {};
   return { warning: `WARNING: ${shown} and will be removed in the future.${reason}` };
 }

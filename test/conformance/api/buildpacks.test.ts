@@ -8,6 +8,7 @@ import { eventually } from "../../eventually.ts";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
+import { Stack } from "../../../crds/stack/stack.ts";
 import { Package } from "../../../crds/package/package.ts";
 import { packMembers } from "../../../blobs/archive/tar.ts";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
@@ -273,6 +274,33 @@ describe("stacks", () => {
       /^Changing state on the default stack/,
     );
   });
+});
+
+test("manifests of other Cloud Foundries: a stack that another stands for, a buildpack by its repository", async () => {
+  const metadata = { name: "cflinuxfs4", namespace: SYSTEM_NAMESPACE };
+  await bench.testEnv.kube.create(Stack, { metadata, spec: { name: "cflinuxfs4", substitute: "base" } });
+  await eventually(async () => expect((await bench.read("/v3/stacks?names=cflinuxfs4")).resources).toHaveLength(1));
+  await bench.make("/v3/buildpacks", { name: "nodejs_buildpack" });
+  const buildpack = "https://github.com/cloudfoundry/nodejs-buildpack.git#v1.8.3";
+  const data = { stack: "cflinuxfs4", buildpacks: [buildpack] };
+  const body = { name: "moved", lifecycle: { type: "buildpack", data }, relationships: { space: to(space) } };
+  const app = await bench.call("POST", "/v3/apps", body);
+  const onStack = "WARNING: The stack 'cflinuxfs4' is not available here. The app is built and runs on 'base'.";
+  const warningsOf = (answer: Answer): string => decodeURIComponent(answer.headers.get("x-cf-warnings") ?? "");
+  expect([app.status, warningsOf(app), app.json.lifecycle.data]).toEqual([201, onStack, data]);
+  const made = bench.testEnv.replicas[0].api.cache.store(App).byIndex("guid", app.json.guid)[0]?.metadata;
+  await bench.testEnv.kube.create(Package, {
+    metadata: { name: "moved", namespace: made?.namespace },
+    spec: { appRef: { name: made?.name }, type: "bits", content: { digest: `sha256:${"b".repeat(64)}`, size: 1 } },
+  });
+  const build = await eventually(async () => {
+    const [found] = (await bench.read(`/v3/apps/${app.json.guid}/packages?states=READY`)).resources;
+    return bench.call("POST", "/v3/builds", { package: { guid: found.guid } });
+  });
+  expect([build.status, warningsOf(build)]).toEqual([
+    201,
+    `${onStack},WARNING: The buildpack '${buildpack}' needs Cloud Foundry's containers. 'nodejs_buildpack' builds the app instead.`,
+  ]);
 });
 
 test("the cache of builds is cleared for one app, or for all", async () => {

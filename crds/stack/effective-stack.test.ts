@@ -1,0 +1,17 @@
+// Which stack stands in for which.
+import { expect, test } from "vitest";
+import { effectiveStack } from "./effective-stack.ts";
+import { Stack } from "./stack.ts";
+
+const stacks = [
+  { spec: Stack.spec.parse({ name: "host", default: true }) },
+  { spec: Stack.spec.parse({ name: "cflinuxfs4", substitute: "host" }) },
+  { spec: Stack.spec.parse({ name: "cflinuxfs3", substitute: "cflinuxfs4" }) },
+];
+
+test.each([
+  ["host", "host"],
+  ["cflinuxfs4", "host"],
+  ["cflinuxfs3", "cflinuxfs4"],
+  ["unknown", "unknown"],
+])("%s is %s", (name, expected) => expect(effectiveStack(name, stacks)).toBe(expected));
