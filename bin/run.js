@@ -14,9 +14,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** `program` is a path without its ending: a source of the checkout, else what the release compiled of it. */
 export async function run(program) {
   const source = join(root, `${program}.ts`);
-  const file = existsSync(source) ? source : join(root, "dist", `${program}.js`);
-  if (Number(process.versions.node.split(".")[0]) >= NEEDED) await import(pathToFileURL(file).href);
-  else handOver(findNode(), file);
+  const isCheckout = existsSync(source);
+  const file = isCheckout ? source : join(root, "dist", `${program}.js`);
+  if (Number(process.versions.node.split(".")[0]) < NEEDED) return handOver(findNode(), file);
+  await import(pathToFileURL(join(root, isCheckout ? "" : "dist", "cli", "compile-cache.mjs")).href);
+  await import(pathToFileURL(file).href);
 }
 
 /** The Node of package.json's optional dependencies. */

@@ -1,7 +1,7 @@
 // The objects of the first start, so that `cup push` works at once. Pure.
 import type { KubeObject } from "../kube/api/object.ts";
 import { apiVersionOf } from "../kube/api/resource-ref.ts";
-import { bundledBuildpacks } from "../backends/builders/host/buildpack-folders.ts";
+import { bundledBuildpacks } from "../backends/builders/host/bundled-buildpacks.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../crds/buildpack/buildpack.ts";
 import { Domain } from "../crds/domain/domain.ts";

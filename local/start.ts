@@ -24,7 +24,7 @@ import { readBuildSettings } from "./build-settings.ts";
 import { createDoOnce, type DoOnce } from "./do-once.ts";
 import { cupolaVersion, refuseNewerHome } from "./version.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
-import { bundledBuildpacks } from "../backends/builders/host/buildpack-folders.ts";
+import { bundledBuildpacks } from "../backends/builders/host/bundled-buildpacks.ts";
 import {
   DEVELOPER,
   LOCAL_ORG,

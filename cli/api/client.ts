@@ -1,7 +1,7 @@
 // Speaks the CF v3 API for `cup`: one request, a whole list, a job until it ends.
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
 import { Failure } from "../failure.ts";
+import { exchange, type HttpAnswer } from "./exchange.ts";
 
 /** A resource as the API answers it; commands read what they name. */
 export type Json = Record<string, unknown>;
@@ -19,7 +19,7 @@ export interface StreamBody {
 
 export interface RequestOptions {
   /** An object is sent as JSON. */
-  body?: Json | FormData | { yaml: string } | StreamBody;
+  body?: Json | { yaml: string } | StreamBody;
   query?: Readonly<Record<string, string>>;
   /** Default 30 s. */
   deadlineMs?: number;
@@ -36,16 +36,11 @@ export interface ApiClient {
   waitForJob(job: string | undefined, deadlineMs?: number): Promise<void>;
 }
 
-const errorBody = z.object({
-  errors: z.array(z.object({ code: z.number(), title: z.string(), detail: z.string() })).min(1),
-});
-
 export function apiClient(base: string, authorization: string): ApiClient {
   const start: ApiClient["start"] = async (method, path, options = {}) => {
-    const response = await send(base, authorization, { method, path, options });
-    const text = await response.text();
-    if (!response.ok) throw toFailure(response.status, text);
-    return { body: text === "" ? {} : parseBody(text, path), job: response.headers.get("location") ?? undefined };
+    const { status, text, location } = await send(base, authorization, { method, path, options });
+    if (status < 200 || status > 299) throw toFailure(status, text);
+    return { body: text === "" ? {} : parseBody(text, path), job: location };
   };
   const request = async <T>(method: string, path: string, options?: RequestOptions): Promise<T> =>
     (await start(method, path, options)).body as T;
@@ -88,11 +83,11 @@ interface SentRequest {
   options: RequestOptions;
 }
 
-async function send(base: string, authorization: string, { method, path, options }: SentRequest): Promise<Response> {
+async function send(base: string, authorization: string, { method, path, options }: SentRequest): Promise<HttpAnswer> {
   const url = withQuery(path.startsWith("http") ? path : `${base}${path}`, options.query ?? {});
   const { body, contentType } = encode(options.body);
   try {
-    return await fetch(url, {
+    return await exchange(url, {
       method,
       headers: {
         authorization,
@@ -100,9 +95,8 @@ async function send(base: string, authorization: string, { method, path, options
         "user-agent": "cup",
         ...(contentType && { "content-type": contentType }),
       },
-      signal: AbortSignal.timeout(options.deadlineMs ?? 30_000),
+      deadlineMs: options.deadlineMs ?? 30_000,
       ...(body !== undefined && { body }),
-      ...(body instanceof ReadableStream && { duplex: "half" as const }),
     });
   } catch (cause) {
     throw new Failure(`${base} does not answer`, {
@@ -113,10 +107,9 @@ async function send(base: string, authorization: string, { method, path, options
   }
 }
 
-function encode(body: RequestOptions["body"]): { body?: string | FormData | ReadableStream; contentType?: string } {
+function encode(body: RequestOptions["body"]): { body?: string | StreamBody["stream"]; contentType?: string } {
   if (body === undefined) return {};
-  if (body instanceof FormData) return { body };
-  if (isStream(body)) return { body: ReadableStream.from(body.stream), contentType: body.contentType };
+  if (isStream(body)) return { body: body.stream, contentType: body.contentType };
   if ("yaml" in body) return { body: String(body["yaml"]), contentType: "application/x-yaml" };
   return { body: JSON.stringify(body), contentType: "application/json" };
 }
@@ -144,16 +137,17 @@ function parseBody(text: string, path: string): Json {
 }
 
 function toFailure(status: number, text: string): Failure {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    parsed = undefined; // a proxy's page, for example: the status must do
-  }
-  const known = errorBody.safeParse(parsed);
-  const detail = known.success
-    ? known.data.errors.map((error) => error.detail).join("; ")
-    : `the API answered ${status}`;
+  const detail = detailsOf(text).join("; ") || `the API answered ${status}`;
   if (status === 401) return new Failure(detail, { kind: "target", next: "cup login" });
   return new Failure(detail);
+}
+
+/** Of the API's errors; none where a proxy answered, for example: the status must do then. */
+function detailsOf(text: string): string[] {
+  try {
+    const { errors } = JSON.parse(text) as { errors?: { detail?: unknown }[] };
+    return (errors ?? []).flatMap(({ detail }) => (typeof detail === "string" ? [detail] : []));
+  } catch {
+    return [];
+  }
 }

@@ -1,37 +1,39 @@
 // Reads an app's log from the Log Cache API, newest part or as it grows.
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
 import type { ApiClient } from "../api/client.ts";
 import { Failure } from "../failure.ts";
 
-const envelope = z.object({
-  timestamp: z.string(),
-  instance_id: z.string().optional(),
-  tags: z.record(z.string(), z.string()).optional(),
-  log: z.object({ payload: z.string(), type: z.enum(["OUT", "ERR"]).default("OUT") }),
-});
+/** As Log Cache answers it. */
+interface Envelope {
+  timestamp: string;
+  instance_id?: string;
+  tags?: Record<string, string>;
+  log: { payload: string; type?: "OUT" | "ERR" };
+}
 export type LogLine = { timestamp: bigint; source: string; type: "OUT" | "ERR"; message: string };
 
-const batch = z.object({ envelopes: z.object({ batch: z.array(z.unknown()).default([]) }).default({ batch: [] }) });
 const POLL_MS = 250;
 const PAGE = "1000";
 
 async function read(api: ApiClient, guid: string, query: Record<string, string>): Promise<LogLine[]> {
-  const body = batch.parse(
-    await api.request("GET", `/api/v1/read/${guid}`, { query: { envelope_types: "LOG", limit: PAGE, ...query } }),
-  );
-  return body.envelopes.batch.flatMap((entry) => {
-    const parsed = envelope.safeParse(entry);
-    return parsed.success ? [toLine(parsed.data)] : [];
+  const { envelopes } = await api.request<{ envelopes?: { batch?: unknown[] } }>("GET", `/api/v1/read/${guid}`, {
+    query: { envelope_types: "LOG", limit: PAGE, ...query },
   });
+  return (envelopes?.batch ?? []).flatMap((entry) => (isEnvelope(entry) ? [toLine(entry)] : []));
 }
 
-function toLine({ timestamp, instance_id, tags, log }: z.output<typeof envelope>): LogLine {
+/** Another Log Cache may answer other kinds of envelopes, too. */
+function isEnvelope(entry: unknown): entry is Envelope {
+  const { timestamp, log } = (entry ?? {}) as Partial<Envelope>;
+  return typeof timestamp === "string" && /^\d+$/.test(timestamp) && typeof log?.payload === "string";
+}
+
+function toLine({ timestamp, instance_id, tags, log }: Envelope): LogLine {
   const source = `${tags?.["source_type"] ?? "APP"}/${instance_id ?? "0"}`;
   return {
     timestamp: BigInt(timestamp),
     source,
-    type: log.type,
+    type: log.type ?? "OUT",
     message: Buffer.from(log.payload, "base64").toString("utf8").replace(/\n$/, ""),
   };
 }

@@ -31,6 +31,13 @@ test.each([
   expect(findManifestFaults(document)).toEqual(["applications: must be a list of at least one application"]);
 });
 
+test("an image that is no text", () => {
+  const applications = [{ name: "shop", docker: { image: 5 } }];
+  expect(findManifestFaults({ applications })).toEqual([
+    'shop: docker must have an image that is text, not {"image":5}',
+  ]);
+});
+
 test("an application that is no map", () => {
   expect(findManifestFaults({ applications: ["shop"] })).toEqual(["application 1: must have keys and values"]);
 });

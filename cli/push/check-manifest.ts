@@ -20,6 +20,10 @@ const list: Check = (value) => (Array.isArray(value) ? undefined : "must be a li
 const texts: Check = (value) =>
   Array.isArray(value) && value.every((one) => text(one) === undefined) ? undefined : "must be a list of names";
 const any: Check = () => undefined;
+const docker: Check = (value) => {
+  const { image = "-" } = (value ?? {}) as Record<string, unknown>;
+  return map(value) ?? (text(image) === undefined ? undefined : "must have an image that is text");
+};
 const oneOf =
   (...values: string[]): Check =>
   (value) =>
@@ -56,7 +60,7 @@ const APPLICATION_KEYS: Readonly<Record<string, Check>> = {
   buildpacks: texts,
   "cnb-credentials": map,
   "default-route": truth,
-  docker: map,
+  docker,
   env: orNothing(map),
   features: map,
   lifecycle: oneOf("buildpack", "cnb", "docker"),

@@ -1,11 +1,11 @@
 // Whether this machine can build an app, asked before anything is written or uploaded: of a laptop's own Cupola alone, whose buildpacks are known here.
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { bundledBuildpacks, bundledFolder } from "../../backends/builders/host/buildpack-folders.ts";
+import { bundledBuildpacks, bundledFolder } from "../../backends/builders/host/bundled-buildpacks.ts";
 import { hostEnvironment } from "../../backends/host/host-environment.ts";
-import { findRunning, homeAt } from "../../local/home.ts";
 import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
@@ -28,8 +28,10 @@ const UNSEEN = new Set([
 ]);
 
 /** An app's folder, and what of it is pushed. */
-interface PushedFolder {
+export interface PushedFolder {
   folder: string;
+  /** The PATH of this machine's builds. */
+  path: string;
   files: readonly Pick<SourceFile, "path">[];
 }
 
@@ -43,17 +45,27 @@ interface Answer {
 export async function checkToolchain(
   context: Context,
   app: Application,
-  { folder, files }: PushedFolder,
+  { folder, path, files }: PushedFolder,
 ): Promise<void> {
-  const path = await pathOfBuilds();
-  if (path === undefined || leavesOut(await readdir(folder), files)) return;
+  if (leavesOut(await readdir(folder), files)) return;
   const env = hostEnvironment(path);
   const candidates = toCandidates(await context.api.list("/v3/buildpacks", { order_by: "position" }), app.buildpacks);
-  for (const name of app.buildpacks ? candidates : await detect(candidates, { folder, env })) {
+  for (const name of app.buildpacks ? candidates : await detect(untilLastChecked(candidates), { folder, env })) {
+    if (!hasCheck(name)) continue;
     const check = join(bundledFolder(name), "..", "shared", "check-toolchain.mjs");
     const refusal = toRefusal(await run(process.execPath, [check, name], { folder, env }), app.name);
     if (refusal) throw refusal;
   }
+}
+
+/** Whether it looks for programs on this machine. */
+function hasCheck(name: BundledBuildpack): boolean {
+  return existsSync(join(bundledFolder(name), "toolchain.mjs"));
+}
+
+/** Without the last ones, which need nothing of this machine: whether they fit changes nothing. */
+function untilLastChecked(candidates: readonly BundledBuildpack[]): readonly BundledBuildpack[] {
+  return candidates.slice(0, candidates.findLastIndex(hasCheck) + 1);
 }
 
 /** The first that fits; none when one gave no answer, since it may be that one. */
@@ -69,11 +81,6 @@ async function detect(candidates: readonly BundledBuildpack[], where: Where): Pr
 export function leavesOut(names: readonly string[], files: PushedFolder["files"]): boolean {
   const pushed = new Set(files.map(({ path }) => path.split("/", 1)[0]));
   return names.some((name) => !pushed.has(name) && !UNSEEN.has(name));
-}
-
-/** The PATH of this machine's builds, while its Cupola runs. */
-async function pathOfBuilds(): Promise<string | undefined> {
-  return (await findRunning(homeAt(undefined)).catch(() => undefined))?.path;
 }
 
 /**

@@ -2,18 +2,19 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse, stringify } from "yaml";
-import { z } from "zod";
 import { Failure } from "../failure.ts";
 import { findManifestFaults } from "./check-manifest.ts";
 import type { PushOptions } from "./options.ts";
 
-const application = z.looseObject({
-  name: z.string().optional(),
-  path: z.string().optional(),
-  docker: z.looseObject({ image: z.string().optional() }).optional(),
-});
-const document = z.looseObject({ version: z.number().optional(), applications: z.array(application).min(1) });
-export type Application = z.output<typeof application> & { name: string };
+/** An entry of a manifest, which findManifestFaults has judged. */
+interface Entry extends Record<string, unknown> {
+  name?: string;
+  path?: string;
+  docker?: { image?: string };
+}
+export interface Application extends Entry {
+  name: string;
+}
 
 /** Applications to push, and the folder that their paths are relative to. */
 export interface Manifest {
@@ -87,16 +88,12 @@ function parseYaml(text: string, where: string): unknown {
 }
 
 /** Parses a manifest and fills in its ((variables)). @throws Failure (usage) that names what is wrong. */
-export function parseManifest(
-  text: string,
-  variables: Record<string, unknown>,
-  where: string,
-): z.output<typeof application>[] {
+export function parseManifest(text: string, variables: Record<string, unknown>, where: string): Entry[] {
   const faults: string[] = [];
   const filled = interpolate(parseYaml(text, where), variables, (fault) => faults.push(fault));
   faults.push(...findManifestFaults(filled));
   refuseFaults(where, faults);
-  return document.parse(filled).applications;
+  return (filled as { applications: Entry[] }).applications;
 }
 
 /** @throws Failure (usage) unless there is none */
@@ -146,7 +143,7 @@ function interpolateText(text: string, variables: Record<string, unknown>, onFau
     : text.replace(PART, (_match, name: string) => String(resolveVariable(name)));
 }
 
-function select(applications: z.output<typeof application>[], app: string | undefined): Application[] {
+function select(applications: Entry[], app: string | undefined): Application[] {
   const [only] = applications;
   const unnamed = applications.find((one) => one.name === undefined);
   if (unnamed && (applications.length > 1 || !app))

@@ -10,6 +10,7 @@ import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { startDeployment, tellEnd, waitForDeployment, type DeployOptions } from "../rollout/deployment.ts";
 import type { Result } from "../output.ts";
 import { adviseRefusal, quoteForShell, withSource } from "./advice.ts";
+import type { PushedFolder } from "./check-toolchain.ts";
 import { readSource, type Source } from "./pack-source.ts";
 import { afterInterrupt, tellAtInterrupt, type Phase } from "./interrupt.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
@@ -26,11 +27,21 @@ export interface PushedApp {
 
 /** How one app is pushed. */
 interface PushMode {
+  /** Of its Sources. */
+  checked: Promise<unknown>;
   start: boolean;
   /** How instances are replaced; they are restarted unless it is given. Never without `start`. */
   rollout?: DeployOptions | undefined;
   /** Told when the next phase begins. */
   onPhase?: (phase: Phase) => void;
+}
+
+/** What is pushed, in the order of the manifest. */
+interface Sources {
+  /** Undefined for an image. */
+  list: (Source | undefined)[];
+  /** Rejects with a Failure when this machine cannot build one. Nothing is written before. */
+  checked: Promise<unknown>;
 }
 
 export async function push(context: Context, name: string | undefined, options: PushOptions): Promise<Result> {
@@ -39,12 +50,13 @@ export async function push(context: Context, name: string | undefined, options: 
   try {
     const manifest = readManifest(name, options);
     // All sources first: a wrong path must not leave half of a manifest behind.
-    const sources = await readSources(context, manifest);
+    const { list, checked } = await readSources(context, manifest);
     const pushed: PushedApp[] = [];
     for (const [at, app] of manifest.applications.entries()) {
       const onPhase = (phase: Phase): void => void (now = { phase, app: app.name });
       pushed.push(
-        await pushSource(context, app, sources[at], {
+        await pushSource(context, app, list[at], {
+          checked,
           start: options.start !== false,
           rollout: toRollout(options),
           onPhase,
@@ -65,43 +77,49 @@ export async function pushApp(
   entry: Application,
   { manifest, start }: { manifest: Manifest; start: boolean },
 ): Promise<PushedApp> {
-  const [source] = await readSources(context, { ...manifest, applications: [entry] });
-  return pushSource(context, entry, source, { start });
+  const { list, checked } = await readSources(context, { ...manifest, applications: [entry] });
+  return pushSource(context, entry, list[0], { checked, start });
 }
 
-/** Of each app in order; undefined for one that is an image. @throws Failure (usage) */
-async function readSources(context: Context, { applications, folder }: Manifest): Promise<(Source | undefined)[]> {
-  const sources: (Source | undefined)[] = [];
-  const isLocal = isOwnCupola(context.target.api);
+/** @throws Failure (usage) */
+async function readSources(context: Context, { applications, folder }: Manifest): Promise<Sources> {
+  const list: (Source | undefined)[] = [];
+  const checks: Promise<void>[] = [];
+  const local = findOwnCupola(context.target.api);
   for (const entry of applications) {
     const path = sourceOf(entry, folder);
     if (!entry.docker?.image) context.progress.step(`Reading ${path}`);
     const source = entry.docker?.image ? undefined : await readSource(path);
-    if (source && "files" in source && isLocal) {
-      // checkToolchain loads slowly, and only a laptop's own Cupola needs it.
-      const { checkToolchain } = await import("./check-toolchain.ts");
-      await checkToolchain(context, entry, { folder: path, files: source.files });
-    }
-    sources.push(source);
+    list.push(source);
+    if (!source || !("files" in source) || local?.path === undefined) continue;
+    const check = checkHere(context, entry, { folder: path, path: local.path, files: source.files });
+    check.catch(() => undefined); // whoever waits for all is told
+    checks.push(check);
   }
-  return sources;
+  return { list, checked: Promise.all(checks) };
 }
 
-/** Whether the API is that of a Cupola which runs on this machine. */
-function isOwnCupola(api: string): boolean {
+/** The check is loaded where it is needed: only for a laptop's own Cupola. */
+async function checkHere(context: Context, entry: Application, pushed: PushedFolder): Promise<void> {
+  const { checkToolchain } = await import("./check-toolchain.ts");
+  await checkToolchain(context, entry, pushed);
+}
+
+/** The Cupola that runs on this machine, if the API is its. */
+function findOwnCupola(api: string): ReturnType<typeof findLocal> {
   const local = findLocal();
-  return local !== undefined && URL.parse(local.url)?.origin === URL.parse(api)?.origin;
+  return local !== undefined && URL.parse(local.url)?.origin === URL.parse(api)?.origin ? local : undefined;
 }
 
 async function pushSource(
   context: Context,
   entry: Application,
   source: Source | undefined,
-  { start, rollout, onPhase = () => undefined }: PushMode,
+  { checked, start, rollout, onPhase = () => undefined }: PushMode,
 ): Promise<PushedApp> {
   const { progress } = context;
   onPhase("uploading");
-  const { app, ...sent } = await sendPackage(context, entry, source);
+  const { app, ...sent } = await sendPackage(context, entry, { source, checked });
   onPhase("building");
   progress.step(`Building ${entry.name}`);
   const memoryMB = entry["memory"] === undefined ? undefined : toMegabytes(String(entry["memory"]));
@@ -119,17 +137,19 @@ async function pushSource(
   return { name: app.name, guid: app.guid, urls, text };
 }
 
-/** The app and its new package. The source is packed while the platform applies the manifest. */
+/** The app and its new package. The source is packed while it is checked, and while the platform applies the manifest. */
 async function sendPackage(
   context: Context,
   entry: Application,
-  source: Source | undefined,
+  { source, checked }: { source: Source | undefined; checked: Promise<unknown> },
 ): Promise<SentPackage & { app: Resource }> {
   if (!source) {
+    await checked;
     const app = await applyManifest(context, entry);
     return { app, packageGuid: await imagePackage(context, app, entry) };
   }
   return withPacking(context, source, async (packing) => {
+    await checked;
     const app = await applyManifest(context, entry);
     return { app, ...(await uploadBits(context, app, packing)) };
   });

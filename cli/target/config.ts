@@ -2,20 +2,23 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { z } from "zod";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { Failure } from "../failure.ts";
 
-const namedResource = z.object({ guid: z.string(), name: z.string() });
-const config = z.object({
-  api: z.string().optional(),
+interface NamedResource {
+  guid: string;
+  name: string;
+}
+
+export interface Config {
+  api?: string;
   /** Path of the kubeconfig; KUBECONFIG or ~/.kube/config when unset. */
-  kubeconfig: z.string().optional(),
+  kubeconfig?: string;
   /** Context of the kubeconfig that names the user. */
-  user: z.string().optional(),
-  org: namedResource.optional(),
-  space: namedResource.optional(),
-});
-export type Config = z.output<typeof config>;
+  user?: string;
+  org?: NamedResource;
+  space?: NamedResource;
+}
 
 /** CUP_HOME, else a folder of CUPOLA_HOME, so that each Cupola of a machine has a target of its own, else ~/.cup. */
 function path(): string {
@@ -34,10 +37,35 @@ export function readConfig(): Config {
     throw error;
   }
   try {
-    return config.parse(JSON.parse(text));
+    return toConfig(JSON.parse(text));
   } catch (cause) {
     throw new Failure(`${path()} is damaged`, { next: "remove it, then: cup login", cause });
   }
+}
+
+/** What this version knows of it. @throws TypeError that names the field of another type */
+function toConfig(written: unknown): Config {
+  if (typeof written !== "object" || written === null) throw new TypeError("it is no object");
+  const { api, kubeconfig, user, org, space } = written as Record<string, unknown>;
+  return omitUndefined({
+    api: toText(api, "api"),
+    kubeconfig: toText(kubeconfig, "kubeconfig"),
+    user: toText(user, "user"),
+    org: toNamedResource(org, "org"),
+    space: toNamedResource(space, "space"),
+  });
+}
+
+function toText(value: unknown, field: string): string | undefined {
+  if (value === undefined || typeof value === "string") return value;
+  throw new TypeError(`${field} is no text`);
+}
+
+function toNamedResource(value: unknown, field: string): NamedResource | undefined {
+  if (value === undefined) return undefined;
+  const { guid, name } = (value ?? {}) as Record<string, unknown>;
+  if (typeof guid === "string" && typeof name === "string") return { guid, name };
+  throw new TypeError(`${field} has no guid or no name`);
 }
 
 export function writeConfig(value: Config): void {

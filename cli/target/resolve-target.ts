@@ -24,12 +24,21 @@ export function resolveTarget(): Target {
   });
 }
 
-/** The laptop's own, as its home directory says. The directory's layout is local/home.ts's; only two public facts of it are used here, so that `cup` stays quick to start. */
-export function findLocal(): { url: string; kubeconfig: string } | undefined {
+/** The Cupola of this laptop. */
+interface LocalCupola {
+  url: string;
+  kubeconfig: string;
+  /** The PATH of its builds; homes of older versions do not say it. */
+  path: string | undefined;
+}
+
+/** The laptop's own, as its home directory says. The directory's layout is local/home.ts's; only three public facts of it are used here, so that `cup` stays quick to start. */
+export function findLocal(): LocalCupola | undefined {
   const home = process.env["CUPOLA_HOME"] ?? join(homedir(), ".cupola");
   try {
-    const { url } = JSON.parse(readFileSync(join(home, "running.json"), "utf8")) as { url?: unknown };
-    return typeof url === "string" ? { url, kubeconfig: join(home, "kubeconfig") } : undefined;
+    const { url, path } = JSON.parse(readFileSync(join(home, "running.json"), "utf8")) as Record<string, unknown>;
+    if (typeof url !== "string") return undefined;
+    return { url, kubeconfig: join(home, "kubeconfig"), path: typeof path === "string" ? path : undefined };
   } catch {
     return undefined; // nothing runs here
   }

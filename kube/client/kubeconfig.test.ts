@@ -77,6 +77,17 @@ it("names the error and its place without quoting credentials", async () => {
   await expect(loadKubeconfig({ path: join(dir, "absent") })).rejects.toThrow("cannot be used");
 });
 
+it.each([
+  ["no document", "", "the file: it has no fields"],
+  ["a list that is none", "clusters: c", "clusters: it is no list"],
+  ["an entry without a name", "users: [{user: {}}]", "users.0.name: it is no text"],
+  ["no URL", "clusters: [{name: c, cluster: {server: here}}]", "clusters.0.cluster.server: it is no URL"],
+  ["no cluster", "contexts: [{name: c, context: {}}]", "contexts.0.context.cluster: it is missing"],
+  ["nothing current", "clusters: null\ncurrent-context: null", "it has no current-context; name one"],
+])("refuses %s", async (_what, text, message) => {
+  await expect(toAccess(text, { base: dir })).rejects.toThrow(message);
+});
+
 it("quotes nothing of a file that is not YAML", async () => {
   await writeFile(join(dir, "broken"), "users:\n- name: u\n  user: {token: hunter2\n");
   const error = (await loadKubeconfig({ path: join(dir, "broken") }).catch((thrown: unknown) => thrown)) as Error;

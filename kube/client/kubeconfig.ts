@@ -4,40 +4,10 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
-import { z } from "zod";
 import type { Identity } from "./client.ts";
 import type { ClusterAccess } from "./create-client.ts";
 import type { CredentialSource } from "./credentials.ts";
-
-const list = <T extends z.ZodType>(entry: T) =>
-  z
-    .array(entry)
-    .nullish()
-    .transform((entries) => entries ?? []);
-const Cluster = z.looseObject({
-  server: z.url(),
-  "certificate-authority": z.string().optional(),
-  "certificate-authority-data": z.string().optional(),
-  "insecure-skip-tls-verify": z.boolean().optional(),
-  "tls-server-name": z.string().optional(),
-});
-const User = z.looseObject({
-  token: z.string().optional(),
-  tokenFile: z.string().optional(),
-  "client-certificate": z.string().optional(),
-  "client-certificate-data": z.string().optional(),
-  "client-key": z.string().optional(),
-  "client-key-data": z.string().optional(),
-  as: z.string().optional(),
-});
-const Context = z.looseObject({ cluster: z.string(), user: z.string().optional(), namespace: z.string().optional() });
-const Kubeconfig = z.looseObject({
-  "current-context": z.string().nullish(),
-  clusters: list(z.object({ name: z.string(), cluster: Cluster })),
-  contexts: list(z.object({ name: z.string(), context: Context })),
-  users: list(z.object({ name: z.string(), user: User.nullish().transform((user) => user ?? {}) })),
-});
-type UserEntry = z.output<typeof User>;
+import { readDocument, USER_FIELDS, type UserEntry } from "./kubeconfig-document.ts";
 
 /** Access from one context of a kubeconfig. */
 export interface KubeconfigAccess extends ClusterAccess {
@@ -89,14 +59,12 @@ export async function loadInCluster(mount = ACCOUNT): Promise<KubeconfigAccess> 
 
 /** Parses the text of a kubeconfig. Relative file names are relative to `base`. */
 export async function toAccess(text: string, options: { base: string; context?: string }): Promise<KubeconfigAccess> {
-  const parsed = Kubeconfig.safeParse(parse(text, { maxAliasCount: 50, prettyErrors: false }));
-  if (!parsed.success)
-    throw new Error(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "));
-  const name = options.context ?? parsed.data["current-context"];
+  const document = readDocument(parse(text, { maxAliasCount: 50, prettyErrors: false }));
+  const name = options.context ?? document.currentContext;
   if (!name) throw new Error("it has no current-context; name one");
-  const context = pick(parsed.data.contexts, "context", name).context;
-  const cluster = pick(parsed.data.clusters, "cluster", context.cluster).cluster;
-  const user = context.user ? pick(parsed.data.users, "user", context.user).user : {};
+  const context = pick(document.contexts, "context", name).entry;
+  const cluster = pick(document.clusters, "cluster", context.cluster).entry;
+  const user = context.user ? pick(document.users, "user", context.user).entry : {};
   const ca = await readContent(options.base, cluster["certificate-authority"], cluster["certificate-authority-data"]);
   return {
     server: cluster.server,
@@ -119,7 +87,7 @@ async function toAuth(
   user: UserEntry,
   from: { text: string; base: string; context: string },
 ): Promise<Identity | CredentialSource> {
-  const isSimple = Object.keys(user).every((key) => key in User.shape) && !user.as;
+  const isSimple = Object.keys(user).every((key) => USER_FIELDS.has(key)) && !user.as;
   if (!isSimple) return clientNodeAuth(from);
   if (user.tokenFile) return tokenFile(resolve(from.base, user.tokenFile));
   if (user.token) return { kind: "token", token: user.token };

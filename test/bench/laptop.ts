@@ -185,7 +185,7 @@ function countChanges(
 }
 
 function cup({ env }: LaptopHome, ...args: string[]): Promise<{ code: number | null; output: string }> {
-  return runCommand([process.execPath, join(ROOT, "cli", "cup.ts"), ...args], {
+  return runCommand([process.execPath, join(ROOT, "bin", "cup.js"), ...args], {
     cwd: ROOT,
     deadlineMs: DEADLINE_MS,
     env,

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type Figure, figure, median } from "./figure.ts";
 
-const CUP = join(import.meta.dirname, "..", "..", "cli", "cup.ts");
+const CUP = join(import.meta.dirname, "..", "..", "bin", "cup.js");
 const ROUNDS = 15;
 
 export function measureStartUp(): Promise<Figure[]> {

@@ -1,6 +1,7 @@
 // Which folder a buildpack's name means.
 import { expect, test } from "vitest";
-import { bundledFolder, toFolders } from "./buildpack-folders.ts";
+import { toFolders } from "./buildpack-folders.ts";
+import { bundledFolder } from "./bundled-buildpacks.ts";
 
 test("buildpacks are found by name, classic name and path", () => {
   expect(

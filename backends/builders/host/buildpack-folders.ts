@@ -3,26 +3,11 @@ import { readdir } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
+import { bundledBuildpacks, bundledFolder } from "./bundled-buildpacks.ts";
 import { isAddress, type ProvideFetched } from "./fetched-buildpacks.ts";
 import { loadBuildpack } from "./lifecycle/buildpack.ts";
 import type { ProvideUploaded } from "./uploaded-buildpacks.ts";
 import { StagingFailure } from "../staging-failure.ts";
-
-/**
- * The buildpacks that come with this builder, in the order of detection. Node.js is after the other languages,
- * whose projects often have a package.json for their pages.
- */
-export const bundledBuildpacks = [
-  "java",
-  "go",
-  "ruby",
-  "php",
-  "python",
-  "nodejs",
-  "staticfile",
-  "procfile",
-  "binary",
-] as const;
 
 /** Names that other Cloud Foundries and Cloud Native Buildpacks use. */
 const otherNames: Readonly<Record<string, string>> = {
@@ -30,11 +15,6 @@ const otherNames: Readonly<Record<string, string>> = {
   static: "staticfile",
   "static-website": "staticfile",
 };
-
-/** The folder of a bundled buildpack. */
-export function bundledFolder(name: (typeof bundledBuildpacks)[number]): string {
-  return join(import.meta.dirname, "buildpacks", name);
-}
 
 /** A buildpack's name in the Staging, and its folder. */
 export interface NamedFolder {

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { hostEnvironment } from "../../host/host-environment.ts";
 import { prepareLaunch } from "../../host/prepare-launch.ts";
 import { type DropletMetadata, toProcessTypes } from "../../host/droplet-metadata.ts";
-import { bundledBuildpacks, bundledFolder } from "./buildpack-folders.ts";
+import { bundledBuildpacks, bundledFolder } from "./bundled-buildpacks.ts";
 import { thisMachine } from "./lifecycle/buildpack.ts";
 import { runLifecycle } from "./lifecycle/lifecycle.ts";
 

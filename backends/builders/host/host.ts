@@ -16,14 +16,8 @@ import { classController, type ClassPublication } from "../../class-controller.t
 import { hostEnvironment } from "../../host/host-environment.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
 import { checkRoot } from "../../host/root-owner.ts";
-import {
-  findBuildpacks,
-  findSiblings,
-  bundledBuildpacks,
-  bundledFolder,
-  type ProvideFolders,
-  type UsableFolder,
-} from "./buildpack-folders.ts";
+import { findBuildpacks, findSiblings, type ProvideFolders, type UsableFolder } from "./buildpack-folders.ts";
+import { bundledBuildpacks, bundledFolder } from "./bundled-buildpacks.ts";
 import { fetchedBuildpacks } from "./fetched-buildpacks.ts";
 import { buildpackController } from "./buildpack-controller.ts";
 import { type BuildQueue, createBuildQueue } from "./build-queue.ts";

@@ -18,7 +18,7 @@ import { toProcessTypes } from "../../host/droplet-metadata.ts";
 import { findProcess, listMembers, readProcesses, trySignal } from "../../host/process-table.ts";
 import { restoreDroplet } from "../../host/restore-droplet.ts";
 import { releaseRoot } from "../../host/root-owner.ts";
-import { bundledFolder, bundledBuildpacks } from "./buildpack-folders.ts";
+import { bundledFolder, bundledBuildpacks } from "./bundled-buildpacks.ts";
 import { removeOrphanedBuilds } from "./orphaned-builds.ts";
 import { groupLeaderFile, runStaging, type StagedDroplet, type StagingJob } from "./staging-job.ts";
 

@@ -9,7 +9,7 @@ import type { TestPlatform } from "../support/test-platform.ts";
 import type { SourceApp } from "./app.ts";
 import { deleteApp, folderOf, writeApp } from "./push-app.ts";
 
-const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");
+const CUP = join(import.meta.dirname, "..", "..", "..", "bin", "cup.js");
 const SAVES = 3;
 
 /** Of some saves in a row, each after the answer to the one before. The app is gone afterwards. */

@@ -8,7 +8,7 @@ import { startNodePlatform, type NodePlatformOptions } from "./node-platform.ts"
 import { startLaptopPlatform } from "./laptop-platform.ts";
 import type { CommandResult, HttpResponse, PlatformKind, TestPlatform, TestPlatformBase } from "./test-platform.ts";
 
-const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");
+const CUP = join(import.meta.dirname, "..", "..", "..", "bin", "cup.js");
 
 /** The place that `npm run e2e -- --on …` asks for. */
 export function chosenPlatformKind(): PlatformKind {
