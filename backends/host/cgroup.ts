@@ -41,6 +41,11 @@ export function joinCommand(cgroup: string, command: readonly string[]): string[
   return ["/bin/sh", "-c", joinScript, join(cgroup, "cgroup.procs"), ...command];
 }
 
+/** The command, inside the group where there is one. */
+export function joinCgroup({ cgroup }: { cgroup?: string | undefined }, command: string[]): string[] {
+  return cgroup === undefined ? command : joinCommand(cgroup, command);
+}
+
 /** Kills all processes in the group, waits until it is empty, and removes it. Returns after 5 s at the latest; a missing group is no error. */
 export async function killCgroup(path: string): Promise<void> {
   const deadline = Date.now() + killTimeoutMs;

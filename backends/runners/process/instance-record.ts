@@ -1,7 +1,8 @@
 // The record of an instance on disk, by which the next run of the platform finds it. It holds no variable's value.
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { removeFolder } from "../../host/remove-folder.ts";
 import type { ProcessTree } from "../../host/terminate-instance.ts";
 
 const record = z.object({
@@ -22,10 +23,11 @@ const record = z.object({
 });
 export type InstanceRecord = z.output<typeof record>;
 
-/** Paths of one instance: its directory, with record, output files and TMPDIR. */
+/** Paths of one instance: its directory, with record, output files, TMPDIR, and what it changes in its droplet. */
 export interface InstanceFiles {
   dir: string;
   tmp: string;
+  changes: string;
   stdout: string;
   stderr: string;
 }
@@ -42,7 +44,13 @@ export function tasksFolder(home: string): string {
 
 export function instanceFiles(instancesDir: string, guid: string): InstanceFiles {
   const dir = join(instancesDir, guid);
-  return { dir, tmp: join(dir, "tmp"), stdout: join(dir, "stdout.log"), stderr: join(dir, "stderr.log") };
+  return {
+    dir,
+    tmp: join(dir, "tmp"),
+    changes: join(dir, "changes"),
+    stdout: join(dir, "stdout.log"),
+    stderr: join(dir, "stderr.log"),
+  };
 }
 
 /** The means to find the processes of an instance. */
@@ -89,7 +97,7 @@ async function readRecord(instancesDir: string, guid: string): Promise<InstanceR
   }
 }
 
-/** Removes the directory, with retries: a process may still write into it. */
+/** Removes the directory. */
 export async function removeInstanceFiles(instancesDir: string, guid: string): Promise<void> {
-  await rm(join(instancesDir, guid), { recursive: true, force: true, maxRetries: 3 });
+  await removeFolder(join(instancesDir, guid));
 }

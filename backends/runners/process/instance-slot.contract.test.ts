@@ -11,6 +11,7 @@ import { StartFailed } from "../../host/start-failed.ts";
 import { createUsageMeter } from "./usage-meter.ts";
 import { createPortPool } from "./port-pool.ts";
 import { createCgroup, findCgroupParent } from "../../host/cgroup.ts";
+import { findIsolation } from "../../host/private-files.ts";
 import { findByEnvironment, findProcess, readProcesses } from "../../host/process-table.ts";
 import { readRecords } from "./instance-record.ts";
 import { openInstanceSlot, type InstanceSlot } from "./instance-slot.ts";
@@ -20,6 +21,7 @@ let context: RunnerContext;
 let root: string;
 const slots: InstanceSlot[] = [];
 const cgroups = await findCgroupParent();
+const isolation = await findIsolation(tmpdir());
 
 function makeContext(instancesDir: string): RunnerContext {
   return {
@@ -39,6 +41,7 @@ function makeContext(instancesDir: string): RunnerContext {
     limitStarts: (start) => start(),
     isLeader: () => true,
     createCgroup: () => Promise.resolve(undefined),
+    isolateFiles: ({ command }) => Promise.resolve(command),
     resolveEnv: () => Promise.resolve({ VCAP_APPLICATION: '{"name":"x"}' }),
     onError: () => undefined,
   };
@@ -228,6 +231,22 @@ describe("an instance", () => {
     await running(slot);
     expect(slot.status().guid).toBe(guid);
   });
+
+  it.skipIf(!isolation)(
+    "finds the droplet's files as they were built at each start, and changes its own alone",
+    async () => {
+      if (isolation) context.isolateFiles = isolation;
+      const writer = `const fs = require("node:fs"); console.log("found " + fs.existsSync("mine")); fs.writeFileSync("mine", "x"); ${server}`;
+      const both = [open(lrp(writer)), open(lrp(writer), { index: 1 })];
+      await Promise.all(both.map(running));
+      both[0]?.restart("again");
+      await vi.waitFor(() => expect(logs().filter((line) => line.includes("found"))).toHaveLength(3), soon);
+      expect(logs().filter((line) => line.endsWith("found false"))).toHaveLength(3);
+      expect(existsSync(join(root, "mine"))).toBe(false);
+      await Promise.all(both.map((slot) => slot.stop()));
+      expect(readdirSync(context.instancesDir)).toEqual([]);
+    },
+  );
 
   it("is killed above its memory limit, children included", async () => {
     const hog = `require("node:child_process").spawn(process.execPath, ["-e", "const a = []; setInterval(() => a.push(Buffer.alloc(8 << 20, 1)), 10)"]); ${server}`;

@@ -30,6 +30,7 @@ const context: RunnerContext = {
   limitStarts: (start) => start(),
   isLeader: () => true,
   createCgroup: () => Promise.resolve(undefined),
+  isolateFiles: ({ command }) => Promise.resolve(command),
   resolveEnv: () => Promise.resolve({}),
   onError: () => undefined,
 };

@@ -10,6 +10,7 @@ import type { StatsQuery } from "../../../telemetry/envelope.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
 import { createCgroup, findCgroupParent } from "../../host/cgroup.ts";
+import { findIsolation, type IsolateFiles } from "../../host/private-files.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
 import { type DropletLauncher, defaultTimings, type RunnerTimings, type RunnerContext } from "./runner-context.ts";
 import { type LeftoverInstances, readLeftoverInstances, terminateUnwantedOnceKnown } from "./leftover-instances.ts";
@@ -156,6 +157,7 @@ function toContext(options: ProcessRunnerOptions): RunnerContext {
     now: options.now ?? (() => new Date()),
     limitStarts: pLimit(8),
     createCgroup: cgroupFactory(onError),
+    isolateFiles: isolation(options.home),
     isLeader: options.isLeader ?? (() => true),
     resolveEnv: ({ metadata, spec }) => resolveEnvironment(client, metadata.namespace ?? "", spec.env),
     onError,
@@ -174,6 +176,19 @@ function cgroupFactory(onError: ProcessRunnerOptions["onError"]): RunnerContext[
       onError(error, "making the cgroup of an instance");
       return undefined;
     }
+  };
+}
+
+/** Probes the system at the first start. An instance also runs on files that it shares with others. */
+function isolation(home: string): IsolateFiles {
+  let found: Promise<IsolateFiles | undefined> | undefined;
+  return async (launch, place) => {
+    found ??= findIsolation(home);
+    const isolate = await found.catch((error: unknown) => {
+      found = undefined;
+      throw error;
+    });
+    return isolate ? isolate(launch, place) : launch.command;
   };
 }
 

@@ -24,7 +24,7 @@ import {
   writeRecord,
 } from "./instance-record.ts";
 import { createByteRate } from "../../../telemetry/rate-limit.ts";
-import { joinCommand, killCgroup } from "../../host/cgroup.ts";
+import { joinCgroup, killCgroup } from "../../host/cgroup.ts";
 import { StartFailed } from "../../host/start-failed.ts";
 import type { LaunchSpec } from "../../host/prepare-launch.ts";
 import { LaunchRefused } from "../../host/launch-refused.ts";
@@ -147,8 +147,7 @@ async function start(session: RunSession): Promise<LiveProcess | "stopped" | Err
     const launch = await prepare(session);
     // After a pause longer than the Lease another process may have started this instance.
     if (signal.aborted || !context.isLeader()) return "stopped";
-    const command = record.cgroup === undefined ? launch.command : joinCommand(record.cgroup, launch.command);
-    const live = await startProcess({ ...launch, command }, files);
+    const live = await startProcess({ ...launch, command: joinCgroup(record, launch.command) }, files);
     record.process = { pid: live.pid, identity: live.identity };
     // The start timeout begins here: a slow download of the droplet does not count.
     record.startedAt = context.now().toISOString();
@@ -172,7 +171,8 @@ async function prepare(session: RunSession): Promise<LaunchSpec> {
     main,
     prepare: (sidecar) => prepareProgram(session, sidecar.command),
   });
-  return { ...main, command };
+  const place = { root: session.record.root, changes: session.files.changes };
+  return { ...main, command: await session.context.isolateFiles({ command, cwd: main.cwd }, place) };
 }
 
 async function prepareProgram(

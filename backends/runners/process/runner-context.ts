@@ -6,6 +6,7 @@ import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { hostEnvironment } from "../../host/host-environment.ts";
 import { prepareLaunch } from "../../host/prepare-launch.ts";
+import type { IsolateFiles } from "../../host/private-files.ts";
 import { restoreDroplet } from "../../host/restore-droplet.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 import type { PortPool } from "./port-pool.ts";
@@ -77,6 +78,8 @@ export interface RunnerContext {
   limitStarts: <T>(start: () => Promise<T>) => Promise<T>;
   /** Makes a cgroup for the instance with this GUID; undefined where the system allows none. */
   createCgroup: (guid: string) => Promise<string | undefined>;
+  /** Gives a start the droplet's files as they were built, and changes of its own, where the system allows that. */
+  isolateFiles: IsolateFiles;
   /** False when another process may run the same instances. */
   isLeader: () => boolean;
   /** The env with the values of its Secrets. @throws Error with the missing Secret or key */

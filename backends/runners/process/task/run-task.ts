@@ -6,7 +6,7 @@ import { toExitLine, type ExitProblem } from "../../../../crds/lrp/instance-prob
 import type { TaskRun } from "../../../../crds/task-run/task-run.ts";
 import type { SourceType } from "../../../../telemetry/envelope.ts";
 import { toSourceTags } from "../../../../telemetry/source-tags.ts";
-import { joinCommand, killCgroup } from "../../../host/cgroup.ts";
+import { joinCgroup, killCgroup } from "../../../host/cgroup.ts";
 import { LaunchRefused } from "../../../host/launch-refused.ts";
 import { killInstance, terminateInstance, type ProcessTree } from "../../../host/terminate-instance.ts";
 import { CANCELLED, describeMemoryExcess, describeTimeout } from "../../../task-status.ts";
@@ -111,10 +111,9 @@ async function start(session: TaskSession, files: InstanceFiles): Promise<LivePr
     // After a pause longer than the Lease another process may have started it.
     if (!context.isLeader()) return { kind: "left" };
     const kept = ["/bin/sh", "-c", KEEP_EXIT_CODE, resultFile(files), ...launch.command];
-    const live = await startProcess(
-      { ...launch, command: record.cgroup === undefined ? kept : joinCommand(record.cgroup, kept) },
-      files,
-    );
+    const place = { root: record.root, changes: files.changes };
+    const own = await context.isolateFiles({ command: kept, cwd: launch.cwd }, place);
+    const live = await startProcess({ ...launch, command: joinCgroup(record, own) }, files);
     record.process = { pid: live.pid, identity: live.identity };
     record.startedAt = context.now().toISOString();
     await writeRecord(context.instancesDir, record);
