@@ -162,6 +162,8 @@ const reads: readonly Endpoint[] = [
         filter: ({ spec }) =>
           isOneOf(query.names, spec.name) && (query.default === undefined || spec.default === query.default),
         sortKeys: { name: sortKeyOfName },
+        // The stacks of an installation are as old as each other.
+        defaultSortKey: ({ spec }) => (spec.default ? "0" : "1"),
       });
       return ok(presentPage(found, { base, url, query }, (stack) => presentStack(session.cache, stack, base)));
     },
