@@ -1,5 +1,5 @@
 // What of an app's folder is pushed, without what .cfignore names and what never belongs in a package; and the zip of it.
-import { createWriteStream, rmSync } from "node:fs";
+import { createWriteStream, rmSync, type Stats } from "node:fs";
 import { lstat, mkdtemp, open, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
@@ -22,6 +22,14 @@ export const ALWAYS_IGNORED: readonly string[] = [
   ".DS_Store",
 ];
 
+/** What tells that a file is as it was. */
+export interface FileVersion {
+  /** Size, times and inode. */
+  stamp: string;
+  /** When it changed last, in milliseconds since 1970. */
+  changedAt: number;
+}
+
 export interface SourceFile {
   /** Below the folder, with `/`. */
   path: string;
@@ -30,6 +38,8 @@ export interface SourceFile {
   mtime: Date;
   /** Bytes. */
   size: number;
+  /** Of a file. */
+  version?: FileVersion;
   /** Of a symbolic link to a folder: where it points. A link to a file is sent as that file. */
   target?: string;
 }
@@ -156,6 +166,11 @@ async function listFiles(root: string, ignored: Ignore, folder = root): Promise<
 
 const LINK_MODE = 0o120777;
 
+/** Programs that set the time of the content back, such as `cp -p`, cannot set that of the inode. */
+function toVersion({ size, mtimeMs, ctimeMs, ino }: Stats): FileVersion {
+  return { stamp: `${size} ${mtimeMs} ${ctimeMs} ${ino}`, changedAt: Math.max(mtimeMs, ctimeMs) };
+}
+
 function isGone(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
@@ -172,7 +187,7 @@ async function toSourceFile(path: string, absolute: string): Promise<[] | [Sourc
   });
   if (!info) return [];
   const { mode, mtime, size } = info;
-  if (info.isFile()) return [{ path, absolute, mode, mtime, size }];
+  if (info.isFile()) return [{ path, absolute, mode, mtime, size, version: toVersion(info) }];
   // The folder of another name in a virtual environment of Python, for example.
   if (info.isDirectory())
     return [{ path, absolute, mode: LINK_MODE, mtime, size: 0, target: await readlink(absolute) }];

@@ -1,11 +1,14 @@
 // Sends an app's source: first asks which files the platform has already, then uploads the others, with their bytes as they go.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import pLimit from "p-limit";
 import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { bytes } from "../output.ts";
+import { cupFolder } from "../target/config.ts";
+import { loadDigests, type KnownDigests } from "./known-digests.ts";
 import { changedMeanwhile, packFiles, type Archive, type Source, type SourceFile } from "./pack-source.ts";
 
 const UPLOAD_DEADLINE_MS = 15 * 60_000;
@@ -56,9 +59,10 @@ export async function uploadPacked(
 
 /** The files that stand in a package which the user may read. */
 async function findKnown({ api }: Context, files: readonly SourceFile[], signal: AbortSignal): Promise<KnownFile[]> {
-  const limit = pLimit(8);
-  const worth = files.filter(({ size }) => size >= WORTH_ASKING_BYTES);
-  const asked = await Promise.all(worth.map((file) => limit(() => toKnownFile(file, signal))));
+  const asked = await hashAll(
+    files.filter(({ size }) => size >= WORTH_ASKING_BYTES),
+    signal,
+  );
   const byDigest = new Map<string, KnownFile[]>();
   for (const file of asked) {
     const key = `${file.checksum.value} ${file.size_in_bytes}`;
@@ -80,16 +84,43 @@ async function findKnown({ api }: Context, files: readonly SourceFile[], signal:
   return known;
 }
 
-async function toKnownFile({ path, absolute, mode, size }: SourceFile, signal: AbortSignal): Promise<KnownFile> {
+async function hashAll(files: readonly SourceFile[], signal: AbortSignal): Promise<KnownFile[]> {
+  const [first] = files;
+  if (!first) return [];
+  const digests = await loadDigests(join(cupFolder(), "digests"), first.absolute.slice(0, -first.path.length));
+  const limit = pLimit(8);
+  const hashed = await Promise.all(
+    files.map(async (file) => {
+      const known = digests.find(file);
+      return toKnownFile(file, known ?? (await limit(() => hashFile(file, { digests, signal }))));
+    }),
+  );
+  await digests.save();
+  return hashed;
+}
+
+function toKnownFile({ path, mode, size }: SourceFile, sha1: string): KnownFile {
+  return { path, mode: (mode & 0o777).toString(8), checksum: { value: sha1 }, size_in_bytes: size };
+}
+
+async function hashFile(
+  file: SourceFile,
+  { digests, signal }: { digests: KnownDigests; signal: AbortSignal },
+): Promise<string> {
   signal.throwIfAborted();
+  const now = Date.now();
   const hash = createHash("sha1");
   try {
-    for await (const chunk of createReadStream(absolute, { highWaterMark: READ_AT_ONCE, signal }))
-      hash.update(chunk as Buffer);
+    if (file.size <= READ_AT_ONCE) hash.update(await readFile(file.absolute, { signal }));
+    else
+      for await (const chunk of createReadStream(file.absolute, { highWaterMark: READ_AT_ONCE, signal }))
+        hash.update(chunk as Buffer);
   } catch (error) {
     throw changedMeanwhile(error as Error);
   }
-  return { path, mode: (mode & 0o777).toString(8), checksum: { value: hash.digest("hex") }, size_in_bytes: size };
+  const sha1 = hash.digest("hex");
+  digests.add(file, sha1, now);
+  return sha1;
 }
 
 /** A form with the known files and the archive of the others; `onSent` is told how many bytes of the archive have gone. */

@@ -20,11 +20,14 @@ export interface Config {
   space?: NamedResource;
 }
 
-/** CUP_HOME, else a folder of CUPOLA_HOME, so that each Cupola of a machine has a target of its own, else ~/.cup. */
-function path(): string {
+/** Of `cup`: CUP_HOME, else a folder of CUPOLA_HOME, so that each Cupola of a machine has a target of its own, else ~/.cup. */
+export function cupFolder(): string {
   const { CUP_HOME, CUPOLA_HOME } = process.env;
-  const folder = CUP_HOME ?? (CUPOLA_HOME === undefined ? join(homedir(), ".cup") : join(CUPOLA_HOME, "cup"));
-  return join(folder, "config.json");
+  return CUP_HOME ?? (CUPOLA_HOME === undefined ? join(homedir(), ".cup") : join(CUPOLA_HOME, "cup"));
+}
+
+function path(): string {
+  return join(cupFolder(), "config.json");
 }
 
 /** A missing file is an empty target. @throws Failure when it is damaged. */
