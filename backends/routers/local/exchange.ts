@@ -80,7 +80,7 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
     next() {
       const found = findEndpoints(context, request, host);
       return "status" in found
-        ? found
+        ? (endedMeanwhile(state) ?? found)
         : takeEndpoint(context, state, { ...found, hashed: hashedValue(found.match, request), sticky });
     },
     markFailed(endpoint, reason) {
@@ -109,6 +109,11 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
   };
 }
 
+interface Tried {
+  match: Match;
+  endpoint: Endpoint | undefined;
+}
+
 interface Candidates {
   match: Match;
   endpoints: readonly Endpoint[];
@@ -129,15 +134,19 @@ function takeEndpoint(
   const endpoint =
     tried.size < maxTries ? acquireEndpoint(chooser, tried, { match, endpoints, hashed, sticky }) : undefined;
   if (endpoint === "busy") return routerResponses.busy(appOf(match, undefined), maxRequestsPerInstance);
-  if (!endpoint)
-    return routerResponses.failed(
-      previous?.endpoint,
-      appOf(match, previous?.endpoint),
-      state.reason ?? "no instance is left",
-    );
+  if (!endpoint) return noneLeft(state, { match, endpoint: previous?.endpoint });
   tried.add(endpoint);
   state.held = endpoint;
   return (state.current = { match, endpoint });
+}
+
+function noneLeft({ reason = "no instance is left" }: ExchangeState, { match, endpoint }: Tried): RouterResponse {
+  return routerResponses.failed(endpoint, appOf(match, endpoint), reason);
+}
+
+/** An app that stops while an instance has the request: that one failed, the route was there. */
+function endedMeanwhile(state: ExchangeState): RouterResponse | undefined {
+  return state.current && noneLeft(state, state.current);
 }
 
 /** The instance of the client's session while it has room, else any. */

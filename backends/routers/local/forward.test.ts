@@ -41,9 +41,8 @@ async function listenHttp2(listener: (stream: ServerStream, path: string) => voi
 }
 
 /** A router before the instances of one app, by their ports. */
-async function routerTo(hostPorts: readonly number[], http2?: true): Promise<number> {
+async function routerTo(hostPorts: readonly number[], http2?: true, table = createRoutingTable()): Promise<number> {
   const target = { appGUID: "app", processType: "web", port: 8080 };
-  const table = createRoutingTable();
   const destinations = [{ ...target, app: "a", ...(http2 && { http2 }) }];
   table.setRoute("r", { guid: "r", hostname: "a.test", path: "", destinations, order: "1" });
   const toEndpoint = (hostPort: number, index: number) =>
@@ -128,6 +127,17 @@ test("an app that speaks HTTP/2 gets it, with the body, and answers with all of 
 test("an app without HTTP/2 behind a route that asks for it: 502", async () => {
   const router = await routerTo([await listen((_, res) => res.end("http1"))], true);
   expect((await call(router)).status).toBe(502);
+});
+
+test("an app that ends while it has the request, with no other instance: 502 with the reason", async () => {
+  const table = createRoutingTable();
+  const app = await listen((_, res) => {
+    table.setEndpoints("lrp", []);
+    res.socket?.destroy();
+  });
+  const answer = await call(await routerTo([app], undefined, table));
+  expect(answer.status).toBe(502);
+  expect(answer.body).toContain("closed the connection before it answered");
 });
 
 test("trailers of an answer arrive", async () => {
