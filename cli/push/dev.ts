@@ -67,8 +67,13 @@ async function pushChange(
   const [first = "", ...more] = changed;
   context.progress.step(`Changed: ${first}${more.length > 0 ? ` and ${more.length} more` : ""}`);
   try {
-    await stage(context, app, await upload(context, app, { files }));
-    await context.api.request("POST", `/v3/apps/${app.guid}/actions/restart`);
+    let restarting: Promise<unknown> | undefined;
+    const onSet = (): void => {
+      restarting = context.api.request("POST", `/v3/apps/${app.guid}/actions/restart`);
+      restarting.catch(() => undefined); // told below, after the build's last lines
+    };
+    await stage(context, app, { ...(await upload(context, app, { files })), onSet });
+    await restarting;
     await waitUntilRunning(context, app);
     const seconds = ((Date.now() - started) / 1000).toFixed(1);
     process.stdout.write(`${stderrColours.green("✓")} ${app.name} runs again after ${seconds} s\n`);

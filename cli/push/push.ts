@@ -123,13 +123,21 @@ async function pushSource(
   onPhase("building");
   progress.step(`Building ${entry.name}`);
   const memoryMB = entry["memory"] === undefined ? undefined : toMegabytes(String(entry["memory"]));
-  const droplet = await stage(context, app, { ...sent, memoryMB, setsDroplet: !rollout });
+  let starting: Promise<void> | undefined;
+  const onSet = (): void => {
+    if (!start) return;
+    onPhase("starting");
+    starting = requestStart(context, app);
+    starting.catch(() => undefined); // told below, after the build's last lines
+  };
+  const droplet = await stage(context, app, { ...sent, memoryMB, setsDroplet: !rollout, onSet });
   if (start) {
     onPhase("starting");
     progress.step(`Starting ${entry.name}`);
   }
   const paused = rollout ? await rollOut(context, app, { droplet, rollout }) : undefined;
-  if (start && !rollout) await restart(context, app);
+  await starting;
+  if (start && !rollout) await waitUntilRunning(context, app);
   const urls = await readUrls(context, app);
   const text = paused ?? [
     start ? tellRunning(app, urls) : `${app.name} is built. Next: cup start ${quoteForShell(app.name)}`,
@@ -159,10 +167,9 @@ function tellRunning(app: Resource, urls: readonly string[]): string {
   return `${app.name} runs${urls.length > 0 ? `: ${urls.join(", ")}` : "; it has no route"}`;
 }
 
-async function restart(context: Context, app: Resource): Promise<void> {
+async function requestStart(context: Context, app: Resource): Promise<void> {
   const action = app["state"] === "STARTED" ? "restart" : "start";
   await withAdvice(app.name, () => context.api.request("POST", `/v3/apps/${app.guid}/actions/${action}`));
-  await waitUntilRunning(context, app);
 }
 
 /** Replaces the instances. What is to be said when it pauses; undefined when the new version runs. */
@@ -191,11 +198,13 @@ async function applyManifest(context: Context, entry: Application): Promise<Reso
   const { api, progress } = context;
   const space = await context.space();
   progress.step(`Applying the manifest of ${entry.name}`);
+  // Most pushes are of an app that is there: it is found meanwhile.
+  const existing = context.app(entry.name).catch(() => undefined);
   await withAdvice(entry.name, async () => {
     const path = `/v3/spaces/${space.guid}/actions/apply_manifest`;
     await api.waitForJob((await api.start("POST", path, { body: { yaml: toYaml(entry) } })).job);
   });
-  return context.app(entry.name);
+  return (await existing) ?? context.app(entry.name);
 }
 
 /** A refusal gets its next step. */

@@ -65,3 +65,22 @@ test("what came long before a build is no part of its log, even when nothing tel
   const log = [{ at: now - minute, text: "the build before" }];
   expect(await linesOf(platformAt(now, log, 1))).toEqual(["first line", "second line"]);
 });
+
+test("the app can be started before the log's last lines are there", async () => {
+  const lines = Promise.withResolvers<object>();
+  const started = Promise.withResolvers<void>();
+  const request = (method: string, path: string): Promise<object> => {
+    if (path.startsWith("/api/v1/read/")) return lines.promise;
+    if (method === "POST") return Promise.resolve({ guid: "b", created_at: new Date(now).toISOString() });
+    return Promise.resolve({ guid: "b", state: "STAGED", droplet: { guid: "d" } });
+  };
+  const context = { api: { request }, progress: { line: () => undefined, step: () => undefined } };
+  const staged = stage(context as unknown as Context, app, {
+    packageGuid: "p",
+    earlierLog: Promise.resolve(undefined),
+    onSet: started.resolve,
+  });
+  await started.promise;
+  lines.resolve({ envelopes: { batch: [toEnvelope({ at: now, text: "line" })] } });
+  await staged;
+});

@@ -38,6 +38,8 @@ interface StageOptions {
   /** Of the app: its build gets as much, if that is more than builds get anyway. */
   memoryMB?: number | undefined;
   setsDroplet?: boolean;
+  /** Called once the app can be started; the log's last lines may be on their way. */
+  onSet?: () => void;
   /** As findLastLine answers, where it was asked early. */
   earlierLog?: Promise<bigint | undefined>;
 }
@@ -49,7 +51,7 @@ const LEAST_BUILD_MB = 1024;
 export async function stage(
   context: Context,
   app: Resource,
-  { packageGuid, memoryMB, setsDroplet = true, earlierLog }: StageOptions,
+  { packageGuid, memoryMB, setsDroplet = true, onSet, earlierLog }: StageOptions,
 ): Promise<string> {
   const { api } = context;
   const lastLine = await (earlierLog ?? findLastLine(api, app));
@@ -65,10 +67,11 @@ export async function stage(
   });
   if (state === "FAILED") throw toFailure(context, app, { error, lines: await log });
   const guid = droplet?.guid ?? "";
-  const set = setsDroplet
-    ? api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { body: { data: { guid } } })
-    : undefined;
-  await Promise.all([set, log]);
+  const set = async (): Promise<void> => {
+    await api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { body: { data: { guid } } });
+    onSet?.();
+  };
+  await Promise.all([setsDroplet ? set() : undefined, log]);
   return guid;
 }
 
