@@ -3,22 +3,22 @@ import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { anyVariablesSchema, variablesSchema } from "../cf/app/app-env.ts";
-import { lifecycleSchema, toLifecycle, typeChangeRefusal } from "../cf/app/lifecycle.ts";
+import { appLifecycleSchema, toLifecycle, typeChangeRefusal } from "../cf/app/lifecycle.ts";
 import { toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
-import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
+import { appNameSchema, toOneSchema } from "../http/shared-schemas.ts";
 import { csv, include, listQuery, oneOf } from "../http/query.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 export const createAppBody = z.strictObject({
-  name: nameSchema,
+  name: appNameSchema,
   relationships: z.strictObject({ space: toOneSchema }),
   environment_variables: anyVariablesSchema.nullish(),
-  lifecycle: lifecycleSchema.optional(),
+  lifecycle: appLifecycleSchema.optional(),
   metadata: metadataSchema.optional(),
 });
 export const updateAppBody = z.strictObject({
-  name: nameSchema.optional(),
-  lifecycle: lifecycleSchema.optional(),
+  name: appNameSchema.optional(),
+  lifecycle: appLifecycleSchema.optional(),
   metadata: metadataSchema.optional(),
 });
 export const setVariablesBody = z.strictObject({ var: variablesSchema });

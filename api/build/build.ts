@@ -29,7 +29,7 @@ import { requireNotSuspended } from "../access/suspension.ts";
 import { buildState, presentBuild } from "./present.ts";
 
 const path = "/v3/builds/:guid";
-const megabytes = z.int().min(1).max(4_194_304).nullish();
+const megabytes = z.int().min(1, "must be greater than 0").max(4_194_304).nullish();
 
 const createBuildBody = z.strictObject({
   package: z.strictObject({ guid: z.string().min(1) }),

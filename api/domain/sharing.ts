@@ -1,4 +1,5 @@
 // Shares private domains with other orgs: `/v3/domains/:guid/relationships/shared_organizations`.
+import { z } from "zod";
 import { Domain } from "../../crds/domain/domain.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
@@ -7,7 +8,6 @@ import { Route } from "../../crds/route/route.ts";
 import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { domainOf } from "../cf/route/domains.ts";
-import { toManySchema } from "../http/shared-schemas.ts";
 import { resolveOrg } from "../cf/org/org-and-space-namespaces.ts";
 import { toManyRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
@@ -32,12 +32,19 @@ function checkUnused(session: Session, domain: Domain, org: Org): void {
     throw unprocessable("This domain has associated routes in this organization. Delete the routes before unsharing.");
 }
 
+const STRUCTURE = 'must have the structure "data": [{"guid": shared_org_guid_1}, {"guid": shared_org_guid_2}]';
+const sharedOrgsBody = z.strictObject({
+  data: z
+    .array(z.strictObject({ guid: z.string(STRUCTURE).min(1, STRUCTURE).max(255) }, STRUCTURE), STRUCTURE)
+    .max(1000),
+});
+
 export const sharingEndpoints: readonly Endpoint[] = [
   endpoint({
     method: "POST",
     path,
     permission: write,
-    body: toManySchema,
+    body: sharedOrgsBody,
     summary: "Share a private domain",
     handler: async ({ session, params, body }) => {
       const domain = privateDomain(session, params.guid);

@@ -1,6 +1,7 @@
-// Lists of kinds that the platform does not have yet, which clients request anyway: always empty. README names them.
+// Kinds that the platform does not have yet, which clients request anyway: lists are always empty, one by its GUID is not found.
 import { z } from "zod";
 import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
+import { notFound } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
 import { pagingParameters } from "../http/query.ts";
 
@@ -33,4 +34,30 @@ const lists = EMPTY_LISTS.map((name) =>
   }),
 );
 
-export const emptyListEndpoints: readonly Endpoint[] = lists;
+/** What CF calls one of them. */
+const SINGULAR: Record<(typeof EMPTY_LISTS)[number], string> = {
+  service_instances: "Service instance",
+  service_brokers: "Service broker",
+  service_offerings: "Service offering",
+  service_plans: "Service plan",
+  service_credential_bindings: "Service credential binding",
+  service_route_bindings: "Service route binding",
+};
+
+/** None of them exists, so whoever asks for one learns that, as in CF. */
+const singles = EMPTY_LISTS.flatMap((name) =>
+  (["GET", "PATCH", "DELETE"] as const).map((method) =>
+    endpoint({
+      method,
+      path: `/v3/${name}/:guid`,
+      permission: "authenticated",
+      isAlwaysEmpty: true,
+      summary: `${method} one of ${name.replaceAll("_", " ")}: not found for now`,
+      handler: () => {
+        throw notFound(SINGULAR[name]);
+      },
+    }),
+  ),
+);
+
+export const emptyListEndpoints: readonly Endpoint[] = [...lists, ...singles];

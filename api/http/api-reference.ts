@@ -39,9 +39,9 @@ export function apiReference(endpoints: readonly Endpoint[]): string {
       .flatMap(([name, members]) => section(name, members)),
     "## Answers that are empty, and true",
     "",
-    "Nothing of these kinds can exist on this platform yet, so their lists have no members, whatever the filter. There is no way to create one: POST is `Unknown request`.",
+    "Nothing of these kinds can exist on this platform yet, so their lists have no members, whatever the filter, and one by its GUID is not found. There is no way to create one: POST is `Unknown request`.",
     "",
-    ...endpoints.filter(({ isAlwaysEmpty }) => isAlwaysEmpty).map(({ path }) => `- \`${path}\``),
+    ...new Set(endpoints.filter(({ isAlwaysEmpty }) => isAlwaysEmpty).map(({ path }) => `- \`${path}\``)),
     "",
   ].join("\n");
 }

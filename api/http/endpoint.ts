@@ -20,7 +20,7 @@ interface EndpointBase {
   summary?: string;
   /** Kinds that the reply may list: where permissions are reviewed, every object of them is reviewed before the handler runs. */
   lists?: readonly ResourceRef[];
-  /** No object of the kind can exist, so the list is always empty. */
+  /** No object of the kind can exist: a list is empty, one by its GUID is not found. */
   isAlwaysEmpty?: true;
   /** CF answers some lists' bad queries with 422 instead of 400. */
   badQueryError?: "BadQueryParameter" | "UnprocessableEntity";

@@ -1,7 +1,7 @@
 // Parses query strings as CF does: decodes comma lists twice, defines the parameters of every list, refuses unknown ones.
 import { z } from "zod";
 import { parseLabelSelector, type LabelMatcher } from "../cf/metadata/label-selector.ts";
-import { timestampSchema, type TimeFilter } from "./timestamps.ts";
+import { comparedTimestampSchema, timestampSchema, type TimeFilter } from "./timestamps.ts";
 
 /** The raw query: each name as sent, brackets included; the last of a repeated name counts. */
 export function rawQuery(url: string): Record<string, string> {
@@ -130,7 +130,7 @@ export const pagingParameters = {
 /** The filters of that time: a list of whole seconds, and comparisons. */
 export function timeParameters<Name extends string>(name: Name) {
   const time = { type: "string", format: "date-time" };
-  const one = shown(timestampSchema, time).optional();
+  const one = shown(comparedTimestampSchema, time).optional();
   return {
     [name]: shown(csv.pipe(z.array(timestampSchema)), listOf(time)).optional(),
     [`${name}[lt]`]: one,

@@ -1,5 +1,6 @@
 // Parts that most bodies share.
 import { z } from "zod";
+import { isBlank } from "./blank.ts";
 import { cfNameProblem } from "../../crds/cf-name.ts";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 
@@ -9,21 +10,37 @@ export const relatedGUID = z.string().min(1).max(200);
 /** `{ data: { guid } }` of a body. */
 export const toOneSchema = z.strictObject({ data: z.strictObject({ guid: relatedGUID }) });
 
-/** `{ data: [{ guid }] }` of a body; at most 1000. */
+/** `{ data: [{ guid }] }` in a body's relationships; at most 1000. */
 export const toManySchema = z.strictObject({
   data: z.array(z.strictObject({ guid: z.string().min(1).max(255) })).max(1000),
 });
 
+/** `{ data: [{ guid }] }` as a body: at least one, at most 1000. */
+export const addToManySchema = z.strictObject({
+  data: z
+    .array(z.strictObject({ guid: z.string().min(1).max(255) }), {
+      error: ({ input }) => (isBlank(input) ? "can't be blank, Data must be an array" : undefined),
+    })
+    .min(1, "can't be blank")
+    .max(1000),
+});
+
+/** A CF name; `absent` is what CF says when there is none. */
+const nameWith = (absent: string) =>
+  z
+    .string({ error: ({ input }) => (input === undefined || input === null ? absent : undefined) })
+    .min(1)
+    .max(255)
+    .regex(/[^\s]|^$/u, { error: "can't be blank", abort: true })
+    .superRefine((name, context) => {
+      const message = cfNameProblem(name);
+      if (message !== undefined) context.addIssue({ code: "custom", message });
+    });
+
 /** A CF name. */
-export const nameSchema = z
-  .string()
-  .min(1)
-  .max(255)
-  .regex(/[^\s]|^$/u, { error: "can't be blank", abort: true })
-  .superRefine((name, context) => {
-    const message = cfNameProblem(name);
-    if (message !== undefined) context.addIssue({ code: "custom", message });
-  });
+export const nameSchema = nameWith("can't be blank");
+/** An app's name: CF says something else of none. */
+export const appNameSchema = nameWith("must be a string");
 
 /** The body of a PATCH that changes metadata only. */
 export const metadataOnlySchema = z.strictObject({ metadata: metadataSchema.optional() });

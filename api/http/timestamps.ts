@@ -36,6 +36,15 @@ export const timestampSchema = z.string().transform((text, context) => {
   return second ?? 0;
 });
 
+/** A query value of exactly one timestamp beside a comparison, as seconds. */
+export const comparedTimestampSchema = z
+  .string()
+  .refine((text) => !text.includes(","), {
+    error: "only accepts one value when using a relational operator",
+    abort: true,
+  })
+  .pipe(timestampSchema);
+
 /** Whether a time, in seconds, passes the filter. Times are whole seconds: `gt` means a later second, `lte` the same second or an earlier one. */
 export function matchesTimeFilter(filter: TimeFilter, second: number): boolean {
   if (filter.in && !filter.in.includes(second)) return false;

@@ -1,11 +1,14 @@
 // Errors for an invalid body or query have CF's wording and no paths of our schemas.
 import { expect, test } from "vitest";
 import type { z } from "zod";
-import { createAppBody, currentDropletBody, setVariablesBody } from "../app/payload.ts";
+import { createAppBody, currentDropletBody, featureBody, setVariablesBody } from "../app/payload.ts";
+import { createQuotaBody } from "../org-quota/payload.ts";
 import { createPackageBody } from "../package/payload.ts";
 import { updateProcessBody } from "../process/payload.ts";
 import { insertDestinationsBody, updateRouteBody } from "../route/payload.ts";
+import { createSpaceBody } from "../space/payload.ts";
 import { CFError } from "./errors.ts";
+import { addToManySchema } from "./shared-schemas.ts";
 import { listQuery } from "./query.ts";
 import { parseBody, parseQuery } from "./validation.ts";
 
@@ -43,7 +46,43 @@ test.each<[z.ZodType, unknown, string]>([
     "Relationships Space guid must be between 1 and 200 characters",
   ],
   [createAppBody, buildpackApp({ x: 1 }), "Lifecycle Unknown field(s): 'x'"],
-  [createAppBody, app({ lifecycle: 1 }), "Lifecycle must be an object"],
+  [createAppBody, app({ lifecycle: 1 }), "Lifecycle data must be an object"],
+  [createAppBody, app({ lifecycle: { type: "cnb" } }), "Lifecycle data must be an object"],
+  [createAppBody, app({ lifecycle: {} }), "Lifecycle data must be an object"],
+  [createAppBody, { relationships: space }, "Name must be a string"],
+  [createAppBody, app({ name: [] }), "Name must be a string"],
+  [createSpaceBody, { name: null, relationships: { organization: space.space } }, "Name can't be blank"],
+  [
+    createAppBody,
+    app({ relationships: { space: null } }),
+    'Relationships Space can\'t be blank, Relationships Space must be structured like this: "space: {"data": {"guid": "valid-guid"}}"',
+  ],
+  [
+    createAppBody,
+    app({ relationships: { space: { data: {} } } }),
+    'Relationships Space must be structured like this: "space: {"data": {"guid": "valid-guid"}}"',
+  ],
+  [
+    createQuotaBody,
+    { name: "q", relationships: { organizations: { data: 5 } } },
+    'Relationships Organizations must be structured like this: "organizations: {"data": [{"guid": "valid-guid"},{"guid": "valid-guid"}]}"',
+  ],
+  [createQuotaBody, { name: "q", apps: { total_instances: "x" } }, "Apps Total instances is not a number"],
+  [createQuotaBody, { name: "q", apps: { total_instances: 1.5 } }, "Apps Total instances must be an integer"],
+  [addToManySchema, { data: {} }, "Data can't be blank, Data must be an array"],
+  [addToManySchema, { data: [] }, "Data can't be blank"],
+  [
+    createPackageBody,
+    { type: "docker", relationships: { app: space.space }, data: {} },
+    "Data Image must be a string, Data Image required",
+  ],
+  [
+    createPackageBody,
+    { type: "bits", relationships: { app: space.space }, data: 5 },
+    "Data Data must be empty if provided for bits packages",
+  ],
+  [featureBody, {}, "Enabled must be a boolean"],
+  [setVariablesBody, {}, "Var must be an object"],
   [
     createAppBody,
     app({ lifecycle: { type: "x", data: {} } }),
@@ -109,7 +148,16 @@ test.each<[z.ZodType, unknown, string]>([
     "Readiness health check interval must be greater than or equal to 1",
   ],
   [createPackageBody, { type: "x", relationships: {} }, "Type must be one of 'bits, docker'"],
-  [insertDestinationsBody, { destinations: [{ app: { guid: 5 } }] }, "Destinations app guid must be a string"],
+  [
+    insertDestinationsBody,
+    { destinations: [{ app: { guid: 5 } }, {}, 3, { app: { guid: "a" }, protocol: 1 }] },
+    `Destinations[0]: app must have the structure {"guid": "app_guid"}, Destinations[1]: must have an "app"., Destinations[2]: must be an object., Destinations[3]: protocol must be 'http1', 'http2' or 'tcp'.`,
+  ],
+  [
+    insertDestinationsBody,
+    { destinations: [] },
+    "Destinations must be an array containing between 1 and 100 destination objects.",
+  ],
 ])("body %#: %j", (schema, body, detail) => {
   expect(detailOf(() => parseBody(schema, body))).toBe(detail);
 });
@@ -117,6 +165,11 @@ test.each<[z.ZodType, unknown, string]>([
 test.each<[Record<string, string>, string]>([
   [{ created_ats: "yesterday" }, "Created ats has an invalid timestamp format."],
   [{ "created_ats[lt]": "yesterday" }, "Created ats has an invalid timestamp format."],
+  [{ "created_ats[ne]": "2020-01-01T00:00:00Z" }, "Created ats Invalid relational operator: 'ne'"],
+  [
+    { "updated_ats[gt]": "2020-01-01T00:00:00Z,2021-01-01T00:00:00Z" },
+    "Updated ats only accepts one value when using a relational operator",
+  ],
   [{ page: "0" }, "Page must be a positive integer"],
 ])("query %j", (query, detail) => {
   const text = detailOf(() => parseQuery(listQuery({}), query, "BadQueryParameter"));

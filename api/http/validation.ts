@@ -1,5 +1,6 @@
 // Translates zod's issues into CF's wording. One request's problems become one detail, joined with ", ".
 import type { z } from "zod";
+import { isBlank } from "./blank.ts";
 import { CFError } from "./errors.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -13,7 +14,7 @@ function humanize(path: readonly PropertyKey[]): string {
   const words = path.filter((part) => typeof part !== "number").map((part) => String(part).replace(/\[\w+\]$/, ""));
   if (words[0] === "lifecycle" && words[1] === "data" && words.length > 2)
     return `Lifecycle ${capitalize(words.slice(2).join(" "))}`;
-  if (isNamedPartByPart(words)) return words.map(capitalize).join(" ");
+  if (isNamedPartByPart(words) || words.join(".") === "data.image") return words.map(capitalize).join(" ");
   const named = words.filter((word, at) => word !== "data" || at === words.length - 1);
   return capitalize(named.join(" "));
 }
@@ -32,14 +33,15 @@ function quotedList(names: readonly string[]): string {
   return names.map((name) => `'${name}'`).join(", ");
 }
 
-const nouns: Record<string, string> = {
-  string: "a string",
-  number: "a number",
-  int: "an integer",
-  boolean: "a boolean",
-  object: "an object",
-  record: "an object",
-  array: "an array",
+/** What a value of another type is told, by the expected one. */
+const typeProblems: Record<string, string> = {
+  string: "must be a string",
+  number: "is not a number",
+  int: "must be an integer",
+  boolean: "must be a boolean",
+  object: "must be an object",
+  record: "must be an object",
+  array: "must be an array",
 };
 
 type SizeIssue = Extract<Issue, { code: "too_big" | "too_small" }>;
@@ -71,9 +73,11 @@ function isDefault(message: string): boolean {
 
 /** Describes one value's problem, without the attribute's name. */
 export function describeProblem(issue: Issue): string {
-  if (issue.code === "invalid_type" && issue.input === undefined) return "can't be blank";
   if (!isDefault(issue.message)) return issue.message;
-  if (issue.code === "invalid_type") return `must be ${nouns[issue.expected] ?? issue.expected}`;
+  if (issue.code === "invalid_type")
+    return issue.input === undefined && issue.expected !== "boolean"
+      ? "can't be blank"
+      : (typeProblems[issue.expected] ?? `must be ${issue.expected}`);
   if (issue.code === "too_big" || issue.code === "too_small") return sizeProblem(issue);
   return issue.code === "invalid_value" ? `must be one of ${quotedList(issue.values.map(String))}` : "is invalid";
 }
@@ -87,17 +91,36 @@ function relationshipProblems(issue: Issue): string[] | undefined {
       ? [`Relationships Unknown field(s): ${quotedList(issue.keys)}`]
       : ["Relationships 'relationships' is not an object"];
   const label = `Relationships ${humanize([name])}`;
-  if (isGuidOfOne(rest)) {
+  if (rest.join(".") === "data.guid" && issue.input !== undefined) {
     const bounds = `${label} guid must be between 1 and 200 characters`;
     return issue.code === "invalid_type" ? [`${label} guid must be a string`, bounds] : [bounds];
   }
-  const structure = `${label} must be structured like this: "${String(name)}: {"data": {"guid": "valid-guid"}}"`;
-  const isMissing = rest.length === 0 && issue.code === "invalid_type" && issue.input === undefined;
-  return isMissing ? [`${label} can't be blank`, structure] : [structure];
+  const structure = `${label} must be structured like this: ${structureOf(String(name))}`;
+  return rest.length === 0 && isBlank(issue.input) ? [`${label} can't be blank`, structure] : [structure];
 }
 
-function isGuidOfOne(rest: readonly PropertyKey[]): boolean {
-  return rest.join(".") === "data.guid";
+/** A relationship to many has a plural's name. */
+function structureOf(name: string): string {
+  const one = '{"guid": "valid-guid"}';
+  return `"${name}: {"data": ${name.endsWith("s") ? `[${one},${one}]` : one}}"`;
+}
+
+/** CF names a route's destinations by their position. */
+function destinationProblem(issue: Issue): string | undefined {
+  const [root, at, part, ...rest] = issue.path;
+  if (root !== "destinations" || typeof at !== "number") return undefined;
+  return `Destinations[${at}]: ${problemInDestination(issue, part, rest)}`;
+}
+
+function problemInDestination(issue: Issue, part: PropertyKey | undefined, rest: readonly PropertyKey[]): string {
+  if (part === undefined)
+    return issue.code === "unrecognized_keys"
+      ? 'must have only "app" and optionally "weight", "port" or "protocol".'
+      : "must be an object.";
+  if (part !== "app") return `${String(part)} ${describeProblem(issue)}.`;
+  if (rest[0] === "process") return 'process must have the structure {"type": "process_type"}';
+  const isMissing = rest.length === 0 && issue.code === "invalid_type" && issue.input === undefined;
+  return isMissing ? 'must have an "app".' : 'app must have the structure {"guid": "app_guid"}';
 }
 
 function unknownFields(issue: Issue & { code: "unrecognized_keys" }): string {
@@ -114,6 +137,8 @@ function describe(issue: Issue): string[] {
   if (issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole) return [issue.message];
   const relationship = relationshipProblems(issue);
   if (relationship) return relationship;
+  const destination = destinationProblem(issue);
+  if (destination !== undefined) return [destination];
   if (issue.code === "unrecognized_keys") return [unknownFields(issue)];
   return [issue.path.length === 0 ? issue.message : `${humanize(issue.path)} ${describeProblem(issue)}`];
 }
@@ -122,10 +147,19 @@ function describe(issue: Issue): string[] {
 export function describeIssues(error: z.ZodError, body?: unknown): string[] {
   const isEmpty = hasEmptyRelationships(body);
   const noRelationship = ["Relationships 'relationships' must include one or more valid relationships"];
-  const problems = error.issues.flatMap((issue) =>
+  const problems = withoutBoundsOfOtherTypes(error.issues).flatMap((issue) =>
     isEmpty && issue.path[0] === "relationships" ? noRelationship : describe(issue),
   );
   return [...new Set(problems)];
+}
+
+/** Leaves out what zod says of the length of a list where no list was expected. */
+function withoutBoundsOfOtherTypes(issues: readonly Issue[]): readonly Issue[] {
+  const ofOtherType = new Set(
+    issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join("\n")),
+  );
+  const isBound = ({ code }: Issue): boolean => code === "too_big" || code === "too_small";
+  return issues.filter((issue) => !isBound(issue) || !ofOtherType.has(issue.path.map(String).join("\n")));
 }
 
 function hasEmptyRelationships(body: unknown): boolean {
@@ -147,6 +181,9 @@ export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.outp
 
 function describeQuery(schema: z.ZodObject, issue: Issue): string[] {
   if (issue.code !== "unrecognized_keys") return describe(issue);
+  const [, time, operator] = /^(created_ats|updated_ats)\[(.*)\]$/.exec(issue.keys[0] ?? "") ?? [];
+  if (time !== undefined && time in schema.shape)
+    return [`${humanize([time])} Invalid relational operator: '${operator ?? ""}'`];
   const valid = Object.keys(schema.shape).filter((name) => !name.includes("["));
   return [`Unknown query parameter(s): ${quotedList(issue.keys)}. Valid parameters are: ${quotedList(valid)}`];
 }

@@ -42,9 +42,9 @@ const setDefault = endpoint({
   handler: async ({ session, params, body, base }) => {
     const org = session.get(Org, params.guid);
     requireNotSuspended(session, org.status?.namespace);
-    const name = chosen(session, org, body.data?.guid, "");
+    const name = chosen(session, org, body.data?.guid || undefined, "");
     await session.patch(Org, org, { type: "merge", body: { spec: { defaultIsolationSegment: name } } });
-    return ok(present(body.data?.guid, ofOrg.replace(":guid", params.guid), base));
+    return ok(present(body.data?.guid || undefined, ofOrg.replace(":guid", params.guid), base));
   },
 });
 
@@ -59,9 +59,9 @@ const setOfSpace = endpoint({
     const org = session.cache.orgOf(space.metadata.namespace);
     if (!org) throw notFound("Organization");
     requireNotSuspended(session, space.status?.namespace);
-    const name = chosen(session, org, body.data?.guid, " that this space belongs to");
+    const name = chosen(session, org, body.data?.guid || undefined, " that this space belongs to");
     await session.patch(Space, space, { type: "merge", body: { spec: { isolationSegment: name } } });
-    return ok(present(body.data?.guid, ofSpace.replace(":guid", params.guid), base));
+    return ok(present(body.data?.guid || undefined, ofSpace.replace(":guid", params.guid), base));
   },
 });
 

@@ -9,7 +9,7 @@ import { getVisibleSegment, isEntitled, listEntitledOrgs, listSpacesIn } from ".
 import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { link, toManyRelationship } from "../http/presentation.ts";
-import { toManySchema } from "../http/shared-schemas.ts";
+import { addToManySchema } from "../http/shared-schemas.ts";
 
 const path = "/v3/isolation_segments/:guid/relationships";
 const entitle = [
@@ -33,7 +33,7 @@ const assign = endpoint({
   method: "POST",
   path: `${path}/organizations`,
   permission: entitle,
-  body: toManySchema,
+  body: addToManySchema,
   summary: "Entitle organizations to an isolation segment",
   handler: async ({ session, params, body, base }) => {
     const segment = session.get(IsolationSegment, params.guid);

@@ -13,6 +13,7 @@ export const segmentListQuery = listQuery(
   { names: csv.optional(), organization_guids: csv.optional() },
   { orders: ["name"] },
 );
+/** As in CF, no data or no GUID takes the segment away. */
 export const toOneOrNoneBody = z.strictObject({
-  data: z.strictObject({ guid: z.string().min(1).max(255) }).nullable(),
+  data: z.strictObject({ guid: z.string().max(255).nullable() }).nullish(),
 });

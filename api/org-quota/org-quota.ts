@@ -13,7 +13,7 @@ import { toNewLimits } from "../cf/quota/quota-body.ts";
 import { findUnlimitedLogs, listOrgsUnder, requireLimitedLogs } from "../cf/quota/under-quota.ts";
 import { presentPage } from "../http/page.ts";
 import { toManyRelationship, link } from "../http/presentation.ts";
-import { toManySchema } from "../http/shared-schemas.ts";
+import { addToManySchema } from "../http/shared-schemas.ts";
 import type { Session } from "../access/session.ts";
 import { createQuotaBody, quotaListQuery, updateQuotaBody } from "./payload.ts";
 import { listOrgsWithQuota, presentQuota } from "./present.ts";
@@ -103,7 +103,7 @@ const apply = endpoint({
     { verb: "patch", on: Org },
     { verb: "update", on: Org, subresource: "limits" },
   ],
-  body: toManySchema,
+  body: addToManySchema,
   summary: "Apply a quota to organizations",
   handler: async ({ session, params, body, base }) => {
     const quota = session.get(OrgQuota, params.guid);

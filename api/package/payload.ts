@@ -6,12 +6,16 @@ import type { Draft } from "../../kube/client/client.ts";
 import { newChildMetadata } from "../cf/app/owner-app.ts";
 import { type MetadataInput, metadataSchema } from "../cf/metadata/metadata.ts";
 import { PACKAGE_STATES } from "../cf/package/package-state.ts";
+import { isBlank } from "../http/blank.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
 import { csv, csvOf, listQuery } from "../http/query.ts";
 
 const relationships = z.strictObject({ app: toOneSchema });
 const dockerData = z.strictObject({
-  image: z.string().min(1).max(1024),
+  image: z
+    .string({ error: ({ input }) => (isBlank(input) ? "must be a string, Data Image required" : undefined) })
+    .min(1, "required")
+    .max(1024),
   username: z.string().max(255).nullish(),
   password: z.string().max(5000).nullish(),
 });
@@ -22,7 +26,7 @@ export const createPackageBody = z.discriminatedUnion(
     z.strictObject({
       type: z.literal("bits"),
       relationships,
-      data: z.strictObject({}).optional(),
+      data: z.strictObject({}, "Data must be empty if provided for bits packages").nullish(),
       metadata: metadataSchema.optional(),
     }),
     z.strictObject({ type: z.literal("docker"), relationships, data: dockerData, metadata: metadataSchema.optional() }),

@@ -6,7 +6,8 @@ import { commandSchema, processUserSchema } from "../cf/process/process-schemas.
 import type { Process } from "../../crds/process/process.ts";
 
 const seconds = z.int().min(1, "must be greater than or equal to 1").max(3600).nullable().optional();
-const endpointPath = z.string().max(255).regex(/^\//, "must be a valid URI path").nullable().optional();
+const NO_PATH = "must be a valid URI path";
+const endpointPath = z.string(NO_PATH).max(255).regex(/^\//, NO_PATH).nullable().optional();
 const checkType = z.enum(["port", "process", "http"], { error: 'must be "port", "process", or "http"' });
 
 const healthCheck = z.strictObject({
@@ -37,13 +38,13 @@ const readinessCheck = z.strictObject({
 export const updateProcessBody = z.strictObject({
   command: commandSchema.nullable().optional(),
   user: processUserSchema.nullable().optional(),
-  health_check: healthCheck.optional(),
-  readiness_health_check: readinessCheck.optional(),
+  health_check: healthCheck.nullish(),
+  readiness_health_check: readinessCheck.nullish(),
   metadata: metadataSchema.optional(),
 });
 
 const megabytes = z
-  .int("is not a number")
+  .int()
   .min(1, "must be greater than 0")
   .max(4_194_304, "must be less than or equal to 4194304")
   .nullable()
@@ -51,18 +52,14 @@ const megabytes = z
 
 export const scaleBody = z.strictObject({
   instances: z
-    .int("is not a number")
+    .int()
     .min(0, "must be greater than or equal to 0")
     .max(10_000, "must be less than or equal to 10000")
     .nullable()
     .optional(),
   memory_in_mb: megabytes,
   disk_in_mb: megabytes,
-  log_rate_limit_in_bytes_per_second: z
-    .int("is not a number")
-    .min(-1, "must be greater than or equal to -1")
-    .nullable()
-    .optional(),
+  log_rate_limit_in_bytes_per_second: z.int().min(-1, "must be greater than or equal to -1").nullable().optional(),
 });
 
 const embedded = embed("process_instances").optional();

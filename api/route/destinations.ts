@@ -121,7 +121,9 @@ export const destinationEndpoints = [
       const route = session.get(Route, params.guid);
       const added = body.destinations.map((input) => toDestination(session, route, input));
       if (added.some((one) => one.weight !== undefined))
-        throw unprocessable("Destinations cannot be inserted with weights");
+        throw unprocessable(
+          `Destinations[${added.findIndex((one) => one.weight !== undefined)}]: weighted destinations can only be used when replacing all destinations.`,
+        );
       return ok(
         presentDestinationList(
           session.cache,

@@ -42,7 +42,7 @@ test.each<[string, Destination[], RegExp | undefined]>([
   ["nothing", [], undefined],
   ["no weights", [one("a"), one("b")], undefined],
   ["weights of 100", [one("a", { weight: 1 }), one("b", { weight: 99 })], undefined],
-  ["weights of 99", [one("a", { weight: 1 }), one("b", { weight: 98 })], /add up to 100/],
+  ["weights of 99", [one("a", { weight: 1 }), one("b", { weight: 98 })], /sum to 100/],
   ["some weights", [one("a", { weight: 100 }), one("b")], /both weighted and unweighted/],
   ["one twice", [one("a"), one("a")], /duplicate entries/],
 ])("replacing by %s", (_what, destinations, problem) => {

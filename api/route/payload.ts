@@ -45,8 +45,12 @@ const destination = z.strictObject({
   weight: z.int().min(1).max(100).nullish(),
 });
 export type DestinationInput = z.output<typeof destination>;
-export const insertDestinationsBody = z.strictObject({ destinations: z.array(destination).min(1).max(100) });
-export const replaceDestinationsBody = z.strictObject({ destinations: z.array(destination).max(100) });
+const destinationsFrom = (least: number) => {
+  const problem = `must be an array containing between ${least} and 100 destination objects.`;
+  return z.array(destination, problem).min(least, problem).max(100, problem);
+};
+export const insertDestinationsBody = z.strictObject({ destinations: destinationsFrom(1) });
+export const replaceDestinationsBody = z.strictObject({ destinations: destinationsFrom(0) });
 export const updateDestinationBody = z.strictObject({ protocol: z.enum(["http1", "http2", "tcp"]).nullable() });
 
 const filters = {
@@ -101,9 +105,9 @@ export function checkReplacement(destinations: readonly Destination[], key: Dest
   const weights = destinations.flatMap(({ weight }) => weight ?? []);
   if (weights.length === 0) return;
   if (weights.length < destinations.length)
-    throw unprocessable("Destinations cannot contain both weighted and unweighted destinations");
+    throw unprocessable("Destinations cannot contain both weighted and unweighted destinations.");
   if (weights.reduce((sum, weight) => sum + weight, 0) !== 100)
-    throw unprocessable("Destinations must have weights that add up to 100");
+    throw unprocessable("Destinations must have weights that sum to 100.");
 }
 
 function checkDistinct(destinations: readonly Destination[], key: DestinationKey): void {

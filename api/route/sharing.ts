@@ -14,7 +14,7 @@ import { routeURLOf } from "../cf/route/route-url.ts";
 import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { link } from "../http/presentation.ts";
-import { toManySchema } from "../http/shared-schemas.ts";
+import { addToManySchema } from "../http/shared-schemas.ts";
 
 const path = "/v3/routes/:guid/relationships";
 const write = { verb: "patch", on: Route } as const;
@@ -113,7 +113,7 @@ export const routeSharingEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: `${path}/shared_spaces`,
     permission: write,
-    body: toManySchema,
+    body: addToManySchema,
     summary: "Share a route with other spaces",
     handler: async ({ session, params, body, base }) => {
       const route = sharableRoute(session, params.guid);

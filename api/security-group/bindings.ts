@@ -6,7 +6,7 @@ import { requireNotSuspended } from "../access/suspension.ts";
 import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { link, toManyRelationship } from "../http/presentation.ts";
-import { toManySchema } from "../http/shared-schemas.ts";
+import { addToManySchema } from "../http/shared-schemas.ts";
 import { isBound, listBoundSpaces, type Lifecycle } from "./present.ts";
 import { waitForReaders } from "./readers.ts";
 
@@ -53,7 +53,7 @@ function bindRow(lifecycle: Lifecycle): Endpoint {
     method: "POST",
     path: `${path}/${relationship}`,
     permission: { verb: "patch", on: Space },
-    body: toManySchema,
+    body: addToManySchema,
     summary: `Bind a security group to spaces for ${lifecycle}`,
     handler: async ({ session, params, body, base }) => {
       const group = session.get(SecurityGroup, params.guid);

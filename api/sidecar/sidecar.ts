@@ -23,7 +23,7 @@ const fields = {
   name: z.string().min(1).max(255),
   command: z.string().min(1).max(4096),
   process_types: z.array(z.string().min(1).max(255)).min(1, "must have at least 1 process_type").max(50),
-  memory_in_mb: z.int("is not a number").min(1, "must be greater than 0").max(4_194_304).nullish(),
+  memory_in_mb: z.int().min(1, "must be greater than 0").max(4_194_304).nullish(),
 };
 const createBody = z.strictObject(fields);
 const updateBody = z.strictObject(fields).partial();

@@ -17,7 +17,7 @@ import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../ht
 import { unprocessable } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
 import { link, toManyRelationship } from "../http/presentation.ts";
-import { toManySchema } from "../http/shared-schemas.ts";
+import { addToManySchema } from "../http/shared-schemas.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { createSpaceQuotaBody, spaceQuotaListQuery, updateSpaceQuotaBody } from "./payload.ts";
 import { listSpacesWithQuota, presentSpaceQuota } from "./present.ts";
@@ -125,7 +125,7 @@ const apply = endpoint({
   method: "POST",
   path: spaces,
   permission: choose,
-  body: toManySchema,
+  body: addToManySchema,
   summary: "Apply a quota to spaces",
   handler: async ({ session, params, body, base }) => {
     const quota = session.get(SpaceQuota, params.guid);

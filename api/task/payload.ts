@@ -9,7 +9,7 @@ import { nameSchema } from "../http/shared-schemas.ts";
 
 const MAX_MB = 4_194_304;
 const megabytes = z
-  .int("is not a number")
+  .int()
   .min(1, "must be greater than 0")
   .max(MAX_MB, `must be less than or equal to ${MAX_MB}`)
   .nullish();
@@ -23,7 +23,7 @@ export const createTaskBody = z
     memory_in_mb: megabytes,
     disk_in_mb: megabytes,
     log_rate_limit_in_bytes_per_second: z
-      .int("is not a number")
+      .int()
       .min(-1, "must be greater than -2")
       .max(Number.MAX_SAFE_INTEGER)
       .nullish(),

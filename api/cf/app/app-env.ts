@@ -51,7 +51,7 @@ function checkVariables(variables: Record<string, unknown>, context: IssueContex
 
 /** Variables to set; null removes one. */
 export const variablesSchema = z
-  .record(z.string(), z.unknown())
+  .record(z.string(), z.unknown(), "must be an object")
   .superRefine(checkVariables)
   .transform((variables) => variables as Record<string, string | null>);
 /** Variables of a new app or a manifest: any JSON value, stored as text. */

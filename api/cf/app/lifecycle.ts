@@ -21,24 +21,44 @@ export const buildpacksSchema = z
 /** `lifecycle.data.stack`, or a manifest's. */
 export const stackSchema = z.string().min(1, STACK_LENGTH).max(4096, STACK_LENGTH);
 
-const buildpackData = z.strictObject({
-  buildpacks: buildpacksSchema.nullable().optional(),
-  stack: stackSchema.nullable().optional(),
-  credentials: z.record(z.string(), z.unknown()).nullable().optional(),
-});
+const buildpackData = z.strictObject(
+  {
+    buildpacks: buildpacksSchema.nullable().optional(),
+    stack: stackSchema.nullable().optional(),
+    credentials: z.record(z.string(), z.unknown()).nullable().optional(),
+  },
+  { error: ({ code }) => (code === "invalid_type" ? "must be an object" : undefined) },
+);
 
-/** `lifecycle` of a body. */
+const cnb = z.strictObject({ type: z.literal("cnb"), data: buildpackData });
+const docker = z.strictObject({ type: z.literal("docker"), data: z.strictObject({}).optional() });
+const wording = {
+  error: ({ code }: { code?: string }) =>
+    code === "invalid_union" ? "is not included in the list: buildpack, docker, cnb" : "data must be an object",
+};
+
+/** `lifecycle` of a build's body. */
 export const lifecycleSchema = z.discriminatedUnion(
   "type",
+  [z.strictObject({ type: z.literal("buildpack"), data: buildpackData }), cnb, docker],
+  wording,
+);
+
+/** `lifecycle` of an app's body: without a type it is the platform's default. */
+export const appLifecycleSchema = z.discriminatedUnion(
+  "type",
   [
-    z.strictObject({ type: z.literal("buildpack"), data: buildpackData }),
-    z.strictObject({ type: z.literal("cnb"), data: buildpackData }),
-    z.strictObject({ type: z.literal("docker"), data: z.strictObject({}).optional() }),
+    z.strictObject({
+      type: z
+        .literal("buildpack")
+        .nullish()
+        .transform(() => "buildpack" as const),
+      data: buildpackData,
+    }),
+    cnb,
+    docker,
   ],
-  {
-    error: ({ code }) =>
-      code === "invalid_union" ? "is not included in the list: buildpack, docker, cnb" : "must be an object",
-  },
+  wording,
 );
 export type LifecycleInput = z.output<typeof lifecycleSchema>;
 

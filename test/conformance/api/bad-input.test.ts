@@ -318,3 +318,14 @@ test("other methods and paths are CF's Unknown request", async () => {
     expect([method, path, status, title, detail]).toEqual([method, path, 404, "CF-NotFound", "Unknown request"]);
   }
 });
+
+test.each([
+  ["service_instances", "Service instance"],
+  ["service_brokers", "Service broker"],
+  ["service_plans", "Service plan"],
+])("one of %s by its GUID is not found", async (path, name) => {
+  for (const method of ["GET", "PATCH", "DELETE"]) {
+    const { status, json } = await world.replicas[0].call("admin", method, `/v3/${path}/x`);
+    expect([status, json.errors?.[0]?.detail]).toEqual([404, `${name} not found`]);
+  }
+});

@@ -107,7 +107,7 @@ describe.each(kinds)("$kind", ({ kind, path, body, taken, renamedToTaken }) => {
     ["a\u200bb", "Name must not contain control or zero-width characters"],
     ["a ", "Name must not begin or end with a blank"],
     [5, "Name must be a string"],
-    [null, "Name must be a string"],
+    [null, "Name can't be blank"],
   ])("but not %j", async (name, detail) => {
     expect(fault(await bench.call("POST", path, body(name as string)))).toEqual([
       422,

@@ -346,8 +346,11 @@ describe("destinations", () => {
       () => [{ app: { guid: app.guid } }, { app: { guid: app.guid }, port: 8080 }],
       "Destinations cannot contain duplicate entries",
     ],
-    [() => [{ app: { guid: app.guid }, weight: 10 }], "Destinations cannot be inserted with weights"],
-    [() => [], "Destinations must have at least 1 item(s)"],
+    [
+      () => [{ app: { guid: app.guid }, weight: 10 }],
+      "Destinations[0]: weighted destinations can only be used when replacing all destinations.",
+    ],
+    [() => [], "Destinations must be an array containing between 1 and 100 destination objects."],
     [() => [{ app: { guid: app.guid }, port: 0 }], "Destinations"],
     [() => [{ app: { guid: app.guid }, protocol: "tcp" }], "tcp"],
   ])("row %# is refused", async (destinations, text) => {
