@@ -1,6 +1,6 @@
 // All controllers of CF's kinds. They need no leader: each is a pure translation, and claims decide races.
 import type { Controller } from "../kube/controller/controller.ts";
-import { appController } from "./app/app.ts";
+import { appController, appGUIDController } from "./app/app.ts";
 import { auditLogController } from "./audit-log/audit-log.ts";
 import { buildController } from "./build/build.ts";
 import { buildpackController } from "./buildpack/buildpack.ts";
@@ -16,7 +16,7 @@ import { orgQuotaController } from "./org-quota/org-quota.ts";
 import { packageController } from "./package/package.ts";
 import { processController } from "./process/process.ts";
 import { rolloutController } from "./rollout/rollout.ts";
-import { routeController } from "./route/route.ts";
+import { routeController, routeGUIDController } from "./route/route.ts";
 import { securityGroupController } from "./security-group/security-group.ts";
 import { registrySecretController } from "./space/registry-secret.ts";
 import { spaceController } from "./space/space.ts";
@@ -50,12 +50,14 @@ export function createControllers(options: ControllersOptions): Controller[] {
     userController,
     featureFlagController,
     appController,
+    appGUIDController,
     processController(options),
     rolloutController,
     packageController(options.hasContent),
     buildController(options),
     dropletController(options.hasContent),
     routeController,
+    routeGUIDController,
     auditLogController,
     taskController(options),
   ];

@@ -22,10 +22,11 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
-import { OWNING_APP_INDEX, appKey, indexByApp, isAppObserved, withoutDeleting } from "../shared/app-owned.ts";
+import { OWNING_APP_INDEX, appKey, indexByApp, withoutDeleting } from "../shared/app-owned.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
 import { deleteAll } from "../shared/history-limits.ts";
-import { indexByGUID, hasGUIDLabel, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { defineGUIDLabelController } from "../shared/guid-controller.ts";
+import { correctedGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { findReleaseProblem, RELEASE_TYPE } from "../shared/release-task.ts";
 import { findDropletName, findRolloutWithoutRevision, type AppHistory } from "../shared/rollouts.ts";
@@ -35,6 +36,8 @@ import { planReleaseTask } from "./release.ts";
 import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
 
 const DROPLET_INDEX = "controllers/droplet";
+
+export const appGUIDController = defineGUIDLabelController("app-guid", App);
 
 export const appController = defineController({
   name: "app",
@@ -103,7 +106,7 @@ export const appController = defineController({
       releaseProblem,
     });
     return {
-      ...(isGUIDLabelDue(app) && { labels }),
+      labels: correctedGUIDLabel(app, labels),
       createOnce: [...missing.drafts, ...release, ...listRevision(outcome)],
       status: outcome.status,
       spec: planDroplet(app, history),
@@ -156,11 +159,6 @@ function findDueRollout(
 function planRequeue({ drafts, waitMs }: ReturnType<typeof planMissingProcesses>): ReconcileResult {
   if (drafts.length > 0) return { keepStatus: true };
   return waitMs > 0 ? { keepStatus: true, requeueAfterMs: waitMs } : {};
-}
-
-/** Without a label the uid is the GUID, so the label is written after the first status. A wrong label is corrected at once. */
-function isGUIDLabelDue(app: App): boolean {
-  return hasGUIDLabel(app) || isAppObserved(app);
 }
 
 function mapToApp(part: Process | Revision | Build | Rollout | Task): { namespace?: string; name: string } {

@@ -17,7 +17,8 @@ import { defineController, watch, type ReconcileContext } from "../../kube/contr
 import { appKey } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
 import { findHostClaim, releaseContestedClaim } from "../shared/host-claims.ts";
-import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { defineGUIDLabelController } from "../shared/guid-controller.ts";
+import { correctedGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { FOREIGN_APP_INDEX, indexByForeignApp } from "../shared/route-urls.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { findDomainClaimState, findReferencedDomain } from "../shared/domains.ts";
@@ -45,6 +46,8 @@ const DESTINATION_INDEX = "controllers/destination";
 /** Routes by the namespaces of the spaces that they are shared with. */
 const SHARED_INDEX = "controllers/shared-space";
 const ALL_ROUTES_INDEX = "controllers/all-routes";
+
+export const routeGUIDController = defineGUIDLabelController("route-guid", Route);
 
 export const routeController = defineController({
   name: "route",
@@ -87,7 +90,8 @@ export const routeController = defineController({
     const { namespace = "" } = route.metadata;
     const tenancy = getTenancy(read, namespace);
     const domain = findReferencedDomain(read, route, tenancy);
-    const { guid, labels } = resolveGUID(Route, route, context);
+    const resolved = resolveGUID(Route, route, context);
+    const labels = correctedGUIDLabel(route, resolved.labels);
     if (!domain) return { labels, ...planDomainMissing(route, tenancy) };
     const claimState = findDomainClaimState(read, domain);
     if (claimState === "taken") return { labels, ...planDomainNameTaken(domain) };
@@ -105,7 +109,7 @@ export const routeController = defineController({
     const binding = read.find(RouteBinding, { namespace, name: routeBindingName(route) });
     const targets = route.spec.destinations.map((destination) => toTarget(route, destination, context));
     const members = (route.spec.sharedSpaces ?? []).flatMap((shared) => read.list(RoleBinding, { namespace: shared }));
-    const plan = planRoute({ route, guid, domain, tenancy, router, targets, binding });
+    const plan = planRoute({ route, guid: resolved.guid, domain, tenancy, router, targets, binding });
     return { labels, ...plan, children: [...(plan.children ?? []), ...planSharedReaders(route, members)] };
   },
 });

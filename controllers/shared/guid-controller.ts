@@ -1,11 +1,11 @@
-// Controllers for kinds without further effects: they set the GUID label and Ready, and hold the name of a kind that claims one.
+// Controllers of GUID labels: for kinds without further effects, which also get Ready and the claim on their name, and for kinds whose own controller is busy.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, type ClaimedName } from "../../crds/claim/rules.ts";
 import { defineController, watch, type Controller } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "./claims.ts";
-import { indexByGUID, GUID_INDEX, resolveGUID } from "./guid.ts";
+import { hasGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "./guid.ts";
 
 export function defineGUIDController<T extends KubeObject>(name: string, ref: ResourceRef<T>): Controller {
   return defineController({
@@ -14,6 +14,28 @@ export function defineGUIDController<T extends KubeObject>(name: string, ref: Re
     indexes: { [GUID_INDEX]: indexByGUID },
     reconcile: (object, context) => ({ labels: resolveGUID(ref, object, context).labels }),
   });
+}
+
+/**
+ * Labels objects that were made without a GUID, once their own controller has written a status. Nobody waits for the label, since the uid is the GUID until
+ * then: so there is one worker, and under load the API server's time goes to what makes apps run.
+ */
+export function defineGUIDLabelController<T extends KubeObject>(name: string, ref: ResourceRef<T>): Controller {
+  return defineController({
+    name,
+    for: ref,
+    workers: 1,
+    writesStatus: false,
+    indexes: { [GUID_INDEX]: indexByGUID },
+    reconcile: (object, context) =>
+      hasGUIDLabel(object) || !isObserved(object) ? {} : { labels: resolveGUID(ref, object, context).labels },
+  });
+}
+
+/** Whether the status is about the current spec. */
+function isObserved(object: KubeObject): boolean {
+  const status = object["status"] as { observedGeneration?: number } | undefined;
+  return status?.observedGeneration === object.metadata.generation;
 }
 
 /** Also holds the claim on the object's name. */

@@ -8,6 +8,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { anApp } from "../../crds/test-objects.ts";
+import { defineGUIDLabelController } from "./guid-controller.ts";
 import { planGUID, resolveGUID } from "./guid.ts";
 
 const guid = "0190a1b2-0000-7000-8000-000000000001";
@@ -52,4 +53,24 @@ describe("planGUID", () => {
     ).toBe(guid);
   });
   test("one without a label has its uid", () => expect(planGUID(bare, [bare])).toBe("u3"));
+});
+
+describe("the label of an object that was made without one", () => {
+  const read = { byIndex: () => [] } as unknown as ReconcileContext["read"];
+  const controller = defineGUIDLabelController("app-guid", App);
+  const metadata = { name: "a", uid: "u1", generation: 2 };
+  test.each([
+    ["waits for the object's first status", {}, {}],
+    ["waits for a status about the current spec", { status: { observedGeneration: 1 } }, {}],
+    ["is written after that", { status: { observedGeneration: 2 } }, { labels: { [LABELS.guid]: "u1" } }],
+    [
+      "is left alone once it is there",
+      { status: { observedGeneration: 2 }, metadata: { ...metadata, labels: { [LABELS.guid]: guid } } },
+      {},
+    ],
+  ])("%s", (_what, given, result) =>
+    expect(controller.reconcile(anApp({}, { metadata, ...given }), { read } as ReconcileContext)).toEqual(result),
+  );
+  test("has one worker and writes no status", () =>
+    expect(controller).toMatchObject({ workers: 1, writesStatus: false }));
 });

@@ -40,3 +40,8 @@ export function resolveGUID<T extends KubeObject>(
 export function hasGUIDLabel(object: KubeObject): boolean {
   return object.metadata.labels?.[LABELS.guid] !== undefined;
 }
+
+/** The label for an object that has one, since a wrong one is corrected at once. A missing one comes later: defineGUIDLabelController. */
+export function correctedGUIDLabel(object: KubeObject, labels: Record<string, string>): Record<string, string> {
+  return hasGUIDLabel(object) ? labels : {};
+}

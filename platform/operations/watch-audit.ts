@@ -23,6 +23,12 @@ export const WATCH_AUDIT_KINDS: readonly ResourceRef[] = [LRP, ...OUTSIDE_AUDIT_
 /** Kinds whose changes are events. AuditLogs, which are large, are only read. */
 const CHANGING_KINDS: readonly ResourceRef[] = [LRP, Revision, ...OUTSIDE_WRITTEN_KINDS];
 
+/**
+ * Milliseconds between two writes of events; the first after a pause is written at once. Nobody waits for the others: no request made them, and what a
+ * killed leader had not written the next one records.
+ */
+const WRITE_INTERVAL_MS = 5_000;
+
 export interface WatchAuditOptions {
   informers: Informers;
   log: Logger;
@@ -49,7 +55,7 @@ function record(
   signal: AbortSignal,
 ): Promise<void> {
   const { informers, log, writer } = options;
-  const audit = createAuditWriter({ client, writer: `${writer}-watch`, log });
+  const audit = createAuditWriter({ client, writer: `${writer}-watch`, log, intervalMs: WRITE_INTERVAL_MS });
   const startedAt = new Date();
   const place = ({ namespace, event }: PlacedEvent, at: Date): void => {
     const isKnown = at < startedAt && hasEvent(informers.read, namespace, event);
