@@ -77,7 +77,7 @@ async function measureWrites(plane: BenchCluster): Promise<Figure[]> {
 
   logProgress("the floor of the same");
   const final = await collectFinalObjects(admin, "create");
-  const baseline = await writeBaseline(admin, final, "floor");
+  const baseline = await writeBaseline(plane, final, "floor");
   await removeBaseline(admin, final, "floor");
   return [
     figure(`${CREATED} apps created to all LRPs there, against the floor: time`, created.ms / baseline.ms, "ratio", {
