@@ -18,7 +18,7 @@ import { choosePackageManager } from "./buildpacks/nodejs/package-manager.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { findNeededDevDependency, findStart as findNodeStart, isSinglePage } from "./buildpacks/nodejs/start.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
-import { chooseInstaller, containsApp, fromPipfileLock } from "./buildpacks/python/environment.mjs";
+import { chooseInstaller, containsApp, fromPipfileLock, needsPip } from "./buildpacks/python/environment.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { toRange } from "./buildpacks/python/interpreter.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
@@ -249,6 +249,17 @@ describe("Python", () => {
     ["poetry", { tool: { poetry: { dependencies: { lib: { path: "lib" } } } } }, true],
   ])("code of the app is installed anew: %s, %j", (tool, project, expected) => {
     expect(containsApp(app, { tool, files: [] }, project)).toBe(expected);
+  });
+
+  test.each<[string, string, string, boolean]>([
+    ["neither the app nor a package names it", "flask\npip-tools-x\n", "Requires-Dist: pip-api", false],
+    ["the tests of setuptools do", "", "Requires-Dist: pip >=19.1 ; extra == 'testing'", false],
+    ["the app does", "flask\npip>=24\n", "", true],
+    ["a package does", "pip-tools\n", "Name: pip-tools\nRequires-Dist: pip>=22.2\n", true],
+  ])("pip stays in the environment, or not: %s", async (_why, requirements, metadata, expected) => {
+    await write({ "requirements.txt": requirements });
+    await write({ "venv/lib/python3.12/site-packages/one-1.0.dist-info/METADATA": metadata });
+    expect(needsPip(join(app, "venv"), { app, files: ["requirements.txt"] })).toBe(expected);
   });
 
   test("a Pipfile.lock as pip's requirements", () => {

@@ -1,5 +1,5 @@
 // The virtual environment of an app: made by venv, filled by pip, uv or Poetry, and kept for the next build.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { digestOf, readIfThere, readJson } from "../shared/files.mjs";
 import { openLayer, packageCache } from "../shared/layers.mjs";
@@ -46,6 +46,7 @@ export function provideEnvironment({ app, python, installer, project }) {
     });
     if (installer) install({ app, venv: layer.path, python, installer });
     else say("No dependencies to install: there is no requirements.txt or pyproject.toml");
+    if (!needsPip(layer.path, { app, files: installer?.files ?? [] })) removePip(layer.path);
   }
   layer.setLaunchVariables({ "VIRTUAL_ENV.override": layer.path, "PYTHONUNBUFFERED.default": "1" });
   // The copy in the cache stays that of the build that made it, with its path.
@@ -70,6 +71,25 @@ function hasLocal(dependencies = {}) {
   return Object.values(dependencies)
     .flat()
     .some((one) => one?.path !== undefined || one?.workspace === true);
+}
+
+/** Whether an app or one of its packages names pip itself: to install, it is needed in the build alone. */
+export function needsPip(venv, { app, files }) {
+  if (files.some((file) => /^\s*["']?pip\b(?!-)/m.test(readIfThere(join(app, file))))) return true;
+  const folder = sitePackages(venv);
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".dist-info"))
+    .some((name) => /^Requires-Dist: pip\b(?!-)(?!.*\bextra\b)/m.test(readIfThere(join(folder, name, "METADATA"))));
+}
+
+/** It is half of the files of a small app, which each build would copy and pack. */
+function removePip(venv) {
+  const remove = (folder, pattern) => {
+    for (const name of readdirSync(folder))
+      if (pattern.test(name)) rmSync(join(folder, name), { recursive: true, force: true });
+  };
+  remove(sitePackages(venv), /^pip(-[^-]+\.dist-info)?$/);
+  remove(join(venv, "bin"), /^pip[\d.]*$/);
 }
 
 /** Programs of an environment begin with its path, which differs from build to build. */
@@ -181,11 +201,8 @@ function cacheFolder(name) {
 
 /** The names of the installed packages, in lower case with dashes. */
 export function listInstalled(venv) {
-  const lib = join(venv, "lib");
-  const [version] = existsSync(lib) ? readdirSync(lib).filter((name) => name.startsWith("python")) : [];
-  const folder = join(lib, version ?? "", "site-packages");
   return new Set(
-    readdirSync(folder)
+    readdirSync(sitePackages(venv))
       .filter((name) => name.endsWith(".dist-info"))
       .map((name) =>
         name
@@ -194,4 +211,10 @@ export function listInstalled(venv) {
           .replaceAll(/[_.]+/g, "-"),
       ),
   );
+}
+
+function sitePackages(venv) {
+  const lib = join(venv, "lib");
+  const [version] = existsSync(lib) ? readdirSync(lib).filter((name) => name.startsWith("python")) : [];
+  return join(lib, version ?? "", "site-packages");
 }
