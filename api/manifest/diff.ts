@@ -1,6 +1,6 @@
 // What applying a manifest would change: `POST /v3/spaces/:guid/manifest_diff`. Compares only keys that the manifest names. Pure.
 import { LOCAL_KEYS } from "./plan.ts";
-import { toBytesPerSecond, toMegabytes } from "./schema.ts";
+import { toBytesPerSecond, toMegabytes } from "./sizes.ts";
 
 /** A JSON patch operation with the previous value. */
 export interface Difference {

@@ -10,69 +10,38 @@ import { describeProblem } from "../http/validation.ts";
 import { findHashProblems, validAlgorithms, validOptions, type RouteOptionsInput } from "../cf/route/route-options.ts";
 import { commandSchema, processUserSchema } from "../cf/process/process-schemas.ts";
 import { parseRoute } from "./route-address.ts";
+import { logRateSchema, MAX_MB, sizeSchema } from "./sizes.ts";
 
-const UNIT_PROBLEM = "must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB";
-/** Bytes. */
-const UNITS: Record<string, number> = { B: 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
-const MAX_MB = 4_194_304;
-
-function toBytes(text: string): number | undefined {
-  const [, count, unit = ""] = /^(\d{1,12})\s*([BKMGT])(?:i?B)?$/i.exec(text.trim()) ?? [];
-  const factor = UNITS[unit.toUpperCase()];
-  return count === undefined || factor === undefined ? undefined : Number(count) * factor;
+/** As in CF, a number may be quoted: a variable's value often is. */
+function whole(number: z.ZodInt) {
+  return z.preprocess(
+    (value) => (typeof value === "string" && /^[+-]?\d{1,12}$/.test(value) ? Number(value) : value),
+    number,
+  );
 }
 
-/** Whole megabytes of `512M`, `1GB`, `2TiB`; undefined when the text is not a size. */
-export function toMegabytes(text: string): number | undefined {
-  const bytes = toBytes(text);
-  return bytes === undefined ? undefined : Math.floor(bytes / UNITS["M"]!);
-}
-
-/** Bytes of a log rate: a size, -1 for no limit, or 0; undefined for anything else. */
-export function toBytesPerSecond(text: string): number | undefined {
-  return text === "-1" || text === "0" ? Number(text) : toBytes(text);
-}
-
-function sizeProblem(megabytes: number | undefined): string {
-  if (megabytes === undefined) return UNIT_PROBLEM;
-  return megabytes < 1 ? "must be greater than 0MB" : `must be at most ${MAX_MB}MB`;
-}
-
-const size = z.union([z.string(), z.number()], { error: UNIT_PROBLEM }).transform((value, ctx) => {
-  const megabytes = toMegabytes(String(value));
-  if (megabytes === undefined || megabytes < 1 || megabytes > MAX_MB) {
-    ctx.addIssue({ code: "custom", message: sizeProblem(megabytes) });
-    return z.NEVER;
-  }
-  return megabytes;
-});
-
-const logRate = z.union([z.string(), z.number()], { error: UNIT_PROBLEM }).transform((value, ctx) => {
-  const bytes = toBytesPerSecond(String(value));
-  if (bytes === undefined) ctx.addIssue({ code: "custom", message: UNIT_PROBLEM });
-  return bytes ?? z.NEVER;
-});
-
-const seconds = z.int().min(1, "must be greater than or equal to 1").max(3600);
+const secondsUpTo = (most: number) => whole(z.int().min(1, "must be greater than or equal to 1").max(most));
+const seconds = secondsUpTo(3600);
 const resettable = commandSchema
   .nullable()
   .transform((value) => (value === "null" || value === "default" ? null : value));
 const checkType = z
   .enum(["http", "port", "process", "none"], { error: 'must be "port", "process", or "http"' })
   .transform((type) => (type === "none" ? "process" : type));
-const checkEndpoint = z.string().max(255).regex(/^\//, "must be a valid URI path");
+const NO_PATH = "must be a valid URI path";
+const checkEndpoint = z.string(NO_PATH).max(255).regex(/^\//, NO_PATH);
 
 const processShape = {
   command: resettable.optional(),
-  instances: z.int().min(0, "must be greater than or equal to 0").max(10_000).optional(),
-  memory: size.optional(),
-  "disk-quota": size.optional(),
-  "log-rate-limit-per-second": logRate.optional(),
+  instances: whole(z.int().min(0, "must be greater than or equal to 0").max(10_000)).optional(),
+  memory: sizeSchema.optional(),
+  "disk-quota": sizeSchema.optional(),
+  "log-rate-limit-per-second": logRateSchema.optional(),
   "health-check-type": checkType.optional(),
   "health-check-http-endpoint": checkEndpoint.optional(),
   "health-check-invocation-timeout": seconds.optional(),
   "health-check-interval": seconds.optional(),
-  timeout: seconds.max(180).optional(),
+  timeout: secondsUpTo(180).optional(),
   "readiness-health-check-type": checkType.optional(),
   "readiness-health-check-http-endpoint": checkEndpoint.optional(),
   "readiness-health-check-invocation-timeout": seconds.optional(),
@@ -98,7 +67,7 @@ const sidecarEntry = z.looseObject({
   name: z.string().min(1).max(255),
   command: z.string().min(1).max(4096),
   "process-types": z.array(z.string().min(1).max(255)).min(1, "must have at least 1 process_type").max(50),
-  memory: z.union([z.int().min(1).max(MAX_MB), size]).nullish(),
+  memory: z.union([z.int().min(1).max(MAX_MB), sizeSchema], "in mb is not a number").nullish(),
 });
 
 const BUILDPACK_LENGTH = "must be between 1 and 4096 characters";
@@ -124,7 +93,7 @@ const application = webProcess.extend({
   "default-route": isBoolean.optional(),
   routes: z.array(routeEntry, "must be a list of route objects").max(100).optional(),
   processes: z.array(processEntry).max(100).optional(),
-  services: z.array(z.unknown()).optional(),
+  services: z.array(z.unknown(), "must be a list of service instances").optional(),
   sidecars: z.array(sidecarEntry, "must be an array of sidecar configurations").max(20).optional(),
   features: z
     .record(z.string(), z.boolean(FEATURES), FEATURES)
@@ -145,7 +114,7 @@ export const manifestBody = z.preprocess(
     .transform(({ version, applications }, context) => {
       const isSupported = version === undefined || version === null || version === 1;
       if (isSupported && Array.isArray(applications) && applications.length > 0)
-        return { applications: applications as unknown[] };
+        return { applications: (applications as unknown[]).map(withoutUnset) };
       context.addIssue({
         code: "custom",
         message: isSupported ? NO_APPLICATIONS : WRONG_VERSION,
@@ -154,6 +123,27 @@ export const manifestBody = z.preprocess(
       return z.NEVER;
     }),
 );
+
+/** Attributes that mean nothing when they are null, as in CF: their line has no value. */
+const NOTHING_WHEN_NULL = new Set([
+  ...Object.keys(processShape).filter((key) => key !== "command" && !key.endsWith("-type")),
+  ...["buildpacks", "lifecycle", "docker", "no-route", "random-route", "default-route", "metadata"],
+]);
+const SIZES = new Set(["memory", "disk-quota", "log-rate-limit-per-second"]);
+
+/** An entry without the attributes that have no value, its processes included. */
+function withoutUnset(entry: unknown): unknown {
+  if (!isRecord(entry)) return entry;
+  const set = Object.entries(entry).filter(
+    ([key, value]) => !(value === null && NOTHING_WHEN_NULL.has(key)) && !(value === "" && SIZES.has(key)),
+  );
+  return Object.fromEntries(
+    set.map(([key, value]) => [
+      key,
+      key === "processes" && Array.isArray(value) ? (value as unknown[]).map(withoutUnset) : value,
+    ]),
+  );
+}
 
 const FREE = new Set(["env", "features", "metadata", "parameters", "options"]);
 
@@ -237,6 +227,9 @@ function processProblem(
 }
 
 function attributeProblem(key: string, issue: z.core.$ZodIssue): string {
+  if (key === "env" && issue.code === "invalid_type") return "Env must be an object of keys and values";
+  if (key === "metadata" && issue.code === "unrecognized_keys")
+    return `Metadata has unexpected field(s): ${issue.keys.map((name) => `'${name}'`).join(" ")}`;
   const words = DASHED_KEYS.has(key) ? key : key.replaceAll("-", " ");
   return `${words.charAt(0).toUpperCase()}${words.slice(1)} ${describeProblem(issue)}`.trim();
 }

@@ -10,11 +10,13 @@ describe("sizes", () => {
     ["2GB", 2048],
     ["1t", 1_048_576],
     ["64mb", 64],
+    ["1.5G", 1536],
+    ["1GiB", 1024],
   ])("%s is %d MB", (text, megabytes) => {
     expect(toMegabytes(text)).toBe(megabytes);
   });
 
-  test.each(["", "12", "M", "1.5G", "-1M", "1P"])("%j is told to be none", (text) => {
+  test.each(["", "12", "M", "1,5G", "-1M", "1P"])("%j is told to be none", (text) => {
     expect(() => toMegabytes(text)).toThrow("is no size: write 256M or 1G");
   });
 

@@ -1,13 +1,13 @@
 // Sizes as people type them.
 import { Failure } from "../failure.ts";
 
-const SIZE = /^(\d+)(mb?|gb?|tb?)$/i;
+const SIZE = /^(\d+(?:\.\d+)?)(mi?b?|gi?b?|ti?b?)$/i;
 const FACTORS: Record<string, number> = { m: 1, g: 1024, t: 1024 * 1024 };
 
-/** 256M, 1G, 2GB → megabytes. @throws Failure (usage) */
+/** 256M, 1.5G, 2GB → whole megabytes. @throws Failure (usage) */
 export function toMegabytes(text: string): number {
   const [, count, unit] = SIZE.exec(text) ?? [];
   const factor = FACTORS[unit?.charAt(0).toLowerCase() ?? ""];
   if (!count || factor === undefined) throw new Failure(`"${text}" is no size: write 256M or 1G`, { kind: "usage" });
-  return Number(count) * factor;
+  return Math.trunc(Number(count) * factor);
 }

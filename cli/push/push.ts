@@ -122,7 +122,7 @@ async function pushSource(
   const { app, ...sent } = await sendPackage(context, entry, { source, checked });
   onPhase("building");
   progress.step(`Building ${entry.name}`);
-  const memoryMB = entry["memory"] === undefined ? undefined : toMegabytes(String(entry["memory"]));
+  const memoryMB = entry["memory"] ? toMegabytes(String(entry["memory"])) : undefined;
   let starting: Promise<void> | undefined;
   const onSet = (): void => {
     if (!start) return;
