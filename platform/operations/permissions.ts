@@ -15,6 +15,7 @@ import { Replica } from "../../crds/replica/replica.ts";
 import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts";
 import { INSTANCE_PROBLEM_PERMISSIONS } from "../../telemetry/pods/instance-problems.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
+import { REPLICA_LOG_PERMISSIONS } from "../telemetry/replica-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
 import { BLOB_REFERRERS } from "./blob-removal.ts";
 import { IMAGE_REFERRERS } from "./image-removal.ts";
@@ -122,7 +123,9 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
         ]
       : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
-    ...(operation === "logs" ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS] : []),
+    ...(operation === "logs"
+      ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS, ...REPLICA_LOG_PERMISSIONS]
+      : []),
     ...[
       ...listTranslatorControllers([operation]),
       ...listBuilderControllers([operation]),

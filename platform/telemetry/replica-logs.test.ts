@@ -1,8 +1,10 @@
 // Which replicas the API reads an app's logs from: those with telemetry of their own, and the one owner among those that follow pods.
 import { describe, expect, test } from "vitest";
+import type { LRP } from "../../crds/lrp/lrp.ts";
+import type { TaskRun } from "../../crds/task-run/task-run.ts";
 import type { Member } from "../../kube/lease/member.ts";
 import { pickOwner } from "../../telemetry/source-owner.ts";
-import { listTelemetryAddresses } from "./replica-logs.ts";
+import { findLogLimit, listTelemetryAddresses } from "./replica-logs.ts";
 import { REPLICA_ANNOTATIONS } from "../leases/replica-membership.ts";
 
 function member(identity: string, operations: string, more: Record<string, string> = {}): Member {
@@ -51,5 +53,38 @@ describe("addresses for logs", () => {
       { url: "http://router" },
       { url: "http://runner", authority: "PEM" },
     ]);
+  });
+});
+
+describe("the log rate limit of a container", () => {
+  const limited = (limit: number): { find: () => never } => ({
+    find: () => ({ spec: { logRateLimitBytesPerSecond: limit } }) as never,
+  });
+  const stores = { lrps: limited(10) as { find(): LRP }, taskRuns: limited(20) as { find(): TaskRun } };
+  const unknown = { find: () => undefined };
+  const unseen = {
+    find: (): never => {
+      throw new Error("not synced");
+    },
+  };
+
+  test.each([
+    { name: "of an instance is its LRP's", container: { lrp: "shop" }, stores, limit: 10 },
+    { name: "of a task is its TaskRun's", container: { taskRun: "once" }, stores, limit: 20 },
+    { name: "of a build is none", container: {}, stores, limit: -1 },
+    {
+      name: "is none once the TaskRun is gone",
+      container: { taskRun: "once" },
+      stores: { ...stores, taskRuns: unknown },
+      limit: -1,
+    },
+    {
+      name: "is none while it cannot be seen",
+      container: { taskRun: "once" },
+      stores: { ...stores, taskRuns: unseen },
+      limit: -1,
+    },
+  ])("$name", ({ container, stores, limit }) => {
+    expect(findLogLimit(stores, { namespace: "dev", ...container })).toBe(limit);
   });
 });

@@ -5,18 +5,28 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
 import type { Member } from "../../kube/lease/member.ts";
+import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
+import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import type { CheckResult } from "../../kube/server/readiness.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { TaskRun } from "../../crds/task-run/task-run.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { Store } from "../../kube/cache/reader.ts";
 import { pickOwner } from "../../telemetry/source-owner.ts";
 import { startInstanceProblems } from "../../telemetry/pods/instance-problems.ts";
+import type { LoggingContainer } from "../../telemetry/pods/pod-containers.ts";
 import { startPodLogs } from "../../telemetry/pods/pod-logs.ts";
 import type { LogStream } from "../../telemetry/pods/stream-log.ts";
 import type { LogRing } from "../../telemetry/log-ring.ts";
 import { hasTelemetry } from "../operations/backends.ts";
 import type { Operation } from "../operations/operations.ts";
 import { REPLICA_ANNOTATIONS, findLiveMembers } from "../leases/replica-membership.ts";
+
+/** Permission to read the limits of instances and tasks. */
+export const REPLICA_LOG_PERMISSIONS: readonly Permission[] = [LRP, TaskRun].map((resource) => ({
+  resource,
+  verbs: LIST_WATCH_VERBS,
+}));
 
 /** Address at which another process serves logs and stats. */
 export interface TelemetryAddress {
@@ -89,11 +99,12 @@ export function startReplicaLogs({ membership, log, ...shared }: ReplicaLogsOpti
   refreshReplicas();
   const owns = (source: string): boolean => pickOwner(source, logReplicas) === membership.identity;
   const lrps = shared.informers.ensure(LRP);
+  const taskRuns = shared.informers.ensure(TaskRun);
   const logs = startPodLogs({
     ...shared,
     log,
     owns,
-    limitOf: ({ namespace, lrp }) => findLogLimit(lrps.store, { namespace, name: lrp }),
+    limitOf: (container) => findLogLimit({ lrps: lrps.store, taskRuns: taskRuns.store }, container),
   });
   const stopProblems = startInstanceProblems({ ...shared, owns });
   const stopListening = membership.onChange(() => {
@@ -111,18 +122,24 @@ export function startReplicaLogs({ membership, log, ...shared }: ReplicaLogsOpti
       stopListening();
       stopProblems();
       lrps.release();
+      taskRuns.release();
       logs.stop();
     },
   };
 }
 
-/** Bytes per second that the instances of an LRP may log; -1 while it is not known, or for none. */
-function findLogLimit(store: Store<LRP>, { namespace, name }: { namespace: string; name: string | undefined }): number {
-  if (name === undefined) return -1;
+/** Bytes per second that an instance or a task may log; -1 while it is not known, or for none. */
+export function findLogLimit(
+  { lrps, taskRuns }: { lrps: Pick<Store<LRP>, "find">; taskRuns: Pick<Store<TaskRun>, "find"> },
+  { namespace, lrp, taskRun }: Pick<LoggingContainer, "namespace" | "lrp" | "taskRun">,
+): number {
   try {
-    return store.find({ namespace, name })?.spec.logRateLimitBytesPerSecond ?? -1;
+    if (lrp !== undefined) return lrps.find({ namespace, name: lrp })?.spec.logRateLimitBytesPerSecond ?? -1;
+    if (taskRun !== undefined)
+      return taskRuns.find({ namespace, name: taskRun })?.spec.logRateLimitBytesPerSecond ?? -1;
+    return -1;
   } catch (_error) {
-    return -1; // LRPs cannot be seen now: NotSynced, NotPermitted
+    return -1; // They cannot be seen now: NotSynced, NotPermitted
   }
 }
 

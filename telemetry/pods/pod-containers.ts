@@ -22,6 +22,8 @@ export interface LoggingContainer {
   tags: Record<string, string>;
   /** Object name of its LRP; undefined in tasks and builds. */
   lrp?: string;
+  /** Object name of its TaskRun; in tasks alone. */
+  taskRun?: string;
   /** Changes with every start of the container. */
   run: string;
   /** An earlier run exists, and its log may be available. */
@@ -46,6 +48,7 @@ export function loggingContainers(pod: PodObject): LoggingContainer[] {
       exit: toExit(pod, status),
       healthySince: toHealthySince(pod, status),
       lrp: labels[LABELS.lrp],
+      taskRun: labels[LABELS.taskRun],
     }),
     key: `${uid}/${status.name}`,
     namespace,
