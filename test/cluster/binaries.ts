@@ -36,6 +36,7 @@ const modulePaths = {
   lifecycle: "github.com/buildpacks/lifecycle",
   helm: "helm.sh/helm/v4",
   traefik: "github.com/traefik/traefik/v3",
+  "metrics-server": "sigs.k8s.io/metrics-server",
 } as const;
 
 const CONTROL_PLANE = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"] as const;
@@ -68,6 +69,12 @@ const recipes = {
   },
   helm: { module: "helm", pkg: "helm.sh/helm/v4/cmd/helm", minutes: "2 minutes" },
   traefik: { module: "traefik", pkg: "github.com/traefik/traefik/v3/cmd/traefik", minutes: "5 minutes", static: true },
+  "metrics-server": {
+    module: "metrics-server",
+    pkg: "sigs.k8s.io/metrics-server/cmd/metrics-server",
+    minutes: "4 minutes",
+    static: true,
+  },
 } as const satisfies Record<string, Recipe>;
 
 /** Why this machine cannot have a control plane, or undefined when it can (perhaps after a build of some minutes). */

@@ -1,9 +1,10 @@
-// What runs in the cluster once its API server answers: DNS, and Traefik where a test wants it.
+// What runs in the cluster once its API server answers: DNS, and Traefik and metrics-server where a test wants them.
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { eventually } from "../../eventually.ts";
 import { provideBinary } from "../binaries.ts";
 import { applyGatewayAPI } from "../gateway-api.ts";
 import { clusterDns } from "./cluster-dns.ts";
+import { metricsServer } from "./metrics-server.ts";
 import { traefik, type TraefikOptions } from "./traefik.ts";
 
 /** A DaemonSet to wait for. */
@@ -14,19 +15,49 @@ export interface Addon {
 
 const READY_DEADLINE_MS = 120_000;
 
-export async function createClusterDns(client: KubeClient, program: string): Promise<Addon> {
+/** What a cluster has besides DNS. */
+export interface AddonOptions {
+  /** Path of coredns on the machine. */
+  coredns: string;
+  /** Whether Traefik runs; more flags of its own instead of `true`. */
+  traefik: boolean | readonly string[] | undefined;
+  metricsServer: boolean | undefined;
+  /** Of node1, as TraefikOptions say. */
+  address: string;
+  /** Told about builds. */
+  log: ((line: string) => void) | undefined;
+}
+
+/** Creates their objects. @returns what to wait for */
+export async function createAddons(client: KubeClient, options: AddonOptions): Promise<Addon[]> {
+  const { coredns, traefik: flags, metricsServer: isMeasured, address, log } = options;
+  return await Promise.all([
+    createClusterDns(client, coredns),
+    ...(flags ? [createTraefik(client, { address, flags: flags === true ? [] : flags }, log)] : []),
+    ...(isMeasured ? [createMetricsServer(client, log)] : []),
+  ]);
+}
+
+async function createClusterDns(client: KubeClient, program: string): Promise<Addon> {
   await create(client, clusterDns(program));
   return { name: "coredns", namespace: "kube-system" };
 }
 
 /** With the kinds of the Gateway API. */
-export async function createTraefik(
+async function createTraefik(
   client: KubeClient,
-  { log, ...options }: Omit<TraefikOptions, "program"> & { log?: ((line: string) => void) | undefined },
+  options: Omit<TraefikOptions, "program">,
+  log: AddonOptions["log"],
 ): Promise<Addon> {
   await applyGatewayAPI(client);
   await create(client, traefik({ ...options, program: await provideBinary("traefik", log) }));
   return { name: "traefik", namespace: "traefik" };
+}
+
+/** Ready once it has measured the nodes. */
+async function createMetricsServer(client: KubeClient, log: AddonOptions["log"]): Promise<Addon> {
+  await create(client, metricsServer(await provideBinary("metrics-server", log)));
+  return { name: "metrics-server", namespace: "kube-system" };
 }
 
 /** One after another. Not by kubectl, which spends seconds on discovery. */

@@ -3,7 +3,6 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { issueCertificate, type KeyPair, type Subject } from "../../../kube/server/pki.ts";
 import { eventually } from "../../eventually.ts";
@@ -17,7 +16,7 @@ import {
 } from "../control-plane-commands.ts";
 import { untilReady as untilServerReady } from "../control-plane.ts";
 import { REGISTRY_USER } from "../registry.ts";
-import { createClusterDns, createTraefik, untilReady, type Addon } from "./addons.ts";
+import { createAddons, untilReady } from "./addons.ts";
 import { writeBaseImage } from "./base-image.ts";
 import { Member, type ClusterPlace, type NodeName } from "./member.ts";
 import { cleanUpCommand, runProgram, type NodeProcess } from "./namespaces.ts";
@@ -42,6 +41,8 @@ export interface NodeOptions {
   networkPolicy?: boolean;
   /** Whether Traefik serves Ingresses and HTTPRoutes; see traefik.ts for the names of its classes. Its own flags instead of `true` are added. */
   traefik?: boolean | readonly string[];
+  /** Whether metrics-server serves the usage of pods and nodes (`metrics.k8s.io`). Not unless said. */
+  metricsServer?: boolean;
   /** Known to the API server besides `admin`. */
   users?: TokenUser[];
   /** More flags for kube-apiserver. */
@@ -280,7 +281,9 @@ class NodeCluster implements TestNode {
   async #untilComplete(): Promise<void> {
     const client = createClient({ server: this.url, ca: this.ca, auth: { kind: "token", token: adminToken } });
     try {
-      const addons = await this.#createAddons(client);
+      const { traefik, metricsServer, log } = this.#options;
+      const { coredns } = this.#place.programs.binaries;
+      const addons = await createAddons(client, { coredns, traefik, metricsServer, address: this.ingressAddress, log });
       const names = this.#members.map(({ name }) => name);
       await untilReady(client, names, addons);
     } catch (cause) {
@@ -290,13 +293,5 @@ class NodeCluster implements TestNode {
     } finally {
       await client.close();
     }
-  }
-
-  async #createAddons(client: KubeClient): Promise<Addon[]> {
-    const { traefik: flags, log } = this.#options;
-    const dns = createClusterDns(client, this.#place.programs.binaries.coredns);
-    if (!flags) return [await dns];
-    const options = { address: this.ingressAddress, flags: flags === true ? [] : flags, log };
-    return await Promise.all([dns, createTraefik(client, options)]);
   }
 }

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
-import { issueCertificate, type KeyPair, type Subject } from "../../../kube/server/pki.ts";
+import { issueCertificate, makeAuthority, type KeyPair, type Subject } from "../../../kube/server/pki.ts";
 import type { ControlPlaneComponent } from "../control-plane-commands.ts";
 import { REGISTRY_HTPASSWD, registryConfig } from "../registry.ts";
 import type { NodeBinaries } from "./requirements.ts";
@@ -50,7 +50,7 @@ export async function writeNodeFiles(settings: NodeSettings, cluster: Cluster): 
   write("resolv.conf", "nameserver 127.0.0.1\n");
 }
 
-/** Writes what the scheduler, kube-apiserver's calls to kubelets, and the registry read, below the cluster's folder. */
+/** Writes what the scheduler, kube-apiserver's calls to kubelets and aggregated APIs, and the registry read, below the cluster's folder. */
 export async function writeClusterFiles(dir: string, cluster: Cluster, registry: string): Promise<void> {
   const write = writer(dir);
   write("scheduler.kubeconfig", await clientKubeconfig(cluster, { commonName: "system:kube-scheduler" }));
@@ -60,6 +60,11 @@ export async function writeClusterFiles(dir: string, cluster: Cluster, registry:
   });
   write("kubelet-client.crt", caller.cert);
   write("kubelet-client.key", caller.key);
+  const proxies = await makeAuthority("cupola-test-front-proxy");
+  const proxy = await issueCertificate(proxies, { commonName: FRONT_PROXY });
+  write("front-proxy-ca.crt", proxies.cert);
+  write("front-proxy.crt", proxy.cert);
+  write("front-proxy.key", proxy.key);
   write("registry/htpasswd", REGISTRY_HTPASSWD);
   write("registry/config.yaml", JSON.stringify(registryConfig({ host: registry, dir: join(dir, "registry") })));
 }
@@ -121,7 +126,10 @@ export function policyAgentCommand(kubeconfigFile: string): string[] {
   return ["env", `KUBECONFIG=${kubeconfigFile}`, process.execPath, agent];
 }
 
-/** What kube-apiserver needs besides, to work with kubelets and to be a Service for pods. */
+/** As whom kube-apiserver calls aggregated APIs, with the caller's name in headers. */
+const FRONT_PROXY = "front-proxy-client";
+
+/** What kube-apiserver needs besides, to work with kubelets and aggregated APIs, and to be a Service for pods. */
 export function apiserverFlags(dir: string): string[] {
   return [
     "--authorization-mode=Node,RBAC",
@@ -131,6 +139,13 @@ export function apiserverFlags(dir: string): string[] {
     `--kubelet-client-key=${dir}/kubelet-client.key`,
     `--kubelet-certificate-authority=${dir}/ca.crt`,
     "--kubelet-preferred-address-types=InternalIP",
+    `--proxy-client-cert-file=${dir}/front-proxy.crt`,
+    `--proxy-client-key-file=${dir}/front-proxy.key`,
+    `--requestheader-client-ca-file=${dir}/front-proxy-ca.crt`,
+    `--requestheader-allowed-names=${FRONT_PROXY}`,
+    "--requestheader-username-headers=X-Remote-User",
+    "--requestheader-group-headers=X-Remote-Group",
+    "--requestheader-extra-headers-prefix=X-Remote-Extra-",
     // An ingress controller's Service takes ports 80 and 443 of the nodes.
     "--service-node-port-range=80-32767",
   ];
