@@ -40,7 +40,8 @@ export function planKpackBuild(input: KpackBuildInput): Draft {
     },
     spec: {
       tags: [image, latest],
-      builder: { image: builderImage, imagePullSecrets },
+      // The kubelet pulls it with the ServiceAccount's. Named here as well, kpack would mount the Secret twice at one path.
+      builder: { image: builderImage },
       serviceAccountName: toCredentialsName(staging),
       source: { registry: { image: toPackageImage(registryPrefix, space.guid, content), imagePullSecrets } },
       cache: { registry: { tag: cache } },

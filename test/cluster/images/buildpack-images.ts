@@ -201,6 +201,8 @@ function listSettings(runImage: string, order: readonly OrderGroup[]): ImageEntr
   return [
     { type: "file", path: "/cnb/order.toml", mode: 0o644, content: stringify({ order }) },
     { type: "file", path: "/cnb/run.toml", mode: 0o644, content: `[[images]]\nimage = "${runImage}"\n` },
+    // For platforms that speak an interface before 0.12, as kpack does.
+    { type: "file", path: "/cnb/stack.toml", mode: 0o644, content: `[run-image]\nimage = "${runImage}"\n` },
     ...["/workspace", "/layers", "/platform"].map((path): ImageEntry => ({
       type: "directory",
       path,
