@@ -1,5 +1,5 @@
 // Admission policies on images: below the platform's part of a registry, a space uses its own images only.
-import { toPolicyResource, type AdmissionPolicy } from "./admission-policy.ts";
+import { EXCEPT_PLATFORM, toPolicyResource, type AdmissionPolicy } from "./admission-policy.ts";
 import { Droplet } from "./droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, STABLE_LABELS } from "./labels.ts";
@@ -44,6 +44,13 @@ function podImagePolicy(): AdmissionPolicy {
       { group: "", plural: "pods/ephemeralcontainers" },
     ],
     operations: ["CREATE", "UPDATE"],
+    // The platform's own patches leave the images as they are (pod-policies.ts), and every start waits for one.
+    matchConditions: [
+      {
+        name: "not-a-patch-of-the-platform",
+        expression: `request.operation != 'UPDATE' || has(request.subResource) || ${EXCEPT_PLATFORM.expression}`,
+      },
+    ],
     params: PARAMS,
     variables: imageVariables(
       [...["containers", "initContainers", "ephemeralContainers"].map(images), volumes].join(" + "),
