@@ -10,7 +10,7 @@ export interface ReflectorTiming {
   parked: Backoff;
   /** Bounds of a watch's lifetime in seconds, chosen at random. Opening a watch checks RBAC, so this bounds revocation. */
   watchSeconds: readonly [number, number];
-  /** A watch that ends sooner counts as a failure. */
+  /** A watch that ends sooner, and without news, counts as a failure. */
   shortWatchMs: number;
   /** Silence after the watch's timeout that marks the peer dead. */
   graceMs: number;

@@ -170,6 +170,20 @@ describe("reflector", () => {
     expect(b.deleted).toEqual([]);
   });
 
+  it("resumes at once when the server closes watches that bring news", async () => {
+    const b = await bench({ backoff: { minMs: 600_000, maxMs: 600_000, jitter: 0 }, shortWatchMs: 600_000 });
+    await b.informers.waitSynced(5_000);
+    await b.until(() => b.fake.countRequests("watch") === 1);
+    for (const name of ["a", "b", "c"]) {
+      const watches = b.fake.countRequests("watch");
+      b.fake.put(name);
+      b.fake.endWatches();
+      await b.until(() => b.fake.countRequests("watch") > watches);
+    }
+    await sees(b, "a", "b", "c");
+    expect(b.fake.countRequests("list")).toBe(1);
+  });
+
   it("honours Retry-After on 429 without listing again", async () => {
     const b = await bench({}, (fake) => {
       let refusals = 0;

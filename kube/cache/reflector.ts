@@ -181,9 +181,12 @@ class ReflectorRun<T extends KubeObject> {
       onOpen: () => this.#onOpen(),
       signal: AbortSignal.any([this.#signal, this.#restart.signal]),
     });
+    const version = this.#version;
     for await (const event of events) this.#handleEvent(event);
     this.#expiredCount = 0;
-    if (performance.now() - started < this.#timing.shortWatchMs)
+    // A busy API server closes the watches of clients that it finds slow: these resume at once.
+    const hasNews = this.#version !== version;
+    if (!hasNews && performance.now() - started < this.#timing.shortWatchMs)
       throw new KubeError({ code: 0, reason: "Unreachable", message: "the API server closed a watch immediately" });
   }
 
