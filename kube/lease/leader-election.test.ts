@@ -91,6 +91,27 @@ test("a successful renewal without an answer does not end the term", async () =>
   await vi.waitFor(() => expect(state.spec.holderIdentity).toBe(""));
 });
 
+test("a renewal may take most of the time that is left", async () => {
+  const { client } = server();
+  const stop = new AbortController();
+  const deadlines: number[] = [];
+  const update: KubeClient["update"] = (ref, draft, options) => {
+    deadlines.push(options?.deadlineMs ?? NaN);
+    return client.update(ref, draft, options);
+  };
+  await runLeaderElection({
+    ...options,
+    client: { ...client, update },
+    signal: stop.signal,
+    timing: { leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryPeriodMs: 1, renewIntervalMs: 1 },
+    onStartedLeading: async () => {
+      await vi.waitUntil(() => deadlines.length > 0);
+      stop.abort();
+    },
+  });
+  expect(deadlines[0]).toBeGreaterThan(250_000);
+});
+
 test("a lease released after an unanswered renewal can be acquired at once", async () => {
   const { state, client } = server();
   const stop = new AbortController();

@@ -11,7 +11,7 @@ export interface LeaderElectionTiming {
   leaseDurationMs: number;
   /** A leader that could not renew for this long stops leading. Shorter than leaseDurationMs. */
   renewDeadlineMs: number;
-  /** Between attempts to acquire, and between failed renewals. */
+  /** Between attempts to acquire, and between the starts of failed renewals. */
   retryPeriodMs: number;
   /** Between renewals. Shorter than renewDeadlineMs by a retry or two. */
   renewIntervalMs: number;
@@ -21,7 +21,7 @@ const DEFAULT_LEADER_ELECTION_TIMING: LeaderElectionTiming = {
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
   retryPeriodMs: 2_000,
-  renewIntervalMs: 5_000,
+  renewIntervalMs: 3_000,
 };
 
 /** One term of leadership. */
@@ -134,19 +134,20 @@ class Candidate {
   async #renewUntil(signal: AbortSignal, state: { lease: Lease; renewedAt: number }): Promise<void> {
     const { renewDeadlineMs, retryPeriodMs, renewIntervalMs } = this.#timing;
     const leftMs = (): number => Math.max(state.renewedAt + renewDeadlineMs - performance.now(), 0);
-    let failed = false;
+    // A slow election leaves less than the usual time.
+    let pauseMs = Math.min(renewIntervalMs, leftMs() / 2);
     for (;;) {
-      // A slow election leaves less than the usual time.
-      await this.pause(signal, failed ? retryPeriodMs : Math.min(renewIntervalMs, leftMs() / 2), leftMs());
-      const withinMs = Math.min(leftMs(), renewDeadlineMs / 2);
+      await this.pause(signal, pauseMs, leftMs());
+      // A busy API server needs most of what is left; the rest is for another attempt, on another connection.
+      const withinMs = leftMs() * 0.75;
       if (signal.aborted || withinMs === 0) return;
-      failed = true;
       const started = performance.now();
       try {
         state.lease = await this.#write(state.lease, {}, withinMs);
         state.renewedAt = started;
-        failed = false;
+        pauseMs = Math.min(renewIntervalMs, leftMs() / 2);
       } catch (error) {
+        pauseMs = Math.max(0, retryPeriodMs - (performance.now() - started));
         // Another process has changed or deleted the Lease: the term is over.
         if (isConflict(error) || isNotFound(error)) return;
         this.#options.log.warn({ err: error, lease: this.#options.name }, "could not renew the lease");
