@@ -102,8 +102,8 @@ export function listBackendControllers(operations: readonly Operation[]): Contro
 /** For declarations only. */
 const NO_CLIENT = {} as KubeClient;
 
-/** Seconds after which another replica gives the indexes: new pods wait for it. */
-const INSTANCE_INDEX_LEASE_SECONDS = 5;
+/** Seconds after which another replica gives the indexes: new pods wait for it. Shorter, and a busy API server would cost the leader its Lease. */
+const INSTANCE_INDEX_LEASE_SECONDS = 10;
 
 /** What one elected replica does for all among these operations, besides the backends. */
 export function listTranslatorSingletons(operations: readonly Operation[]): Singleton[] {

@@ -11,7 +11,9 @@ import type { ResourceRef } from "../../../../kube/api/resource-ref.ts";
 import type { Informers } from "../../../../kube/cache/informers.ts";
 import type { ListFilter } from "../../../../kube/cache/reader.ts";
 import { WritableStore } from "../../../../kube/cache/store.ts";
-import type { KubeClient, Patch } from "../../../../kube/client/client.ts";
+import type { KubeClient, Patch, WriteOptions } from "../../../../kube/client/client.ts";
+import { KubeError } from "../../../../kube/client/errors.ts";
+import type { ReconcileContext } from "../../../../kube/controller/controller.ts";
 import { runControllers } from "../../../../kube/controller/run-controllers.ts";
 import { slimPod, type PodObject } from "../../../pods/slim-pod.ts";
 import { createInstanceIndex } from "./instance-index.ts";
@@ -86,4 +88,33 @@ test(`${INSTANCES} pods of one LRP`, async () => {
   expect(podsRead).toBeLessThan(20 * INSTANCES);
   stopping.abort();
   await run.stopped;
+});
+
+test("a request has long enough for a busy API server, and the end of a term waits for it only for seconds", async () => {
+  const sent: WriteOptions[] = [];
+  const patch = (_ref: ResourceRef, _key: object, _patch: Patch, options: WriteOptions): Promise<KubeObject> => {
+    sent.push(options);
+    return new Promise((_resolve, reject) =>
+      options.signal?.addEventListener("abort", () => reject(new KubeError({ code: 0, reason: "Aborted" }))),
+    );
+  };
+  const client = { patch } as unknown as KubeClient;
+  const work = createInstanceIndex(client);
+  const lrp = makeObject(LRP, "shop", { spec: lrpSpec({ instances: 1 }) });
+  await work.controllers[0]?.reconcile(lrp, {
+    read: { list: () => [aPod("shop-0", 1)] },
+    client,
+    now: () => new Date(),
+    log: pino({ level: "silent" }),
+  } as unknown as ReconcileContext);
+  expect(sent.map(({ deadlineMs = 0, signal }) => [deadlineMs >= 10_000, signal?.aborted])).toEqual([[true, false]]);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const stopped = work.stop();
+    await vi.advanceTimersByTimeAsync(5_000);
+    await stopped;
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(sent[0]?.signal?.aborted).toBe(true);
 });

@@ -26,12 +26,14 @@ import { planIndexes, type IndexedPod } from "./index-plan.ts";
 import { indexLabelOf, isGated, planGatePatch } from "./open-gate.ts";
 import { createSentIndexes, type SentIndexes } from "./sent-indexes.ts";
 
-/** Requests at the same time, as many as the client has connections. */
-const CONCURRENCY = 32;
+/** Requests at the same time: two of the client's 32 connections are left for the Lease. */
+const CONCURRENCY = 30;
 /** Reconciles at the same time. They only plan: requests are sent beside them, so that a new pod never waits for those before it. */
 const WORKERS = 64;
-/** A request that takes longer counts as lost: it is sent again, with the same index. */
-const REQUEST_DEADLINE_MS = 3_000;
+/** A request that takes longer counts as lost: it is sent again, with the same index. Long, since an API server is slowest when it has most to do, and each lost request and its new connection are more work for it. */
+const REQUEST_DEADLINE_MS = 15_000;
+/** How long the end of a term waits for answers: the next leader waits for it. */
+const STOP_DEADLINE_MS = 3_000;
 const TAKE_OVER_DEADLINE_MS = 20_000;
 /** When a request has failed, or its result may be lost. */
 const RETRY_MS = 1_000;
@@ -49,7 +51,7 @@ export interface InstanceIndexWork {
   controllers: readonly Controller[];
   /** Learns the indexes that the last leader gave and this cache may not show yet. @throws KubeError, and then nothing may start */
   start(): Promise<void>;
-  /** Resolves when no request is under way. */
+  /** Resolves when no request is under way: soon, since those that are not answered in time are aborted. */
   stop(): Promise<void>;
 }
 
@@ -69,7 +71,7 @@ export function createInstanceIndex(client: Pick<KubeClient, "list">): InstanceI
         if (index !== undefined && isLive(pod)) sent.recordUnseen(lrpKeyOf(pod), pod.metadata.uid ?? "", index);
       }
     },
-    stop: () => opener.idle(),
+    stop: () => opener.stop(),
   };
 }
 
@@ -157,11 +159,14 @@ async function replace(pod: PodObject, context: ReconcileContext): Promise<void>
 interface GateOpener {
   /** Sends the request unless it is under way, was answered, or failed within the last second. Returns at once; a failure is logged. */
   open(pod: PodObject, index: number, context: ReconcileContext): void;
-  idle(): Promise<void>;
+  /** As InstanceIndexWork.stop. */
+  stop(): Promise<void>;
 }
 
 function createGateOpener(sent: SentIndexes): GateOpener {
   const limit = pLimit(CONCURRENCY);
+  const stopping = new AbortController();
+  const options = { deadlineMs: REQUEST_DEADLINE_MS, signal: stopping.signal };
   const underWay = new Map<string, Promise<void>>();
   /** Uids of pods whose gate is open, or that had a failed request, and when to send another one: the cache shows the rest. */
   const nextAttempts = new LRUCache<string, number>({ maxSize: MAX_NEXT_ATTEMPTS, sizeCalculation: () => 1 });
@@ -169,7 +174,7 @@ function createGateOpener(sent: SentIndexes): GateOpener {
   const send = async (pod: PodObject, index: number, { client, log }: ReconcileContext): Promise<void> => {
     const { namespace = "", name, uid = "" } = pod.metadata;
     try {
-      await client.patch(Pod, { namespace, name }, planGatePatch(pod, index), { deadlineMs: REQUEST_DEADLINE_MS });
+      await client.patch(Pod, { namespace, name }, planGatePatch(pod, index), options);
       nextAttempts.set(uid, Infinity);
     } catch (error) {
       if (isNotFound(error)) return sent.forget(lrpKeyOf(pod), uid);
@@ -187,8 +192,10 @@ function createGateOpener(sent: SentIndexes): GateOpener {
         limit(() => send(pod, index, context)).finally(() => underWay.delete(uid)),
       );
     },
-    async idle() {
+    async stop() {
+      const timer = setTimeout(() => stopping.abort(), STOP_DEADLINE_MS);
       await Promise.all(underWay.values());
+      clearTimeout(timer);
     },
   };
 }
