@@ -2,6 +2,7 @@
 import type { KubeObject } from "../kube/api/object.ts";
 import { listManifests } from "../crds/manifests.ts";
 import { PLATFORM_CLUSTER_ROLE } from "../crds/platform-role.ts";
+import { listFlowControl } from "../platform/operations/flow-control.ts";
 import { listOperationManifests, serviceAccountName, toImpersonatorRole } from "../platform/operations/permissions.ts";
 import { OPERATIONS, type Operation } from "../platform/operations/operations.ts";
 
@@ -22,6 +23,7 @@ export function listChartFiles(): ChartFile[] {
   return [
     ...manifests,
     { path: "rbac/impersonator.yaml", objects: [toImpersonatorRole()] },
+    { path: "flow-control/flow-control.yaml", objects: listFlowControl() },
     ...(Object.keys(OPERATIONS) as Operation[])
       .filter((operation) => !MACHINE_OPERATIONS.includes(operation))
       .map((operation) => ({ path: `operations/${operation}.yaml`, objects: listRoles(operation) })),

@@ -7,6 +7,7 @@ import { parseAllDocuments, stringify } from "yaml";
 import { runCommand } from "../../../scripts/run-command.ts";
 import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
+import { eventually } from "../../eventually.ts";
 
 interface Rendered {
   kind: string;
@@ -17,6 +18,7 @@ interface Rendered {
 }
 interface PodSpec {
   serviceAccountName: string;
+  priorityClassName?: string;
   securityContext: object;
   containers: { args: string[]; securityContext: object; readinessProbe: object; livenessProbe: object }[];
 }
@@ -145,6 +147,22 @@ describe.skipIf(reason)("the chart", () => {
     }
   });
 
+  test("what new pods wait for has the priority of the scheduler, unless the values say otherwise", async () => {
+    const names = (objects: readonly Rendered[], kind: string): string[] =>
+      objects.filter((each) => each.kind === kind).map(({ metadata }) => metadata.name);
+    const classes = (objects: readonly Rendered[]): (string | undefined)[] => [
+      ...new Set(objects.map(({ spec }) => spec?.template?.spec.priorityClassName).filter(Boolean)),
+    ];
+    const usual = await render(VALUES);
+    expect(classes(usual)).toEqual(["system-cluster-critical"]);
+    expect(names(usual, "FlowSchema")).toEqual(["cupola-instance-index", "cupola-leases"]);
+    expect(names(usual, "PriorityLevelConfiguration")).toEqual(["cupola-instance-index"]);
+    const plain = await render({ ...VALUES, instanceIndex: { priorityClassName: "", apiPriority: false } });
+    expect(classes(plain)).toEqual([]);
+    for (const kind of ["FlowSchema", "PriorityLevelConfiguration", "ResourceQuota"])
+      expect(names(plain, kind)).toEqual([]);
+  });
+
   test("kinds stay at the end of a release unless all data is to go", async () => {
     const policies = async (values: object): Promise<(string | undefined)[]> =>
       (await render(values))
@@ -193,6 +211,12 @@ describe.skipIf(reason)("the chart", () => {
         "-o",
         "jsonpath={.items[*].metadata.generation}",
       ];
+      const level = ["get", "flowschemas", "cupola-instance-index", "cupola-leases", "-o"];
+      await eventually(async () =>
+        expect(
+          await must(kubectl(...level, `jsonpath={.items[*].status.conditions[?(@.type=="Dangling")].status}`)),
+        ).toBe("False False"),
+      );
       await must(helm(["upgrade", "cupola", CHART, "--no-hooks"], VALUES, plane.kubeconfig));
       expect(await must(kubectl(...generations))).toBe("1 1 1 1 1");
       // uninstall takes no values.
