@@ -76,6 +76,15 @@ describe("a snapshot", () => {
   test("a start reuses the latest revision when nothing differs", () => {
     expect(planSnapshot({ ...base, revisions: [aRevision(1, nextOf(base)), latest] })).toEqual({ reuse: latest });
   });
+  test.each([
+    ["runs still the latest: the stop is not carried out yet, and would be missed", "shop-3", "shop-web-3", true],
+    ["has no instances any more", "shop-3", undefined, false],
+    ["runs another one", "shop-1", "shop-web-1", false],
+  ])("a start when a process %s", (_what, revision, lrp, isNew) => {
+    const process = { ...aProcess(), status: { revision, lrp } };
+    const app = anApp({ ...started, restart: "now" });
+    expect("next" in planSnapshot({ ...base, app, processes: [process], revisions: [latest] })).toBe(isNew);
+  });
   test("a start with something else makes the next", () => {
     expect(nextOf({ ...base, processes: [aProcess({ memoryMB: 64 })], revisions: [latest] })).toMatchObject({
       version: 4,

@@ -53,7 +53,7 @@ export function planSnapshot(input: SnapshotInput): Snapshot {
   const newestFirst = revisions.toSorted((a, b) => b.spec.version - a.spec.version);
   const content = toRolloutContent(toContent(input), input);
   const latest = newestFirst[0];
-  if (latest && !rollout && isReusable(latest, app, content)) return { reuse: latest };
+  if (latest && !rollout && hasSameContent(latest.spec, content) && isReusable(latest, input)) return { reuse: latest };
   return {
     next: {
       appRef: { name: app.metadata.name },
@@ -67,9 +67,14 @@ export function planSnapshot(input: SnapshotInput): Snapshot {
 }
 
 /** A restart of a running app always gets a new version. A start reuses an equal one, and so does the retry of an interrupted reconcile. */
-function isReusable(latest: Revision, app: App, content: RevisionContent): boolean {
-  const isStart = app.status?.revision === undefined;
-  return hasSameContent(latest.spec, content) && (isStart || latest.spec.restart === app.spec.restart);
+function isReusable(latest: Revision, { app, processes }: SnapshotInput): boolean {
+  const isStart = app.status?.revision === undefined && !processes.some((process) => isRunning(process, latest));
+  return isStart || latest.spec.restart === app.spec.restart;
+}
+
+/** After a stop this is a process whose controller has not acted on it. With the same version it would never see that there was a stop. */
+function isRunning({ status }: Process, { metadata }: Revision): boolean {
+  return status?.lrp !== undefined && status.revision === metadata.name;
 }
 
 /** The version that cf shows, and why it was made: as in CF, a start with nothing new makes none. */
