@@ -12,10 +12,10 @@ import { push } from "./push.ts";
 
 const app = { guid: "app-1", name: "shop" };
 
-function makeFolder(): string {
+function makeFolder(content = "x".repeat(200_000)): string {
   const folder = mkdtempSync(join(tmpdir(), "cup-push-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, "large.js"), "x".repeat(5000));
+  writeFileSync(join(folder, "large.js"), content);
   return folder;
 }
 
@@ -75,5 +75,18 @@ test("which lines are of earlier builds is asked once the package is uploaded", 
   };
   const pushed = push(contextOf({ request } as never), "shop", { manifest: false, path: makeFolder() });
   await expect(pushed).rejects.toThrow("no build today");
+  expect(asked).toContain("POST /v3/resource_matches");
   expect(asked.slice(-3)).toEqual(["POST /v3/packages/p/upload", "GET /api/v1/read/app-1", "POST /v3/builds"]);
+});
+
+test("a small app is sent without a question about its files", async () => {
+  const path = makeFolder("x".repeat(9000));
+  const asked: string[] = [];
+  const request = (method: string, to: string): Promise<object> => {
+    asked.push(`${method} ${to}`);
+    return to === "/v3/packages" ? Promise.resolve({ guid: "p" }) : Promise.reject(new Failure("no upload today"));
+  };
+  const pushed = push(contextOf({ request } as never), "shop", { manifest: false, path });
+  await expect(pushed).rejects.toThrow("no upload today");
+  expect(asked).toEqual(["POST /v3/packages", "POST /v3/packages/p/upload"]);
 });

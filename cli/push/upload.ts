@@ -14,6 +14,8 @@ import { changedMeanwhile, packFiles, type Archive, type Source, type SourceFile
 const UPLOAD_DEADLINE_MS = 15 * 60_000;
 /** Smaller files are sent: to ask for one costs as much. */
 const WORTH_ASKING_BYTES = 4096;
+/** Of all such files together. A small app is sent sooner than the platform has looked for its files. */
+const WORTH_ASKING_TOGETHER_BYTES = 128 * 1024;
 /** Bytes: fewer and larger reads than the default 64 KiB cost less processor time. */
 const READ_AT_ONCE = 256 * 1024;
 /** As many as the API takes in one question. */
@@ -59,10 +61,9 @@ export async function uploadPacked(
 
 /** The files that stand in a package which the user may read. */
 async function findKnown({ api }: Context, files: readonly SourceFile[], signal: AbortSignal): Promise<KnownFile[]> {
-  const asked = await hashAll(
-    files.filter(({ size }) => size >= WORTH_ASKING_BYTES),
-    signal,
-  );
+  const worth = files.filter(({ size }) => size >= WORTH_ASKING_BYTES);
+  if (worth.reduce((sum, { size }) => sum + size, 0) < WORTH_ASKING_TOGETHER_BYTES) return [];
+  const asked = await hashAll(worth, signal);
   const byDigest = new Map<string, KnownFile[]>();
   for (const file of asked) {
     const key = `${file.checksum.value} ${file.size_in_bytes}`;

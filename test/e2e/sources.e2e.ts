@@ -13,6 +13,7 @@ import { otherApps } from "./sources/other-apps.ts";
 import { deleteApp, findMissing, pushApp, writeApp, type PushTime } from "./sources/push-app.ts";
 import { pythonApps } from "./sources/python-apps.ts";
 import { timeDev } from "./sources/time-dev.ts";
+import { idleClock, startTimingProxy, type TimingProxy } from "./sources/timing-proxy.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
@@ -43,17 +44,42 @@ const noCf = whyNoCf();
 if (noPlace) console.log(`sources skipped: ${noPlace}`);
 else if (noCf) console.log(`cf is left out: ${noCf}`);
 
+test("cf's own time is that without a request, until its upload begins", () => {
+  let now = 0;
+  const clock = idleClock(() => now);
+  const pass = (seconds: number): void => void (now += seconds * 1000);
+  pass(100);
+  clock.begin();
+  pass(1);
+  clock.asked("GET", "/v3/apps");
+  pass(10);
+  clock.asked("POST", "/v3/resource_matches");
+  clock.answered();
+  pass(10);
+  clock.answered();
+  pass(2);
+  expect(clock.ownSeconds()).toBe(3);
+  clock.asked("POST", "/v3/packages/1/upload");
+  pass(10);
+  clock.answered();
+  pass(10);
+  clock.asked("GET", "/v3/builds/1");
+  expect(clock.ownSeconds()).toBe(3);
+});
+
 describe.skipIf(noPlace)("apps as source", () => {
   let stage: TestPlatform;
   const rows: string[] = [];
+  let proxy: TimingProxy | undefined;
 
   beforeAll(async () => {
     stage = await startTestPlatform({ languages: true });
     await stage.cupJson("login", "--api", stage.url);
     if (noCf) return;
     const cf = cfOn(stage);
+    proxy = isOnNode ? undefined : await startTimingProxy(stage.port);
     for (const command of [
-      ["api", stage.url],
+      ["api", proxy?.url ?? stage.url],
       ["auth", "developer"],
       ["target", "-o", "local", "-s", "dev"],
     ]) {
@@ -63,10 +89,11 @@ describe.skipIf(noPlace)("apps as source", () => {
   });
   afterAll(async () => {
     await stage?.stop();
+    await proxy?.close();
     if (tools) rmSync(tools, { recursive: true, force: true });
     console.log(
       [
-        "app: first push by cup, second by cup, third by cf; on a node first by cup, second by cf; ours in brackets",
+        "app: first push by cup, second by cup, third by cf; on a node first by cup, second by cf; in brackets ours, and what cf did by itself before it uploaded",
         ...rows,
       ].join("\n"),
     );
@@ -93,7 +120,7 @@ describe.skipIf(noPlace)("apps as source", () => {
 
   async function pushByCf(app: SourceApp): Promise<PushTime> {
     await writeApp(stage, app, "three");
-    return pushApp(stage, app, { by: "cf", text: "three" });
+    return pushApp(stage, app, { by: "cf", text: "three", proxy });
   }
 
   const small = apps.filter(({ name }) => DEV_APPS.has(name));
@@ -157,6 +184,6 @@ function busyness(): number {
   return Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
 }
 
-function present({ whole, ours }: PushTime): string {
-  return `${whole.toFixed(1)} s (${ours.toFixed(1)})`;
+function present({ whole, ours, ofCf }: PushTime): string {
+  return `${whole.toFixed(1)} s (${ours.toFixed(1)}${ofCf === undefined ? "" : `; cf ${ofCf.toFixed(1)}`})`;
 }

@@ -9,11 +9,13 @@ import { findProgram } from "../../find-program.ts";
 import { cfOn } from "../support/cf.ts";
 import type { TestPlatform } from "../support/test-platform.ts";
 import { filesOf, type SourceApp } from "./app.ts";
+import type { TimingProxy } from "./timing-proxy.ts";
 
-/** Seconds of one push: all of it, and what was ours: without package managers, compilers and build scripts. */
+/** Seconds of one push: all of it; what was ours: without package managers, compilers, build scripts, and what `cf` did by itself; and that, where it was measured. */
 export interface PushTime {
   whole: number;
   ours: number;
+  ofCf?: number;
 }
 
 /** The programs that the app needs and the machine lacks. */
@@ -41,21 +43,23 @@ export async function writeApp(stage: TestPlatform, app: SourceApp, text: string
 export async function pushApp(
   stage: TestPlatform,
   app: SourceApp,
-  { by, text }: { by: "cup" | "cf"; text: string },
+  { by, text, proxy }: { by: "cup" | "cf"; text: string; proxy?: TimingProxy | undefined },
 ): Promise<PushTime & { output: string }> {
   const folder = folderOf(stage, app);
   const started = Date.now();
+  proxy?.begin();
   const { code, output } = await (by === "cup"
     ? stage.cup("push", "--manifest", join(folder, "manifest.yml"))
     : cfOn(stage, { cwd: folder })("push"));
   const whole = (Date.now() - started) / 1000;
+  const ofCf = proxy?.ownSeconds();
   expect(code, `${by} push of ${app.name}\n${output}`).toBe(0);
   await eventually(async () => {
     const answer = await stage.get(`${app.name}.apps.localhost`, app.at);
     expect(answer.status).toBe(200);
     expect(answer.body).toContain(text);
   }, 30_000);
-  return { whole, ours: whole - timeOfTools(output), output };
+  return { whole, ours: whole - timeOfTools(output) - (ofCf ?? 0), output, ...(ofCf !== undefined && { ofCf }) };
 }
 
 /** Removes the app and its folder, which may be large. */
