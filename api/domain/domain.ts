@@ -50,7 +50,7 @@ const createDomainBody = z.strictObject({
   internal: z.boolean().nullish(),
   router_group: z.strictObject({ guid: z.string() }).nullish(),
   relationships: z
-    .strictObject({ organization: toOneSchema.optional(), shared_organizations: toManySchema.optional() })
+    .strictObject({ organization: toOneSchema.nullish(), shared_organizations: toManySchema.nullish() })
     .optional(),
   metadata: metadataSchema.optional(),
 });

@@ -96,13 +96,19 @@ function relationshipProblems(issue: Issue): string[] | undefined {
     return issue.code === "invalid_type" ? [`${label} guid must be a string`, bounds] : [bounds];
   }
   const structure = `${label} must be structured like this: ${structureOf(String(name))}`;
-  return rest.length === 0 && isBlank(issue.input) ? [`${label} can't be blank`, structure] : [structure];
+  return rest.length === 0 && !isToMany(String(name)) && isBlank(issue.input)
+    ? [`${label} can't be blank`, structure]
+    : [structure];
 }
 
 /** A relationship to many has a plural's name. */
+function isToMany(name: string): boolean {
+  return name.endsWith("s");
+}
+
 function structureOf(name: string): string {
   const one = '{"guid": "valid-guid"}';
-  return `"${name}: {"data": ${name.endsWith("s") ? `[${one},${one}]` : one}}"`;
+  return `"${name}: {"data": ${isToMany(name) ? `[${one},${one}]` : one}}"`;
 }
 
 /** CF names a route's destinations by their position. */

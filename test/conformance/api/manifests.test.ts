@@ -144,10 +144,11 @@ describe("apply", () => {
     ],
     ["applications: [{ memory: 1G }]", ["For application at index 0: Name must not be empty"]],
     [
-      "applications: [{ name: bad, instances: -1, disk_quota: x }]",
+      "applications: [{ name: bad, instances: -1, memory: 2Q, disk_quota: x }]",
       [
         `For application 'bad': Process "web": Instances must be greater than or equal to 0`,
-        `For application 'bad': Process "web": Disk quota must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB`,
+        `For application 'bad': Process "web": Memory must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB`,
+        `For application 'bad': Process "web": Disk quota is not a number`,
       ],
     ],
     [
@@ -320,7 +321,8 @@ describe("diff", () => {
   );
 
   test.each([
-    ["memory: 0.25G", undefined],
+    ["memory: 0.25G", []],
+    ["memory: 2 G", undefined],
     ["memory: 262144K", []],
     ["memory: 1G", [{ op: "replace", path: "/applications/0/memory", was: "256M", value: "1024M" }]],
     ["log_rate_limit_per_second: 1024B", []],
