@@ -5,9 +5,10 @@ import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tokenOf } from "./support/api.ts";
 import { recordCf, SOURCE } from "./support/cf-recorder.ts";
-import { makeForm } from "./cf-traffic/form.ts";
+import { makeForm, zipOf } from "./cf-traffic/form.ts";
 import { onNode } from "./cf-traffic/places.ts";
 import { fill, match, type Bindings, type Difference } from "./cf-traffic/match.ts";
+import { chosenReplay } from "./cf-recording/chosen-replay.ts";
 import { describeReplay } from "./cf-recording/replay-cases.ts";
 import { readTraffic, writeTraffic, type RecordedAnswer, type RecordedExchange } from "./cf-traffic/traffic.ts";
 import { whyNoCf } from "./support/cf.ts";
@@ -54,7 +55,7 @@ describe.skipIf(isRecording)("the recorded traffic of cf", () => {
       ...(body !== undefined && {
         body: typeof body === "string" ? fill(body, bindings) : JSON.stringify(fill(body, bindings)),
       }),
-      ...(form && { body: await makeForm(form, SOURCE) }),
+      ...(form && { body: await makeForm(form, () => zipOf(SOURCE)) }),
       headersTimeout: 30_000,
       bodyTimeout: 30_000,
     });
@@ -94,7 +95,7 @@ describe.skipIf(isRecording)("the recorded traffic of cf", () => {
   }
 
   // Its last command has deleted the org that the cases make.
-  describeReplay(() => stage);
+  describeReplay(() => stage, chosenReplay());
 
   test("the recording exists", () => {
     expect(existsSync(GOLDEN), GOLDEN).toBe(true);

@@ -47,7 +47,8 @@ const NEVER: Readonly<Record<string, Record<string, readonly string[]>>> = {
     "unset-org-role": ["GET /v3/users/:user_guid"],
     "unset-space-role": ["GET /v3/users/:user_guid"],
   },
-  "is sent while a package is not READY, which it is when its upload is answered": {
+  "is sent while a package is not READY, which it is when its upload or copy is answered": {
+    "copy-source": ["GET /v3/packages/:package_guid"],
     push: ["GET /v3/packages/:package_guid"],
   },
   "has no case yet: copy-source with --strategy, and to another org or space": {

@@ -1,11 +1,21 @@
 // The names under which the requests of cases are recorded.
 import { TABLES } from "../cf/tables.ts";
+import type { Case } from "../cf/support/case.ts";
 
 /** Of every case that there is, as `cf app: no such app`. */
 export function allCaseNames(): Set<string> {
+  return namesOf(() => true);
+}
+
+/** Of those that no other may run beside. */
+export function namesOfCasesAlone(): Set<string> {
+  return namesOf(({ alone = false }) => alone);
+}
+
+function namesOf(isWanted: (one: Case) => boolean): Set<string> {
   return new Set(
     Object.values(TABLES).flatMap((tables) =>
-      tables.flatMap(({ command, cases }) => cases.map(({ name }) => caseName(command, name))),
+      tables.flatMap(({ command, cases }) => cases.filter(isWanted).map(({ name }) => caseName(command, name))),
     ),
   );
 }

@@ -1,159 +1,58 @@
-// Chooses, of all recorded cases, those to send again in every run: each adds an endpoint with a status that nothing before it covers. Pure.
+// Chooses, of all recorded cases, those that are sent again in every run: the others add nothing, since every exchange of theirs is like one of these. Pure.
+import { lineWriter } from "./request-line.ts";
+import type { ReplayedCase, ReplayedExchange } from "./replay-file.ts";
 import type { Template } from "../cf-traffic/traffic.ts";
-import { caseName } from "./case-names.ts";
-import type { CaseExchange, CaseRecording } from "./case-recorder.ts";
-import { GROUND_NAMES, type ReplayedCase, type ReplayedExchange } from "./replay-file.ts";
 
-/** Method, endpoint and status. */
-export type KindOf = (exchange: CaseExchange) => string;
+/** What of an exchange two cases can have in common: endpoint, keys of query and body, status, members of the answer. */
+export type KindOf = (exchange: ReplayedExchange) => string;
 
-interface Candidate extends ReplayedCase {
-  kinds: Set<string>;
-  /** What it makes is called so; of two with one name only one can run. */
-  ownName: string;
-  costMs: number;
-  position: number;
-}
-
-/** Instances that start, and builds: seconds each. */
+/** Instances that start, and builds: each as dear as many requests. */
 const SLOW = /\/actions\/(start|restart)$|^\/v3\/(builds|deployments)$|\/tasks$/;
-const START_MS = 1500;
-const REQUEST_MS = 8;
-/** What a case may cost for each endpoint and status that it adds. */
-const WORTH_MS = 700;
-const NAME = /<((?:guid|job)-\d+)>/g;
+const START_COST = 75;
+/** Members that hold what people call as they like. */
+const FREE_MEMBERS = /^(labels|annotations|var|environment_variables|\w+_env_json)$/;
+/** A list stands in a template as the only member of an object. */
+const LIST = /^<.*>$/;
 
-/** In the order of the recording. `covered` are kinds that need no case. */
-export function chooseCases(
-  groups: readonly (readonly CaseRecording[])[],
-  { kindOf, covered }: { kindOf: KindOf; covered: ReadonlySet<string> },
-): ReplayedCase[] {
-  const candidates = groups
-    .flatMap((cases) => toCandidates(cases, kindOf))
-    .map((one, position) => ({ ...one, position }));
-  const have = new Set(covered);
-  const chosen: Candidate[] = [];
-  for (;;) {
-    const [best] = candidates
-      .filter(({ ownName }) => !chosen.some((one) => one.ownName === ownName))
-      .map((one) => ({ one, costMs: one.costMs / [...one.kinds].filter((kind) => !have.has(kind)).length }))
-      .filter(({ costMs }) => costMs <= WORTH_MS)
-      .sort((a, b) => a.costMs - b.costMs);
-    if (!best) break;
-    chosen.push(best.one);
-    for (const kind of best.one.kinds) have.add(kind);
-  }
-  return chosen.sort((a, b) => a.position - b.position).map(({ name, exchanges }) => ({ name, exchanges }));
-}
-
-/** The cases that need nothing but the ground. */
-function toCandidates(cases: readonly CaseRecording[], kindOf: KindOf): Omit<Candidate, "position">[] {
-  const ground = groundNames(cases);
-  return cases.flatMap(({ command, name, ownName, exchanges }) => {
-    if (command === "") return [];
-    const renamed = rename(exchanges, ground);
-    if (!isComplete(renamed) || !canBeSent(renamed)) return [];
-    return [
-      {
-        name: caseName(command, name),
-        ownName,
-        exchanges: toReplayed(renamed),
-        kinds: new Set(exchanges.map(kindOf)),
-        costMs: exchanges.reduce((sum, one) => sum + costOf(one), 0),
-      },
-    ];
-  });
-}
-
-function costOf({ request }: CaseExchange): number {
-  return REQUEST_MS + (request.method !== "GET" && SLOW.test(request.path.split("?")[0] ?? "") ? START_MS : 0);
-}
-
-/** What the group's recording calls the things that all groups have. */
-function groundNames(cases: readonly CaseRecording[]): Map<string, string> {
-  const all = cases.flatMap(({ exchanges }) => exchanges);
-  const first = all.slice(0, cases[0]?.exchanges.length ?? 0);
-  const made = (path: string): string => guidIn(first.find(({ request }) => request.path === path)?.answer.body);
-  const listed = first.find(({ request }) => request.path.startsWith("/v3/domains?"))?.answer.body;
-  const copied = all.find(({ request }) => request.path.startsWith("/v3/droplets?source_guid="))?.request.path;
-  const names: [string, string][] = [
-    [made("/v3/organizations"), GROUND_NAMES.org],
-    [made("/v3/spaces"), GROUND_NAMES.space],
-    [guidIn((listed as { resources?: Template[] } | undefined)?.resources?.[0]), GROUND_NAMES.domain],
-    [/<(guid-\d+)>/.exec(copied ?? "")?.[1] ?? "", GROUND_NAMES.droplet],
-  ];
-  return new Map(names.filter(([found]) => found !== ""));
-}
-
-function guidIn(body: Template | undefined): string {
-  const guid = typeof body === "object" && body !== null && "guid" in body ? String(body["guid"]) : "";
-  return /^<(guid-\d+)>$/.exec(guid)?.[1] ?? "";
-}
-
-/** Names in the order in which the case meets them, after those of the ground. */
-function rename(exchanges: readonly CaseExchange[], ground: ReadonlyMap<string, string>): CaseExchange[] {
-  const names = new Map(ground);
-  const counts = { guid: Object.keys(GROUND_NAMES).length, job: 0 };
-  const text = JSON.stringify(exchanges).replaceAll(NAME, (_all, name: string) => {
-    const kind = name.startsWith("job") ? "job" : "guid";
-    const known = names.get(name) ?? `${kind}-${++counts[kind]}`;
-    names.set(name, known);
-    return `<${known}>`;
-  });
-  return JSON.parse(text) as CaseExchange[];
-}
-
-const namesIn = (value: unknown): string[] =>
-  [...(JSON.stringify(value) ?? "").matchAll(NAME)].flatMap(([, name]) => name ?? []);
-
-/** Each name that a request uses is the ground's, or an answer before has given it. */
-function isComplete(exchanges: readonly CaseExchange[]): boolean {
-  const known = new Set<string>(Object.values(GROUND_NAMES));
-  return exchanges.every(({ request, answer }) => {
-    const isKnown = namesIn(request).every((name) => known.has(name));
-    for (const name of namesIn(answer)) known.add(name);
-    return isKnown;
-  });
-}
-
-/** Content of files is not in a recording, and a text that names times of before is none of today's. */
-function canBeSent(exchanges: readonly CaseExchange[]): boolean {
-  return exchanges.every(({ request: { body, form, contentType, path } }) => {
-    const isBytes = typeof body === "string" && !/json|yaml/.test(contentType ?? "");
-    const isOther = form?.some(({ filename }) => filename !== undefined && !path.startsWith("/v3/packages/"));
-    return !isBytes && !isOther;
-  });
-}
-
-function toReplayed(exchanges: readonly CaseExchange[]): ReplayedExchange[] {
-  // Of a question asked again and again only the last time.
-  const isPoll = ({ request }: CaseExchange, at: number): boolean => {
-    const nextWrite = exchanges.findIndex((later, index) => index > at && later.request.method !== "GET");
-    const reads = exchanges.slice(at + 1, nextWrite < 0 ? undefined : nextWrite);
-    return request.method === "GET" && reads.some((later) => later.request.path === request.path);
+export function kindWriter(endpoints: Parameters<typeof lineWriter>[0]): KindOf {
+  const toLine = lineWriter(endpoints);
+  return ({ request, status, body }) => {
+    const members = [...new Set(membersOf(body, ""))].sort();
+    return `${toLine({ request, answer: { status, headers: {}, body } })} [${members.join(" ")}]`;
   };
-  return exchanges
-    .filter((one, at) => !isPoll(one, at))
-    .map(({ as, request, answer }, at, all) => {
-      const later = new Set(all.slice(at + 1).flatMap((one) => namesIn(one.request)));
-      const before = new Set([
-        ...Object.values(GROUND_NAMES),
-        ...all.slice(0, at).flatMap((one) => namesIn(one.answer)),
-      ]);
-      const gives = namesIn(answer).some((name) => later.has(name) && !before.has(name));
-      const isKept = gives || request.method !== "GET" || answer.status >= 400;
-      const state = request.method === "GET" ? stateIn(answer.body) : undefined;
-      return {
-        ...(as && { as }),
-        request,
-        status: answer.status,
-        ...(isKept && { body: answer.body }),
-        ...(state !== undefined && { state }),
-        ...(answer.headers["location"]?.includes("<job") && { location: answer.headers["location"] }),
-      };
-    });
 }
 
-function stateIn(body: Template): string | undefined {
-  return typeof body === "object" && body !== null && "state" in body ? String(body["state"]) : undefined;
+/** In their order. Every kind of exchange that a case has is one of a chosen case. */
+export function chooseCases(cases: readonly ReplayedCase[], kindOf: KindOf): ReplayedCase[] {
+  const candidates = cases.map((one) => ({
+    one,
+    kinds: new Set(one.exchanges.map(kindOf)),
+    cost: one.exchanges.reduce((sum, exchange) => sum + costOf(exchange), 0),
+  }));
+  const missing = new Set(candidates.flatMap(({ kinds }) => [...kinds]));
+  const chosen = new Set<ReplayedCase>();
+  while (missing.size > 0) {
+    const best = candidates
+      .map((candidate) => ({ ...candidate, adds: candidate.kinds.intersection(missing).size }))
+      .filter(({ adds }) => adds > 0)
+      .reduce((a, b) => (b.cost / b.adds < a.cost / a.adds ? b : a));
+    chosen.add(best.one);
+    for (const kind of best.kinds) missing.delete(kind);
+  }
+  return cases.filter((one) => chosen.has(one));
+}
+
+function costOf({ request: { method, path } }: ReplayedExchange): number {
+  return method !== "GET" && SLOW.test(path.split("?")[0] ?? "") ? START_COST : 1;
+}
+
+/** Dotted paths to the leaves. */
+function membersOf(value: Template, path: string): string[] {
+  if (Array.isArray(value)) return (value as readonly Template[]).flatMap((one) => membersOf(one, path));
+  if (typeof value !== "object" || value === null) return path === "" ? [] : [path];
+  return Object.entries(value).flatMap(([name, member]: [string, Template]) => {
+    if (LIST.test(name)) return membersOf(member, path);
+    const inner = path === "" ? name : `${path}.${name}`;
+    return FREE_MEMBERS.test(name) ? [inner] : membersOf(member, inner);
+  });
 }

@@ -17,8 +17,11 @@ const PATTERNS: Readonly<Record<string, string>> = {
   sha256: "[0-9a-f]{64}",
   ip: String.raw`\d+(?:\.\d+){3}`,
   number: String.raw`-?[\d.]+(?:e-?\d+)?`,
+  text: ".*",
+  // The content of a file, whose name ends in a digest.
+  bytes: ".*",
 };
-const PLACEHOLDER = /<((guid|job|url|time|nanos|sha256|ip|number)(?:-\d+)?)>/;
+const PLACEHOLDER = /<((guid|job|url|time|nanos|sha256|ip|number|text|own|bytes)(?:-[0-9a-f]+)?)>/;
 /** Alone it matches whatever is there. */
 export const ANY = "<any>";
 
@@ -27,6 +30,9 @@ export const EACH = "<each>";
 
 /** The one key of an object that stands for a list whose order says nothing. */
 export const IN_ANY_ORDER = "<in any order>";
+
+/** The one key of an object that stands for a list which has these members, in any order, and maybe others. */
+export const AT_LEAST = "<at least>";
 
 /** Where a value is not as the template says. */
 export interface Difference {
@@ -51,12 +57,14 @@ export function match(template: Template, value: unknown, learnt: Map<string, st
 
 /** Undefined where the template is no list of a special kind. */
 function matchList(
-  { [EACH]: each, [IN_ANY_ORDER]: members }: TemplateFields<unknown>,
+  { [EACH]: each, [IN_ANY_ORDER]: members, [AT_LEAST]: some }: TemplateFields<unknown>,
   value: unknown,
   learnt: Map<string, string>,
   at: string,
 ): Difference[] | undefined {
   if (members !== undefined) return matchMembers(members as readonly Template[], value, learnt, at);
+  if (some !== undefined)
+    return matchMembers(some as readonly Template[], value, learnt, at).filter(({ expected }) => expected !== NO_MORE);
   return each === undefined ? undefined : matchEach(each as Template, value, learnt, at);
 }
 
@@ -86,6 +94,8 @@ function matchEach(template: Template, value: unknown, learnt: Map<string, strin
   return (value as unknown[]).flatMap((member, index) => match(template, member, learnt, `${at}.${index}`));
 }
 
+const NO_MORE = "no more";
+
 /** Each takes the first that fits it. */
 function matchMembers(
   template: readonly Template[],
@@ -106,7 +116,7 @@ function matchMembers(
   });
   return [
     ...unmatched.map((expected) => ({ at, expected, found: remaining })),
-    ...(unmatched.length === 0 && remaining.length > 0 ? [{ at, expected: "no more", found: remaining }] : []),
+    ...(unmatched.length === 0 && remaining.length > 0 ? [{ at, expected: NO_MORE, found: remaining }] : []),
   ];
 }
 
@@ -124,14 +134,15 @@ function matchText(template: string, value: unknown, learnt: Map<string, string>
     if (index % 3 === 0) return RegExp.escape(part);
     if (index % 3 === 2) return "";
     names.push(part);
-    return `(${PATTERNS[part.replace(/-\d+$/, "")] ?? ""})`;
+    const known = part === "own" ? learnt.get(part) : undefined;
+    return `(${known === undefined ? (PATTERNS[part.replace(/-[0-9a-f]+$/, "")] ?? "") : RegExp.escape(known)})`;
   });
   const found = new RegExp(`^${source.join("")}$`, "s").exec(text);
   return found !== null && names.every((name, index) => agrees(name, found[index + 1] ?? "", learnt));
 }
 
 function agrees(name: string, value: string, learnt: Map<string, string>): boolean {
-  if (!/-\d+$/.test(name) && name !== "url") return true;
+  if (!/-[0-9a-f]+$/.test(name) && name !== "url") return true;
   const known = learnt.get(name);
   if (known === undefined) learnt.set(name, value);
   return known === undefined || known === value;

@@ -12,6 +12,8 @@ export interface FormPart {
   text?: string;
   /** Of a file: the power of two that it fits in. */
   fitsBytes?: number;
+  /** Of a file in a case: what is in it, by its key or by the name of bytes. */
+  content?: string;
 }
 
 export interface RecordedRequest {

@@ -46,7 +46,12 @@ const groupCommands = (kind: "running" | "staging"): CommandCases[] => [
         run: [`set-${kind}-environment-variable-group`, "{nope"],
         refused: ["Invalid environment variable group provided. Please provide a valid JSON object."],
       },
-      { name: "by a developer", run: [`set-${kind}-environment-variable-group`, '{"D":"x"}'], refused: [FORBIDDEN] },
+      {
+        name: "by a developer",
+        alone: true,
+        run: [`set-${kind}-environment-variable-group`, '{"D":"x"}'],
+        refused: [FORBIDDEN],
+      },
     ],
   },
   {

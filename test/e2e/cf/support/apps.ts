@@ -91,7 +91,8 @@ export interface AppResource extends Named {
   metadata: { labels: Record<string, string>; annotations: Record<string, string> };
 }
 
-function baseDroplet(ground: Ground, hello: string, folder: string): Promise<string> {
+/** The droplet that apps of cases are copies of, staged when it is wanted first. */
+export function baseDroplet(ground: Ground, hello: string, folder: string): Promise<string> {
   const known = droplets.get(ground);
   if (known) return known;
   const staged = stageBase(ground, hello, folder);

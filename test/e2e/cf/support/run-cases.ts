@@ -6,7 +6,7 @@ import { recordCases, type CaseRecorder } from "../../cf-recording/case-recorder
 import { whyNoCf } from "../../support/cf.ts";
 import { chosenPlatformKind, startTestPlatform } from "../../support/start-test-platform.ts";
 import type { CommandResult } from "../../support/test-platform.ts";
-import { stopApps } from "./apps.ts";
+import { baseDroplet, stopApps } from "./apps.ts";
 import { isWorking, type Case, type CaseRun, type CommandCases, type Pattern } from "./case.ts";
 import { layGround, type Ground } from "./ground.ts";
 import { DOMAIN, ORG, SPACE } from "./places.ts";
@@ -35,6 +35,8 @@ export function runGroup(
       });
       if (recorder) ground.recorder = recorder;
       recorder?.setTokens(ground.tokens);
+      // So that it is in no case's recording.
+      if (recorder) await stageBase(ground);
       await setUp?.(ground);
       began = Date.now();
     });
@@ -45,6 +47,11 @@ export function runGroup(
     });
     describeCases(tables, () => ground!);
   });
+}
+
+async function stageBase(ground: Ground): Promise<void> {
+  const { folder, values } = newRun(ground, "base");
+  await baseDroplet(ground, values["hello"] ?? "", folder);
 }
 
 /** The cases on a platform that is there already. On a node, where each waits for pods, those that may run at the same time do. */

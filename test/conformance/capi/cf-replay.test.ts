@@ -1,0 +1,99 @@
+// The recorded cases of stock cf: all can be sent again, and those that every run sends show all that the others do.
+import { expect, test } from "vitest";
+import { allCaseNames } from "../../e2e/cf-recording/case-names.ts";
+import { chooseCases } from "../../e2e/cf-recording/choose-cases.ts";
+import { chosenReplay, kindOfExchange } from "../../e2e/cf-recording/chosen-replay.ts";
+import { readReplay, type ReplayedCase } from "../../e2e/cf-recording/replay-file.ts";
+import { readRequests } from "../../e2e/cf-recording/requests-file.ts";
+
+const kindOf = kindOfExchange();
+const { cases, uploads } = readReplay();
+const chosen = chosenReplay().cases;
+
+/** Endpoint and status of a line of requests.golden.json. */
+function pairOf(line: string): string {
+  const [method = "", path = "", ...rest] = line.split(" ");
+  return `${method} ${path} ${rest.at(-1) ?? ""}`;
+}
+
+const pairOfKind = (kind: string): string => pairOf(kind.slice(0, kind.indexOf(" [")));
+
+test("each case can be sent again", () => {
+  const why = "record it: CONTRIBUTING.md, A case of stock cf";
+  expect(cases.map(({ name }) => name).sort(), why).toEqual([...allCaseNames()].sort());
+});
+
+test("no two cases use one name, since all are sent to one platform", () => {
+  const names = cases.map(({ own }) => own);
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+});
+
+test("each exchange of a case that is left out is like one of a case that is sent", () => {
+  const sent = new Set(chosen.flatMap(({ exchanges }) => exchanges.map(kindOf)));
+  const missing = cases.flatMap(({ name, exchanges }) =>
+    exchanges.map((one) => `${name}: ${kindOf(one)}`).filter((_text, at) => !sent.has(kindOf(exchanges[at]!))),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("every endpoint with every status that the recordings of cf have is met", () => {
+  const met = new Set(chosen.flatMap(({ exchanges }) => exchanges.map((one) => pairOfKind(kindOf(one)))));
+  const recorded = new Set(Object.values(readRequests()).flatMap((group) => Object.values(group).flat().map(pairOf)));
+  expect([...recorded].filter((pair) => !met.has(pair))).toEqual([]);
+});
+
+test("the content of each upload is in the recording, or an answer before gives it", () => {
+  const parts = cases.flatMap(({ exchanges }) => exchanges.flatMap(({ request }) => request.form ?? []));
+  const files = parts.filter(({ filename }) => filename !== undefined);
+  const answers = new Set(cases.flatMap(({ exchanges }) => exchanges.map(({ body }) => String(body))));
+  expect(files.length).toBeGreaterThan(30);
+  expect(files.filter(({ content = "" }) => !(content in uploads) && !answers.has(content))).toEqual([]);
+});
+
+const get = (path: string, status = 200, body: object = {}): ReplayedCase["exchanges"][number] => ({
+  request: { method: "GET", path },
+  status,
+  body: body as Record<string, string>,
+});
+const post = (path: string, status: number): ReplayedCase["exchanges"][number] => ({
+  request: { method: "POST", path, body: { name: "<own>" } },
+  status,
+  body: {},
+});
+const caseOf = (name: string, ...exchanges: ReplayedCase["exchanges"]): ReplayedCase => ({
+  name,
+  own: name,
+  exchanges,
+});
+const namesChosen = (...all: ReplayedCase[]): string[] => chooseCases(all, kindOf).map(({ name }) => name);
+
+test("a case is left out when others show its endpoints, statuses and members", () => {
+  const one = caseOf(
+    "one",
+    post("/v3/apps", 201),
+    get("/v3/apps?names=<own>", 200, { resources: [{ guid: "<guid-5>" }] }),
+  );
+  const same = caseOf(
+    "same",
+    get("/v3/apps?names=other", 200, { resources: { "<at least>": [{ guid: "<guid-9>" }] } }),
+  );
+  expect(namesChosen(one, same)).toEqual(["one"]);
+});
+
+test.each([
+  ["another status", post("/v3/apps", 422)],
+  ["another key of the query", get("/v3/apps?guids=<guid-5>")],
+  ["another member of the answer", get("/v3/apps?names=<own>", 200, { guid: "<guid-5>" })],
+  ["another endpoint", get("/v3/spaces?names=<own>")],
+])("a case with %s is sent", (_what, exchange) => {
+  expect(
+    namesChosen(caseOf("one", post("/v3/apps", 201), get("/v3/apps?names=<own>")), caseOf("more", exchange)),
+  ).toEqual(["one", "more"]);
+});
+
+test("of two cases that show the same, the one that starts nothing is sent", () => {
+  const start = post("/v3/apps/<guid-5>/actions/start", 200);
+  const starts = caseOf("starts", start);
+  const more = caseOf("more", get("/v3/apps"), start, start);
+  expect(namesChosen(more, caseOf("reads", get("/v3/apps")), starts)).toEqual(["reads", "starts"]);
+});

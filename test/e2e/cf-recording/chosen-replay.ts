@@ -1,0 +1,15 @@
+// The part of the recorded cases that is sent again in every run.
+import { createEndpoints } from "../../../api/endpoints.ts";
+import type { Services } from "../../../api/services.ts";
+import { chooseCases, kindWriter, type KindOf } from "./choose-cases.ts";
+import { readReplay, type Replay } from "./replay-file.ts";
+
+/** What an exchange is like, by the endpoints of the API. */
+export function kindOfExchange(): KindOf {
+  return kindWriter(createEndpoints({} as Services));
+}
+
+export function chosenReplay(): Replay {
+  const { cases, uploads } = readReplay();
+  return { cases: chooseCases(cases, kindOfExchange()), uploads };
+}

@@ -1,0 +1,36 @@
+// What CUPOLA_RECORD_CASES leaves of a group of cases: requests and answers as they were, but for tokens.
+import type { Who } from "../cf/support/who.ts";
+
+export interface RawExchange {
+  method: string;
+  /** With the query. */
+  path: string;
+  contentType?: string;
+  /** In base64. */
+  requestBody: string;
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  /** In base64. */
+  body: string;
+  /** Who sent it; undefined without a token. */
+  as?: Who;
+  /** Sent by the command that the case is about, and not by what is before and after it. */
+  isOfCommand: boolean;
+}
+
+export interface CaseRecording {
+  /** As typed. Empty for what all cases of the group share. */
+  command: string;
+  name: string;
+  /** What the case calls what it makes: `push-3`. */
+  ownName: string;
+  exchanges: RawExchange[];
+}
+
+export interface GroupRecording {
+  /** What clients took for the API. */
+  url: string;
+  /** Where the cases' folders were. */
+  folder: string;
+  cases: CaseRecording[];
+}
