@@ -58,20 +58,45 @@ test("what other cases have made is cut out of a question for several objects, a
       { guid: "<guid-8>", app: "<guid-6>" },
     ],
   };
-  const [, cut] = withoutOthers([
-    exchange("GET", "/v3/apps?space_guids=<guid-2>", apps),
-    exchange("GET", "/v3/routes?app_guids=<guid-6>%2C<guid-5>", routes),
-  ]);
+  const [, cut] = withoutOthers(
+    [
+      exchange("GET", "/v3/apps?space_guids=<guid-2>", apps),
+      exchange("GET", "/v3/routes?app_guids=<guid-6>%2C<guid-5>", routes),
+    ],
+    ["app-2"],
+  );
   expect(cut?.request.path).toBe("/v3/routes?app_guids=<guid-5>");
   expect(cut?.answer.body).toMatchObject({ resources: { "<at least>": [{ guid: "<guid-7>", app: "<guid-5>" }] } });
 });
 
+test("a question for what another case has made goes", () => {
+  const apps = {
+    pagination: page,
+    resources: [
+      { guid: "<guid-5>", name: "app-2" },
+      { guid: "<guid-6>", name: "app-20" },
+    ],
+  };
+  const sent = withoutOthers(
+    [
+      exchange("GET", "/v3/apps?space_guids=<guid-2>", apps),
+      exchange("GET", "/v3/apps/<guid-5>/routes", ""),
+      exchange("GET", "/v3/apps/<guid-6>/routes", ""),
+    ],
+    ["app-2"],
+  );
+  expect(sent.map(({ request }) => request.path)).toEqual([
+    "/v3/apps?space_guids=<guid-2>",
+    "/v3/apps/<guid-6>/routes",
+  ]);
+});
+
 test("a question for one object of the platform stays as it is", () => {
   const asked = exchange("GET", "/v3/buildpacks/<guid-5>", { guid: "<guid-5>" });
-  const [, same] = withoutOthers([
-    exchange("GET", "/v3/buildpacks", { pagination: page, resources: [{ guid: "<guid-5>", name: "nodejs" }] }),
-    asked,
-  ]);
+  const [, same] = withoutOthers(
+    [exchange("GET", "/v3/buildpacks", { pagination: page, resources: [{ guid: "<guid-5>", name: "nodejs" }] }), asked],
+    ["app-2"],
+  );
   expect(same?.request).toEqual(asked.request);
 });
 

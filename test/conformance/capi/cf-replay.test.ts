@@ -28,6 +28,15 @@ test("no two cases use one name, since all are sent to one platform", () => {
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
+test("no case asks for or is compared with what another one makes, which may be left out", () => {
+  const owns = new Set(cases.map(({ own }) => own.replace(/(-more)+$/, "")));
+  const pattern = new RegExp(`(?<![A-Za-z0-9-])(${[...owns].map((own) => RegExp.escape(own)).join("|")})(?![0-9])`);
+  const found = cases.flatMap(({ name, exchanges }) =>
+    exchanges.filter(({ request, body }) => pattern.test(JSON.stringify([request.body ?? "", body]))).map(() => name),
+  );
+  expect(found).toEqual([]);
+});
+
 test("each exchange of a case that is left out is like one of a case that is sent", () => {
   const sent = new Set(chosen.flatMap(({ exchanges }) => exchanges.map(kindOf)));
   const missing = cases.flatMap(({ name, exchanges }) =>

@@ -1,6 +1,7 @@
 // The part of the recorded cases that is sent again in every run.
 import { createEndpoints } from "../../../api/endpoints.ts";
 import type { Services } from "../../../api/services.ts";
+import { namesOfCasesAlone } from "./case-names.ts";
 import { chooseCases, kindWriter, type KindOf } from "./choose-cases.ts";
 import { readReplay, type Replay } from "./replay-file.ts";
 
@@ -9,7 +10,10 @@ export function kindOfExchange(): KindOf {
   return kindWriter(createEndpoints({} as Services));
 }
 
+/** And all that run alone: they change what all share, and some find it as one before them left it. */
 export function chosenReplay(): Replay {
   const { cases, uploads } = readReplay();
-  return { cases: chooseCases(cases, kindOfExchange()), uploads };
+  const alone = namesOfCasesAlone();
+  const chosen = new Set(chooseCases(cases, kindOfExchange()));
+  return { cases: cases.filter((one) => chosen.has(one) || alone.has(one.name)), uploads };
 }

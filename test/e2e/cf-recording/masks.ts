@@ -38,38 +38,51 @@ function maskMember({ name, position, locked, sequence_id, data, links }: Fields
   return {};
 }
 
-/** Cuts what other cases have made out of questions for several objects, and the answers with it. */
-export function withoutOthers(exchanges: readonly CaseExchange[]): CaseExchange[] {
-  const others = namesOfOthers(exchanges);
-  return exchanges.map((one) => {
-    const { body, path: whole } = one.request;
-    const path = whole.replaceAll(/(?<=[?&]\w+=)[^&]+/g, (list) => cutList(list.split("%2C"), others).join("%2C"));
-    const answer = { ...one.answer, body: cutData(one.answer.body, others) };
-    return {
-      ...one,
-      request: { ...one.request, path, ...(body !== undefined && { body: cutData(body, others) }) },
-      answer: path === whole ? answer : { ...answer, body: cutResources(answer.body, others) },
-    };
-  });
+/**
+ * Cuts what other cases have made out of questions for several objects, and the answers with it; a question for such an object alone goes.
+ * @param otherNames by which other cases call what they make
+ */
+export function withoutOthers(exchanges: readonly CaseExchange[], otherNames: readonly string[]): CaseExchange[] {
+  const pattern = new RegExp(`(?<![A-Za-z0-9-])(${otherNames.map((name) => RegExp.escape(name)).join("|")})(?![0-9])`);
+  const isOther = (text: string): boolean => otherNames.length > 0 && pattern.test(text);
+  const { others, strangers } = namesOfOthers(exchanges, isOther);
+  return exchanges
+    .map((one) => {
+      const { body, path: whole } = one.request;
+      const path = whole.replaceAll(/(?<=[?&]\w+=)[^&]+/g, (list) => cutList(list.split("%2C"), others).join("%2C"));
+      const answer = { ...one.answer, body: cutData(one.answer.body, others) };
+      return {
+        ...one,
+        request: { ...one.request, path, ...(body !== undefined && { body: cutData(body, others) }) },
+        answer: path === whole ? answer : { ...answer, body: cutResources(answer.body, others) },
+      };
+    })
+    .filter(({ request }) => !namesIn(request).some((name) => strangers.has(name)));
 }
 
-/** Given by members of lists that say nothing of the case. */
-function namesOfOthers(exchanges: readonly CaseExchange[]): ReadonlySet<string> {
+interface NamesOfOthers {
+  /** Given by members of lists that say nothing of the case. */
+  others: ReadonlySet<string>;
+  /** Those of them that other cases have made. */
+  strangers: ReadonlySet<string>;
+}
+
+function namesOfOthers(exchanges: readonly CaseExchange[], isOther: (text: string) => boolean): NamesOfOthers {
   const known = new Set<string>(Object.values(GROUND_NAMES));
-  const ownNames = new Set<string>();
-  const others = new Set<string>();
+  const [ownNames, others, strangers] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const isOwn = (value: unknown): boolean =>
+    JSON.stringify(value).includes(OWN) || namesIn(value).some((name) => ownNames.has(name));
   for (const { request, answer } of exchanges) {
-    const isOwn = (value: unknown): boolean =>
-      JSON.stringify(value).includes(OWN) || namesIn(value).some((name) => ownNames.has(name));
     const isRead = request.method === "GET" && !isOwn(request);
     for (const part of isRead ? membersIn(answer.body) : [answer.body]) {
-      const group = isRead && !isOwn(part) ? others : ownNames;
       const given = namesIn(part).filter((name) => !known.has(name));
-      given.forEach((name) => group.add(name));
+      const isOfOthers = isRead && !isOwn(part);
       given.forEach((name) => known.add(name));
+      given.forEach((name) => (isOfOthers ? others : ownNames).add(name));
+      if (isOfOthers && isOther(JSON.stringify(part))) given.forEach((name) => strangers.add(name));
     }
   }
-  return others;
+  return { others, strangers };
 }
 
 function membersIn(body: Template): readonly Template[] {

@@ -15,7 +15,8 @@ export function toReplay(cases: readonly CaseTemplate[]): ToReplay[] {
   return cases
     .filter(({ command }) => command !== "")
     .map(({ command, name, ownName, exchanges }) => {
-      const renamed = withoutOthers(rename(exchanges, { ground, ownName }));
+      const others = cases.map((one) => one.ownName).filter((one) => one !== "" && one !== ownName);
+      const renamed = withoutOthers(rename(exchanges, { ground, ownName }), others);
       const unknown = firstUnknown(renamed);
       return {
         name: caseName(command, name),
