@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { packDirectory } from "../../blobs/archive/tar.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { createDirectoryStore } from "../../blobs/directory/directory-store.ts";
-import { restoreDroplet } from "./restore-droplet.ts";
+import { restoreDroplet, unmarkRestored } from "./restore-droplet.ts";
 import { claimRoot, ownerFile, releaseRoot, writeOwner } from "./root-owner.ts";
 
 let home: string;
@@ -52,6 +52,18 @@ describe("restoreDroplet", () => {
     await restore("one", await put("one", "first"));
     await expect(restore("one", await put("one", "second"))).rejects.toThrow(/belongs to another droplet/);
     expect(await content()).toBe("first");
+  });
+
+  test("a root whose mark is taken away is unpacked anew, without what was added there", async () => {
+    const digest = await put("one", "as built");
+    await restore("one", digest);
+    await writeFile(join(root, "app", "file"), "changed");
+    await writeFile(join(root, "app", "added"), "");
+    await restore("one", digest);
+    expect(await content()).toBe("changed");
+    await unmarkRestored(root);
+    await restore("one", digest);
+    expect([await content(), await readdir(join(root, "app"))]).toEqual(["as built", ["file"]]);
   });
 
   test("an emptied root still belongs to its first owner", async () => {

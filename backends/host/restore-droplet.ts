@@ -34,6 +34,11 @@ export async function markRestored(root: string, digest: Digest): Promise<void> 
   await writeFile(join(root, marker), digest);
 }
 
+/** Takes the mark away: the next `restoreDroplet` unpacks it anew. */
+export async function unmarkRestored(root: string): Promise<void> {
+  await rm(join(root, marker), { force: true });
+}
+
 /** The digest of the complete droplet in `root`; undefined when there is none. */
 export async function restoredDigest(root: string): Promise<Digest | undefined> {
   return readFile(join(root, marker), "utf8").catch((error: unknown) => {

@@ -1,5 +1,5 @@
 // Real processes: start, health, crash, limits, restart, stop, and adoption by the next run of the platform.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -9,6 +9,7 @@ import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import type { RunnerContext } from "./runner-context.ts";
 import { StartFailed } from "../../host/start-failed.ts";
 import { createUsageMeter } from "./usage-meter.ts";
+import { trackSpoiledDroplets } from "./spoiled-droplets.ts";
 import { createPortPool } from "./port-pool.ts";
 import { createCgroup, findCgroupParent } from "../../host/cgroup.ts";
 import { findIsolation } from "../../host/private-files.ts";
@@ -30,6 +31,7 @@ function makeContext(instancesDir: string): RunnerContext {
     telemetry: createTelemetry(),
     launcher: {
       restore: () => Promise.resolve(),
+      discard: () => Promise.resolve(),
       prepare: ({ root: at, command, env }) =>
         Promise.resolve({ command: ["/bin/sh", "-c", `exec ${command}`], env, cwd: at }),
       path: process.env.PATH ?? "",
@@ -42,6 +44,7 @@ function makeContext(instancesDir: string): RunnerContext {
     isLeader: () => true,
     createCgroup: () => Promise.resolve(undefined),
     isolateFiles: ({ command }) => Promise.resolve(command),
+    spoiled: trackSpoiledDroplets(() => false),
     resolveEnv: () => Promise.resolve({ VCAP_APPLICATION: '{"name":"x"}' }),
     onError: () => undefined,
   };
@@ -247,6 +250,19 @@ describe("an instance", () => {
       expect(readdirSync(context.instancesDir)).toEqual([]);
     },
   );
+
+  it("that has filled the droplet's files it shares starts again from a new copy of them", async () => {
+    const big = join(root, "big");
+    const script = `const fs = require("node:fs"); if (!fs.existsSync("was-full")) fs.writeFileSync("big", Buffer.alloc(8 << 20)); fs.writeFileSync("was-full", ""); ${server}`;
+    context.launcher.discard = async (at) => {
+      expect(at).toBe(root);
+      rmSync(big);
+    };
+    const slot = open(lrp(script, { diskMB: 4 }));
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ crashCount: 1, state: "Running", ready: true }), soon);
+    expect(logs().some((line) => line.includes("Exit status 137 (disk quota exceeded)"))).toBe(true);
+    expect(existsSync(big)).toBe(false);
+  });
 
   it("is killed above its memory limit, children included", async () => {
     const hog = `require("node:child_process").spawn(process.execPath, ["-e", "const a = []; setInterval(() => a.push(Buffer.alloc(8 << 20, 1)), 10)"]); ${server}`;

@@ -16,7 +16,7 @@ export interface Program {
 
 /** @throws LaunchRefused when the droplet can never run here; any other error may pass */
 export async function launchDroplet(
-  context: Pick<RunnerContext, "launcher" | "resolveEnv">,
+  context: Pick<RunnerContext, "launcher" | "resolveEnv" | "spoiled">,
   workload: Workload & { spec: Pick<LRP["spec"], "droplet" | "space"> },
   { processType, command, signal, instance }: Program,
 ): Promise<LaunchSpec> {
@@ -27,8 +27,9 @@ export async function launchDroplet(
     );
   if (!droplet.content || !droplet.root)
     throw new LaunchRefused("the droplet names no content and root, which a host droplet needs: restage the app");
-  await context.launcher.restore({ space: space.guid, digest: droplet.content.digest, root: droplet.root });
-  const appDir = dropletPaths.app(droplet.root);
+  const { root, content } = droplet;
+  await context.spoiled.restore(context.launcher, { space: space.guid, digest: content.digest, root });
+  const appDir = dropletPaths.app(root);
   const env = instanceEnvironment({
     ...instance,
     env: await context.resolveEnv(workload),
@@ -37,7 +38,7 @@ export async function launchDroplet(
     path: context.launcher.path,
   });
   return context.launcher.prepare({
-    root: droplet.root,
+    root,
     processType,
     env,
     signal,

@@ -8,6 +8,7 @@ import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import type { RunnerContext } from "./runner-context.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
 import { createUsageMeter } from "./usage-meter.ts";
+import { trackSpoiledDroplets } from "./spoiled-droplets.ts";
 import { createPortPool } from "./port-pool.ts";
 import { findByEnvironment } from "../../host/process-table.ts";
 
@@ -19,6 +20,7 @@ const context: RunnerContext = {
   telemetry: createTelemetry(),
   launcher: {
     restore: () => Promise.resolve(),
+    discard: () => Promise.resolve(),
     prepare: ({ root, env }) =>
       Promise.resolve({ command: [process.execPath, "app.cjs"], env, cwd: join(root, "app") }),
     path: "/bin",
@@ -31,6 +33,7 @@ const context: RunnerContext = {
   isLeader: () => true,
   createCgroup: () => Promise.resolve(undefined),
   isolateFiles: ({ command }) => Promise.resolve(command),
+  spoiled: trackSpoiledDroplets(() => false),
   resolveEnv: () => Promise.resolve({}),
   onError: () => undefined,
 };

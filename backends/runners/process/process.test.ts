@@ -59,6 +59,7 @@ beforeAll(async () => {
     telemetry: createTelemetry(),
     launcher: {
       restore: () => Promise.resolve(),
+      discard: () => Promise.resolve(),
       prepare: ({ root, env }) =>
         Promise.resolve({ command: [process.execPath, "app.cjs"], env, cwd: join(root, "app") }),
       path: "/bin",

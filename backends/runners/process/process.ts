@@ -17,6 +17,7 @@ import { type LeftoverInstances, readLeftoverInstances, terminateUnwantedOnceKno
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
 import { instancesFolder, tasksFolder } from "./instance-record.ts";
 import { createTaskRunner, type TaskRunner } from "./task/task-runner.ts";
+import { trackSpoiledDroplets } from "./spoiled-droplets.ts";
 import { createUsageMeter } from "./usage-meter.ts";
 import { createPortPool } from "./port-pool.ts";
 
@@ -146,12 +147,14 @@ async function stopRunner(runner: Runner, instances: "leave" | "stop"): Promise<
 
 function toContext(options: ProcessRunnerOptions): RunnerContext {
   const { client, telemetry, launcher, onError } = options;
+  const meter = createUsageMeter({ onError: (error) => onError(error, "measuring instances") });
   return {
     instancesDir: instancesFolder(options.home),
     address: "127.0.0.1",
     telemetry,
     launcher,
-    meter: createUsageMeter({ onError: (error) => onError(error, "measuring instances") }),
+    meter,
+    spoiled: trackSpoiledDroplets((root) => meter.measures(root)),
     ports: createPortPool(),
     timings: { ...defaultTimings, ...options.timings },
     now: options.now ?? (() => new Date()),

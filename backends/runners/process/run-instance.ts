@@ -254,7 +254,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
 
 /** Ends the rest of a crashed instance, logs the reason and returns it. */
 async function crash(
-  { lrp, record, log, context, closeOutput }: RunSession,
+  { lrp, record, files, log, context, closeOutput }: RunSession,
   live: LiveProcess,
   why: Failure,
 ): Promise<string> {
@@ -268,6 +268,7 @@ async function crash(
   }
   const problem = "exceeded" in why ? why.exceeded : toExitProblem(why.exit, processType);
   await killInstance(tree);
+  await context.spoiled.noteEnd(problem, record.root, files);
   closeOutput();
   log(toOutputSource(problem.processType), toExitLine(problem), { stream: "exceeded" in why ? "ERR" : "OUT" });
   return describeProblem(problem);

@@ -7,7 +7,8 @@ import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { hostEnvironment } from "../../host/host-environment.ts";
 import { prepareLaunch } from "../../host/prepare-launch.ts";
 import type { IsolateFiles } from "../../host/private-files.ts";
-import { restoreDroplet } from "../../host/restore-droplet.ts";
+import { restoreDroplet, unmarkRestored } from "../../host/restore-droplet.ts";
+import type { SpoiledDroplets } from "./spoiled-droplets.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 import type { PortPool } from "./port-pool.ts";
 
@@ -15,6 +16,8 @@ import type { PortPool } from "./port-pool.ts";
 export interface DropletLauncher {
   /** Unpacks the droplet at its root, unless it is there. @throws LaunchRefused when the root is another droplet's */
   restore(droplet: { space: string; digest: string; root: string }): Promise<void>;
+  /** Makes the next `restore` unpack the droplet anew. No program may run from this root. */
+  discard(root: string): Promise<void>;
   prepare(request: {
     root: string;
     processType: string;
@@ -30,6 +33,7 @@ export interface DropletLauncher {
 export function hostLauncher(blobs: BlobStore, dropletsDir: string): DropletLauncher {
   return {
     restore: async (droplet) => restoreDroplet(blobs, droplet, dropletsDir),
+    discard: unmarkRestored,
     prepare: prepareLaunch,
     path: hostEnvironment().PATH ?? "/usr/local/bin:/usr/bin:/bin",
   };
@@ -80,6 +84,8 @@ export interface RunnerContext {
   createCgroup: (guid: string) => Promise<string | undefined>;
   /** Gives a start the droplet's files as they were built, and changes of its own, where the system allows that. */
   isolateFiles: IsolateFiles;
+  /** Used where instances share the droplet's files. */
+  spoiled: SpoiledDroplets;
   /** False when another process may run the same instances. */
   isLeader: () => boolean;
   /** The env with the values of its Secrets. @throws Error with the missing Secret or key */

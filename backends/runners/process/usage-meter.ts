@@ -28,6 +28,8 @@ export interface UsageMeter {
   add(leader: number, dirs: readonly string[], onSample: OnSample): () => void;
   /** Measures CPU and memory of this instance now, and calls its `onSample`. */
   sampleNow(leader: number): Promise<void>;
+  /** Whether it measures an instance to whose disk this directory counts. */
+  measures(dir: string): boolean;
   close(): void;
 }
 
@@ -94,6 +96,7 @@ export function createUsageMeter({ intervalMs = 1000, diskEvery = 15, onError }:
       const rows = await readProcesses();
       for (const entry of entries) if (entry.leader === leader) await sample(entry, rows);
     },
+    measures: (dir) => [...entries].some(({ dirs }) => dirs.includes(dir)),
     close() {
       entries.clear();
       clearTimeout(timer);

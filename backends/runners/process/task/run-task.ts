@@ -207,6 +207,7 @@ async function end(
   await killInstance(tree);
   closeOutput();
   if ("exceeded" in cause) {
+    await context.spoiled.noteEnd(cause.exceeded, session.record.root, files);
     log(source, toExitLine(cause.exceeded), { stream: "ERR" });
     return { kind: "failed", details: describeExcess(task, cause.exceeded), exitCode: 137 };
   }
