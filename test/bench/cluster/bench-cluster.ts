@@ -4,13 +4,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
-import type { Operation } from "../../../platform/operations/operations.ts";
+import { OPERATIONS, type Operation } from "../../../platform/operations/operations.ts";
+import { serviceAccountName } from "../../../platform/operations/permissions.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { type Child, startChild } from "../child-process.ts";
 import type { PlatformProcessOptions, Requests } from "../platform-process.ts";
@@ -21,8 +23,9 @@ export const DEVELOPER = "developer";
 
 export interface BenchCluster {
   admin: KubeClient;
-  /** With the platform's identity, as its replicas. */
   platform: KubeClient;
+  /** With the ServiceAccount of an operation, as its replicas. */
+  connect(operation: Operation): KubeClient;
   developerToken: string;
   /** One more replica; resolves when it is ready. */
   start(operations: readonly Operation[]): Promise<Replica>;
@@ -56,6 +59,9 @@ export async function startBenchCluster({
 }: BenchClusterOptions = {}): Promise<BenchCluster> {
   const token = (): string => randomBytes(24).toString("base64url");
   const tokens = { platform: token(), developer: token() };
+  const accounts = (Object.keys(OPERATIONS) as Operation[]).map((operation) => ({ operation, token: token() }));
+  const tokenOf = (wanted?: Operation): string =>
+    accounts.find(({ operation }) => operation === wanted)?.token ?? tokens.platform;
   const data = mkdtempSync(join(tmpdir(), "cupola-bench-"));
   const plane = await startControlPlane({
     controllerManagerFlags,
@@ -63,11 +69,13 @@ export async function startBenchCluster({
     users: [
       { token: tokens.platform, user: "cupola", groups: [PLATFORM_GROUP] },
       { token: tokens.developer, user: DEVELOPER },
+      ...accounts.map((account) => ({ token: account.token, ...serviceAccountUser(account.operation) })),
     ],
   });
   const access = { server: plane.url, ca: plane.ca };
   const admin = createClient({ ...access, auth: { kind: "token", token: plane.adminToken } });
   const platform = createClient({ ...access, auth: { kind: "token", token: tokens.platform } });
+  const connect = (operation: Operation): KubeClient => platform.as({ kind: "token", token: tokenOf(operation) });
   const replicas = new Set<Replica>();
   const stop = async (): Promise<void> => {
     await Promise.all([...replicas].map((replica) => replica.stop()));
@@ -85,12 +93,13 @@ export async function startBenchCluster({
   return {
     admin,
     platform,
+    connect,
     developerToken: tokens.developer,
     stop,
     async start(operations) {
       const child = startChild(join(import.meta.dirname, "..", "platform-process.ts"), {
         access,
-        token: tokens.platform,
+        token: tokenOf(operations[0]),
         operations,
         data: join(data, String(replicas.size)),
       } satisfies PlatformProcessOptions);
@@ -105,6 +114,12 @@ export async function startBenchCluster({
       return replica;
     },
   };
+}
+
+/** The ServiceAccount of an operation as kube-apiserver sees it, so that priority and fairness count its requests as on a cluster; with the rights of the whole platform. */
+function serviceAccountUser(operation: Operation): { user: string; groups: string[] } {
+  const groups = ["system:serviceaccounts", `system:serviceaccounts:${SYSTEM_NAMESPACE}`, PLATFORM_GROUP];
+  return { user: `system:serviceaccount:${SYSTEM_NAMESPACE}:${serviceAccountName(operation)}`, groups };
 }
 
 /** Waits until these replicas have no work and send no write for a second. */
