@@ -1,5 +1,6 @@
 // Discovery documents: `/`, `/v3`, `/v3/info`, `/healthz`. `cf` reads `/` to choose how it logs in and which requests it sends.
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { uaaEndpoints } from "./uaa.ts";
 
 /** CAPI version that the platform announces; `cf` chooses its requests by it. README lists what is not served yet. */
 export const apiVersion = "3.228.0";
@@ -84,30 +85,9 @@ function info(base: string): object {
   };
 }
 
-/** UAA's error format; for this error name `cf` prints only the description. */
-const noUAA = {
-  error: "invalid_scim_resource",
-  error_description:
-    "Users and clients are those of Kubernetes: cf neither makes, removes nor looks them up. Give one a role by its Kubernetes name, for example: cf set-space-role NAME ORG SPACE SpaceDeveloper",
-};
-
 /** Requests that `cf` sends to a UAA and a routing API. Without their links it calls an empty address and prints `unsupported protocol scheme ""`. */
 const otherServices: readonly Endpoint[] = [
-  ...(
-    [
-      ["GET", "/Users"],
-      ["POST", "/Users"],
-      ["GET", "/oauth/clients/:client"],
-    ] as const
-  ).map(([method, path]) =>
-    endpoint({
-      method,
-      path,
-      permission: "anonymous",
-      summary: "Refused: users are Kubernetes users",
-      handler: () => ({ status: 400, body: noUAA }),
-    }),
-  ),
+  ...uaaEndpoints,
   endpoint({
     method: "GET",
     path: "/routing/v1/router_groups",

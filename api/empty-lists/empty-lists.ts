@@ -1,7 +1,7 @@
 // Kinds that the platform does not have yet, which clients request anyway: lists are always empty, one by its GUID is not found.
 import { z } from "zod";
 import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
-import { notFound } from "../http/errors.ts";
+import { notFound, unprocessable } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
 import { pagingParameters } from "../http/query.ts";
 
@@ -60,4 +60,19 @@ const singles = EMPTY_LISTS.flatMap((name) =>
   ),
 );
 
-export const emptyListEndpoints: readonly Endpoint[] = [...lists, ...singles];
+/** What cf asks for before it knows that there are no services. */
+const creations = (["service_instances", "service_brokers"] as const).map((name) =>
+  endpoint({
+    method: "POST",
+    path: `/v3/${name}`,
+    permission: "authenticated",
+    summary: `Create one of ${name.replaceAll("_", " ")}: refused for now`,
+    handler: () => {
+      throw unprocessable(
+        "Services are not available here yet. Give the app what it needs to reach one with cf set-env, then restart it.",
+      );
+    },
+  }),
+);
+
+export const emptyListEndpoints: readonly Endpoint[] = [...lists, ...singles, ...creations];

@@ -244,7 +244,7 @@ const CONFLICTS: readonly [holds: (app: Application) => unknown, text: string][]
   [(app) => app.docker && (app.buildpacks ?? app.buildpack), "Cannot specify both buildpack(s) and docker keys"],
   [(app) => app.buildpacks && app.buildpack !== undefined, "Buildpack and Buildpacks fields cannot be used together."],
   [(app) => app["random-route"] && app["default-route"], "Random-route and default-route may not be used together"],
-  [(app) => app.services?.length, "Services cannot be bound here yet"],
+  [(app) => app.services?.length, "Services cannot be bound here yet. Give the app what it needs to reach one in env"],
 ];
 
 function unusedEndpoints(app: Application): string[] {

@@ -265,10 +265,14 @@ const platformResponses: Record<string, readonly Response[]> = {
   // PromQL is refused by every answer.
   "GET /api/v1/query": [],
   "GET /api/v1/query_range": [],
-  // Refused by every answer: users are those of Kubernetes.
+  // Refused by every answer: there is no UAA.
   "GET /Users": [],
   "POST /Users": [],
+  "DELETE /Users/:user": [],
+  "PUT /Users/:user/password": [],
   "GET /oauth/clients/:client": [],
+  "POST /oauth/token": [],
+  "GET /oauth/authorize": [],
   "GET /routing/v1/router_groups": ok(z.array(anyObject)),
   "POST /v3/admin/actions/clear_buildpack_cache": accepted,
   "GET /v3/feature_flags": ok(page("FeatureFlag", platform.featureFlag)),

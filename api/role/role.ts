@@ -12,6 +12,7 @@ import { notFound, unprocessable } from "../http/errors.ts";
 import { includedOrgs, includedSpaces, includedUsers } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { rolesOf, type RoleAssignment } from "../cf/role/role-assignments.ts";
+import { originOf } from "../cf/role/user-origin.ts";
 import { removeRole } from "../cf/role/remove-role.ts";
 import { findRole, listVisibleRoles, scopeOf } from "../cf/role/roles.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
@@ -114,6 +115,7 @@ const create = endpoint({
     const place = resolveScope(session, body);
     session.authorize({ verb: "create", on: RoleBinding, namespace: place.namespace });
     requireNotSuspended(session, place.namespace);
+    requireOrigin(name, data.origin);
     const taken = () => unprocessable(`User '${name}' already has '${type}' role in ${place.title} '${place.name}'.`);
     if (listRolesIn(session, place.namespace).some((role) => role.user === name && role.type === type)) throw taken();
     if (place.title === "space") requireOrgRole(session, place.namespace, name);
@@ -128,6 +130,14 @@ const create = endpoint({
     return created(presentRole(session.cache, role, base));
   },
 });
+
+/** @throws CFError 422 for a user of another origin than Kubernetes knows, in CF's words */
+function requireOrigin(name: string, origin: string | null | undefined): void {
+  if (origin && origin !== originOf(name))
+    throw unprocessable(
+      `No user exists with the username '${name}' and origin '${origin}'. Users are those of Kubernetes: leave the origin out.`,
+    );
+}
 
 function listRolesIn(session: Session, namespace: string): RoleAssignment[] {
   return session.cache.store(RoleBinding).list({ namespace }).flatMap(rolesOf);

@@ -2,15 +2,11 @@
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { createdAt, updatedAt } from "../cache/object-times.ts";
 import { metadataOf } from "../cf/metadata/metadata.ts";
+import { originOf } from "../cf/role/user-origin.ts";
 import { findUserRecord } from "../cf/role/user-records.ts";
 
 /** A user without a record has no creation time, but CF clients require one. */
 const SINCE = "1970-01-01T00:00:00Z";
-
-/** CF's `origin` of a user. */
-export function originOf(name: string): string {
-  return name.startsWith("system:serviceaccount:") ? "serviceaccount" : "kubernetes";
-}
 
 export function presentUser(
   cache: ClusterCache,

@@ -16,7 +16,8 @@ import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import type { Session } from "../access/session.ts";
 import { createUserBody, userListQuery } from "./payload.ts";
-import { originOf, presentUser } from "./present.ts";
+import { presentUser } from "./present.ts";
+import { originOf } from "../cf/role/user-origin.ts";
 
 type ListQuery = z.output<typeof userListQuery>;
 

@@ -175,7 +175,7 @@ describe("apply", () => {
     [
       "applications: [{ name: bad, services: [db] }, { name: worse, timeout: 0 }]",
       [
-        "For application 'bad': Services cannot be bound here yet",
+        "For application 'bad': Services cannot be bound here yet. Give the app what it needs to reach one in env",
         `For application 'worse': Process "web": Timeout must be greater than or equal to 1`,
       ],
     ],

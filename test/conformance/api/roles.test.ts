@@ -42,6 +42,9 @@ test("give, get, list, include, take away", async () => {
     "CF-UnprocessableEntity",
     "User 'dan' already has 'organization_user' role in organization 'Org'.",
   ]);
+  expect(fault(await give("space_developer", { username: "dan", origin: "ldap" }))[2]).toBe(
+    "No user exists with the username 'dan' and origin 'ldap'. Users are those of Kubernetes: leave the origin out.",
+  );
   const developer = await give("space_developer", { username: "dan", origin: "kubernetes" });
   expect([developer.status, shapeProblems("role", developer.json)]).toEqual([201, []]);
   expect(fault(await give("space_developer", "dan"))[2]).toBe(
@@ -206,4 +209,26 @@ test("a user's record: made, labelled and deleted by admins; a user of roles onl
   expect([job.operation, job.state]).toEqual(["user.delete", "COMPLETE"]);
   expect((await bench.call("GET", "/v3/users/zoe")).status).toBe(404);
   expect(await bench.column("/v3/roles?user_guids=zoe", "guid")).toEqual([]);
+});
+
+test.each([
+  ["POST", "/Users", /^Users and clients are those of Kubernetes/],
+  ["DELETE", "/Users/dan", /^Users and clients are those of Kubernetes/],
+  ["PUT", "/Users/dan/password", /^There are no passwords here/],
+  ["POST", "/oauth/token", /^There are no tokens of a UAA here/],
+  ["GET", "/oauth/authorize?client_id=ssh-proxy&response_type=code", /cf run-task/],
+])("%s %s is refused as by a UAA, with a next step", async (method, path, words) => {
+  const { status, json } = await bench.call(method, path, method === "GET" ? undefined : {});
+  expect([status, json]).toEqual([
+    400,
+    { error: "invalid_scim_resource", error_description: expect.stringMatching(words) as string },
+  ]);
+});
+
+test.each(["service_instances", "service_brokers"])("POST /v3/%s is refused with a next step", async (name) => {
+  expect(fault(await bench.call("POST", `/v3/${name}`, { type: "user-provided", name: "db" }))).toEqual([
+    422,
+    "CF-UnprocessableEntity",
+    expect.stringMatching(/^Services are not available here yet\. .*cf set-env/),
+  ]);
 });

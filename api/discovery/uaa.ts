@@ -1,0 +1,31 @@
+// What `cf` asks of a UAA. There is none, so each request is refused with the way that leads on.
+import { endpoint, type Endpoint } from "../http/endpoint.ts";
+
+const USERS =
+  "Users and clients are those of Kubernetes: cf neither makes, removes nor looks them up. Give one a role by its Kubernetes name, for example: cf set-space-role NAME ORG SPACE SpaceDeveloper";
+const PASSWORDS =
+  "There are no passwords here: cf sends the credentials of your kubeconfig. Change them where your cluster issues them.";
+const TOKENS =
+  "There are no tokens of a UAA here: cf sends the credentials of your kubeconfig. A script sends a token of Kubernetes as bearer, for example of kubectl create token NAME.";
+const SSH = "SSH into apps is not available here yet. Run a command beside the app with cf run-task.";
+
+const REFUSALS = [
+  ["GET", "/Users", USERS],
+  ["POST", "/Users", USERS],
+  ["DELETE", "/Users/:user", USERS],
+  ["PUT", "/Users/:user/password", PASSWORDS],
+  ["GET", "/oauth/clients/:client", USERS],
+  ["POST", "/oauth/token", TOKENS],
+  ["GET", "/oauth/authorize", SSH],
+] as const;
+
+/** In UAA's format of errors; of one with this name `cf` prints only the description. */
+export const uaaEndpoints: readonly Endpoint[] = REFUSALS.map(([method, path, description]) =>
+  endpoint({
+    method,
+    path,
+    permission: "anonymous",
+    summary: "Refused: there is no UAA",
+    handler: () => ({ status: 400, body: { error: "invalid_scim_resource", error_description: description } }),
+  }),
+);
