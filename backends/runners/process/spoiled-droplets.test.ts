@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ExitProblem } from "../../../crds/lrp/instance-problem.ts";
-import type { DropletLauncher } from "./runner-context.ts";
 import { trackSpoiledDroplets } from "./spoiled-droplets.ts";
 
 const shared = { changes: "/nonexistent/changes" };
@@ -14,11 +13,13 @@ const droplet = { space: "s", digest: "sha256:0", root: "/droplets/a" };
 /** A launcher that notes what is asked of it. */
 function aLauncher() {
   const asked: string[] = [];
-  const note = (what: string) => async (at: string | { root: string }) => {
-    await Promise.resolve();
-    asked.push(`${what} ${typeof at === "string" ? at : at.root}`);
-  };
-  const launcher = { discard: note("discard"), restore: note("restore") } as unknown as DropletLauncher;
+  const note =
+    (what: string) =>
+    async (at: string | { root: string }): Promise<void> => {
+      await Promise.resolve();
+      asked.push(`${what} ${typeof at === "string" ? at : at.root}`);
+    };
+  const launcher = { discard: note("discard"), restore: note("restore") };
   return { asked, launcher };
 }
 

@@ -3,13 +3,18 @@ import { access } from "node:fs/promises";
 import { LRUCache } from "lru-cache";
 import type { ExitProblem } from "../../../crds/lrp/instance-problem.ts";
 import type { InstanceFiles } from "./instance-record.ts";
-import type { DropletLauncher } from "./runner-context.ts";
+
+/** The part of a launcher that puts droplets at their roots. */
+interface Unpacker<Droplet extends { root: string }> {
+  restore(droplet: Droplet): Promise<void>;
+  discard(root: string): Promise<void>;
+}
 
 export interface SpoiledDroplets {
   /** Notes the end of a program. Only one for its disk counts, and only of a program without files of its own. */
   noteEnd(problem: ExitProblem, root: string, files: Pick<InstanceFiles, "changes">): Promise<void>;
   /** Before a start: puts the droplet at its root. A spoiled one is unpacked anew, unless a program still runs there. */
-  restore(launcher: DropletLauncher, droplet: Parameters<DropletLauncher["restore"]>[0]): Promise<void>;
+  restore<Droplet extends { root: string }>(unpacker: Unpacker<Droplet>, droplet: Droplet): Promise<void>;
 }
 
 /** Droplets whose app is never started again stay noted. */
@@ -23,18 +28,18 @@ export function trackSpoiledDroplets(isInUse: (root: string) => boolean): Spoile
     async noteEnd({ kind }, root, { changes }) {
       if (kind === "diskFull" && !(await exists(changes))) spoiled.set(root, true);
     },
-    async restore(launcher, droplet) {
+    async restore(unpacker, droplet) {
       const { root } = droplet;
       if (spoiled.has(root) && !isInUse(root)) {
         spoiled.delete(root);
         discarding.set(
           root,
-          launcher.discard(root).finally(() => discarding.delete(root)),
+          unpacker.discard(root).finally(() => discarding.delete(root)),
         );
       }
       // Every start of this moment waits, so that none begins in files that are about to go.
       await discarding.get(root);
-      await launcher.restore(droplet);
+      await unpacker.restore(droplet);
     },
   };
 }
