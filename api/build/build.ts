@@ -24,6 +24,7 @@ import { toPackageState } from "../cf/package/package-state.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { csv, csvOf, listQuery } from "../http/query.ts";
+import { guidOf } from "../http/shared-schemas.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { buildState, presentBuild } from "./present.ts";
@@ -31,8 +32,15 @@ import { buildState, presentBuild } from "./present.ts";
 const path = "/v3/builds/:guid";
 const megabytes = z.int().min(1, "must be greater than 0").max(4_194_304).nullish();
 
+const NO_PACKAGE = {
+  error: ({ code }: { code?: string }) =>
+    code === "invalid_type"
+      ? "guid can't be blank, Package guid must be a string, Package guid must be between 1 and 200 characters"
+      : undefined,
+};
+
 const createBuildBody = z.strictObject({
-  package: z.strictObject({ guid: z.string().min(1) }),
+  package: z.strictObject({ guid: guidOf("Package guid", { isRequired: true }) }, NO_PACKAGE),
   lifecycle: lifecycleSchema.optional(),
   staging_memory_in_mb: megabytes,
   staging_disk_in_mb: megabytes,

@@ -1,4 +1,4 @@
-// Discovery documents: `/`, `/v3`, `/v3/info`, `/healthz`. `cf` reads `/` to choose how it logs in and which requests it sends.
+// Discovery documents: `/`, `/v3`, `/v3/info`, `/v2/info`, `/healthz`. `cf` reads `/` to choose how it logs in and which requests it sends.
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { uaaEndpoints } from "./uaa.ts";
 
@@ -85,6 +85,27 @@ function info(base: string): object {
   };
 }
 
+/** As a CF answers that serves no v2: clients of both versions ask here first. */
+function v2Info(base: string): object {
+  return {
+    name: "cupola",
+    build: "",
+    support: "CF API v2 is disabled",
+    version: 0,
+    description: "Cloud Foundry on Kubernetes",
+    authorization_endpoint: base,
+    token_endpoint: base,
+    min_cli_version: "",
+    min_recommended_cli_version: "",
+    app_ssh_endpoint: null,
+    app_ssh_host_key_fingerprint: null,
+    app_ssh_oauth_client: null,
+    doppler_logging_endpoint: null,
+    api_version: "",
+    osbapi_version: "2.17",
+  };
+}
+
 /** Requests that `cf` sends to a UAA and a routing API. Without their links it calls an empty address and prints `unsupported protocol scheme ""`. */
 const otherServices: readonly Endpoint[] = [
   ...uaaEndpoints,
@@ -120,6 +141,13 @@ export const discoveryEndpoints: readonly Endpoint[] = [
     permission: "anonymous",
     summary: "Get information about the platform",
     handler: ({ base }) => ok(info(base)),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v2/info",
+    permission: "anonymous",
+    summary: "Say that the CF API v2 is disabled",
+    handler: ({ base }) => ok(v2Info(base)),
   }),
   endpoint({
     method: "GET",

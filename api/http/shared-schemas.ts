@@ -7,6 +7,19 @@ import { metadataSchema } from "../cf/metadata/metadata.ts";
 /** A GUID in `{ data: { guid } }`, with CF's bound. */
 export const relatedGUID = z.string().min(1).max(200);
 
+const LENGTH = "must be between 1 and 200 characters";
+
+/** A GUID of a body that is no relationship; `subject` is what CF calls it, `Package guid`. */
+export function guidOf(subject: string, { isRequired }: { isRequired: boolean }) {
+  const wrong = `must be a string, ${subject} ${LENGTH}`;
+  const blank = isRequired ? `can't be blank, ${subject} ${wrong}` : wrong;
+  const empty = isRequired ? `can't be blank, ${subject} ${LENGTH}` : LENGTH;
+  return z
+    .string({ error: ({ input }) => (isBlank(input) ? blank : wrong) })
+    .min(1, empty)
+    .max(200, LENGTH);
+}
+
 /** `{ data: { guid } }` of a body. */
 export const toOneSchema = z.strictObject({ data: z.strictObject({ guid: relatedGUID }) });
 
@@ -24,6 +37,13 @@ export const addToManySchema = z.strictObject({
     .min(1, "can't be blank")
     .max(1000),
 });
+
+/** A text that CF misses and expects to be a text, both at once; `subject` is what CF calls it. */
+export function requiredText(subject: string) {
+  return z.string({
+    error: ({ input }) => (isBlank(input) ? `can't be blank, ${subject} must be a string` : undefined),
+  });
+}
 
 /** A CF name; `absent` is what CF says when there is none. */
 const nameWith = (absent: string) =>

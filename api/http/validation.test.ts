@@ -7,6 +7,7 @@ import { createPackageBody } from "../package/payload.ts";
 import { updateProcessBody } from "../process/payload.ts";
 import { insertDestinationsBody, updateRouteBody } from "../route/payload.ts";
 import { createSpaceBody } from "../space/payload.ts";
+import { createTaskBody } from "../task/payload.ts";
 import { CFError } from "./errors.ts";
 import { addToManySchema } from "./shared-schemas.ts";
 import { listQuery } from "./query.ts";
@@ -80,6 +81,21 @@ test.each<[z.ZodType, unknown, string]>([
     createPackageBody,
     { type: "bits", relationships: { app: space.space }, data: 5 },
     "Data Data must be empty if provided for bits packages",
+  ],
+  [
+    createTaskBody,
+    { command: "x", droplet_guid: 5 },
+    "Droplet guid must be a string, Droplet guid must be between 1 and 200 characters",
+  ],
+  [
+    createTaskBody,
+    { template: {} },
+    "Template process guid must be a string, Template process guid must be between 1 and 200 characters",
+  ],
+  [
+    createAppBody,
+    app({ lifecycle: { type: 5, data: {} } }),
+    "Lifecycle type is not included in the list: buildpack, docker, cnb, Lifecycle type must be a string",
   ],
   [featureBody, {}, "Enabled must be a boolean"],
   [setVariablesBody, {}, "Var must be an object"],

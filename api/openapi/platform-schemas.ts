@@ -38,6 +38,27 @@ export const info = named(
   }),
 );
 
+export const v2Info = named(
+  "V2Info",
+  z.strictObject({
+    name: text,
+    build: text,
+    support: text,
+    version: integer,
+    description: text,
+    authorization_endpoint: text,
+    token_endpoint: text,
+    min_cli_version: text,
+    min_recommended_cli_version: text,
+    app_ssh_endpoint: text.nullable(),
+    app_ssh_host_key_fingerprint: text.nullable(),
+    app_ssh_oauth_client: text.nullable(),
+    doppler_logging_endpoint: text.nullable(),
+    api_version: text,
+    osbapi_version: text,
+  }),
+);
+
 const error = z.strictObject({ code: integer, title: text, detail: text });
 
 export const job = named(

@@ -254,6 +254,7 @@ const platformResponses: Record<string, readonly Response[]> = {
   "GET /": ok(platform.globalRoot),
   "GET /v3": ok(platform.v3Root),
   "GET /v3/info": ok(platform.info),
+  "GET /v2/info": ok(platform.v2Info),
   "GET /v3/info/usage_summary": ok(places.usageSummary("PlatformUsageSummary")),
   "GET /healthz": ok("text"),
   "GET /whoami": ok(platform.whoami),

@@ -16,7 +16,7 @@ const body = z.strictObject({
         size_in_bytes: z.int().min(0),
       }),
     )
-    .min(1, "must have at least one resource")
+    .min(1, "must have at least 1 resource")
     .max(5000, "is too long (maximum is 5000 resources)"),
 });
 

@@ -2,11 +2,11 @@
 import { z } from "zod";
 import { findRuleProblems } from "../../crds/security-group/rules.ts";
 import type { SecurityRule } from "../../crds/security-group/security-group.ts";
-import { toManySchema } from "../http/shared-schemas.ts";
+import { requiredText, toManySchema } from "../http/shared-schemas.ts";
 import { booleanText, csv, listQuery } from "../http/query.ts";
 import { shownAs } from "../http/shown-as.ts";
 
-const name = z.string().min(1).max(250);
+const name = requiredText("Name").min(1).max(250);
 
 const globallyEnabled = z.unknown().transform((value, context): { running?: boolean; staging?: boolean } => {
   const problem = findSwitchProblem(value);

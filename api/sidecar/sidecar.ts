@@ -12,6 +12,7 @@ import { notFound, unprocessable } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
 import { toOneRelationship } from "../http/presentation.ts";
 import { listQuery, timeFilter } from "../http/query.ts";
+import { requiredText } from "../http/shared-schemas.ts";
 import { matchesTimeFilter } from "../http/timestamps.ts";
 import { withoutNulls } from "../cf/without-nulls.ts";
 
@@ -19,10 +20,13 @@ const path = "/v3/sidecars/:guid";
 const byApp = "/v3/apps/:guid/sidecars";
 const write = { verb: "update", on: App, subresource: "content" } as const;
 
+const LEAST = "must have at least 1 process_type";
+const NO_TYPES = `must be an array, Process types ${LEAST}`;
+
 const fields = {
-  name: z.string().min(1).max(255),
-  command: z.string().min(1).max(4096),
-  process_types: z.array(z.string().min(1).max(255)).min(1, "must have at least 1 process_type").max(50),
+  name: requiredText("Name").min(1).max(255),
+  command: requiredText("Command").min(1).max(4096),
+  process_types: z.array(z.string().min(1).max(255), NO_TYPES).min(1, LEAST).max(50),
   memory_in_mb: z.int().min(1, "must be greater than 0").max(4_194_304).nullish(),
 };
 const createBody = z.strictObject(fields);

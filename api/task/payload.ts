@@ -5,7 +5,7 @@ import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { processUserSchema } from "../cf/process/process-schemas.ts";
 import { withoutNulls } from "../cf/without-nulls.ts";
 import { csv, csvIntegers, listQuery } from "../http/query.ts";
-import { nameSchema } from "../http/shared-schemas.ts";
+import { guidOf, nameSchema } from "../http/shared-schemas.ts";
 
 const MAX_MB = 4_194_304;
 const megabytes = z
@@ -13,7 +13,13 @@ const megabytes = z
   .min(1, "must be greater than 0")
   .max(MAX_MB, `must be less than or equal to ${MAX_MB}`)
   .nullish();
-const guid = z.string().min(1).max(255);
+
+const NO_GUID = "guid must be a string, Template process guid must be between 1 and 200 characters";
+const absent = (text: string) => ({
+  error: ({ code }: { code?: string }) => (code === "invalid_type" ? text : undefined),
+});
+const NO_PROCESS = absent(NO_GUID);
+const NO_TEMPLATE = absent(`process ${NO_GUID}`);
 
 export const createTaskBody = z
   .strictObject({
@@ -27,8 +33,13 @@ export const createTaskBody = z
       .min(-1, "must be greater than -2")
       .max(Number.MAX_SAFE_INTEGER)
       .nullish(),
-    droplet_guid: guid.nullish(),
-    template: z.strictObject({ process: z.strictObject({ guid }) }).nullish(),
+    droplet_guid: guidOf("Droplet guid", { isRequired: false }).nullish(),
+    template: z
+      .strictObject(
+        { process: z.strictObject({ guid: guidOf("Template process guid", { isRequired: false }) }, NO_PROCESS) },
+        NO_TEMPLATE,
+      )
+      .optional(),
     metadata: metadataSchema.optional(),
   })
   .superRefine(({ command, template }, context) => {

@@ -33,9 +33,16 @@ const buildpackData = z.strictObject(
 const cnb = z.strictObject({ type: z.literal("cnb"), data: buildpackData });
 const docker = z.strictObject({ type: z.literal("docker"), data: z.strictObject({}).optional() });
 const wording = {
-  error: ({ code }: { code?: string }) =>
-    code === "invalid_union" ? "is not included in the list: buildpack, docker, cnb" : "data must be an object",
+  error: ({ code, input }: { code?: string; input?: unknown }) =>
+    code === "invalid_union" ? typeProblem((input as { type?: unknown }).type) : "data must be an object",
 };
+const NOT_LISTED = "is not included in the list: buildpack, docker, cnb";
+
+function typeProblem(type: unknown): string {
+  if (typeof type === "string") return NOT_LISTED;
+  const noText = "must be a string";
+  return type === undefined || type === null ? noText : `${NOT_LISTED}, Lifecycle type ${noText}`;
+}
 
 /** `lifecycle` of a build's body. */
 export const lifecycleSchema = z.discriminatedUnion(

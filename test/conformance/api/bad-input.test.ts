@@ -329,3 +329,8 @@ test.each([
     expect([status, json.errors?.[0]?.detail]).toEqual([404, `${name} not found`]);
   }
 });
+
+test("v2 is disabled, which its info says to nobody in particular", async () => {
+  const { status, json } = await world.replicas[0].send("GET", "/v2/info", {});
+  expect([status, json.support, json.api_version]).toEqual([200, "CF API v2 is disabled", ""]);
+});

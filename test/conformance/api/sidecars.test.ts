@@ -60,7 +60,7 @@ test("lists of the app and of each process, those of buildpacks included", async
 });
 
 test.each<[object, string]>([
-  [{ command: "x", process_types: ["web"] }, "Name can't be blank"],
+  [{ command: "x", process_types: ["web"] }, "Name can't be blank, Name must be a string"],
   [{ name: "a", command: "x", process_types: [] }, "Process types must have at least 1 process_type"],
   [{ name: "a", command: "x", process_types: ["web"], memory_in_mb: 0 }, "Memory in mb must be greater than 0"],
   [{ name: "agent", command: "x", process_types: ["web"] }, "Sidecar with name 'agent' already exists for given app"],
