@@ -96,7 +96,8 @@ export const appController = defineController({
       isStartDue: isDue,
       routes: read.list(Route, { namespace }),
     });
-    await deleteOldRevisions(app, revisions, client);
+    // A start waits for its Revision: the clean-up follows.
+    if (!outcome.revision) await deleteOldRevisions(app, revisions, client);
     const ready = planAppReady(app, {
       processes,
       builds: withoutDeleting(read.byIndex(Build, OWNING_APP_INDEX, key, namespace)),
@@ -188,15 +189,20 @@ async function takeSnapshot(
   { read, client }: ReconcileContext,
 ): Promise<Snapshot | undefined> {
   if (!droplet) return undefined;
-  const live = await Promise.all(cached.processes.map(({ metadata }) => client.find(Process, metadata)));
-  const app = cached.rollout ? ((await client.find(App, cached.app.metadata)) ?? cached.app) : cached.app;
+  const findApp = async (): Promise<App> =>
+    cached.rollout ? ((await client.find(App, cached.app.metadata)) ?? cached.app) : cached.app;
+  const found = findApp();
+  const [live, app, { env }] = await Promise.all([
+    Promise.all(cached.processes.map(({ metadata }) => client.find(Process, metadata))),
+    found,
+    found.then((one) => snapshotEnv(one, guid, client)),
+  ]);
   const sources = {
     ...cached,
     app,
     droplet,
     processes: withoutDeleting(live.filter((process) => process !== undefined)),
   };
-  const { env } = await snapshotEnv(sources.app, guid, client);
   return planSnapshot({ ...sources, env, classes: read.list(BackendClass) });
 }
 

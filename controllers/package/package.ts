@@ -22,7 +22,8 @@ export function packageController(hasContent: HasContent): Controller {
     async reconcile(pkg, context) {
       const app = getApp(context.read, pkg);
       const { labels } = resolveGUID(Package, pkg, context);
-      await deleteExcessPackages(pkg, context);
+      // A push waits until its package is ready: the clean-up follows.
+      if (pkg.spec.content === undefined || pkg.status?.state === "Ready") await deleteExcessPackages(pkg, context);
       return {
         ...toAppOwnership(app, resolveGUID(App, app, context).guid, labels),
         ...planPackage(pkg, await hasPackageContent(pkg, hasContent, context)),
