@@ -1,7 +1,7 @@
-// `cupola fetch-package`: unpacks a package into a folder, in the first container of a build, and the buildpacks that the builder image lacks into another.
+// `cupola fetch-package --registry=… --space=… --digest=… --max-mb=… --to=…`: unpacks a package into a folder, in the first container of a build, and the buildpacks that the builder image lacks into another.
 // It talks to the registries of these, and to nobody else.
 import { mkdir } from "node:fs/promises";
-import { Command, InvalidArgumentError } from "commander";
+import { parseArgs } from "node:util";
 import { ArchiveRejected } from "../blobs/archive/archive-path.ts";
 import { unpackTar } from "../blobs/archive/tar.ts";
 import { BlobTooLarge } from "../blobs/blob-store.ts";
@@ -13,20 +13,20 @@ import { ImageNotFound } from "../blobs/registry/registry-error.ts";
 interface FetchOptions {
   registry: string;
   insecureRegistry: string[];
-  registryCredentials?: string;
+  registryCredentials: string | undefined;
   space: string;
   digest: string;
   maxMb: number;
   to: string;
-  buildpacks?: string;
-  buildpacksTo?: string;
+  buildpacks: string | undefined;
+  buildpacksTo: string | undefined;
 }
 
 const MEBIBYTE = 2 ** 20;
 
-/** @param argv as process.argv, with the command's name. @throws Error for the person who pushed */
-async function fetchPackage(argv: readonly string[]): Promise<void> {
-  const options = parse(argv);
+/** @param words after the command's name. @throws Error for the person who pushed */
+async function fetchPackage(words: readonly string[]): Promise<void> {
+  const options = parse(words);
   const { registry, insecureRegistry, registryCredentials, space, digest, maxMb, to } = options;
   const prefix = parseRegistryPrefix(registry);
   const client = createRegistryClient({
@@ -62,28 +62,43 @@ async function fetchPackage(argv: readonly string[]): Promise<void> {
   }
 }
 
-function parse(argv: readonly string[]): FetchOptions {
-  return new Command("cupola fetch-package")
-    .description("Unpacks a package into a folder. The Pods of builds run it.")
-    .requiredOption("--registry <host[:port]/path>", "where the platform keeps its blobs")
-    .option("--insecure-registry <host[:port]>", "a host to reach by plain http", collect, [])
-    .option("--registry-credentials <file>", "credentials, as a dockerconfigjson")
-    .requiredOption("--space <guid>", "the space of the package")
-    .requiredOption("--digest <digest>", "digest of its content")
-    .requiredOption("--max-mb <n>", "the most that it may unpack to", parseSize)
-    .requiredOption("--to <folder>", "an empty folder")
-    .option("--buildpacks <file>", "which buildpacks to put beside those of the builder image")
-    .option("--buildpacks-to <folder>", "an empty folder for them")
-    .parse([...argv])
-    .opts<FetchOptions>();
-}
-
-function collect(value: string, previous: string[]): string[] {
-  return [...previous, value];
+/** By Node's own parser: every build waits for this program, and a library costs it some ten milliseconds. */
+function parse(words: readonly string[]): FetchOptions {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({
+    args: [...words],
+    options: {
+      registry: text,
+      "insecure-registry": { ...text, multiple: true },
+      "registry-credentials": text,
+      space: text,
+      digest: text,
+      "max-mb": text,
+      to: text,
+      buildpacks: text,
+      "buildpacks-to": text,
+    },
+  });
+  const need = (name: "registry" | "space" | "digest" | "max-mb" | "to"): string => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`fetch-package needs --${name}`);
+    return value;
+  };
+  return {
+    registry: need("registry"),
+    insecureRegistry: values["insecure-registry"] ?? [],
+    registryCredentials: values["registry-credentials"],
+    space: need("space"),
+    digest: need("digest"),
+    maxMb: parseSize(need("max-mb")),
+    to: need("to"),
+    buildpacks: values.buildpacks,
+    buildpacksTo: values["buildpacks-to"],
+  };
 }
 
 function parseSize(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("a size is a number of MB.");
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error("--max-mb: a size is a number of MB");
   return Number(text);
 }
 
@@ -100,8 +115,7 @@ function present(error: unknown): unknown {
 }
 
 try {
-  // The name of the command is the program's to commander.
-  await fetchPackage([...process.argv.slice(0, 2), ...process.argv.slice(3)]);
+  await fetchPackage(process.argv.slice(3));
 } catch (error) {
   process.stderr.write(`cupola: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
