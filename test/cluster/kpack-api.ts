@@ -8,11 +8,12 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { eventually } from "../eventually.ts";
 import { downloadModule } from "./go-module.ts";
 
-const MODULE = "github.com/pivotal/kpack@v0.17.1";
+/** The pinned version. */
+export const KPACK_MODULE = "github.com/pivotal/kpack@v0.17.1";
 
 /** Applies the definition, without its conversion webhook, and waits until the kind is served. @throws Error when the module cannot be had */
 export async function applyKpackAPI(client: KubeClient): Promise<void> {
-  const file = join(downloadModule(MODULE), "config", "build.yaml");
+  const file = join(downloadModule(KPACK_MODULE), "config", "build.yaml");
   const { spec, ...definition } = parse(readFileSync(file, "utf8")) as KubeObject & { spec: Record<string, unknown> };
   const { conversion: _needsKpack, ...rest } = spec;
   await client.apply(CustomResourceDefinition, { ...definition, spec: rest }, { fieldManager: "test", force: true });
