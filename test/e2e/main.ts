@@ -37,7 +37,9 @@ const report = join(folder, "report.json");
 // Those that install, upgrade or kill have a platform of their own.
 const isSeveral = names.length > 1 || names[0] === "cf/";
 const isShared = on === "node" && isSeveral && !names.some((name) => OWN_PLATFORM.test(name));
-const shared = isShared ? await sharePlatform({ languages: names.includes("sources") }) : undefined;
+const shared = isShared
+  ? await sharePlatform({ languages: names.includes("sources"), metricsServer: names.includes("operators-day") })
+  : undefined;
 const { code } = await runCommand(
   [
     process.execPath,

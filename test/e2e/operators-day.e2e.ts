@@ -1,9 +1,11 @@
-// What an operator sets and a developer sees of it, by stock cf in one sitting: variable groups, an uploaded buildpack, a sidecar, a task, a quota,
-// events, security groups. By name, since the parts have tests of their own: `npm run e2e -- --on node operators-day`.
+// What an operator sets and a developer sees of it, by stock cf in one sitting: variable groups, an uploaded buildpack, a sidecar, a task, limits,
+// usage, packages, a quota, events, security groups. By name, since the parts have tests of their own: `npm run e2e -- --on node operators-day`.
+import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
+import { openZip } from "../../blobs/archive/zip.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { eventually } from "../eventually.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
@@ -27,10 +29,13 @@ echo "the mark is $FROM_STAGING"
 };
 const APP = {
   mark: "",
+  ".profile": "export FROM_PROFILE=profile\n",
+  // Larger than what resource matching leaves out.
+  "large.txt": "large ".repeat(20_000),
   // Instances share a laptop.
   "port.js": "module.exports = 30000 + (Number(process.env.PORT) % 30000);\n",
   "beside.js": `require("http").createServer((_, s) => s.end("beside")).listen(require("./port.js"), "127.0.0.1");\n`,
-  "server.js": `const { FROM_RUNNING: run, MARKED: marked, PORT } = process.env;
+  "server.js": `const { FROM_RUNNING: run, FROM_PROFILE: profile, MARKED: marked, PORT } = process.env;
 let away = 0;
 require("http").createServer(async (q, s) => {
   if (q.url === "/end") process.exit(3);
@@ -38,7 +43,7 @@ require("http").createServer(async (q, s) => {
   if (q.url === "/leave") away = Date.now() + 20000;
   if (q.url === "/in-service") return s.writeHead(Date.now() < away ? 503 : 200).end();
   const side = await fetch("http://127.0.0.1:" + require("./port.js")).then((a) => a.text(), String);
-  s.end(JSON.stringify({ run, marked, side }));
+  s.end(JSON.stringify({ run, profile, marked, side }));
 }).listen(PORT);\n`,
 };
 const MANIFEST = {
@@ -48,6 +53,8 @@ const MANIFEST = {
       memory: "160M",
       "log-rate-limit-per-second": "2K",
       buildpacks: ["mark_buildpack", "nodejs_buildpack"],
+      // By a shell, which reads `.profile` before it.
+      command: "node server.js",
       "readiness-health-check-type": "http",
       "readiness-health-check-http-endpoint": "/in-service",
       "readiness-health-check-interval": 2,
@@ -61,6 +68,16 @@ interface UsageEvent {
   task: { name: string | null };
   state: { current: string };
   instance_count: { current: number };
+}
+
+interface Gauge {
+  metrics: Record<string, { unit: string; value: number } | undefined>;
+}
+
+async function listZip(file: string): Promise<string[]> {
+  const zip = await openZip(file);
+  zip.close();
+  return zip.members.map(({ path }) => path);
 }
 
 const reason = whyNoCf();
@@ -86,7 +103,7 @@ describe.skipIf(reason)("an operator's day", { timeout: 600_000 }, () => {
   }
 
   beforeAll(async () => {
-    stage = await startTestPlatform();
+    stage = await startTestPlatform({ metricsServer: true });
     run = cfOn(stage);
     await cf("api", stage.url);
     await cf("auth", "admin");
@@ -95,7 +112,7 @@ describe.skipIf(reason)("an operator's day", { timeout: 600_000 }, () => {
   });
   afterAll(() => stage?.stop());
 
-  test("variable groups are in the build and in the app, beside an uploaded buildpack and a sidecar", async () => {
+  test("variable groups are in the build and in the app, beside an uploaded buildpack, a sidecar and .profile", async () => {
     await cf("set-running-environment-variable-group", '{"FROM_RUNNING":"running"}');
     await cf("set-staging-environment-variable-group", '{"FROM_STAGING":"staged"}');
     await cf("create-buildpack", "mark_buildpack", write("mark", BUILDPACK), "1");
@@ -104,7 +121,10 @@ describe.skipIf(reason)("an operator's day", { timeout: 600_000 }, () => {
     await eventually(async () => expect(await cf("logs", "day", "--recent")).toContain("the mark is staged"), SLOW_MS);
     await eventually(async () => {
       const { status, body } = await stage.get("day.apps.localhost");
-      expect([status, body]).toEqual([200, JSON.stringify({ run: "running", marked: "staged", side: "beside" })]);
+      expect([status, body]).toEqual([
+        200,
+        JSON.stringify({ run: "running", profile: "profile", marked: "staged", side: "beside" }),
+      ]);
     }, SLOW_MS);
     expect(await cf("app", "day")).toMatch(/sidecars:\s+beside/);
   });
@@ -126,6 +146,66 @@ describe.skipIf(reason)("an operator's day", { timeout: 600_000 }, () => {
       // Two of eight lines fit into a second, and they may fall into two.
       expect(log.match(/\bloud\b/g)?.length ?? 0).toBeLessThanOrEqual(4 * 200);
     }, SLOW_MS);
+  });
+
+  test("a task's lines beyond its log rate limit are left out, too", async () => {
+    const program = 'for (let line = 0; line < 8; line++) console.log("noisy ".repeat(200))';
+    await cf("run-task", "day", "--name", "noisy", "-l", "2K", "--command", `node -e '${program}'`, "--wait");
+    await eventually(async () => {
+      const lines = (await cf("logs", "day", "--recent"))
+        .split("\n")
+        .filter((line) => line.includes("[APP/TASK/noisy/0]"));
+      expect(lines.join("\n")).toContain("exceeded log rate limit (2048 bytes/sec)");
+      expect(lines.filter((line) => line.includes("noisy noisy")).length).toBeLessThanOrEqual(4);
+    }, SLOW_MS);
+  });
+
+  test("memory and CPU of an instance are in cf app, in its gauges, and on a cluster in kubectl top", async () => {
+    await eventually(
+      async () => expect(await cf("app", "day")).toMatch(/#0\s+running\s+\S+\s+\d+\.\d%\s+[1-9][\d.]*[KM] of 160M/),
+      SLOW_MS,
+    );
+    const guid = (await cf("app", "day", "--guid")).trim();
+    await eventually(async () => {
+      const answer = await cf("curl", `/api/v1/read/${guid}?envelope_types=GAUGE&descending=true`);
+      const { envelopes } = JSON.parse(answer) as { envelopes: { batch: { gauge: Gauge }[] } };
+      const { cpu, memory } = envelopes.batch[0]?.gauge.metrics ?? {};
+      expect([cpu?.unit, memory?.unit]).toEqual(["percentage", "bytes"]);
+      expect(memory?.value).toBeGreaterThan(2 ** 20);
+    }, SLOW_MS);
+    if (stage.on !== "node") return;
+    const { code, output } = await stage.kubectl("top", "pods", "-n", "local-dev", "-l", LABELS.lrp);
+    expect(code, output).toBe(0);
+    expect(output).toMatch(/^day\S*\s+\d+m\s+\d+Mi/m);
+  });
+
+  test("a package is downloaded as it was pushed, copied to another app, and its large files are not sent again", async () => {
+    const curl = async <T>(...args: string[]): Promise<T> => JSON.parse(await cf("curl", ...args)) as T;
+    const guid = (await cf("app", "day", "--guid")).trim();
+    const { resources: packages } = await curl<{ resources: { guid: string }[] }>(`/v3/packages?app_guids=${guid}`);
+    const source = packages[0]!.guid;
+    const zip = join(stage.home, "package.zip");
+    await cf("curl", `/v3/packages/${source}/download`, "--output", zip);
+    const names = await listZip(zip);
+    expect(names).toEqual(expect.arrayContaining([".profile", "large.txt", "server.js"]));
+    await cf("create-app", "copy");
+    const data = { guid: (await cf("app", "copy", "--guid")).trim() };
+    const body = JSON.stringify({ relationships: { app: { data } } });
+    const copy = await curl<{ guid: string }>("-X", "POST", `/v3/packages?source_guid=${source}`, "-d", body);
+    await eventually(
+      async () => expect(await curl(`/v3/packages/${copy.guid}`)).toMatchObject({ state: "READY" }),
+      SLOW_MS,
+    );
+    const known = createHash("sha1").update(APP["large.txt"]).digest("hex");
+    const resource = {
+      checksum: { value: known },
+      size_in_bytes: APP["large.txt"].length,
+      path: "large.txt",
+      mode: "644",
+    };
+    const asked = JSON.stringify({ resources: [resource] });
+    expect(await curl("-X", "POST", "/v3/resource_matches", "-d", asked)).toMatchObject({ resources: [resource] });
+    await cf("delete", "copy", "-f");
   });
 
   test("a quota of the space refuses what is too much, early", async () => {

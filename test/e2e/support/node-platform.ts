@@ -48,6 +48,10 @@ export interface NodePlatformOptions {
   replicas?: number;
   /** Begins with image and chart of the commit before this one, where git has it. */
   fromPrevious?: boolean;
+  /** Whether metrics-server measures pods. Not unless said. */
+  metricsServer?: boolean;
+  /** Whether NetworkPolicies are enforced. Not unless said. */
+  networkPolicy?: boolean;
   /** Whether the builder image builds Python, Java and Go, too: some 600 MB more. */
   languages?: boolean;
 }
@@ -64,9 +68,11 @@ export async function startNodePlatform({
   replicas = 1,
   fromPrevious = false,
   languages = false,
+  ...parts
 }: NodePlatformOptions = {}): Promise<NodePlatform> {
   const helm = await provideBinary("helm");
-  const node = await startNode({ nodes, traefik: true, users: [{ token: "developer-token", user: DEVELOPER }] });
+  const users = [{ token: "developer-token", user: DEVELOPER }];
+  const node = await startNode({ nodes, traefik: true, users, ...parts });
   const front = await startNodeFront();
   const operator = createOperator({
     helm,
