@@ -26,7 +26,8 @@ export interface Context {
 /** The context of the current target. @throws Failure (target) */
 export async function makeContext(progress: Progress): Promise<Context> {
   const target = resolveTarget();
-  return contextFor(target, apiClient(target.api, await authorizationOf(target)), progress);
+  const api = apiClient(target.api, await authorizationOf(target), (text) => progress.step(text));
+  return contextFor(target, api, progress);
 }
 
 /** The context of a target. Without a targeted org or space the only one there is counts. */

@@ -36,9 +36,19 @@ export interface ApiClient {
   waitForJob(job: string | undefined, deadlineMs?: number): Promise<void>;
 }
 
-export function apiClient(base: string, authorization: string): ApiClient {
+/** @param onWarning is called with each warning of the platform, once */
+export function apiClient(
+  base: string,
+  authorization: string,
+  onWarning: (text: string) => void = () => undefined,
+): ApiClient {
+  const known = new Set<string>();
   const start: ApiClient["start"] = async (method, path, options = {}) => {
-    const { status, text, location } = await send(base, authorization, { method, path, options });
+    const { status, text, location, warnings } = await send(base, authorization, { method, path, options });
+    for (const warning of toWarnings(warnings).filter((one) => !known.has(one))) {
+      known.add(warning);
+      onWarning(warning);
+    }
     if (status < 200 || status > 299) throw toFailure(status, text);
     return { body: text === "" ? {} : parseBody(text, path), job: location };
   };
@@ -133,6 +143,23 @@ function parseBody(text: string, path: string): Json {
       next: "is this the address of a CF API? cup login --api URL",
       cause,
     });
+  }
+}
+
+/** Of X-Cf-Warnings: texts that are percent-encoded, between commas. */
+function toWarnings(header = ""): string[] {
+  return header
+    .split(",")
+    .filter((one) => one.trim() !== "")
+    .map(decode);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.trim().replaceAll("+", " "));
+  } catch {
+    // A proxy's own words may hold a bare percent sign.
+    return text.trim();
   }
 }
 

@@ -15,6 +15,8 @@ export interface HttpAnswer {
   status: number;
   /** Of the header Location. */
   location: string | undefined;
+  /** Of the header X-Cf-Warnings, as sent. */
+  warnings: string | undefined;
   text: string;
 }
 
@@ -82,7 +84,8 @@ async function readAnswer(response: Http.IncomingMessage): Promise<HttpAnswer> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const { statusCode: status = 0, headers } = response;
-  return { status, location: headers.location, text: Buffer.concat(chunks).toString("utf8") };
+  const warnings = headers["x-cf-warnings"]?.toString();
+  return { status, location: headers.location, warnings, text: Buffer.concat(chunks).toString("utf8") };
 }
 
 /** An API behind a redirect is rare, so that `fetch` may load for it. */
@@ -93,6 +96,7 @@ async function follow(url: string, request: HttpRequest & { body: string | undef
   return {
     status: response.status,
     location: response.headers.get("location") ?? undefined,
+    warnings: response.headers.get("x-cf-warnings") ?? undefined,
     text: await response.text(),
   };
 }
