@@ -7,6 +7,9 @@ const contractTests = "**/*.contract.test.ts";
 /** On a complete Kubernetes of test/cluster/node, which needs root on Linux. */
 const nodeTests = "**/*.node.test.ts";
 
+/** By name only, `npm run test:kpack`: kpack takes a quarter of an hour to build. */
+const isOfKpack = process.argv.some((arg) => arg.includes("kpack.node"));
+
 /** On CI, a test with real servers that fails is run once more; `npm test` names those that passed then. */
 const retry = process.env["CI"] ? 1 : 0;
 
@@ -48,7 +51,7 @@ export default defineConfig({
           name: "node",
           retry,
           include: [nodeTests],
-          exclude: ["node_modules/**"],
+          exclude: ["node_modules/**", ...(isOfKpack ? [] : ["**/kpack.node.test.ts"])],
           // Each file starts a node of its own.
           fileParallelism: false,
           testTimeout: 120_000,
