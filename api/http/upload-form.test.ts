@@ -29,3 +29,9 @@ test("a file without a name has an empty one", async () => {
     await rm(scratch, { recursive: true });
   }
 });
+
+test("a body that is no form has no parts", async () => {
+  const request = Object.assign(Readable.from(["{}"]), { headers: { "content-type": "application/json" } });
+  const options = { scratch: tmpdir(), maxBytes: 100, signal: AbortSignal.timeout(5_000) };
+  expect(await readUploadForm(request as unknown as IncomingMessage, options)).toEqual({ fields: {} });
+});

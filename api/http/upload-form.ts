@@ -26,10 +26,9 @@ export interface UploadFormOptions {
   signal: AbortSignal;
 }
 
-/** Parses the form. @throws CFError 400 for what is no form, BlobTooLarge */
+/** Parses the form; another body has no parts, as in CF, which then says what it misses. @throws CFError 400 for what is no form, BlobTooLarge */
 export async function readUploadForm(request: IncomingMessage, options: UploadFormOptions): Promise<UploadForm> {
-  if (!/^multipart\/form-data\s*;/i.test(request.headers["content-type"] ?? ""))
-    throw new CFError("BadRequest", "an upload is multipart/form-data with the part bits");
+  if (!/^multipart\/form-data\s*;/i.test(request.headers["content-type"] ?? "")) return { fields: {} };
   const parts: UploadForm = { fields: {} };
   const files: { stream: Readable; fault: Promise<Error | undefined> }[] = [];
   const form = openForm(request);

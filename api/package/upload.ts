@@ -68,8 +68,14 @@ function toRefusal(error: unknown): unknown {
 
 /** The `resources` part. @throws CFError 422 */
 export function toResources(text: string): Resource[] {
+  let list: unknown;
   try {
-    return resourcesSchema.parse(JSON.parse(text));
+    list = JSON.parse(text);
+  } catch (cause) {
+    throw new CFError("UnprocessableEntity", "Resources must be valid JSON.", { cause });
+  }
+  try {
+    return resourcesSchema.parse(list);
   } catch (cause) {
     throw new CFError(
       "UnprocessableEntity",
