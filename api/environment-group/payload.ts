@@ -2,4 +2,5 @@
 import { z } from "zod";
 import { variablesSchema } from "../cf/app/app-env.ts";
 
-export const updateGroupBody = z.strictObject({ var: variablesSchema });
+/** As in CF, an empty body changes nothing. */
+export const updateGroupBody = z.strictObject({ var: variablesSchema.default({}) });

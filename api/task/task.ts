@@ -5,6 +5,7 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { displayNameOf, foldName } from "../../crds/object-names.ts";
 import { sequenceOf } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
 import type { Session } from "../access/session.ts";
 import { isOneOf, listObjects } from "../cache/list-objects.ts";
 import { appGUIDOf, appKey } from "../cf/app/owner-app.ts";
@@ -131,8 +132,9 @@ export const taskEndpoints: readonly Endpoint[] = [
     handler: async ({ session, params, body, base }) => {
       requireFlag(session, "task_creation");
       const app = session.get(App, params.guid);
-      // Before anything about its droplet is said.
+      // Before anything about its droplet or a quota is said.
       session.authorize({ verb: "create", on: Task, namespace: app.metadata.namespace ?? "" });
+      requireNotSuspended(session, app.metadata.namespace);
       const task = await createTask(session, app, body);
       return { status: 202, body: present(session, task, base) };
     },

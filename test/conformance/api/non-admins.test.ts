@@ -135,6 +135,7 @@ test("in a suspended org everybody reads and only an admin writes", async () => 
   expect(
     fault(await bench.call("PATCH", `/v3/apps/${app.guid}/environment_variables`, { var: { A: "1" } }, "bob")),
   ).toEqual(suspended);
+  expect(fault(await bench.call("POST", `/v3/apps/${app.guid}/tasks`, { command: "true" }, "bob"))).toEqual(suspended);
   expect((await bench.call("GET", `/v3/apps/${app.guid}`, undefined, "bob")).json.name).toBe("kept");
   // The name that was refused is free: nothing holds it.
   expect((await bench.call("POST", "/v3/apps", { name: "new", relationships: { space: to(space) } })).status).toBe(201);
