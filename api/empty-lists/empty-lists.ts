@@ -18,6 +18,9 @@ const EMPTY_LISTS = [
   "service_route_bindings",
 ] as const;
 
+/** Open to clients without a login, as in CF. */
+const MARKETPLACE = new Set<string>(["service_offerings", "service_plans"]);
+
 function emptyPage({ base, url, query }: { base: string; url: string; query: z.output<typeof emptyQuery> }): Reply {
   return ok(presentPage([], { base, url, query }, () => ({})));
 }
@@ -26,7 +29,7 @@ const lists = EMPTY_LISTS.map((name) =>
   endpoint({
     method: "GET",
     path: `/v3/${name}`,
-    permission: "authenticated",
+    permission: MARKETPLACE.has(name) ? "anonymous" : "authenticated",
     query: emptyQuery,
     isAlwaysEmpty: true,
     summary: `List ${name.replaceAll("_", " ")}: always empty for now`,

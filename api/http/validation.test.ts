@@ -118,6 +118,11 @@ test.each<[z.ZodType, unknown, string]>([
     app({ metadata: { labels: { "a b": "c" } } }),
     "Metadata label key error: 'a b' contains invalid characters",
   ],
+  [
+    createAppBody,
+    app({ metadata: { labels: { a: [] }, annotations: { b: { c: 1 } } } }),
+    "Metadata label value error: '[]' contains invalid characters, Metadata annotation value error: '{\"c\":1}' contains invalid characters",
+  ],
   [createAppBody, app({ metadata: { labels: "x" } }), "Metadata 'labels' is not an object"],
   [createAppBody, app({ metadata: { annotations: [] } }), "Metadata 'annotations' is not an object"],
   [createAppBody, app({ metadata: { a: 1, b: 2 } }), "Metadata has unexpected field(s): 'a' 'b'"],

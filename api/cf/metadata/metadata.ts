@@ -45,9 +45,16 @@ export function isLabelValue(value: string): boolean {
 }
 
 /** As in CF, a number or a boolean is taken for its text. */
-const text = z.union([z.string(), z.number(), z.boolean()]).transform(String).nullable();
+const textOf = (kind: "label" | "annotation") =>
+  z
+    .union([z.string(), z.number(), z.boolean()], {
+      error: ({ input }) =>
+        `${kind} value error: '${JSON.stringify(input).slice(0, maxShown)}' contains invalid characters`,
+    })
+    .transform(String)
+    .nullable();
 
-const labels = z.record(z.string(), text, "'labels' is not an object").superRefine((map, context) => {
+const labels = z.record(z.string(), textOf("label"), "'labels' is not an object").superRefine((map, context) => {
   for (const [key, value] of Object.entries(map)) {
     const problem = keyProblem(key);
     if (problem) context.addIssue({ code: "custom", message: `label key error: ${problem}`, path: [] });
@@ -56,18 +63,20 @@ const labels = z.record(z.string(), text, "'labels' is not an object").superRefi
   }
 });
 
-const annotations = z.record(z.string(), text, "'annotations' is not an object").superRefine((map, context) => {
-  for (const [key, value] of Object.entries(map)) {
-    const problem = value ? keyProblem(key) : undefined;
-    if (problem) context.addIssue({ code: "custom", message: `annotation key error: ${problem}`, path: [] });
-    if (value && value.length > maxAnnotation)
-      context.addIssue({
-        code: "custom",
-        message: `annotation value error: '${value.slice(0, 8)}...' is greater than ${maxAnnotation} characters`,
-        path: [],
-      });
-  }
-});
+const annotations = z
+  .record(z.string(), textOf("annotation"), "'annotations' is not an object")
+  .superRefine((map, context) => {
+    for (const [key, value] of Object.entries(map)) {
+      const problem = value ? keyProblem(key) : undefined;
+      if (problem) context.addIssue({ code: "custom", message: `annotation key error: ${problem}`, path: [] });
+      if (value && value.length > maxAnnotation)
+        context.addIssue({
+          code: "custom",
+          message: `annotation value error: '${value.slice(0, 8)}...' is greater than ${maxAnnotation} characters`,
+          path: [],
+        });
+    }
+  });
 
 /** The `metadata` member of a create or update body. A null value deletes. */
 export const metadataSchema = z.strictObject({

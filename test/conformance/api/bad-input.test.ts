@@ -334,3 +334,11 @@ test("v2 is disabled, which its info says to nobody in particular", async () => 
   const { status, json } = await world.replicas[0].send("GET", "/v2/info", {});
   expect([status, json.support, json.api_version]).toEqual([200, "CF API v2 is disabled", ""]);
 });
+
+test.each([
+  ["service_offerings", 200],
+  ["service_plans", 200],
+  ["service_instances", 401],
+])("without a login %s answer %d", async (path, status) => {
+  expect((await world.replicas[0].send("GET", `/v3/${path}`, {})).status).toBe(status);
+});

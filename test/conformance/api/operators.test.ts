@@ -42,6 +42,7 @@ describe("environment variable groups", () => {
       COLOR: "blue",
     });
     expect((await bench.read(`${path}/staging`)).var).toEqual({});
+    expect((await bench.call("PATCH", `${path}/staging`, {})).json.var).toEqual({});
     expect((await bench.call("PATCH", `${path}/running`, { var: { A: "b" } }, "ann")).status).toBe(403);
     const app = await bench.app(space, "env");
     const env = await bench.read(`/v3/apps/${app.guid}/env`);
