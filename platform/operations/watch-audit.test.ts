@@ -167,3 +167,22 @@ test("a new leader records the replacement of an instance that was lost in the t
   await first.lead()();
   expect(listTypes()).toEqual(["audit.app.process.rescheduling x"]);
 });
+
+test("the first event after a pause is written at once, those that follow it together five seconds later", async () => {
+  vi.useFakeTimers();
+  try {
+    const { startReplica, listTypes } = startCluster();
+    const replica = startReplica("a");
+    replica.lead();
+    replica.see({ type: "added", object: aBuildpack("first") });
+    await vi.advanceTimersByTimeAsync(100);
+    replica.see({ type: "added", object: aBuildpack("second") });
+    await vi.advanceTimersByTimeAsync(3_000);
+    replica.see({ type: "added", object: aBuildpack("third") });
+    expect(listTypes()).toEqual(["audit.buildpack.create first"]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(listTypes()).toHaveLength(3);
+  } finally {
+    vi.useRealTimers();
+  }
+});
