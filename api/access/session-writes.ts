@@ -10,13 +10,11 @@ import type { CallerPermissions } from "./caller-permissions.ts";
 import { claimedName, findClaimOf, handOverClaim, releaseClaim, type HeldClaim, acquireClaim } from "./name-claims.ts";
 import { CFError, notAuthorized, notFound } from "../http/errors.ts";
 import { isRbacDenial, retryWhile } from "./rbac-lag.ts";
+import { retryOnConflict } from "./retry-on-conflict.ts";
 import { recordLastWrite } from "../cache/object-times.ts";
 import { kindTitle } from "../cf/kind-title.ts";
 import type { WriteMark } from "../peers/read-barrier.ts";
 import type { SessionReader, SessionDeps, SessionWriter } from "./session.ts";
-
-/** Attempts of a read-modify-write while others write the same object. */
-const maxAttempts = 6;
 
 /** For each half of a move, whatever becomes of the request. */
 const OUTLASTING_MS = 30_000;
@@ -110,24 +108,23 @@ async function patchWithRetry<T extends KubeObject>(
 ): Promise<T> {
   // A patch that changes nothing needs the permission too.
   await authorizeWrite(context, { verb: "patch", on: ref, ...objectKey(object) });
-  let current = object;
-  for (let attempt = 1; ; attempt++) {
+  return await retryOnConflict(async (conflicts) => {
+    const current = conflicts === 0 ? object : await readNewest(context, ref, object);
     const patch = body(current);
     if (!patch) return current;
     const metadata = {
       ...(patch["metadata"] as object | undefined),
       resourceVersion: current.metadata.resourceVersion,
     };
-    try {
-      return await patchObject(context, ref, current, { type: "merge", body: { ...patch, metadata } });
-    } catch (error) {
-      if (!isConflict(error) || attempt === maxAttempts) throw error;
-    }
-    // The caller could see it a moment ago, so the platform may read the version that the cache does not have yet.
-    const newer = await context.platformClient.find(ref, objectKey(object), { signal: context.signal });
-    if (newer?.metadata.uid !== object.metadata.uid) throw notFound(kindTitle(ref));
-    current = newer as T;
-  }
+    return await patchObject(context, ref, current, { type: "merge", body: { ...patch, metadata } });
+  }, context.signal);
+}
+
+/** The caller could see it a moment ago, so the platform may read the version that the cache does not have yet. */
+async function readNewest<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T): Promise<T> {
+  const newer = await context.platformClient.find(ref, objectKey(object), { signal: context.signal });
+  if (newer?.metadata.uid !== object.metadata.uid) throw notFound(kindTitle(ref));
+  return newer as T;
 }
 
 async function rename<T extends KubeObject>(

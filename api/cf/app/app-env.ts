@@ -6,11 +6,12 @@ import { isPlatformVariable } from "../../../crds/app/vcap.ts";
 import type { EnvVar } from "../../../crds/schema-fields.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
-import { isAlreadyExists, isConflict } from "../../../kube/client/errors.ts";
+import { isAlreadyExists } from "../../../kube/client/errors.ts";
 import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import { z } from "zod";
 import { CFError } from "../../http/errors.ts";
 import { accessSecret } from "../../access/rbac-lag.ts";
+import { retryOnConflict } from "../../access/retry-on-conflict.ts";
 import type { Session } from "../../access/session.ts";
 import { appOwnerReferences } from "./owner-app.ts";
 import { requireNotSuspended } from "../../access/suspension.ts";
@@ -18,7 +19,6 @@ import { requireNotSuspended } from "../../access/suspension.ts";
 /** Limit on an app's whole environment, bytes. */
 const MAX_BYTES = 512 * 1024;
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,200}$/;
-const ATTEMPTS = 5;
 
 /** The problem with a variable's name, in CF's words; undefined when it is valid. */
 function nameProblem(name: string): string | undefined {
@@ -141,22 +141,14 @@ export async function writeVariables(session: Session, app: App, wanted: Record<
   if (Object.keys(changes).length === 0) return app;
   checkSize(before, changes);
   await putSecret(session, app, changes);
-  for (let attempt = 1, current = app; ; attempt++) {
-    try {
-      const env = nextEnv(current, changes);
-      return await session.patch(App, current, {
-        type: "merge",
-        body: { metadata: { resourceVersion: current.metadata.resourceVersion }, spec: { env } },
-      });
-    } catch (error) {
-      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
-      current = await session.platformClient.get(
-        App,
-        { namespace: app.metadata.namespace ?? "", name: app.metadata.name },
-        { signal: session.signal },
-      );
-    }
-  }
+  const key = { namespace: app.metadata.namespace ?? "", name: app.metadata.name };
+  const { signal, platformClient } = session;
+  return await retryOnConflict(async (conflicts) => {
+    const current = conflicts === 0 ? app : await platformClient.get(App, key, { signal });
+    const { resourceVersion } = current.metadata;
+    const body = { metadata: { resourceVersion }, spec: { env: nextEnv(current, changes) } };
+    return await session.patch(App, current, { type: "merge", body });
+  }, signal);
 }
 
 function nextEnv(app: App, changes: Record<string, string | null>): EnvVar[] {

@@ -1,0 +1,26 @@
+// A write that loses against another is repeated; other failures are not.
+import { expect, test } from "vitest";
+import { KubeError } from "../../kube/client/errors.ts";
+import { retryOnConflict } from "./retry-on-conflict.ts";
+
+const conflict = new KubeError({ code: 409, reason: "Conflict" });
+
+test("a write is repeated until it no longer conflicts", async () => {
+  const seen: number[] = [];
+  const write = (conflicts: number): Promise<string> => {
+    seen.push(conflicts);
+    return conflicts < 3 ? Promise.reject(conflict) : Promise.resolve("written");
+  };
+  expect(await retryOnConflict(write, new AbortController().signal)).toBe("written");
+  expect(seen).toEqual([0, 1, 2, 3]);
+});
+
+test("another failure is thrown at once", async () => {
+  const forbidden = new KubeError({ code: 403, reason: "Forbidden" });
+  await expect(retryOnConflict(() => Promise.reject(forbidden), new AbortController().signal)).rejects.toBe(forbidden);
+});
+
+test("a request that has ended is not repeated", async () => {
+  const ended = AbortSignal.abort(new Error("the client left"));
+  await expect(retryOnConflict(() => Promise.reject(conflict), ended)).rejects.toThrow();
+});
