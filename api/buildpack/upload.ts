@@ -4,7 +4,6 @@ import { createReadStream } from "node:fs";
 import { mkdir, mkdtemp, open, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { parse } from "smol-toml";
 import { z } from "zod";
 import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
@@ -100,8 +99,8 @@ async function checkDescriptor(blobs: BlobStore, { digest }: Blob): Promise<void
   const found: string[] = [];
   await readTar(await blobs.open(BUILDPACK_BLOBS, digest), maxUnpackedBytes, async (header, body) => {
     if (header.type === "file" && DESCRIPTOR.test(header.name) && (header.size ?? 0) <= 1 << 20)
-      found.push(await text(body));
-    else body.resume();
+      found.push((await body.bytes()).toString("utf8"));
+    else body.skip();
   });
   const [toml] = found;
   if (toml === undefined)

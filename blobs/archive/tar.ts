@@ -1,12 +1,13 @@
 // Directories to tar.gz and back, streamed. Packing is deterministic; unpacking trusts no entry of the archive.
-import { createReadStream, createWriteStream } from "node:fs";
-import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { chmod, lstat, readdir, readFile, readlink, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { extract, type Header, pack, type Pack } from "tar-stream";
 import { limitBytes } from "../blob-store.ts";
+import { createFileWriter, SMALL_BYTES, type FileContent } from "./file-writer.ts";
 import { gzipAdaptively } from "./adaptive-gzip.ts";
 import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./archive-path.ts";
 
@@ -18,9 +19,6 @@ export interface TarMember extends ArchivePath {
   /** The same at once, for a small file: a stream costs more than its bytes. */
   bytes?: () => Promise<Buffer>;
 }
-
-/** Files up to this size are read at once. */
-const SMALL_BYTES = 256 * 1024;
 
 /** All archives carry this time, so that the same files give the same digest. */
 const fixedTime = new Date("1980-01-01T00:00:01Z");
@@ -115,7 +113,8 @@ export interface UnpackOptions {
 export async function unpackTar(content: Readable, target: string, options: UnpackOptions): Promise<void> {
   const seen: ArchivePath[] = [];
   const directories = new Map<string, number>();
-  await readTar(content, options.maxBytes, async (header, body) => {
+  const files = createFileWriter();
+  const reading = readTar(content, options.maxBytes, async (header, body) => {
     const name = options.absolute === "below" ? header.name.replace(/^\/+/, "") : header.name;
     const entry = toEntry({ ...header, name });
     if (entry.path !== "") seen.push(entry);
@@ -123,11 +122,13 @@ export async function unpackTar(content: Readable, target: string, options: Unpa
     const path = join(target, entry.path);
     const mode = header.mode & 0o777;
     if (entry.type === "directory") directories.set(path, mode | 0o700);
-    await mkdir(entry.type === "directory" ? path : dirname(path), { recursive: true });
-    // `wx` refuses a duplicate path here; checkTree does for links.
-    if (entry.type === "file") await pipeline(body, createWriteStream(path, { flags: "wx", mode: mode | 0o600 }));
-    else body.resume();
+    await files.makeFolder(entry.type === "directory" ? path : dirname(path));
+    if (entry.type === "file") await files.write(path, { mode: mode | 0o600, size: header.size ?? 0, content: body });
+    else body.skip();
   });
+  // Nothing is written any more when it fails.
+  await reading.finally(() => files.ended());
+  await files.done();
   const links = seen.filter((entry) => entry.type === "symlink");
   checkTree(options.symlinks === "inside" ? seen : seen.filter((entry) => entry.type !== "symlink"));
   for (const link of links) await symlink(link.target ?? "", join(target, link.path));
@@ -151,32 +152,67 @@ export async function unpackUpload(content: Readable, target: string, options: U
   }
 }
 
-/** Calls `visit` for each entry, one after the other. It must consume or `resume()` the body. */
+/** The content of an entry: one of these is called once. */
+export interface TarBody extends FileContent {
+  skip(): void;
+}
+
+/** Calls `visit` for each entry, one after the other. It must take the body, or skip it. */
 export async function readTar(
   content: Readable,
   maxBytes: number,
-  visit: (header: Header, body: Readable) => Promise<void>,
+  visit: (header: Header, body: TarBody) => Promise<void>,
 ): Promise<void> {
   const tar = extract();
-  tar.on("entry", (header, stream, next) => {
-    // tar-stream's own streams are not node's, and pipeline wants node's.
-    const body = new PassThrough();
-    const ended = pipeline(stream, body);
-    Promise.all([ended, visit(header, body)]).then(
-      () => next(),
-      (error: unknown) => {
-        body.destroy();
-        next(error instanceof Error ? error : new Error(String(error)));
-      },
-    );
+  tar.on("entry", (header, entry, next) => {
+    const { body, ended, abandon } = toBody(entry, header.size ?? 0);
+    visit(header, body)
+      .then(ended)
+      .then(
+        () => next(),
+        (error: unknown) => {
+          abandon();
+          next(error instanceof Error ? error : new Error(String(error)));
+        },
+      );
   });
   await pipeline(content, createGunzip({ chunkSize: SMALL_BYTES }), limitBytes(maxBytes), tar);
+}
+
+type EntryStream = ReturnType<typeof extract> extends AsyncIterable<infer Source> ? Source : never;
+
+/** `ended` resolves once the entry has been read. */
+function toBody(entry: EntryStream, size: number): { body: TarBody; ended: () => Promise<void>; abandon: () => void } {
+  let reading: Promise<void> = Promise.resolve();
+  let through: PassThrough | undefined;
+  const body: TarBody = {
+    stream() {
+      // tar-stream's own streams are not node's, and pipeline wants node's.
+      through = new PassThrough();
+      reading = pipeline(entry, through);
+      reading.catch(() => undefined); // `ended` tells it
+      return through;
+    },
+    bytes: () => bytesOf(entry, size),
+    skip: () => void entry.resume(),
+  };
+  return { body, ended: () => reading, abandon: () => void through?.destroy() };
+}
+
+async function bytesOf(entry: EntryStream, size: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of entry) chunks.push(chunk as Buffer);
+  const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+  if (bytes.length !== size) throw new Error("unexpected end of an entry");
+  return bytes;
 }
 
 /** Reads some entries of a tar.gz in the order in which it has them. */
 export interface TarReader {
   /** The content of a later entry; those before it are skipped. Read it to its end before the next. @throws Error when there is none */
   open(name: string): Promise<Readable>;
+  /** The same at once, of a small file. */
+  bytes(name: string): Promise<Buffer>;
   close(): void;
 }
 
@@ -188,19 +224,24 @@ export function openTar(content: Readable, maxBytes: number): TarReader {
   pipeline(content, createGunzip({ chunkSize: SMALL_BYTES }), limitBytes(maxBytes), tar).catch((error: unknown) =>
     tar.destroy(error instanceof Error ? error : new Error(String(error))),
   );
+  const find = async (name: string): Promise<EntryStream> => {
+    for (let next = await entries.next(); !next.done; next = await entries.next()) {
+      if (next.value.header.name === name) return next.value;
+      next.value.resume();
+    }
+    throw new Error(`the archive has no further entry ${name}`);
+  };
   return {
     async open(name) {
-      for (let next = await entries.next(); !next.done; next = await entries.next()) {
-        const entry = next.value;
-        if (entry.header.name !== name) {
-          entry.resume();
-          continue;
-        }
-        const body = new PassThrough({ highWaterMark: SMALL_BYTES });
-        pipeline(entry, body).catch((error: unknown) => body.destroy(error instanceof Error ? error : undefined));
-        return body;
-      }
-      throw new Error(`the archive has no further entry ${name}`);
+      const body = new PassThrough({ highWaterMark: SMALL_BYTES });
+      pipeline(await find(name), body).catch((error: unknown) =>
+        body.destroy(error instanceof Error ? error : undefined),
+      );
+      return body;
+    },
+    async bytes(name) {
+      const entry = await find(name);
+      return bytesOf(entry, entry.header.size ?? 0);
     },
     close: () => content.destroy(),
   };

@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ArchiveRejected } from "../archive/archive-path.ts";
+import { SMALL_BYTES } from "../archive/file-writer.ts";
 import { comparePaths, openTar, readTar, type TarMember } from "../archive/tar.ts";
 import { defaultZipLimits, type ZipLimits } from "../archive/zip.ts";
 import type { BlobStore } from "../blob-store.ts";
@@ -93,7 +94,11 @@ async function readThrough(
 ): Promise<MatchedFiles> {
   const tar = openTar(await store.open(source.space, source.digest), maxBytes);
   return {
-    members: wanted.map((file) => toMember(file, () => tar.open(known.get(file.sha1)?.path ?? ""))),
+    members: wanted.map((file) => {
+      const path = known.get(file.sha1)?.path ?? "";
+      const member = toMember(file, () => tar.open(path));
+      return file.size <= SMALL_BYTES ? { ...member, bytes: () => tar.bytes(path) } : member;
+    }),
     close: () => tar.close(),
   };
 }
@@ -128,8 +133,8 @@ async function extractFiles(from: From, known: ReadonlyMap<string, KnownFile | u
   for (const [{ space, digest }, wanted] of bySource) {
     await readTar(await from.store.open(space, digest), from.maxBytes, async (header, body) => {
       const sha1 = wanted.get(header.name);
-      if (sha1 === undefined) body.resume();
-      else await pipeline(body, createWriteStream(join(from.scratch, sha1)));
+      if (sha1 === undefined) body.skip();
+      else await pipeline(body.stream(), createWriteStream(join(from.scratch, sha1)));
     });
   }
 }

@@ -3,7 +3,7 @@ import { finished } from "node:stream/promises";
 import { PassThrough, type Readable } from "node:stream";
 import type { Header } from "tar-stream";
 import { ZipFile } from "yazl";
-import { readTar } from "../archive/tar.ts";
+import { readTar, type TarBody } from "../archive/tar.ts";
 
 const SYMLINK = 0o120000;
 const FILE = 0o100000;
@@ -25,15 +25,16 @@ export function toZip(content: Readable, maxBytes: number): Readable {
 async function addEntry(
   zip: ZipFile,
   { name, type, mode, mtime, size, linkname }: Header,
-  body: Readable,
+  body: TarBody,
 ): Promise<void> {
   const time = mtime ? { mtime } : {};
   if (type === "file") {
-    const read = finished(body);
-    zip.addReadStream(body, name, { ...time, mode: FILE | (mode ?? 0o644), size: size ?? 0 });
+    const content = body.stream();
+    const read = finished(content);
+    zip.addReadStream(content, name, { ...time, mode: FILE | (mode ?? 0o644), size: size ?? 0 });
     return read;
   }
-  body.resume();
+  body.skip();
   if (type === "directory") zip.addEmptyDirectory(name, { ...time, mode: mode ?? 0o755 });
   else zip.addBuffer(Buffer.from(linkname ?? ""), name, { ...time, mode: SYMLINK | 0o777 });
 }

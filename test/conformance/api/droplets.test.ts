@@ -61,7 +61,7 @@ async function downloaded(guid: string): Promise<string> {
   });
   const files = new Map<string, string>();
   await readTar(Readable.from([Buffer.from(await answer.arrayBuffer())]), 1e6, async (header, body) => {
-    files.set(header.name, (await buffer(body)).toString());
+    files.set(header.name, (await body.bytes()).toString());
   });
   return files.get("app/run") ?? `${answer.status}`;
 }
