@@ -114,8 +114,16 @@ function present(error: unknown): unknown {
   return error;
 }
 
+const USAGE = `cupola fetch-package --registry HOST[:PORT]/PATH --space GUID --digest DIGEST --max-mb N --to FOLDER
+  [--insecure-registry HOST[:PORT]]... [--registry-credentials FILE] [--buildpacks FILE --buildpacks-to FOLDER]
+Unpacks a package into a folder. The Pods of builds run it.
+`;
+
 try {
-  await fetchPackage(process.argv.slice(3));
+  const words = process.argv.slice(3);
+  // The image's making calls it so, to keep what Node compiles.
+  if (words[0] === "--help") process.stdout.write(USAGE);
+  else await fetchPackage(words);
 } catch (error) {
   process.stderr.write(`cupola: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
