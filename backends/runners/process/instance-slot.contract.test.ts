@@ -233,6 +233,8 @@ describe("an instance", () => {
     await fetch(`${url(slot)}/flip`);
     await running(slot);
     expect(slot.status().guid).toBe(guid);
+    const told = logs().filter((line) => line.includes("the readiness health check"));
+    expect(told.map((line) => /passed|failed/.exec(line)?.[0])).toEqual(["passed", "failed", "passed"]);
   });
 
   it.skipIf(!isolation)(

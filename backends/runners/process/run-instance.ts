@@ -30,6 +30,7 @@ import type { LaunchSpec } from "../../host/prepare-launch.ts";
 import { LaunchRefused } from "../../host/launch-refused.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
 import { watchInstanceLimits } from "./instance-limits.ts";
+import { readinessLog } from "./readiness-log.ts";
 import { findListeningPorts } from "./listening-ports.ts";
 import { watchHealth } from "./watch-health.ts";
 
@@ -203,6 +204,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
   const onUsage = (usage: Usage): void => events.onUsage({ ...usage, logRate: session.rate.take() });
   const limits = watchInstanceLimits({ ...session, events: { onUsage } }, live);
   const sidecars = watchSidecars(lrp, session.files);
+  const logReadiness = readinessLog(session);
   const health = watchHealth(
     {
       lrp,
@@ -227,7 +229,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
       },
       onWaiting: (problem) => events.onWaiting(describeProblem(problem)),
       onReady: (value, why) => {
-        if (!value && ready) log("CELL", `Container became not ready: ${why}`, { stream: "ERR" });
+        logReadiness(value, why);
         ready = value;
         events.onReady(value);
       },
