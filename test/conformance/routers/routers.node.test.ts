@@ -7,8 +7,10 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { Route } from "../../../crds/route/route.ts";
+import { SecurityGroup } from "../../../crds/security-group/security-group.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import { App } from "../../../crds/app/app.ts";
+import { Space } from "../../../crds/space/space.ts";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
@@ -240,6 +242,25 @@ describe.skipIf(reason)("routers and networks on a node", () => {
     await answers("mine.own.example", "navy");
   });
 
+  test.each([
+    { reason: "DomainMissing", spec: { host: "lost", domainRef: { name: "none.example" } } },
+    { reason: "HostTaken", spec: { host: "taken", domainRef: { name: "apps.example" } } },
+  ])("a Route that is not served says $reason in Ready, and answers 404", async ({ reason: expected, spec }) => {
+    const domainRef = { name: "apps.example" };
+    const theirs = { namespace: otherNamespace, name: "theirs" };
+    await client.apply(
+      Route,
+      { metadata: theirs, spec: { host: "taken", path: "", domainRef, destinations: [] } },
+      apply,
+    );
+    await untilReady(client, Route, theirs);
+    const name = key(expected.toLowerCase());
+    await client.apply(Route, { metadata: name, spec: { ...spec, path: "", destinations: [{ app: "shop" }] } }, apply);
+    await untilReady(client, Route, name, { status: "False", reason: expected });
+    await answers(`${spec.host}.${spec.domainRef.name}`, "404");
+    await client.delete(Route, name);
+  });
+
   describe("the network of a space", () => {
     /** Whether a shell command ends well in a pod. */
     const run = async (pod: string, command: string): Promise<string> =>
@@ -292,6 +313,21 @@ describe.skipIf(reason)("routers and networks on a node", () => {
         await reaches("stranger", shop, APP_PORT),
         await reaches("app", registryHost, Number(registryPort)),
       ]).toEqual(["no", "no"]);
+    });
+
+    test("a security group of a space opens an address to its apps that run already, and taking it away closes it", async () => {
+      const [host = "", port = ""] = node.registry.host.split(":");
+      const reachRegistry = (pod: string): Promise<string> => reaches(pod, host, Number(port));
+      const rules = [{ protocol: "tcp" as const, destination: host, ports: port }];
+      await applyObjects(client, [systemObject(SecurityGroup, "registry", { name: "registry", rules })]);
+      const space = (await client.list(Space)).items.find(({ status }) => status?.namespace === namespace);
+      const bind = async (running: string[]): Promise<unknown> =>
+        client.patch(Space, space!.metadata, { type: "merge", body: { spec: { securityGroups: { running } } } });
+      await bind(["registry"]);
+      await eventually(async () => expect(await reachRegistry("app")).toBe("yes"), 60_000);
+      expect(await reachRegistry("stranger")).toBe("no");
+      await bind([]);
+      await eventually(async () => expect(await reachRegistry("app")).toBe("no"), 60_000);
     });
   });
 });
