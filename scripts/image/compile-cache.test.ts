@@ -1,4 +1,6 @@
 // What Node keeps for the image: under the path that the Pods of builds name, whatever flags the image's maker has set.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { COMPILE_CACHE_FOLDER } from "../../backends/builders/cnb/plan-pod.ts";
 import { listCompileCache } from "./compile-cache.ts";
@@ -27,4 +29,11 @@ test("the compile cache is under the folder that builds name, with the key of a 
   expect(plain.some(({ type }) => type === "file")).toBe(true);
   expect(plain.every(({ path }) => path.startsWith(`${COMPILE_CACHE_FOLDER}/`))).toBe(true);
   expect(folders(flagged)).toEqual(folders(plain));
+});
+
+test("fetch-package ends well when it is asked for help, as the image's making does", () => {
+  const entry = join(import.meta.dirname, "..", "..", "platform", "cupola.ts");
+  const run = spawnSync(process.execPath, [entry, "fetch-package", "--help"], { encoding: "utf8", timeout: 60_000 });
+  expect(run).toMatchObject({ status: 0, stderr: "" });
+  expect(run.stdout).toContain("--registry");
 });
