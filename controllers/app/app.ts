@@ -108,7 +108,7 @@ export const appController = defineController({
     });
     return {
       labels: correctedGUIDLabel(app, labels),
-      createOnce: [...missing.drafts, ...release, ...listRevision(outcome)],
+      ...planCreations([...missing.drafts, ...release], outcome),
       status: outcome.status,
       spec: planDroplet(app, history),
       ...(isComplete ? { ready } : planRequeue(missing)),
@@ -140,8 +140,12 @@ async function snapshotAfterRelease(
   return { ...NO_SNAPSHOT, snapshot: await takeSnapshot(sources, context) };
 }
 
-function listRevision({ revision }: AppPlan): Draft[] {
-  return revision ? [revision] : [];
+/** Whoever applies a process or task later owns the fields that are left out here; a Revision is nobody else's. */
+function planCreations(
+  drafts: readonly Draft[],
+  { revision }: AppPlan,
+): Pick<ReconcileResult, "createOnce" | "create"> {
+  return { createOnce: drafts, create: revision ? [revision] : [] };
 }
 
 /** The Rollout of a started app that needs a Revision, and its droplet. Undefined while what it names does not exist: the Rollout says so. */

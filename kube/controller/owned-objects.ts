@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { needsApply } from "../api/apply-diff.ts";
 import type { Draft, KubeClient } from "../client/client.ts";
-import { isConflict, isNamespaceTerminating, isNotFound } from "../client/errors.ts";
+import { isAlreadyExists, isConflict, isNamespaceTerminating, isNotFound } from "../client/errors.ts";
 import { NotReady, type OwnershipMarkers } from "./controller.ts";
 import { collectErrors, throwErrors } from "./aggregate-errors.ts";
 import { appliedFields } from "../api/managed-fields.ts";
@@ -26,6 +26,9 @@ export interface OwnedObjectsOptions {
   completeStores: readonly Store[];
 }
 
+/** How an absent object is created. */
+type CreateVerb = "apply" | "create";
+
 export interface OwnedObjects {
   /**
    * Applies the drafts and prunes other children of the owner. `verifyReads` runs before any pruning, and before an apply over a child that
@@ -33,8 +36,8 @@ export interface OwnedObjects {
    * @throws the error, or an AggregateError of several
    */
   sync(owner: KubeObject, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void>;
-  /** Creates absent objects by server-side apply without force, but for those in another namespace than the owner's that is being deleted. */
-  createOnce(owner: KubeObject, drafts: readonly Draft[]): Promise<void>;
+  /** Creates absent objects by server-side apply without force, or by a plain create, but for those in another namespace than the owner's that is being deleted. */
+  createOnce(owner: KubeObject, drafts: readonly Draft[], verb?: CreateVerb): Promise<void>;
   /** Cached children of the owner, without terminating ones. @throws NotPermitted when the watch of one of them is parked: it may still exist */
   listOwnedBy(ownerUid: string): OwnedChild[];
   remove(children: readonly OwnedChild[]): Promise<void>;
@@ -87,9 +90,9 @@ class OwnedObjectSet implements OwnedObjects {
     ]);
   }
 
-  createOnce(owner: KubeObject, drafts: readonly Draft[]): Promise<void> {
+  createOnce(owner: KubeObject, drafts: readonly Draft[], verb: CreateVerb = "apply"): Promise<void> {
     const create = (draft: Draft): Promise<void> =>
-      this.#createIfAbsent(draft).catch((error: unknown) => {
+      this.#createIfAbsent(draft, verb).catch((error: unknown) => {
         // The end of one namespace must not hold up an owner in another.
         const { namespace } = owner.metadata;
         const isElsewhere = namespace !== undefined && namespace !== draft.metadata.namespace;
@@ -154,13 +157,20 @@ class OwnedObjectSet implements OwnedObjects {
     await this.remove(undesired);
   }
 
-  async #createIfAbsent(draft: Draft): Promise<void> {
+  async #createIfAbsent(draft: Draft, verb: CreateVerb): Promise<void> {
     const { client, controller, stores, completeStores } = this.#options;
     const store = findStore([...completeStores, ...stores], draft, controller);
     const key = requireKey(draft, store.ref);
     const isComplete = completeStores.includes(store);
     if (store.find(key) ?? (isComplete ? undefined : await client.find(store.ref, key))) return;
-    await client.apply(store.ref, normalize(draft), { fieldManager: this.#fieldManager, force: false });
+    const fieldManager = this.#fieldManager;
+    if (verb === "apply") return void (await client.apply(store.ref, normalize(draft), { fieldManager, force: false }));
+    try {
+      await client.create(store.ref, normalize(draft), { fieldManager });
+    } catch (error) {
+      // Another replica was first, or the cache lags behind.
+      if (!isAlreadyExists(error)) throw error;
+    }
   }
 }
 

@@ -155,16 +155,22 @@ class KeyReconciler implements Reconciler {
     try {
       current = await this.#writeObject(object, outcome.result);
       readSet.add(this.#options.controller.for, current);
-      if (outcome.result.createOnce) await this.#options.ownedObjects.createOnce(current, outcome.result.createOnce);
+      await this.#createMissing(current, outcome.result);
       hasCreated = true;
       if (outcome.result.children)
         await this.#options.ownedObjects.sync(current, outcome.result.children, readSet.verify);
     } catch (error) {
       if (isStaleRead(error)) throw error;
-      // The status may refer to objects of `createOnce`, so it needs them to exist.
+      // The status may refer to objects of `createOnce` and `create`, so it needs them to exist.
       last = { ...toReconcileOutcome(error), result: hasCreated ? outcome.result : {} };
     }
     return this.#complete(current, last);
+  }
+
+  async #createMissing(object: KubeObject, { createOnce = [], create = [] }: ReconcileResult): Promise<void> {
+    const { ownedObjects } = this.#options;
+    if (createOnce.length > 0) await ownedObjects.createOnce(object, createOnce);
+    if (create.length > 0) await ownedObjects.createOnce(object, create, "create");
   }
 
   async #complete(object: KubeObject, outcome: ReconcileOutcome): Promise<RequeueAction> {

@@ -58,15 +58,14 @@ const bindingController = defineController({
     const parent = toParentRef(read.find(BackendClass, { name: GATEWAY_CLASS })?.spec.parameters ?? {});
     const lrps = listDestinationLRPs(binding, read);
     const instances = judgeInstances({ destinations: servedDestinations(binding), lrps, now: now() });
-    const createOnce = [...planServices(binding, lrps), ...planReferenceGrants(binding)];
-    if ("reason" in parent)
-      return { children: [], createOnce, ...presentBinding(binding, { problem: parent, instances }) };
+    const create = [...planServices(binding, lrps), ...planReferenceGrants(binding)];
+    if ("reason" in parent) return { children: [], create, ...presentBinding(binding, { problem: parent, instances }) };
     const children = planHTTPRoute(binding, parent);
     const { problem, waitMs } =
       children.length > 0 ? judgeHTTPRoute(read.find(HTTPRoute, binding.metadata), parent, now()) : {};
     return {
       children,
-      createOnce,
+      create,
       ...presentBinding(binding, { problem, instances }),
       ...(waitMs !== undefined && { keepStatus: true, requeueAfterMs: waitMs }),
     };

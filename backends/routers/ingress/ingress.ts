@@ -57,12 +57,12 @@ const bindingController = defineController({
       now: now(),
     });
     const children = planIngress(binding, className);
-    const createOnce = planServices(binding);
+    const create = planServices(binding);
     // The Ingress enqueues its binding as soon as the cache has it. Served is said then: what makes apps reachable is written first.
-    if (className && children.length > 0 && !ingress) return { children, createOnce, keepStatus: true };
+    if (className && children.length > 0 && !ingress) return { children, create, keepStatus: true };
     return {
       children,
-      createOnce,
+      create,
       ...presentBinding(binding, { ...("problem" in choice && !hasAddress(ingress) && choice), instances }),
     };
   },

@@ -233,50 +233,58 @@ export function controllerRows(scene: Scene): void {
       await eventually(async () => expect(await names()).toEqual([]));
     });
 
-    it("stamps labels, makes createOnce objects once and keeps off them afterwards", async () => {
-      const controller = gadgets({
-        owns: [],
-        reads: [ConfigMap],
-        reconcile: ({ metadata }) => ({
-          labels: { "machinery.example/guid": metadata.uid },
-          createOnce: [
-            {
-              apiVersion: "v1",
-              kind: "ConfigMap",
-              metadata: { name: `${metadata.name}-once`, namespace: scene.ns },
-              data: { a: "default" },
-            },
-          ],
-        }),
-      });
-      await scene.client.create(ConfigMap, {
-        metadata: { name: "kept-once", namespace: scene.ns },
-        data: { a: "person's" },
-      });
-      await scene.gadget("kept");
-      const made = await scene.gadget("made");
-      const running = await scene.run(controller);
-      await scene.ready("kept");
-      expect((await scene.ready("made")).metadata.labels).toEqual({ "machinery.example/guid": made.metadata.uid });
-      await scene.client.patch(
-        ConfigMap,
-        { namespace: scene.ns, name: "made-once" },
-        { type: "merge", body: { data: { a: "changed" } } },
-      );
-      await scene.client.patch(
-        Gadget,
-        { namespace: scene.ns, name: "made" },
-        { type: "merge", body: { spec: { text: "again" } } },
-      );
-      await scene.ready("made");
-      await running.idle();
-      expect((await scene.client.get(ConfigMap, { namespace: scene.ns, name: "kept-once" })).data).toEqual({
-        a: "person's",
-      });
-      expect((await scene.client.get(ConfigMap, { namespace: scene.ns, name: "made-once" })).data).toEqual({
-        a: "changed",
-      });
-    });
+    it.each(["createOnce", "create"] as const)(
+      "stamps labels, makes %s objects once and keeps off them afterwards",
+      async (list) => {
+        const kept = `kept-${list.toLowerCase()}`;
+        const controller = gadgets({
+          owns: [],
+          reads: [ConfigMap],
+          reconcile: ({ metadata }) => ({
+            labels: { "machinery.example/guid": metadata.uid },
+            [list]: [
+              {
+                apiVersion: "v1",
+                kind: "ConfigMap",
+                metadata: { name: `${metadata.name}-once`, namespace: scene.ns },
+                data: { a: "default" },
+              },
+            ],
+          }),
+        });
+        await scene.client.create(ConfigMap, {
+          metadata: { name: `${kept}-once`, namespace: scene.ns },
+          data: { a: "person's" },
+        });
+        await scene.gadget(kept);
+        const made = await scene.gadget(`made-${list.toLowerCase()}`);
+        const running = await scene.run(controller);
+        await scene.ready(kept);
+        expect((await scene.ready(made.metadata.name)).metadata.labels).toEqual({
+          "machinery.example/guid": made.metadata.uid,
+        });
+        await scene.client.patch(
+          ConfigMap,
+          { namespace: scene.ns, name: `${made.metadata.name}-once` },
+          { type: "merge", body: { data: { a: "changed" } } },
+        );
+        await scene.client.patch(
+          Gadget,
+          { namespace: scene.ns, name: made.metadata.name },
+          { type: "merge", body: { spec: { text: "again" } } },
+        );
+        await scene.ready(made.metadata.name);
+        await running.idle();
+        expect((await scene.client.get(ConfigMap, { namespace: scene.ns, name: `${kept}-once` })).data).toEqual({
+          a: "person's",
+        });
+        expect(
+          (await scene.client.get(ConfigMap, { namespace: scene.ns, name: `${made.metadata.name}-once` })).data,
+        ).toEqual({
+          a: "changed",
+        });
+      },
+    );
 
     it("costs one write for each object, child and status, and none while idle", async () => {
       const controller = gadgets({
