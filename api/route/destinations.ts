@@ -163,9 +163,12 @@ export const destinationEndpoints = [
       const route = session.get(Route, params.guid);
       const guid = params.destination;
       checkDestination(session, route, guid);
+      const protocol = body.protocol === undefined ? undefined : (body.protocol ?? "http1");
+      if (protocol === "tcp")
+        throw unprocessable("Destination protocol must be 'http1' or 'http2' if the parent route's protocol is 'http'");
       const after = await patchDestinations(session, route, (current) =>
         current.spec.destinations.map((one) =>
-          destinationGUID(session.cache, route, one) === guid ? { ...one, protocol: body.protocol ?? "http1" } : one,
+          protocol && destinationGUID(session.cache, route, one) === guid ? { ...one, protocol } : one,
         ),
       );
       return ok(presentOne(session, after, { guid, base }));

@@ -4,6 +4,7 @@ import type { Destination, Route } from "../../crds/route/route.ts";
 import { unprocessable } from "../http/errors.ts";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
+import { shownAs } from "../http/shown-as.ts";
 import { csv, csvIntegers, include, listQuery } from "../http/query.ts";
 
 const host = z
@@ -51,7 +52,20 @@ const destinationsFrom = (least: number) => {
 };
 export const insertDestinationsBody = z.strictObject({ destinations: destinationsFrom(1) });
 export const replaceDestinationsBody = z.strictObject({ destinations: destinationsFrom(0) });
-export const updateDestinationBody = z.strictObject({ protocol: z.enum(["http1", "http2", "tcp"]).nullable() });
+const protocol = z.enum(["http1", "http2", "tcp"]).nullish();
+/** As in CF, an empty body changes nothing. */
+export const updateDestinationBody = z.strictObject({
+  protocol: shownAs(
+    z.unknown().transform((value, context): z.output<typeof protocol> => {
+      const parsed = protocol.safeParse(value);
+      if (parsed.success) return parsed.data;
+      const message = "Destination protocol must be 'http1', 'http2' or 'tcp'.";
+      context.addIssue({ code: "custom", message, params: { whole: true } });
+      return z.NEVER;
+    }),
+    protocol,
+  ).optional(),
+});
 
 const filters = {
   hosts: csv.optional(),

@@ -1,4 +1,4 @@
-// Routes behind feature flags: shared between spaces, given to another space, balanced by hash.
+// Routes behind feature flags: shared between spaces, given to another space, balanced by hash; the protocols of destinations.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
 import type { Answer } from "./test-env.ts";
@@ -111,4 +111,18 @@ test("hash load balancing needs its feature flag and a header", async () => {
   const patched = await bench.call("PATCH", `/v3/routes/${guid}`, { options: { loadbalancing: "round-robin" } });
   expect(patched.json.options).toEqual({ loadbalancing: "round-robin" });
   await flag("hash_based_routing", false);
+});
+
+test.each([
+  [{ protocol: "tcp" }, "Destination protocol must be 'http1' or 'http2' if the parent route's protocol is 'http'"],
+  [{ protocol: 5 }, "Destination protocol must be 'http1', 'http2' or 'tcp'."],
+])("a destination does not take %j", async (body, detail) => {
+  const own = await make("protocols");
+  const app = await bench.app(space, `of-${own.guid}`);
+  const at = `/v3/routes/${own.guid}/destinations`;
+  const { json } = await bench.call("POST", at, { destinations: [{ app: { guid: app.guid } }] });
+  const one = `${at}/${json.destinations[0].guid}`;
+  expect(fault(await bench.call("PATCH", one, body))[2]).toBe(detail);
+  expect((await bench.call("PATCH", one, {})).json.protocol).toBe("http1");
+  await bench.job(await bench.call("DELETE", `/v3/routes/${own.guid}`));
 });
