@@ -137,6 +137,16 @@ test("a case whose request needs a name that no answer gave cannot be sent again
   ]);
 });
 
+test("what another case has made is compared nowhere, even when two lists have it", () => {
+  const shared = { command: "", name: "", ownName: "", exchanges: [] };
+  const apps = { pagination: page, resources: [{ guid: "<guid-7>", name: "stranger" }] };
+  const processes = { pagination: page, resources: [{ guid: "<guid-7>", type: "web" }] };
+  const exchanges = [exchange("GET", "/v3/apps", apps), exchange("GET", "/v3/processes", processes)];
+  expect(toReplay([shared, { command: "apps", name: "one", ownName: "apps-1", exchanges }])).toMatchObject([
+    { exchanges: [{ body: { resources: { "<at least>": [] } } }, { body: { resources: { "<at least>": [] } } }] },
+  ]);
+});
+
 test("the name of a case stands for itself in what it sends and gets, but not in longer names", () => {
   const shared = { command: "", name: "", ownName: "", exchanges: [] };
   const sent = { name: "app-1", host: "app-1-from", other: "app-12", more: "my.app-1.example" };

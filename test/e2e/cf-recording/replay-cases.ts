@@ -15,7 +15,8 @@ import { makeContent } from "./upload-content.ts";
 /** Files may be known already. */
 const UNLIKE = /^\/v3\/resource_matches$/;
 /** What cf waits for may take so long on a busy machine. */
-const READ_MS = 60_000;
+const READ_MS = 120_000;
+const CASE_MS = 400_000;
 
 /** One test for each case of the recording, on a laptop's platform that has the org of the cases not yet; those that may run at the same time do. */
 export function describeReplay(stage: () => TestPlatform, replay: Replay): void {
@@ -35,7 +36,7 @@ export function describeReplay(stage: () => TestPlatform, replay: Replay): void 
 
 function replayEach(cases: readonly ReplayedCase[], { uploads }: Replay, world: () => World): void {
   for (const { name, own, exchanges } of cases)
-    test(name, async ({ task }) => {
+    test(name, { timeout: CASE_MS }, async ({ task }) => {
       // What a run before it has made is still there.
       const attempt = task.result?.retryCount ?? 0;
       let names: ReadonlyMap<string, string> = new Map(world().names).set("own", attempt ? `${own}-${attempt}` : own);

@@ -82,14 +82,15 @@ function toExchanges(exchanges: readonly CaseExchange[]): ReplayedExchange[] {
     const { as, request, answer } = one;
     const later = new Set(exchanges.slice(at + 1).flatMap((after) => namesIn(after.request)));
     const gives = new Set(namesIn(answer).filter((name) => later.has(name) && !known.has(name)));
-    const before = new Set(known);
-    for (const name of namesIn(answer)) known.add(name);
     const isRead = request.method === "GET" && answer.status < 400;
+    const body = maskAnswer(isRead ? readTemplate(one, { gives, known: new Set(known) }) : answer.body);
+    // A replay learns no others: those of other cases are cut.
+    for (const name of namesIn([body, answer.headers])) known.add(name);
     return {
       ...(as && { as }),
       request,
       status: answer.status,
-      body: maskAnswer(isRead ? readTemplate(one, { gives, known: before }) : answer.body),
+      body,
       ...(answer.headers["location"] && { location: answer.headers["location"] }),
     };
   });
