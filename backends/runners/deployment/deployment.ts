@@ -8,7 +8,6 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../../kube/controller/controller.ts";
-import { LABELS } from "../../../crds/labels.ts";
 import { classController } from "../../class-controller.ts";
 import { presentStatus, refuseInstances } from "../../lrp-status.ts";
 import { endInstances } from "../../pods/end-workload.ts";
@@ -23,6 +22,7 @@ import { watchPods, type PodObject } from "../../pods/slim-pod.ts";
 import { DEPLOYMENT_CLASS } from "./class-name.ts";
 import { indexLabelOf, isGated } from "./instance-index/open-gate.ts";
 import { planLRP } from "./plan.ts";
+import { readSettledPods } from "./settled-pods.ts";
 import { describeMissingPods, nextLook, startHasNews, createWaitingPodEvents } from "./waiting-pods.ts";
 
 /** An LRP exists until its pods have ended: the next version's LRP is made after that. */
@@ -68,8 +68,7 @@ function lrpController(): Controller {
       if (droplet.kind === "host") return refuseInstances(instances, REFUSES_HOST);
       const children = planLRP(lrp);
       if (!children) throw new Stalled("RenderingUnknown", describeUnknownRendering(rendering));
-      const { namespace = "", name } = lrp.metadata;
-      const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
+      const pods = await readSettledPods(lrp, context.read);
       for (const pod of [...listPodsToRestart(lrp, pods, indexLabelOf), ...listObsoletePods(pods, indexLabelOf)])
         await deletePod(pod, context);
       const moment = { now: context.now(), waitMs: waitOf(pods, instances) };
