@@ -76,33 +76,31 @@ const caseOf = (name: string, ...exchanges: ReplayedCase["exchanges"]): Replayed
 });
 const namesChosen = (...all: ReplayedCase[]): string[] => chooseCases(all, kindOf).map(({ name }) => name);
 
-test("a case is left out when others show its endpoints, statuses and members", () => {
-  const one = caseOf(
-    "one",
-    post("/v3/apps", 201),
-    get("/v3/apps?names=<own>", 200, { resources: [{ guid: "<guid-5>" }] }),
-  );
-  const same = caseOf(
-    "same",
-    get("/v3/apps?names=other", 200, { resources: { "<at least>": [{ guid: "<guid-9>" }] } }),
-  );
-  expect(namesChosen(one, same)).toEqual(["one"]);
+const start = post("/v3/apps/<guid-5>/actions/start", 200);
+
+test("a case that starts an app is left out when others show its endpoints, statuses and members", () => {
+  const list = get("/v3/apps?names=<own>", 200, { resources: [{ guid: "<guid-5>" }] });
+  const same = get("/v3/apps?names=other", 200, { resources: { "<at least>": [{ guid: "<guid-9>" }] } });
+  expect(namesChosen(caseOf("one", start, list), caseOf("same", start, same))).toEqual(["one"]);
 });
 
 test.each([
-  ["another status", post("/v3/apps", 422)],
+  ["another status", post("/v3/apps/<guid-5>/actions/start", 422)],
   ["another key of the query", get("/v3/apps?guids=<guid-5>")],
   ["another member of the answer", get("/v3/apps?names=<own>", 200, { guid: "<guid-5>" })],
   ["another endpoint", get("/v3/spaces?names=<own>")],
-])("a case with %s is sent", (_what, exchange) => {
-  expect(
-    namesChosen(caseOf("one", post("/v3/apps", 201), get("/v3/apps?names=<own>")), caseOf("more", exchange)),
-  ).toEqual(["one", "more"]);
+])("a case that starts an app is sent for %s", (_what, exchange) => {
+  const one = caseOf("one", start, get("/v3/apps?names=<own>"));
+  expect(namesChosen(one, caseOf("more", start, exchange))).toEqual(["one", "more"]);
 });
 
-test("of two cases that show the same, the one that starts nothing is sent", () => {
-  const start = post("/v3/apps/<guid-5>/actions/start", 200);
-  const starts = caseOf("starts", start);
-  const more = caseOf("more", get("/v3/apps"), start, start);
-  expect(namesChosen(more, caseOf("reads", get("/v3/apps")), starts)).toEqual(["reads", "starts"]);
+test("a case that starts nothing is sent even if it adds nothing, and so is one that is needed", () => {
+  const reads = [caseOf("reads", get("/v3/apps")), caseOf("again", get("/v3/apps"))];
+  expect(namesChosen(...reads)).toEqual(["reads", "again"]);
+  const starts = [caseOf("one", start), caseOf("needed", start)];
+  expect(chooseCases(starts, kindOf, ({ name }) => name === "needed").map(({ name }) => name)).toEqual(["needed"]);
+});
+
+test("of two cases that show the same, the one that starts less is sent", () => {
+  expect(namesChosen(caseOf("twice", start, start), caseOf("once", start))).toEqual(["once"]);
 });

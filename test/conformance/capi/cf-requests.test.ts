@@ -51,14 +51,6 @@ const NEVER: Readonly<Record<string, Record<string, readonly string[]>>> = {
     "copy-source": ["GET /v3/packages/:package_guid"],
     push: ["GET /v3/packages/:package_guid"],
   },
-  "has no case yet: copy-source with --strategy, and to another org or space": {
-    "copy-source": [
-      "GET /v3/organizations ?names&page&per_page",
-      "GET /v3/spaces ?names&organization_guids&page&per_page",
-      "POST /v3/deployments",
-      "GET /v3/deployments/:deployment_guid",
-    ],
-  },
   "is sent when an app has not started within minutes": {
     "continue-deployment": CANCEL,
     "copy-source": CANCEL,

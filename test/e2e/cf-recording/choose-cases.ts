@@ -1,4 +1,4 @@
-// Chooses, of all recorded cases, those that are sent again in every run: the others add nothing, since every exchange of theirs is like one of these. Pure.
+// Chooses, of all recorded cases, those that are sent again in every run: the others start apps and add nothing, since every exchange of theirs is like one of these. Pure.
 import { lineWriter } from "./request-line.ts";
 import type { ReplayedCase, ReplayedExchange } from "./replay-file.ts";
 import type { Template } from "../cf-traffic/traffic.ts";
@@ -6,9 +6,8 @@ import type { Template } from "../cf-traffic/traffic.ts";
 /** What of an exchange two cases can have in common: endpoint, keys of query and body, status, members of the answer. */
 export type KindOf = (exchange: ReplayedExchange) => string;
 
-/** Instances that start, and builds: each as dear as many requests. */
+/** Instances that start, and builds: each takes as long as many requests. */
 const SLOW = /\/actions\/(start|restart)$|^\/v3\/(builds|deployments)$|\/tasks$/;
-const START_COST = 75;
 /** Members that hold what people call as they like. */
 const FREE_MEMBERS = /^(labels|annotations|var|environment_variables|\w+_env_json)$/;
 /** A list stands in a template as the only member of an object. */
@@ -22,28 +21,36 @@ export function kindWriter(endpoints: Parameters<typeof lineWriter>[0]): KindOf 
   };
 }
 
-/** In their order. Every kind of exchange that a case has is one of a chosen case. */
-export function chooseCases(cases: readonly ReplayedCase[], kindOf: KindOf): ReplayedCase[] {
-  const candidates = cases.map((one) => ({
-    one,
-    kinds: new Set(one.exchanges.map(kindOf)),
-    cost: one.exchanges.reduce((sum, exchange) => sum + costOf(exchange), 0),
-  }));
-  const missing = new Set(candidates.flatMap(({ kinds }) => [...kinds]));
-  const chosen = new Set<ReplayedCase>();
+/**
+ * In their order: those that start nothing, those that `isNeeded` names, and of the others as many as show what these do not. Every kind of exchange that a
+ * case has is one of a chosen case.
+ */
+export function chooseCases(
+  cases: readonly ReplayedCase[],
+  kindOf: KindOf,
+  isNeeded: (one: ReplayedCase) => boolean = () => false,
+): ReplayedCase[] {
+  const candidates = cases.map((one) => ({ one, kinds: new Set(one.exchanges.map(kindOf)), starts: startsOf(one) }));
+  const isChosen = ({ one, starts }: (typeof candidates)[number]): boolean => starts === 0 || isNeeded(one);
+  const chosen = new Set(candidates.filter(isChosen));
+  const others = candidates.filter((candidate) => !chosen.has(candidate));
+  const missing = new Set(others.flatMap(({ kinds }) => [...kinds]));
+  for (const { kinds } of chosen) for (const kind of kinds) missing.delete(kind);
   while (missing.size > 0) {
-    const best = candidates
-      .map((candidate) => ({ ...candidate, adds: candidate.kinds.intersection(missing).size }))
+    const best = others
+      .map((candidate) => ({ candidate, adds: candidate.kinds.intersection(missing).size }))
       .filter(({ adds }) => adds > 0)
-      .reduce((a, b) => (b.cost / b.adds < a.cost / a.adds ? b : a));
-    chosen.add(best.one);
+      .reduce((a, b) => (b.candidate.starts / b.adds < a.candidate.starts / a.adds ? b : a)).candidate;
+    chosen.add(best);
     for (const kind of best.kinds) missing.delete(kind);
   }
-  return cases.filter((one) => chosen.has(one));
+  return candidates.filter((candidate) => chosen.has(candidate)).map(({ one }) => one);
 }
 
-function costOf({ request: { method, path } }: ReplayedExchange): number {
-  return method !== "GET" && SLOW.test(path.split("?")[0] ?? "") ? START_COST : 1;
+/** How many times it starts instances, or a build. */
+function startsOf({ exchanges }: ReplayedCase): number {
+  return exchanges.filter(({ request: { method, path } }) => method !== "GET" && SLOW.test(path.split("?")[0] ?? ""))
+    .length;
 }
 
 /** Dotted paths to the leaves. */

@@ -10,10 +10,9 @@ export function kindOfExchange(): KindOf {
   return kindWriter(createEndpoints({} as Services));
 }
 
-/** And all that run alone: they change what all share, and some find it as one before them left it. */
+/** All that run alone are in it: they change what all share, and some find it as one before them left it. */
 export function chosenReplay(): Replay {
   const { cases, uploads } = readReplay();
   const alone = namesOfCasesAlone();
-  const chosen = new Set(chooseCases(cases, kindOfExchange()));
-  return { cases: cases.filter((one) => chosen.has(one) || alone.has(one.name)), uploads };
+  return { cases: chooseCases(cases, kindOfExchange(), ({ name }) => alone.has(name)), uploads };
 }

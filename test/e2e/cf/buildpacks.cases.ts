@@ -33,7 +33,7 @@ id = "*"
 const SCRIPT = "#!/bin/sh\nexit 100\n";
 
 /** A buildpack's zip in the case's folder. */
-async function writeBuildpack(run: CaseRun): Promise<void> {
+export async function writeBuildpack(run: CaseRun): Promise<void> {
   const zip = new ZipFile();
   zip.addBuffer(Buffer.from(TOML), "buildpack.toml");
   for (const name of ["detect", "build"]) zip.addBuffer(Buffer.from(SCRIPT), `bin/${name}`, { mode: 0o100755 });
@@ -41,7 +41,8 @@ async function writeBuildpack(run: CaseRun): Promise<void> {
   await pipeline(zip.outputStream, createWriteStream(`${run.folder}/buildpack.zip`));
 }
 
-async function withBuildpack(run: CaseRun): Promise<void> {
+/** One of the case's name, the last in order. */
+export async function withBuildpack(run: CaseRun): Promise<void> {
   await writeBuildpack(run);
   await run.cf("admin", "create-buildpack", run.name, "buildpack.zip", "99");
 }

@@ -8,7 +8,7 @@ import { noSuchApp } from "./support/refusals.ts";
 import { writeServer } from "./support/sources.ts";
 
 /** A running app with two instances. */
-async function twoInstances(run: CaseRun): Promise<void> {
+export async function twoInstances(run: CaseRun): Promise<void> {
   const guid = await makeApp(run);
   await run.cf("developer", "scale", run.name, "-i", "2");
   await untilRunning(run.ground, guid);

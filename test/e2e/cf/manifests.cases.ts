@@ -189,7 +189,7 @@ export const MANIFEST_CASES: readonly CommandCases[] = [
         name: "an unknown size",
         given: write("applications:\n- name: {name}\n  memory: much\n"),
         run: "push",
-        refused: ['Process "web": Memory must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB'],
+        refused: ['Process "web": Memory is not a number'],
       },
       {
         name: "--redact-env",

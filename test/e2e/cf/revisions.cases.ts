@@ -18,7 +18,7 @@ async function revisionsOf(run: CaseRun): Promise<Revision[]> {
 }
 
 /** A running app with two revisions, which differ in a variable. */
-async function twoRevisions(run: CaseRun): Promise<void> {
+export async function twoRevisions(run: CaseRun): Promise<void> {
   await makeApp(run);
   await run.cf("developer", "set-env", run.name, "GREETING", "Second");
   await run.cf("developer", "restart", run.name);

@@ -6,6 +6,7 @@ import { CONFIG_CASES } from "./config.cases.ts";
 import { DEPLOYMENT_CASES } from "./deployments.cases.ts";
 import { LOG_CASES } from "./logs.cases.ts";
 import { MANIFEST_CASES } from "./manifests.cases.ts";
+import { MORE_FLAG_CASES } from "./more-flags.cases.ts";
 import { METADATA_CASES } from "./metadata.cases.ts";
 import { PACKAGE_CASES } from "./packages.cases.ts";
 import { PUSH_CASES } from "./push.cases.ts";
@@ -15,6 +16,8 @@ import { ORG_CASES } from "./orgs.cases.ts";
 import { SPACE_CASES } from "./spaces.cases.ts";
 import { ROLE_CASES } from "./roles.cases.ts";
 import { DOMAIN_CASES } from "./domains.cases.ts";
+import { ROUTE_PATH_CASES } from "./route-paths.cases.ts";
+import { STRATEGY_CASES } from "./strategies.cases.ts";
 import { ROUTE_CASES } from "./routes.cases.ts";
 import { QUOTA_CASES } from "./quotas.cases.ts";
 import { SECURITY_GROUP_CASES } from "./security-groups.cases.ts";
@@ -45,6 +48,9 @@ export const TABLES: Record<string, readonly CommandCases[]> = {
   "security-groups": SECURITY_GROUP_CASES,
   "isolation-segments": ISOLATION_SEGMENT_CASES,
   settings: SETTING_CASES,
+  "route-paths": ROUTE_PATH_CASES,
+  strategies: STRATEGY_CASES,
+  "more-flags": MORE_FLAG_CASES,
 };
 
 /** Files whose cases were seen to pass on a node, but for those that say why they cannot run there. */
