@@ -53,7 +53,8 @@ function rename(
 ): CaseExchange[] {
   const names = new Map(ground);
   const counts = { guid: Object.keys(GROUND_NAMES).length, job: 0 };
-  const own = new RegExp(`(?<![A-Za-z0-9])${RegExp.escape(ownName)}(?![0-9])`, "g");
+  // In a query it may stand behind an encoded character.
+  const own = new RegExp(`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-F]{2}))${RegExp.escape(ownName)}(?![0-9])`, "g");
   const text = JSON.stringify(exchanges)
     .replaceAll(own, OWN)
     .replaceAll(/<((?:guid|job)-\d+)>/g, (_all, name: string) => {
