@@ -54,7 +54,7 @@ export interface ReconcileResult {
   children?: readonly Draft[];
   /** Created when absent by server-side apply without force, so that nobody owns the defaults; never updated or pruned, no owner label; left out in another namespace than the owner's that is being deleted. Kinds must be in `owns` or `reads`. */
   createOnce?: readonly Draft[];
-  /** As createOnce, for objects that nobody else will apply: a plain create, for which the API server works half as long. Its manager owns the defaults, too. */
+  /** As createOnce, for objects that nobody else will apply: a plain create, for which the API server works half as long. Its manager owns the defaults, too. One that exists and is not in the cache yet makes the reconcile run again. */
   create?: readonly Draft[];
   /** Top-level status fields, without conditions and observedGeneration. Undefined removes a field; omitted fields stay. */
   status?: Readonly<Record<string, unknown>>;

@@ -9,6 +9,7 @@ import { NotReady, type OwnershipMarkers } from "./controller.ts";
 import { collectErrors, throwErrors } from "./aggregate-errors.ts";
 import { appliedFields } from "../api/managed-fields.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
+import { NotSynced } from "../cache/errors.ts";
 import type { Store } from "../cache/reader.ts";
 import { apiVersionOf, resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import { hasReached } from "../api/resource-version.ts";
@@ -168,8 +169,8 @@ class OwnedObjectSet implements OwnedObjects {
     try {
       await client.create(store.ref, normalize(draft), { fieldManager });
     } catch (error) {
-      // Another replica was first, or the cache lags behind.
-      if (!isAlreadyExists(error)) throw error;
+      // Another reconcile was first. Its object may be of another plan, so ours is made again once the cache has it.
+      throw isAlreadyExists(error) ? new NotSynced(resourceId(store.ref), key.namespace) : error;
     }
   }
 }

@@ -142,12 +142,16 @@ test("an object for another namespace that is being deleted holds up no child", 
   expect(JSON.stringify(patch.mock.calls)).not.toContain("Forbidden");
 });
 
-test("an object of create that another replica has made meanwhile is left as it is", async () => {
+test("an object of create that another replica has made meanwhile is awaited, since it may be of another plan", async () => {
   const created = { apiVersion: "example.org/v1", kind: "Part", metadata: { namespace: "one", name: "made" } };
   const create = vi.fn(() => Promise.reject(new KubeError({ code: 409, reason: "AlreadyExists" })));
   const patch = vi.fn(async () => thing("2", "new"));
   const client = { create, patch, apply: async () => part("2", "new"), find: async () => undefined };
-  const reconciler = copying(filled(Thing, thing("1", "new")), filled(Part), client, { create: [created] });
+  const parts = filled(Part);
+  const reconciler = copying(filled(Thing, thing("1", "new")), parts, client, { create: [created] });
+  expect(await reconciler.reconcile(key)).toEqual({ kind: "retry" });
+  expect(patch).not.toHaveBeenCalled();
+  parts.upsert({ ...part("1", "other"), metadata: { ...created.metadata, resourceVersion: "1" } });
   expect(await reconciler.reconcile(key)).toEqual({ kind: "done" });
   expect(create).toHaveBeenCalledOnce();
   expect(JSON.stringify(patch.mock.calls)).toContain("Reconciled");
