@@ -1,6 +1,7 @@
 // Routes of a manifest: found or created, and mapped to the app's web process.
 import { isDeepStrictEqual } from "node:util";
 import type { App } from "../../crds/app/app.ts";
+import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
@@ -8,7 +9,7 @@ import { isAvailableIn, leadsTo, toDestinationNamespace } from "../../crds/route
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { foldHost, foldPath } from "../../crds/route/route-url.ts";
 import { toCFError } from "../http/error-translation.ts";
-import { type CFError, unprocessable } from "../http/errors.ts";
+import { CFError, unprocessable } from "../http/errors.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { domainOf, isUsableBy } from "../cf/route/domains.ts";
 import { createRoute } from "../cf/route/create-route.ts";
@@ -169,8 +170,18 @@ async function makeRoute(session: Session, app: App, wanted: DesiredRoute): Prom
   try {
     return await createRoute(session, draft, elsewhere);
   } catch (error) {
-    const others = session.cache.store(Route).byIndex("domain", domain.metadata.name);
-    if ([...others].some((route) => isAt(session, route, wanted))) throw elsewhere();
+    // Another client may just have made it in this space, which this replica need not have seen yet.
+    const isLost = error instanceof CFError && error.message === DIFFERENT_SPACES;
+    const isHere = (): boolean => findRoute(session, app, wanted) !== undefined;
+    if (isLost) await session.holdWhile([Route, Claim], () => !isHere() && !isElsewhere(session, app, wanted));
+    if (isLost && isHere()) return provideRoute(session, app, wanted);
+    if (isElsewhere(session, app, wanted)) throw elsewhere();
     throw error;
   }
+}
+
+/** Whether a space that does not share the route has one at this address, visible to the caller or not. */
+function isElsewhere(session: Session, { metadata: { namespace } }: App, wanted: DesiredRoute): boolean {
+  const others = session.cache.store(Route).byIndex("domain", wanted.domain.metadata.name);
+  return [...others].some((route) => !isAvailableIn(route, namespace) && isAt(session, route, wanted));
 }
