@@ -1,5 +1,5 @@
 // A write that loses against another is repeated; other failures are not.
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { KubeError } from "../../kube/client/errors.ts";
 import { retryOnConflict } from "./retry-on-conflict.ts";
 
@@ -23,4 +23,19 @@ test("another failure is thrown at once", async () => {
 test("a request that has ended is not repeated", async () => {
   const ended = AbortSignal.abort(new Error("the client left"));
   await expect(retryOnConflict(() => Promise.reject(conflict), ended)).rejects.toThrow();
+});
+
+test("writers take turns for up to 20 s, and then the conflict is the answer", async () => {
+  const clock = vi.spyOn(performance, "now");
+  onTestFinished(() => clock.mockRestore());
+  let now = 0;
+  clock.mockImplementation(() => now);
+  const seen: number[] = [];
+  const write = (conflicts: number): Promise<never> => {
+    seen.push(conflicts);
+    now += 6_000;
+    return Promise.reject(conflict);
+  };
+  await expect(retryOnConflict(write, new AbortController().signal)).rejects.toBe(conflict);
+  expect(seen).toEqual([0, 1, 2, 3]);
 });
