@@ -37,7 +37,7 @@ test("an unreadable credential does not end the candidacy", async () => {
   expect(terms).toEqual([0]);
 });
 
-type Spec = { holderIdentity?: string; leaseTransitions?: number };
+type Spec = { holderIdentity?: string; leaseTransitions?: number; leaseDurationSeconds?: number };
 
 /** A Lease as a server keeps it: a write with an old version is refused. `unanswered` writes take effect and time out. */
 function server() {
@@ -67,6 +67,7 @@ function server() {
   return { state, client };
 }
 
+const WAIT = { timeout: 20_000 };
 const options = { namespace: "one", name: "lead", identity: "a", log: pino({ level: "silent" }) };
 
 test("a successful renewal without an answer does not end the term", async () => {
@@ -81,14 +82,14 @@ test("a successful renewal without an answer does not end the term", async () =>
       onStartedLeading: async (over) => {
         state.unanswered = 1;
         const before = state.writes;
-        await vi.waitUntil(() => over.aborted || state.writes > before + 5);
+        await vi.waitUntil(() => over.aborted || state.writes > before + 5, WAIT);
         resolve(over.aborted);
         stop.abort();
       },
     });
   });
   expect(ended).toBe(false);
-  await vi.waitFor(() => expect(state.spec.holderIdentity).toBe(""));
+  await vi.waitFor(() => expect(state.spec.holderIdentity).toBe(""), WAIT);
 });
 
 test("a renewal may take most of the time that is left", async () => {
@@ -105,7 +106,7 @@ test("a renewal may take most of the time that is left", async () => {
     signal: stop.signal,
     timing: { leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryPeriodMs: 1, renewIntervalMs: 1 },
     onStartedLeading: async () => {
-      await vi.waitUntil(() => deadlines.length > 0);
+      await vi.waitUntil(() => deadlines.length > 0, WAIT);
       stop.abort();
     },
   });
@@ -142,7 +143,7 @@ test.each([
     timing: { leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 1, renewIntervalMs: 1 },
     onStartedLeading: async (over) => {
       Object.assign(state, { spec, uid, version: 100 });
-      await vi.waitUntil(() => over.aborted);
+      await vi.waitUntil(() => over.aborted, WAIT);
       stop.abort();
     },
   });
@@ -169,10 +170,37 @@ test("a renewal does not outlast the term", async () => {
     signal: stop.signal,
     timing: { leaseDurationMs: 450, renewDeadlineMs: renewMs, retryPeriodMs: 60, renewIntervalMs: 150 },
     onStartedLeading: async (over) => {
-      await vi.waitUntil(() => over.aborted, { interval: 1 });
+      await vi.waitUntil(() => over.aborted, { ...WAIT, interval: 1 });
       stop.abort();
     },
   });
   expect(ends.length).toBeGreaterThan(0);
   expect(Math.max(...ends)).toBeLessThan(renewMs + 25);
+});
+
+test("a Lease is taken over only after the time that its holder counts on, if that is longer than our own", async () => {
+  vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+  try {
+    const { state, client } = server();
+    Object.assign(state, { version: 1, spec: { holderIdentity: "b", leaseTransitions: 0, leaseDurationSeconds: 10 } });
+    const stop = new AbortController();
+    const began = performance.now();
+    let waitedMs = NaN;
+    const running = runLeaderElection({
+      ...options,
+      client,
+      signal: stop.signal,
+      timing: { leaseDurationMs: 5_000, renewDeadlineMs: 3_000, retryPeriodMs: 100, renewIntervalMs: 1_000 },
+      onStartedLeading: async () => {
+        waitedMs = performance.now() - began;
+        stop.abort();
+      },
+    });
+    await vi.advanceTimersByTimeAsync(15_000);
+    await running;
+    expect(waitedMs).toBeGreaterThan(10_000);
+    expect(waitedMs).toBeLessThan(11_000);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -7,7 +7,7 @@ import { isAlreadyExists, isConflict, isNotFound, KubeError } from "../client/er
 import { toMicroTime } from "../api/times.ts";
 
 export interface LeaderElectionTiming {
-  /** Others may acquire the Lease this long after the last renewal that they observed. */
+  /** Others may acquire the Lease this long after the last renewal that they observed; a candidate with a longer one waits for its own. */
   leaseDurationMs: number;
   /** A leader that could not renew for this long stops leading. Shorter than leaseDurationMs. */
   renewDeadlineMs: number;
@@ -190,11 +190,12 @@ class Candidate {
   }
 
   #canAcquire(lease: Lease): boolean {
-    const { holderIdentity, renewTime, leaseTransitions } = lease.spec ?? {};
+    const { holderIdentity, renewTime, leaseTransitions, leaseDurationSeconds = 0 } = lease.spec ?? {};
     if (!holderIdentity || holderIdentity === this.#options.identity) return true;
     const record = JSON.stringify([holderIdentity, renewTime, leaseTransitions]);
     if (record !== this.#observed.record) this.#observed = { record, at: performance.now() };
-    return performance.now() - this.#observed.at > this.#timing.leaseDurationMs;
+    // The holder counts on its own duration: during an upgrade that may be another than ours.
+    return performance.now() - this.#observed.at > Math.max(this.#timing.leaseDurationMs, leaseDurationSeconds * 1_000);
   }
 
   #spec(leaseTransitions: number, time: string) {

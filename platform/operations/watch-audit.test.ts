@@ -141,6 +141,21 @@ test("a new leader records what the one before it did not, and nothing twice", a
   await end();
 });
 
+test("a change of the very millisecond in which a term begins is not recorded twice", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    const { startReplica, listTypes } = startCluster();
+    const [first, second] = [startReplica("a"), startReplica("b")];
+    const resign = first.lead();
+    for (const replica of [first, second]) replica.see({ type: "added", object: aBuildpack("made") });
+    await resign();
+    await second.lead()();
+    expect(listTypes()).toEqual(["audit.buildpack.create made"]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("what the first list finds is no news", async () => {
   const { startReplica, listTypes } = startCluster();
   const replica = startReplica("a");

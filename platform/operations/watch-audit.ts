@@ -58,7 +58,8 @@ function record(
   const audit = createAuditWriter({ client, writer: `${writer}-watch`, log, intervalMs: WRITE_INTERVAL_MS });
   const startedAt = new Date();
   const place = ({ namespace, event }: PlacedEvent, at: Date): void => {
-    const isKnown = at < startedAt && hasEvent(informers.read, namespace, event);
+    // A change of that very millisecond may be of the term before.
+    const isKnown = at <= startedAt && hasEvent(informers.read, namespace, event);
     if (!isKnown) audit.record(namespace, event);
   };
   const outside = startOutsideAudit({ ...options, record: place });
