@@ -109,6 +109,7 @@ async function send(base: string, authorization: string, { method, path, options
       ...(body !== undefined && { body }),
     });
   } catch (cause) {
+    if (cause instanceof Failure) throw cause;
     throw new Failure(`${base} does not answer`, {
       kind: "unreachable",
       next: "is it running? cup local status",

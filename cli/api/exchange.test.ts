@@ -11,7 +11,8 @@ afterEach(async () => {
 });
 
 async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, "127.0.0.1");
+  // Only the client ends a connection.
+  const server = createServer({ keepAliveTimeout: 0 }, listener).listen(0, "127.0.0.1");
   await once(server, "listening");
   closings.push(() => {
     server.closeAllConnections();
@@ -61,6 +62,50 @@ test("a stream that fails fails the request", async () => {
 test("no whole answer by the deadline", async () => {
   const base = await serve((_request, response) => void response.write("half of it"));
   await expect(exchange(base, { ...GET, deadlineMs: 50 })).rejects.toThrow();
+});
+
+test("a server that hangs up without an answer", async () => {
+  const base = await serve(
+    (request) =>
+      void request.socket.end("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+  );
+  await expect(exchange(base, GET)).rejects.toThrow("closed");
+});
+
+test.each([0, 1])("an answer without end, behind %i redirects", async (redirects) => {
+  const endless = await serve((_request, response) => {
+    const part = Buffer.alloc(1 << 20, "x");
+    const write = (): void =>
+      void (response.destroyed || (response.write(part) ? setImmediate(write) : response.once("drain", write)));
+    write();
+  });
+  const base =
+    redirects === 0
+      ? endless
+      : await serve((_request, response) => void response.writeHead(307, { location: endless }).end());
+  await expect(exchange(base, GET)).rejects.toThrow("larger than 64 MiB");
+});
+
+test("an answer before the body is read ends the body and the connection", async () => {
+  const closed = Promise.withResolvers<void>();
+  const base = await serve((request, response) => {
+    request.pause();
+    request.socket.on("close", () => closed.resolve());
+    response.writeHead(413).end("too large");
+  });
+  const ended = Promise.withResolvers<void>();
+  async function* body(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) yield await Promise.resolve(Buffer.alloc(1 << 20));
+    } finally {
+      ended.resolve();
+    }
+  }
+  expect(await exchange(base, { ...GET, method: "POST", body: body() })).toMatchObject({
+    status: 413,
+    text: "too large",
+  });
+  await Promise.all([ended.promise, closed.promise]);
 });
 
 test("a redirect is followed, without the credential when it leads elsewhere", async () => {

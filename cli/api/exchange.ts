@@ -2,6 +2,7 @@
 import type * as Http from "node:http";
 import type * as Https from "node:https";
 import { pipeline } from "node:stream/promises";
+import { Failure } from "../failure.ts";
 
 export interface HttpRequest {
   method: string;
@@ -20,7 +21,10 @@ export interface HttpAnswer {
   text: string;
 }
 
-/** Sends it and reads the answer. A redirect is followed, unless a stream was sent. @throws Error when there is no whole answer by the deadline */
+/** The longest pages of the API have some 20 MiB. */
+const MAX_ANSWER_MIB = 64;
+
+/** Sends it and reads the answer. A redirect is followed, unless a stream was sent. @throws Error when there is no whole answer by the deadline, Failure when it is larger than 64 MiB */
 export async function exchange(url: string, request: HttpRequest): Promise<HttpAnswer> {
   const answer = await sendAgainIfStale(new URL(url), request);
   const isRedirect = answer.status > 300 && answer.status < 400 && answer.location !== undefined;
@@ -56,8 +60,12 @@ async function send(url: URL, { method, headers, body, deadlineMs }: HttpRequest
   const length = isText(body) && body !== undefined ? { "content-length": String(Buffer.byteLength(body)) } : {};
   const sent = moduleFor(url).request(url, { method, headers: { ...headers, ...length }, signal });
   return new Promise<HttpAnswer>((resolve, reject) => {
-    sent.on("error", (cause) => reject(isStale(sent, cause) ? new StaleConnection() : cause));
-    sent.on("response", (response) => readAnswer(response).then(resolve, reject));
+    sent.on("error", (cause) =>
+      reject(isStale(sent, cause) ? new StaleConnection("the server closed the connection", { cause }) : cause),
+    );
+    // Without an error where the server switches protocols. Once a response has begun, only reading it decides.
+    sent.on("close", () => reject(new Error("the server closed the connection without an answer")));
+    sent.on("response", (response) => resolve(readAnswer(response).finally(() => endUnread(sent))));
     if (isText(body)) sent.end(body);
     else sendStream(body, sent, reject);
   });
@@ -76,16 +84,31 @@ function sendStream(body: AsyncIterable<Uint8Array>, sent: Http.ClientRequest, o
   pipeline(read(), sent).catch(() => undefined); // the request's own error tells it
 }
 
+/** The rest of a body that the server has answered before it read all would keep the connection, and with it the process. */
+function endUnread(sent: Http.ClientRequest): void {
+  if (!sent.writableFinished) sent.destroy();
+}
+
 function isStale(sent: Http.ClientRequest, { code }: NodeJS.ErrnoException): boolean {
   return sent.reusedSocket && code === "ECONNRESET";
 }
 
 async function readAnswer(response: Http.IncomingMessage): Promise<HttpAnswer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const text = await readText(response);
   const { statusCode: status = 0, headers } = response;
   const warnings = headers["x-cf-warnings"]?.toString();
-  return { status, location: headers.location, warnings, text: Buffer.concat(chunks).toString("utf8") };
+  return { status, location: headers.location, warnings, text };
+}
+
+async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const known: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > MAX_ANSWER_MIB * 2 ** 20) throw new Failure(`the answer is larger than ${MAX_ANSWER_MIB} MiB`);
+    known.push(chunk);
+  }
+  return Buffer.concat(known).toString("utf8");
 }
 
 /** An API behind a redirect is rare, so that `fetch` may load for it. */
@@ -97,6 +120,6 @@ async function follow(url: string, request: HttpRequest & { body: string | undef
     status: response.status,
     location: response.headers.get("location") ?? undefined,
     warnings: response.headers.get("x-cf-warnings") ?? undefined,
-    text: await response.text(),
+    text: response.body ? await readText(response.body) : "",
   };
 }
