@@ -28,7 +28,7 @@ interface Tools {
 }
 
 const probeTimeoutMs = 10_000;
-/** Signs with a meaning in the options of an overlay. */
+/** Characters with a meaning in the options of an overlay. */
 const unmountable = /[,:\\]/;
 /** A library that the app preloads is not for mount. The working directory is entered again, since the old one is below the overlay. */
 const mountScript =
