@@ -163,6 +163,11 @@ describe.skipIf(reason)("the chart", () => {
       expect(names(plain, kind)).toEqual([]);
   });
 
+  test("an upgrade that reuses the values of a release before the priorities renders", async () => {
+    const reused = await render({ ...VALUES, instanceIndex: null });
+    expect(reused.filter(({ kind }) => kind === "FlowSchema")).toEqual([]);
+  });
+
   test("kinds stay at the end of a release unless all data is to go", async () => {
     const policies = async (values: object): Promise<(string | undefined)[]> =>
       (await render(values))

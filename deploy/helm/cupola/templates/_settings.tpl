@@ -31,7 +31,7 @@ spec: { name: default, default: true }
 apiVersion: cupola.dev/v1alpha1
 kind: Stack
 metadata: { name: {{ $stack.name }}, namespace: {{ $.Release.Namespace }} }
-spec: { name: {{ $stack.name }}, description: {{ $stack.description | default $stack.name | quote }}, default: {{ eq $index 0 }}{{ with $stack.substitute }}, substitute: {{ . }}{{ end }} }
+spec: { name: {{ $stack.name }}, description: {{ $stack.description | default $stack.name | quote }}, default: {{ eq $index 0 }}{{ with $stack.substitute }}, substitute: {{ . | quote }}{{ end }} }
 {{- end }}
 {{- end }}
 
