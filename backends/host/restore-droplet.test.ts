@@ -1,5 +1,5 @@
 // A root belongs to the space and digest that filled it first. No other droplet reads its files or replaces them.
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -64,6 +64,20 @@ describe("restoreDroplet", () => {
     await unmarkRestored(root);
     await restore("one", digest);
     expect([await content(), await readdir(join(root, "app"))]).toEqual(["as built", ["file"]]);
+  });
+
+  // Root removes such a folder in any case: run by a user, this fails if the old root is removed without its rights.
+  test("a root is unpacked anew also when a program left a folder without rights there", async () => {
+    const digest = await put("one", "as built");
+    await restore("one", digest);
+    await mkdir(join(root, "app", "closed", "in"), { recursive: true });
+    await chmod(join(root, "app", "closed"), 0);
+    await unmarkRestored(root);
+    await restore("one", digest);
+    expect([await content(), (await readdir(droplets)).filter((name) => name.startsWith(".old-"))]).toEqual([
+      "as built",
+      [],
+    ]);
   });
 
   test("an emptied root still belongs to its first owner", async () => {

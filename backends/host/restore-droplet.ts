@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { unpackTar } from "../../blobs/archive/tar.ts";
 import { BlobNotFound, type BlobStore, type Digest } from "../../blobs/blob-store.ts";
+import { removeFolder } from "./remove-folder.ts";
 import { checkFolder, checkRoot, claimRoot, isOurs, refusal, RootRefused } from "./root-owner.ts";
 
 /** A droplet as the workload kinds name it. `root` is absolute. */
@@ -63,7 +64,7 @@ async function restore(store: BlobStore, droplet: HostDroplet, directory: string
     await markRestored(temporary, digest);
     await moveInto(temporary, root, directory);
   } finally {
-    await rm(temporary, { recursive: true, force: true });
+    await removeFolder(temporary);
   }
 }
 
@@ -84,6 +85,6 @@ async function moveInto(temporary: string, root: string, directory: string): Pro
     const renamed = join(directory, `.old-${randomUUID()}`);
     await rename(root, renamed);
     await rename(temporary, root);
-    await rm(renamed, { recursive: true, force: true });
+    await removeFolder(renamed);
   }
 }

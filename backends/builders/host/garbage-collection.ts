@@ -1,5 +1,5 @@
 // Removes unpacked droplets and build caches that no object references, and compiled modules once they are old or too large together. A droplet is unpacked again from the blob store when needed.
-import { readdir, rm, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
@@ -7,6 +7,7 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { directoriesSize } from "./build-limits.ts";
 import { toUploadedFolder } from "./uploaded-buildpacks.ts";
+import { removeFolder } from "../../host/remove-folder.ts";
 import { ownerFile } from "../../host/root-owner.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 
@@ -121,7 +122,7 @@ export async function collectGarbage(
     ...planGarbageCollection(await listCachedDirectories(buildpacksDir), new Set(buildpacks), now - graceMs.temporary),
     ...(await findUnusedCompiled(compileCacheDir, now - graceMs.caches)),
   ];
-  for (const path of unused) await rm(path, { recursive: true, force: true });
+  for (const path of unused) await removeFolder(path);
 }
 
 /** What a build loses here, it compiles again in a fraction of a second. */
