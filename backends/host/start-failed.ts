@@ -1,5 +1,6 @@
-// The error of a start or build that may succeed later, with the problem as the platform's wording knows it.
+// The error of a start or build that may succeed later, with the problem as the platform's wording knows it, and the words for any failed start.
 import { describeProblem, type InstanceProblem } from "../../crds/lrp/instance-problem.ts";
+import { LaunchRefused } from "./launch-refused.ts";
 
 /** The message is for the app's owner and names the next step. */
 export class StartFailed extends Error {
@@ -10,4 +11,12 @@ export class StartFailed extends Error {
     this.name = "StartFailed";
     this.problem = problem;
   }
+}
+
+/** What the status and the log of an instance say of an error of its start. */
+export function describeStartError(error: Error): string {
+  if (error instanceof StartFailed) return describeProblem(error.problem);
+  // A refusal names its own next step.
+  if (error instanceof LaunchRefused) return `The instance cannot be started: ${error.message}`.slice(0, 1024);
+  return describeProblem({ kind: "cannotStart", why: error.message });
 }

@@ -25,7 +25,7 @@ import {
 } from "./instance-record.ts";
 import { createByteRate } from "../../../telemetry/rate-limit.ts";
 import { joinCgroup, killCgroup } from "../../host/cgroup.ts";
-import { StartFailed } from "../../host/start-failed.ts";
+import { describeStartError } from "../../host/start-failed.ts";
 import type { LaunchSpec } from "../../host/prepare-launch.ts";
 import { LaunchRefused } from "../../host/launch-refused.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
@@ -123,13 +123,6 @@ async function attempt(session: RunSession): Promise<RunOutcome> {
     over.abort();
     session.closeOutput();
   }
-}
-
-function describeStartError(error: Error): string {
-  if (error instanceof StartFailed) return describeProblem(error.problem);
-  // A refusal names its own next step.
-  if (error instanceof LaunchRefused) return `The instance cannot be started: ${error.message}`.slice(0, 1024);
-  return describeProblem({ kind: "cannotStart", why: error.message });
 }
 
 type Failure = { exit: Exit } | { unhealthy: InstanceProblem } | { exceeded: ExitProblem };
