@@ -23,6 +23,7 @@ import { saveSidecar } from "../cf/process/save-sidecar.ts";
 import { isFlagOn } from "../cf/feature-flags.ts";
 import { featureSwitches, toFeaturesPatch } from "../cf/app/app-features.ts";
 import { toApp } from "../cf/app/new-app.ts";
+import { adviseMissingBuildpack } from "../cf/app/missing-buildpack.ts";
 import { checkNewAppsStack, defaultStack, findUnknownBuildpack, toLifecycle } from "../cf/app/lifecycle.ts";
 import { redact } from "../cf/audit/redact-request.ts";
 import { metadataOf, toMetadataPatch } from "../cf/metadata/metadata.ts";
@@ -113,7 +114,10 @@ async function ensureApps(session: Session, namespace: string, entries: readonly
 async function createApp(session: Session, namespace: string, entry: Application): Promise<App> {
   const lifecycle = lifecycleOf(entry);
   const unknown = lifecycle?.type !== "docker" && findUnknownBuildpack(session.cache, lifecycle?.data.buildpacks);
-  if (unknown) throw unprocessable(`Specified unknown buildpack name: "${hideUserinfo(unknown)}"`);
+  if (unknown) {
+    const advice = adviseMissingBuildpack(session.cache, unknown);
+    throw unprocessable(`Specified unknown buildpack name: "${hideUserinfo(unknown)}"${advice}`);
+  }
   checkNewAppsStack(session.cache, lifecycle);
   const draft = toApp(session.cache, namespace, {
     name: entry.name,

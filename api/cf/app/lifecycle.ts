@@ -7,6 +7,7 @@ import { mayHaveBuildpack } from "../../../crds/buildpack/builder-buildpacks.ts"
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Stack } from "../../../crds/stack/stack.ts";
 import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
+import { adviseMissingBuildpack } from "./missing-buildpack.ts";
 import { judgeStack, type StackUse } from "../stack/stack-state.ts";
 import { type CFError, unprocessable } from "../../http/errors.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
@@ -81,7 +82,7 @@ export function toLifecycle(
   const unknown = findUnknownBuildpack(cache, buildpacks);
   if (unknown !== undefined)
     throw unprocessable(
-      `Buildpack "${hideUserinfo(unknown)}" for stack "${stack ?? defaultStack(cache) ?? ""}" must be an existing admin buildpack or a valid git URI`,
+      `Buildpack "${hideUserinfo(unknown)}" for stack "${stack ?? defaultStack(cache) ?? ""}" must be an existing admin buildpack or a valid git URI${adviseMissingBuildpack(cache, unknown)}`,
     );
   return { type: input.type, ...(buildpacks && { buildpacks }), ...(stack && { stack }) };
 }

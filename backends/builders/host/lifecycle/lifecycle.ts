@@ -30,7 +30,11 @@ export interface LifecycleOptions {
 export async function runLifecycle(options: LifecycleOptions): Promise<DropletMetadata> {
   const { workspace, log } = options;
   const chosen = await loadAll(options.buildpacks);
-  if (chosen.length === 0) throw new StagingFailure("NoBuildpacksFound", "no buildpack is enabled; see cf buildpacks");
+  if (chosen.length === 0)
+    throw new StagingFailure(
+      "NoBuildpacksFound",
+      "no buildpack is enabled; see cf buildpacks, or name one: cf push APP -b docker://IMAGE",
+    );
   const others = await loadAll([
     ...options.available,
     ...(options.companionBuildpack ? [options.companionBuildpack] : []),
