@@ -13,7 +13,7 @@ test.each<[InstanceProblem, string]>([
   ],
   [
     { kind: "exited", processType: "worker" },
-    "APP/PROC/WORKER: Exited with unknown status; cf logs --recent shows its last lines",
+    "APP/PROC/WORKER: Exited with unknown status (the platform restarted while it ran); cf logs --recent shows its last lines",
   ],
   [
     { kind: "secretMissing", variable: "KEY", secret: "keys", key: "user" },
@@ -37,6 +37,7 @@ test("a long reason is cut, and the next step stays", () => {
 
 test.each<[ExitProblem, string]>([
   [{ kind: "exited", processType: "web", status: 3 }, "Exit status 3"],
+  [{ kind: "exited", processType: "web" }, "Exit unknown status (the platform restarted while it ran)"],
   [{ kind: "outOfMemory", processType: "web", memoryMB: 64 }, "Exit status 137 (out of memory)"],
   [{ kind: "diskFull", processType: "web", diskMB: 64 }, "Exit status 137 (disk quota exceeded)"],
 ])("the log's last line of %o", (problem, line) => expect(toExitLine(problem)).toBe(line));

@@ -100,7 +100,8 @@ function describeMissingSecret({ variable, secret, key }: Extract<InstanceProble
 
 /** `status 137 (SIGKILL)`. */
 function toStatus({ status, signal }: { status?: number; signal?: string }): string {
-  if (status === undefined) return "unknown status";
+  // Only the process that started an instance learns its exit status.
+  if (status === undefined) return "unknown status (the platform restarted while it ran)";
   return `status ${status}${signal === undefined ? "" : ` (${signal})`}`;
 }
 
