@@ -17,7 +17,7 @@ import { newJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { writeVariables } from "../cf/app/app-env.ts";
-import { checkNewAppsStack, checkStackState, stackOf, type LifecycleInput } from "../cf/app/lifecycle.ts";
+import { checkNewAppsStack, checkStackState, stackOf, type ChangedLifecycle } from "../cf/app/lifecycle.ts";
 import type { StackUse } from "../cf/stack/stack-state.ts";
 import { unmapApp } from "../cf/route/unmap-app.ts";
 import { toApp } from "../cf/app/new-app.ts";
@@ -184,7 +184,7 @@ const remove = endpoint({
 /** Judges the stack that a change names. */
 function checkNamedStack(
   { cache }: Session,
-  lifecycle: LifecycleInput | undefined,
+  lifecycle: ChangedLifecycle | undefined,
   { use, warn }: { use: StackUse; warn: (text: string) => void },
 ): void {
   const named = lifecycle?.type === "docker" ? undefined : lifecycle?.data.stack;

@@ -3,7 +3,14 @@ import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { anyVariablesSchema, variablesSchema } from "../cf/app/app-env.ts";
-import { appLifecycleSchema, toLifecycle, typeChangeRefusal } from "../cf/app/lifecycle.ts";
+import {
+  type ChangedLifecycle,
+  changedLifecycleSchema,
+  newAppLifecycleSchema,
+  toLifecycle,
+  typeChangeRefusal,
+  type LifecycleInput,
+} from "../cf/app/lifecycle.ts";
 import { toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
 import { appNameSchema, toOneSchema } from "../http/shared-schemas.ts";
 import { csv, include, listQuery, oneOf } from "../http/query.ts";
@@ -13,12 +20,12 @@ export const createAppBody = z.strictObject({
   name: appNameSchema,
   relationships: z.strictObject({ space: toOneSchema }),
   environment_variables: anyVariablesSchema.nullish(),
-  lifecycle: appLifecycleSchema.optional(),
+  lifecycle: newAppLifecycleSchema.optional(),
   metadata: metadataSchema.optional(),
 });
 export const updateAppBody = z.strictObject({
   name: appNameSchema.optional(),
-  lifecycle: appLifecycleSchema.optional(),
+  lifecycle: changedLifecycleSchema.optional(),
   metadata: metadataSchema.optional(),
 });
 export const setVariablesBody = z.strictObject({ var: variablesSchema });
@@ -50,10 +57,17 @@ export function toAppPatch(
   body: z.output<typeof updateAppBody>,
 ): { metadata: object; spec: Record<string, unknown> } {
   const { type } = app.spec.lifecycle;
-  if (body.lifecycle && body.lifecycle.type !== type) throw unprocessable(typeChangeRefusal(type, body.lifecycle.type));
-  const { type: _type, ...lifecycle } = toLifecycle(cache, body.lifecycle);
+  const asked = body.lifecycle && withType(body.lifecycle, type);
+  if (asked && asked.type !== type) throw unprocessable(typeChangeRefusal(type, asked.type));
+  const { type: _type, ...lifecycle } = toLifecycle(cache, asked);
   return {
     metadata: toMetadataPatch(body.metadata, app),
     spec: { ...(body.name !== undefined && { name: body.name }), ...(body.lifecycle && { lifecycle }) },
   };
+}
+
+/** An image has no data, so that whoever names none but sends some means a buildpack app. */
+function withType({ type, data }: ChangedLifecycle, own: App["spec"]["lifecycle"]["type"]): LifecycleInput {
+  if (type === "docker") return { type };
+  return { type: type ?? (own === "cnb" ? "cnb" : "buildpack"), data };
 }

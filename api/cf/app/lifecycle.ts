@@ -52,8 +52,8 @@ export const lifecycleSchema = z.discriminatedUnion(
   wording,
 );
 
-/** `lifecycle` of an app's body: without a type it is the platform's default. */
-export const appLifecycleSchema = z.discriminatedUnion(
+/** `lifecycle` of a new app: without a type it is the platform's default. */
+export const newAppLifecycleSchema = z.discriminatedUnion(
   "type",
   [
     z.strictObject({
@@ -68,6 +68,19 @@ export const appLifecycleSchema = z.discriminatedUnion(
   ],
   wording,
 );
+
+/** `lifecycle` of a change of an app: without a type it is the app's own. */
+export const changedLifecycleSchema = z.discriminatedUnion(
+  "type",
+  [
+    z.strictObject({ type: z.literal("buildpack"), data: buildpackData }),
+    cnb,
+    docker,
+    z.strictObject({ type: z.null().optional(), data: buildpackData }),
+  ],
+  wording,
+);
+export type ChangedLifecycle = z.output<typeof changedLifecycleSchema>;
 export type LifecycleInput = z.output<typeof lifecycleSchema>;
 
 /** The lifecycle for an App's spec. @throws CFError 422 for an unknown stack or buildpack */
