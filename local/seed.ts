@@ -42,10 +42,12 @@ export function seedObjects(): KubeObject[] {
   ];
 }
 
-/** Stacks that manifests written for other Cloud Foundries name. */
-export function seedSubstituteStacks(): KubeObject[] {
+/** Stacks that manifests written for other Cloud Foundries name, but for those that a person has made already. */
+export function seedSubstituteStacks(known: readonly Stack[] = []): KubeObject[] {
   const description = "For manifests that name it: their apps run on host";
-  return [systemObject(Stack, "cflinuxfs4", { name: "cflinuxfs4", description, substitute: "host" })];
+  return ["cflinuxfs4"]
+    .filter((name) => known.every(({ metadata, spec }) => metadata.name !== name && spec.name !== name))
+    .map((name) => systemObject(Stack, name, { name, description, substitute: "host" }));
 }
 
 /** The bundled buildpacks, in the order of detection. */

@@ -15,6 +15,7 @@ import { listManifests } from "../crds/manifests.ts";
 import { Org } from "../crds/org/org.ts";
 import { PLATFORM_GROUP } from "../crds/platform-role.ts";
 import { Space } from "../crds/space/space.ts";
+import { Stack } from "../crds/stack/stack.ts";
 import { applyObjects, installManifests } from "../platform/install.ts";
 import { LOCAL_OPERATIONS } from "../platform/operations/operations.ts";
 import type { PlatformOptions } from "../platform/platform-options.ts";
@@ -92,7 +93,7 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   // A version with other buildpacks adds them to a home of an older one.
   await doOnce("buildpacks", bundledBuildpacks.join(), () => applyObjects(admin, seedBuildpacks()));
   // Homes of versions without it have no cflinuxfs4.
-  await doOnce("substitute-stacks", "true", () => applyObjects(admin, seedSubstituteStacks()));
+  await doOnce("substitute-stacks", "true", () => addSubstituteStacks(admin));
   // Homes of versions without tasks have none.
   await doOnce("task-runner", "true", () => applyObjects(admin, [seedTaskRunner()]));
   const users = [
@@ -182,6 +183,11 @@ async function install(doOnce: DoOnce, admin: KubeClient, progress: (step: strin
     progress("Installing kinds, roles and policies");
     return installManifests(admin);
   });
+}
+
+async function addSubstituteStacks(admin: KubeClient): Promise<void> {
+  const { items } = await admin.list(Stack);
+  await applyObjects(admin, seedSubstituteStacks(items));
 }
 
 async function seed(admin: KubeClient): Promise<void> {
