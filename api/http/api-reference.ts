@@ -39,7 +39,7 @@ export function apiReference(endpoints: readonly Endpoint[]): string {
       .flatMap(([name, members]) => section(name, members)),
     "## Answers that are empty, and true",
     "",
-    "Nothing of these kinds can exist on this platform yet, so their lists have no members, whatever the filter, and one by its GUID is not found. There is no way to create one: POST is `Unknown request`.",
+    "Nothing of these kinds can exist on this platform yet, so their lists have no members, whatever the filter, and one by its GUID is not found (GET, PATCH and DELETE). There is no way to create one: POST of a service instance or broker is refused with the next step (422), every other POST is `Unknown request`.",
     "",
     ...new Set(endpoints.filter(({ isAlwaysEmpty }) => isAlwaysEmpty).map(({ path }) => `- \`${path}\``)),
     "",
