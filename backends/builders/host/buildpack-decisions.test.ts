@@ -18,7 +18,9 @@ import { choosePackageManager } from "./buildpacks/nodejs/package-manager.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { findNeededDevDependency, findStart as findNodeStart, isSinglePage } from "./buildpacks/nodejs/start.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
-import { chooseInstaller, containsApp, fromPipfileLock, needsPip } from "./buildpacks/python/environment.mjs";
+import { chooseInstaller, containsApp, fromPipfileLock } from "./buildpacks/python/environment.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { isPipRequired, namesPip } from "./buildpacks/python/environment.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { toRange } from "./buildpacks/python/interpreter.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
@@ -251,15 +253,28 @@ describe("Python", () => {
     expect(containsApp(app, { tool, files: [] }, project)).toBe(expected);
   });
 
-  test.each<[string, string, string, boolean]>([
-    ["neither the app nor a package names it", "flask\npip-tools-x\n", "Requires-Dist: pip-api", false],
-    ["the tests of setuptools do", "", "Requires-Dist: pip >=19.1 ; extra == 'testing'", false],
-    ["the app does", "flask\npip>=24\n", "", true],
-    ["a package does", "pip-tools\n", "Name: pip-tools\nRequires-Dist: pip>=22.2\n", true],
-  ])("pip stays in the environment, or not: %s", async (_why, requirements, metadata, expected) => {
-    await write({ "requirements.txt": requirements });
+  test.each<[string, string, boolean]>([
+    ["requirements.txt", "flask\npip-tools-x\n", false],
+    ["requirements.txt", "flask\npip>=24\n", true],
+    ["pyproject.toml", 'dependencies = ["flask", "pip-api"]\n', false],
+    ["pyproject.toml", 'dependencies = ["flask", "pip>=24"]\n', true],
+    ["Procfile", "web: gunicorn app:app # pipes\n", false],
+    ["Procfile", "web: python -m pip install x && python app.py\n", true],
+    ["Procfile", "web: python -m spacy download en_core_web_sm && python app.py\n", true],
+    ["start.sh", "pip3 list\n", true],
+    ["readme.txt", "pip install -r requirements.txt\n", false],
+  ])("an app names pip itself, or not: %s %j", async (file, text, expected) => {
+    await write({ [file]: text });
+    expect(namesPip(app, ["requirements.txt", "pyproject.toml"])).toBe(expected);
+  });
+
+  test.each<[string, string, boolean]>([
+    ["no package does", "Requires-Dist: pip-api", false],
+    ["the tests of setuptools do", "Requires-Dist: pip >=19.1 ; extra == 'testing'", false],
+    ["a package does", "Name: pip-tools\nRequires-Dist: pip>=22.2\n", true],
+  ])("a package of the environment requires pip, or not: %s", async (_why, metadata, expected) => {
     await write({ "venv/lib/python3.12/site-packages/one-1.0.dist-info/METADATA": metadata });
-    expect(needsPip(join(app, "venv"), { app, files: ["requirements.txt"] })).toBe(expected);
+    expect(isPipRequired(join(app, "venv"))).toBe(expected);
   });
 
   test("a Pipfile.lock as pip's requirements", () => {

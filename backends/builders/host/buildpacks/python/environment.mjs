@@ -31,7 +31,9 @@ function listRequirements(app, file, seen = []) {
 /** Makes the environment, or takes that of the last build. Returns its folder. */
 export function provideEnvironment({ app, python, installer, project }) {
   const layer = openLayer("venv", { launch: true, build: true, cache: true });
-  const key = digestOf(app, { texts: [python.version, python.program], files: installer?.files ?? [] });
+  const files = installer?.files ?? [];
+  const keepsPip = namesPip(app, files);
+  const key = digestOf(app, { texts: [python.version, python.program, ...(keepsPip ? ["pip"] : [])], files });
   const isReused =
     !containsApp(app, installer, project) && layer.isFor(key) && existsSync(join(layer.path, "bin", "python"));
   if (isReused) {
@@ -46,7 +48,7 @@ export function provideEnvironment({ app, python, installer, project }) {
     });
     if (installer) install({ app, venv: layer.path, python, installer });
     else say("No dependencies to install: there is no requirements.txt or pyproject.toml");
-    if (!needsPip(layer.path, { app, files: installer?.files ?? [] })) removePip(layer.path);
+    if (!keepsPip && !isPipRequired(layer.path)) removePip(layer.path);
   }
   layer.setLaunchVariables({ "VIRTUAL_ENV.override": layer.path, "PYTHONUNBUFFERED.default": "1" });
   // The copy in the cache stays that of the build that made it, with its path.
@@ -73,9 +75,15 @@ function hasLocal(dependencies = {}) {
     .some((one) => one?.path !== undefined || one?.workspace === true);
 }
 
-/** Whether an app or one of its packages names pip itself: to install, it is needed in the build alone. */
-export function needsPip(venv, { app, files }) {
-  if (files.some((file) => /^\s*["']?pip\b(?!-)/m.test(readIfThere(join(app, file))))) return true;
+/** Whether the app names pip itself, as a dependency or to run it at its start: to install, it is needed in the build alone. */
+export function namesPip(app, files) {
+  if (files.some((file) => /(?:^\s*|["'])pip\b(?!-)/m.test(readIfThere(join(app, file))))) return true;
+  const starts = readdirSync(app).filter((name) => name === "Procfile" || name === ".profile" || name.endsWith(".sh"));
+  return starts.some((file) => /\bpip3?\b(?!-)|\bspacy\s+download\b/.test(readIfThere(join(app, file))));
+}
+
+/** Whether a package of the environment needs pip when it runs. */
+export function isPipRequired(venv) {
   const folder = sitePackages(venv);
   return readdirSync(folder)
     .filter((name) => name.endsWith(".dist-info"))
@@ -84,6 +92,9 @@ export function needsPip(venv, { app, files }) {
 
 /** It is half of the files of a small app, which each build would copy and pack. */
 function removePip(venv) {
+  say(
+    "Leaving pip out of the droplet: an app that runs it names it in its requirements, its Procfile or a *.sh beside it",
+  );
   const remove = (folder, pattern) => {
     for (const name of readdirSync(folder))
       if (pattern.test(name)) rmSync(join(folder, name), { recursive: true, force: true });
