@@ -1,4 +1,5 @@
 // Claims an App's name, and creates its missing Processes and a Revision at each start and restart.
+import { isDeepStrictEqual } from "node:util";
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Build } from "../../crds/build/build.ts";
@@ -13,7 +14,9 @@ import { appNamespaceOf } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
+import { NotSynced } from "../../kube/cache/errors.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
+import { resourceId } from "../../kube/api/resource-ref.ts";
 import { isForbidden, isNotFound } from "../../kube/client/errors.ts";
 import {
   defineController,
@@ -79,7 +82,7 @@ export const appController = defineController({
     const { namespace } = app.metadata;
     const key = appKey(namespace, app.metadata.name);
     const processes = withoutDeleting(read.byIndex(Process, OWNING_APP_INDEX, key, namespace));
-    const revisions = withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, key, namespace));
+    const revisions = listRevisions(app, read);
     const droplet = app.spec.droplet && read.find(Droplet, { namespace, name: app.spec.droplet.name });
     const history = { rollouts: withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, namespace)), revisions };
     const due = findDueRollout(app, history, read) ?? { rollout: undefined, droplet };
@@ -201,6 +204,9 @@ async function takeSnapshot(
     found,
     found.then((one) => snapshotEnv(one, guid, client)),
   ]);
+  // One that has appeared meanwhile may be that of an earlier restart: it must not count as this one's.
+  if (!isDeepStrictEqual(namesOf(listRevisions(cached.app, read)), namesOf(cached.revisions)))
+    throw new NotSynced(resourceId(Revision), cached.app.metadata.namespace);
   const sources = {
     ...cached,
     app,
@@ -208,6 +214,14 @@ async function takeSnapshot(
     processes: withoutDeleting(live.filter((process) => process !== undefined)),
   };
   return planSnapshot({ ...sources, env, classes: read.list(BackendClass) });
+}
+
+function listRevisions({ metadata: { name, namespace } }: App, read: Reader): Revision[] {
+  return withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, appKey(namespace, name), namespace));
+}
+
+function namesOf(objects: readonly Revision[]): string[] {
+  return objects.map(({ metadata }) => metadata.name).toSorted();
 }
 
 async function deleteOldRevisions(
