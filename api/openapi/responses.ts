@@ -40,9 +40,6 @@ const isolationSegmentChoice = relationship("IsolationSegmentRelationship", toOn
 const organizationsRelationship = relationship("OrganizationsRelationship", toMany, true);
 const spacesRelationship = relationship("SpacesRelationship", toMany, true);
 
-/** Lists of kinds that cannot exist here. */
-const nothing = (name: string): readonly Response[] => ok(page(name, anyObject));
-
 const appResponses: Record<string, readonly Response[]> = {
   "GET /v3/apps": ok(appPage),
   "POST /v3/apps": created(apps.app),
@@ -289,13 +286,24 @@ const platformResponses: Record<string, readonly Response[]> = {
   "GET /v3/service_usage_events": ok(page("ServiceUsageEvent", platform.serviceUsageEvent)),
   "GET /v3/service_usage_events/:guid": ok(platform.serviceUsageEvent),
   "POST /v3/service_usage_events/actions/destructively_purge_all_and_reseed": ok(purged),
-  "GET /v3/service_instances": nothing("ServiceInstance"),
-  "GET /v3/service_brokers": nothing("ServiceBroker"),
-  "GET /v3/service_offerings": nothing("ServiceOffering"),
-  "GET /v3/service_plans": nothing("ServicePlan"),
-  "GET /v3/service_credential_bindings": nothing("ServiceCredentialBinding"),
-  "GET /v3/service_route_bindings": nothing("ServiceRouteBinding"),
+  ...serviceResponses("/v3/service_instances", "ServiceInstance"),
+  ...serviceResponses("/v3/service_brokers", "ServiceBroker"),
+  ...serviceResponses("/v3/service_offerings", "ServiceOffering"),
+  ...serviceResponses("/v3/service_plans", "ServicePlan"),
+  ...serviceResponses("/v3/service_credential_bindings", "ServiceCredentialBinding"),
+  ...serviceResponses("/v3/service_route_bindings", "ServiceRouteBinding"),
 };
+
+/** Of a kind that cannot exist here: its list is empty, everything else is refused. */
+function serviceResponses(path: string, name: string): Record<string, readonly Response[]> {
+  return {
+    [`GET ${path}`]: ok(page(name, anyObject)),
+    [`POST ${path}`]: [],
+    [`GET ${path}/:guid`]: [],
+    [`PATCH ${path}/:guid`]: [],
+    [`DELETE ${path}/:guid`]: [],
+  };
+}
 
 /** By method and path, as in the endpoint table. */
 const responses: Readonly<Record<string, readonly Response[]>> = {

@@ -104,7 +104,7 @@ describe("scale", () => {
 
   test.each([
     [{ instances: -1 }, "Instances must be greater than or equal to 0"],
-    [{ instances: 1.5 }, "Instances is not a number"],
+    [{ instances: 1.5 }, "Instances must be an integer"],
     [{ instances: "2" }, "Instances"],
     [{ instances: 10_001 }, "Instances must be less than or equal to 10000"],
     [{ memory_in_mb: 0 }, "Memory in mb must be greater than 0"],
