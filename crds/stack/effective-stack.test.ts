@@ -7,6 +7,9 @@ const stacks = [
   { spec: Stack.spec.parse({ name: "host", default: true }) },
   { spec: Stack.spec.parse({ name: "cflinuxfs4", substitute: "host" }) },
   { spec: Stack.spec.parse({ name: "cflinuxfs3", substitute: "cflinuxfs4" }) },
+  // The chart's, beside an operator's own, which is an object of another name.
+  { spec: Stack.spec.parse({ name: "mine", substitute: "host" }) },
+  { spec: Stack.spec.parse({ name: "mine" }) },
 ];
 
 test.each([
@@ -14,4 +17,5 @@ test.each([
   ["cflinuxfs4", "host"],
   ["cflinuxfs3", "cflinuxfs4"],
   ["unknown", "unknown"],
+  ["mine", "mine"],
 ])("%s is %s", (name, expected) => expect(effectiveStack(name, stacks)).toBe(expected));

@@ -1,4 +1,4 @@
-// Changes of a large LRP's pods that come together are seen by one reconcile; a small LRP never waits.
+// Changes of a large LRP's pods that come together are seen by one reconcile; of a small LRP they are read at once.
 import { expect, test } from "vitest";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { lrpSpec, makeObject } from "../../../crds/test-objects.ts";
