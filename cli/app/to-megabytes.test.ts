@@ -12,6 +12,8 @@ describe("sizes", () => {
     ["64mb", 64],
     ["1.5G", 1536],
     ["1GiB", 1024],
+    ["524288K", 512],
+    ["2097152B", 2],
   ])("%s is %d MB", (text, megabytes) => {
     expect(toMegabytes(text)).toBe(megabytes);
   });
