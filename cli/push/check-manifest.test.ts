@@ -63,3 +63,26 @@ test("every key of a usual manifest is known", () => {
   };
   expect(findManifestFaults({ version: 1, applications: [app], defaults: {} })).toEqual([]);
 });
+
+test.each([
+  [{ instances: "2", timeout: "60" }],
+  [{ memory: null, "disk-quota": null, disk_quota: "", instances: null, "log-rate-limit-per-second": null }],
+  [{ timeout: null, "health-check-interval": null, "health-check-http-endpoint": null }],
+  [{ buildpacks: null, docker: null, lifecycle: null, metadata: null }],
+  [{ "no-route": null, "random-route": null, "default-route": null }],
+  [{ memory: "524288K", "disk-quota": "1GiB" }],
+])("as CF takes it: %j", (attributes) => {
+  expect(findManifestFaults({ applications: [{ name: "shop", ...attributes }] })).toEqual([]);
+});
+
+test.each([
+  [{ instances: "2.5" }, "instances must be a whole number, 0 or more"],
+  [{ instances: -1 }, "instances must be a whole number, 0 or more"],
+  [{ timeout: "0" }, "timeout must be a whole number of seconds"],
+  [{ memory: "512 M" }, "memory must be a size such as 256M or 1G"],
+  [{ memory: "1Gi" }, "memory must be a size such as 256M or 1G"],
+  [{ "health-check-type": null }, "health-check-type must be one of port, http, process, none"],
+])("as the API refuses it: %j", (attributes, fault) => {
+  const [found = ""] = findManifestFaults({ applications: [{ name: "shop", ...attributes }] });
+  expect(found).toContain(`shop: ${fault}, not `);
+});

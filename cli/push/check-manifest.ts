@@ -5,13 +5,18 @@ import { editDistance } from "./edit-distance.ts";
 type Check = (value: unknown) => string | undefined;
 
 const text: Check = (value) => (typeof value === "string" && value !== "" ? undefined : "must be text");
-const count: Check = (value) =>
-  typeof value === "number" && Number.isInteger(value) && value >= 0 ? undefined : "must be a whole number, 0 or more";
-const seconds: Check = (value) =>
-  typeof value === "number" && Number.isInteger(value) && value > 0 ? undefined : "must be a whole number of seconds";
+/** As in CF, a number may be quoted: a variable's value often is. */
+const whole = (value: unknown): number =>
+  typeof value === "string" && /^[+-]?\d{1,12}$/.test(value)
+    ? Number(value)
+    : Number.isInteger(value)
+      ? (value as number)
+      : NaN;
+const count: Check = (value) => (whole(value) >= 0 ? undefined : "must be a whole number, 0 or more");
+const seconds: Check = (value) => (whole(value) > 0 ? undefined : "must be a whole number of seconds");
 const truth: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
 const size: Check = (value) =>
-  typeof value === "string" && /^-?\d+(\.\d+)? *([KMGT]I?)?B?$/i.test(value)
+  typeof value === "string" && /^(-?\d+(\.\d+)?([KMGT](I?B)?|B)?)?$/i.test(value)
     ? undefined
     : "must be a size such as 256M or 1G";
 const map: Check = (value) =>
@@ -28,6 +33,7 @@ const oneOf =
   (...values: string[]): Check =>
   (value) =>
     typeof value === "string" && values.includes(value) ? undefined : `must be one of ${values.join(", ")}`;
+/** A line without a value. */
 const orNothing =
   (check: Check): Check =>
   (value) =>
@@ -35,21 +41,21 @@ const orNothing =
 
 const PROCESS_KEYS: Readonly<Record<string, Check>> = {
   command: orNothing(text),
-  disk_quota: size,
-  "disk-quota": size,
-  instances: count,
-  memory: size,
-  "log-rate-limit-per-second": (value) => (value === -1 || value === 0 ? undefined : size(value)),
-  timeout: seconds,
+  disk_quota: orNothing(size),
+  "disk-quota": orNothing(size),
+  instances: orNothing(count),
+  memory: orNothing(size),
+  "log-rate-limit-per-second": orNothing((value) => (value === -1 || value === 0 ? undefined : size(value))),
+  timeout: orNothing(seconds),
   user: orNothing(text),
   "health-check-type": oneOf("port", "http", "process", "none"),
-  "health-check-http-endpoint": text,
-  "health-check-interval": seconds,
-  "health-check-invocation-timeout": seconds,
+  "health-check-http-endpoint": orNothing(text),
+  "health-check-interval": orNothing(seconds),
+  "health-check-invocation-timeout": orNothing(seconds),
   "readiness-health-check-type": oneOf("port", "http", "process"),
-  "readiness-health-check-http-endpoint": text,
-  "readiness-health-check-interval": seconds,
-  "readiness-health-check-invocation-timeout": seconds,
+  "readiness-health-check-http-endpoint": orNothing(text),
+  "readiness-health-check-interval": orNothing(seconds),
+  "readiness-health-check-invocation-timeout": orNothing(seconds),
 };
 
 const APPLICATION_KEYS: Readonly<Record<string, Check>> = {
@@ -57,17 +63,17 @@ const APPLICATION_KEYS: Readonly<Record<string, Check>> = {
   name: text,
   path: text,
   buildpack: orNothing(text),
-  buildpacks: texts,
+  buildpacks: orNothing(texts),
   "cnb-credentials": map,
-  "default-route": truth,
-  docker,
+  "default-route": orNothing(truth),
+  docker: orNothing(docker),
   env: orNothing(map),
   features: map,
-  lifecycle: oneOf("buildpack", "cnb", "docker"),
-  metadata: map,
-  "no-route": truth,
+  lifecycle: orNothing(oneOf("buildpack", "cnb", "docker")),
+  metadata: orNothing(map),
+  "no-route": orNothing(truth),
   processes: list,
-  "random-route": truth,
+  "random-route": orNothing(truth),
   routes: list,
   services: list,
   sidecars: list,

@@ -61,6 +61,7 @@ describe("manifests", () => {
     });
     expect(overlay(app, { route: false })).toEqual({ ...app, "no-route": true });
     expect(overlay({ ...app, routes: [{ route: "x.example.org" }] }, {})).not.toHaveProperty("default-route");
+    expect(overlay({ ...app, "no-route": null }, {})).toHaveProperty("default-route", true);
   });
 
   test("the local path stays here", () => {
@@ -136,4 +137,14 @@ describe("render", () => {
       "path",
     );
   });
+});
+
+test("lines without a value and quoted numbers render as CF means them", () => {
+  const worker = { type: "worker", memory: "", instances: "3", "health-check-http-endpoint": null };
+  const set = { name: "shop", instances: "2", timeout: "60", processes: [{ type: "worker", instances: 3 }] };
+  const unset = { buildpacks: null, command: null, env: null, memory: null, timeout: "60", stack: null };
+  const places = { domains: [], defaultDomain: undefined };
+  expect(renderApp({ ...set, ...unset, processes: [worker] }, places)).toEqual(
+    renderApp({ ...set, instances: 2, timeout: 60 }, places),
+  );
 });

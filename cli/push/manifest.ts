@@ -186,7 +186,7 @@ export function overlay(app: Application, options: PushOptions): Application {
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   };
   const wantsRoute = ["routes", "no-route", "random-route", "default-route"].some(
-    (key) => merged[key] !== undefined && merged[key] !== false,
+    (key) => ![undefined, null, false].includes(merged[key] as boolean),
   );
   return wantsRoute ? merged : { ...merged, "default-route": true };
 }

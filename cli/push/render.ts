@@ -25,13 +25,18 @@ interface Rendered {
 const size = z
   .union([z.string(), z.number()])
   .transform((value) => (typeof value === "number" ? value : toMegabytes(value)));
+/** As in CF, a number may be quoted. */
+const whole = z.coerce.number().pipe(z.int());
+/** An entry without the lines that have no value. */
+const withoutUnset = (entry: object): object =>
+  Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null && value !== ""));
 const processFields = z.looseObject({
   type: z.string().default("web"),
-  instances: z.int().optional(),
+  instances: whole.optional(),
   memory: size.optional(),
   disk_quota: size.optional(),
   command: z.string().optional(),
-  timeout: z.int().optional(),
+  timeout: whole.optional(),
   "health-check-type": z.enum(["port", "http", "process", "none"]).optional(),
   "health-check-http-endpoint": z.string().optional(),
 });
@@ -39,7 +44,7 @@ const appFields = processFields.extend({
   env: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
   buildpacks: z.array(z.string()).optional(),
   stack: z.string().optional(),
-  processes: z.array(processFields).optional(),
+  processes: z.array(z.looseObject({}).transform(withoutUnset).pipe(processFields)).optional(),
   routes: z.array(z.object({ route: z.string() })).optional(),
 });
 
@@ -69,7 +74,7 @@ export function renderApp(
   app: Application,
   { domains, defaultDomain }: { domains: readonly string[]; defaultDomain: string | undefined },
 ): Rendered[] {
-  const parsed = appFields.parse(app);
+  const parsed = appFields.parse(withoutUnset(app));
   const objectName = objectNameFor(app.name, "app");
   return [
     object(App, objectName, toAppSpec(app, parsed, objectName)),
