@@ -94,3 +94,13 @@ test("files that are gone leave it, and so do folders that others were pushed af
   }
   expect(await readdir(cache)).toHaveLength(50);
 });
+
+test("a push that finds all unchanged counts as the last one", async () => {
+  await remember();
+  const [name = ""] = await readdir(cache);
+  await utimes(join(cache, name), 1, 1);
+  const digests = await loadDigests(cache, app);
+  expect(digests.find(await listed())).toBe(SHA1);
+  await digests.save();
+  expect((await stat(join(cache, name))).mtimeMs).toBeGreaterThan(1000);
+});

@@ -1,6 +1,6 @@
 // The digests of files that have not changed since an earlier push: a large folder is not read again for them. Git tells changed files the same way.
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SourceFile } from "./pack-source.ts";
 
@@ -40,7 +40,8 @@ export async function loadDigests(cache: string, source: string): Promise<KnownD
       isNew = true;
     },
     async save() {
-      if (isNew) await write(cache, file, now).catch(() => undefined);
+      // The time of a push stands for its place among those that are kept.
+      await (isNew ? write(cache, file, now) : utimes(file, new Date(), new Date())).catch(() => undefined);
     },
   };
 }
