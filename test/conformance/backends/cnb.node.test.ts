@@ -28,6 +28,18 @@ import { startCluster, whyNoCluster, type TestCluster } from "../../cluster/give
 import { eventually } from "../../eventually.ts";
 import { serveBuildpackImage } from "../../e2e/sources/buildpack-image.ts";
 import { createSpace, dockerConfig, pushBuilderImages, pushPlatformImage } from "./builder-cluster.ts";
+import {
+  BUILD_MS,
+  buildEnded,
+  CACHING,
+  FAILING,
+  type FailingApp,
+  HELLO,
+  podProxyPath,
+  SERVER,
+  startApp,
+  startBuild,
+} from "./built-apps.ts";
 import { MARK_BUILDPACK, storeBuildpack } from "./buildpack-upload.ts";
 import { listLayers, pushPatchedImage } from "./run-images.ts";
 
@@ -38,9 +50,6 @@ if (reason) console.log(`builder cnb: skipped, ${reason}`);
 const platformToken = randomUUID();
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
-const SERVER = `require("http").createServer((q, s) => s.end("hello from " + process.env.PLACE)).listen(process.env.PORT);\n`;
-/** Deadlines for a slow machine: a build takes some 10 s on two idle cores. */
-const BUILD_MS = 240_000;
 const TEST_MS = 600_000;
 
 /** What an app can look at from inside a phase: variables, mounts, files and other processes' variables. */
@@ -133,46 +142,15 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
     return await untilEnded(name);
   }
 
-  async function startPush(name: string, files: Record<string, string>, build: object = {}): Promise<void> {
-    const [app = ""] = name.split(".");
-    if (!(await admin.find(App, { namespace, name: app })))
-      await admin.create(App, {
-        metadata: { namespace, name: app },
-        spec: { state: "Stopped", env: [{ name: "PLACE", value: "the space" }] },
-      });
-    const appRef = { name: app };
-    await admin.create(Package, { metadata: { namespace, name }, spec: { appRef, type: "bits", files } });
-    await admin.create(Build, {
-      metadata: { namespace, name },
-      spec: { appRef, packageRef: { name }, ...build },
-    });
-  }
+  const startPush = (name: string, files: Record<string, string>, build?: object): Promise<void> =>
+    startBuild(admin, { namespace, name }, { files, ...(build && { build }) });
 
-  const untilEnded = (name: string): Promise<Build> =>
-    eventually(async () => {
-      const build = await admin.get(Build, { namespace, name });
-      if (build.status?.state !== "Staged" && build.status?.state !== "Failed") {
-        const staging = await admin.find(Staging, { namespace, name });
-        throw new Error(`build ${name}: ${JSON.stringify([build.status, staging?.status])}`);
-      }
-      return build;
-    }, BUILD_MS);
-
-  /** Starts the app with the droplet of its name. */
-  const start = (app: string): Promise<unknown> =>
-    admin.patch(
-      App,
-      { namespace, name: app },
-      { type: "merge", body: { spec: { state: "Started", droplet: { name: app } } } },
-    );
+  const untilEnded = (name: string): Promise<Build> => buildEnded(admin, { namespace, name });
 
   /** Waits until the app's pod answers through the API server. */
   async function untilAnswers(app: string, answer: string): Promise<void> {
     await eventually(async () => {
-      const { metadata } = await admin.get(App, { namespace, name: app });
-      const labelSelector = `cupola.dev/app-guid=${metadata.labels?.["cupola.dev/guid"]},cupola.dev/process-type=web`;
-      const [pod] = (await admin.list(Pod, { namespace, labelSelector })).items;
-      const path = `/api/v1/namespaces/${namespace}/pods/${pod?.metadata.name ?? "none"}:8080/proxy/`;
+      const path = await podProxyPath(admin, { namespace, name: app });
       expect(await kubectl("get", "--raw", path)).toBe(answer);
     }, BUILD_MS);
   }
@@ -184,8 +162,7 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
     (await admin.get(Droplet, { namespace, name })).spec;
 
   test("source becomes an image with its processes, and runs as a pod", async () => {
-    const files = { "package.json": `{"name":"hello","scripts":{"start":"node server.js"}}`, "server.js": SERVER };
-    await startPush("hello", files);
+    await startPush("hello", HELLO);
     ofHello = await eventually(() => admin.get(Staging, { namespace, name: "hello" }), BUILD_MS);
     const build = await untilEnded("hello");
     expect(build.status?.error).toBeUndefined();
@@ -198,7 +175,7 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
       buildpacks: [{ name: "cupola/nodejs", version: "0.1.0" }],
       stack: "dev.cupola.test",
     });
-    await start("hello");
+    await startApp(admin, { namespace, name: "hello" });
     await untilAnswers("hello", "hello from the space");
   });
 
@@ -297,39 +274,17 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
     const { status } = await untilEnded(name);
     expect(status).toMatchObject({ state: "Staged", droplet: name });
     expect(await admin.find(Staging, { namespace, name })).toBeUndefined();
-    await start(name);
+    await startApp(admin, { namespace, name });
     await untilAnswers(name, "hello from an image");
   });
 
   test("a build finds the cached layers of the app's build before", async () => {
-    const keep = `mkdir -p "$CNB_LAYERS_DIR/keep"; echo kept > "$CNB_LAYERS_DIR/keep/file"`;
-    const types = `printf '[types]\ncache = true\n' > "$CNB_LAYERS_DIR/keep.toml"`;
-    const first = await push("cached", { "build.sh": `${keep}\n${types}\n`, "server.js": SERVER });
-    expect(first.status?.state).toBe("Staged");
-    const second = await push("cached.2", { "build.sh": `test "$(cat "$CNB_LAYERS_DIR/keep/file")" = kept\n` });
-    expect(second.status).toMatchObject({ state: "Staged" });
+    for (const [at, files] of CACHING.entries())
+      expect((await push(`cached.${at}`, files)).status).toMatchObject({ state: "Staged" });
   });
 
-  test.each<{ app: string; files: Record<string, string>; build?: object; code: string; message: string }>([
-    {
-      app: "nothing-fits",
-      files: { "notes.md": "nothing" },
-      code: "NoAppDetectedError",
-      message: "no buildpack fits the app",
-    },
-    {
-      app: "compile",
-      files: { "build.sh": "echo no luck; exit 3" },
-      code: "BuildpackCompileFailed",
-      message: "a buildpack failed; the log says why",
-    },
-    {
-      app: "hungry",
-      files: { "build.sh": `node -e 'const all = []; for (;;) all.push(Buffer.alloc(16 * 2 ** 20, 1))'` },
-      build: { memoryMB: 512 },
-      code: "InsufficientResources",
-      message: "the build needed more memory",
-    },
+  test.each<FailingApp>([
+    ...FAILING,
     {
       app: "unknown",
       files: { "server.js": SERVER },

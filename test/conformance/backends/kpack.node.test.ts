@@ -7,17 +7,14 @@ import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
-import { Build } from "../../../crds/build/build.ts";
+import type { Build } from "../../../crds/build/build.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import { Package } from "../../../crds/package/package.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { REGISTRY_SECRET } from "../../../crds/registry-secret.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
-import { Staging } from "../../../crds/staging/staging.ts";
-import { ClusterRole, ClusterRoleBinding, Pod, Secret } from "../../../kube/api/builtin.ts";
+import { ClusterRole, ClusterRoleBinding, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
@@ -28,16 +25,23 @@ import type { GuardedProcess } from "../../cluster/guarded-process.ts";
 import { startKpack } from "../../cluster/kpack.ts";
 import { eventually } from "../../eventually.ts";
 import { createSpace, dockerConfig, pushBuilderImages } from "./builder-cluster.ts";
+import {
+  BUILD_MS,
+  buildEnded,
+  CACHING,
+  FAILING,
+  type FailingApp,
+  HELLO,
+  podProxyPath,
+  startApp,
+  startBuild,
+} from "./built-apps.ts";
 
 const execute = promisify(execFile);
 const reason = whyNoCluster();
 if (reason) console.log(`builder kpack: skipped, ${reason}`);
 /** At random, since the cluster may be somebody's. */
 const platformToken = randomUUID();
-
-const SERVER = `require("http").createServer((q, s) => s.end("hello from " + process.env.PLACE)).listen(process.env.PORT);\n`;
-const HELLO = { "package.json": `{"name":"hello","scripts":{"start":"node server.js"}}`, "server.js": SERVER };
-const BUILD_MS = 240_000;
 
 /** The rights of the operation, as the chart gives them to its ServiceAccount: the laptop's platform has none in kpack's kinds. */
 async function grantKpack(admin: KubeClient): Promise<void> {
@@ -110,22 +114,9 @@ describe.skipIf(reason)("builder kpack with kpack on a node", { timeout: 600_000
   });
 
   /** Makes an app with these files and builds it. Returns when the build has ended. */
-  async function push(name: string, files: Record<string, string>, build: object = {}): Promise<Build> {
-    const [app = ""] = name.split(".");
-    if (!(await admin.find(App, { namespace, name: app })))
-      await admin.create(App, {
-        metadata: { namespace, name: app },
-        spec: { state: "Stopped", env: [{ name: "PLACE", value: "the space" }] },
-      });
-    const appRef = { name: app };
-    await admin.create(Package, { metadata: { namespace, name }, spec: { appRef, type: "bits", files } });
-    await admin.create(Build, { metadata: { namespace, name }, spec: { appRef, packageRef: { name }, ...build } });
-    return await eventually(async () => {
-      const found = await admin.get(Build, { namespace, name });
-      if (found.status?.state === "Staged" || found.status?.state === "Failed") return found;
-      const staging = await admin.find(Staging, { namespace, name });
-      throw new Error(`build ${name}: ${JSON.stringify([found.status, staging?.status])}\n${kpack.log()}`);
-    }, BUILD_MS);
+  async function push(name: string, files: Record<string, string>, build?: object): Promise<Build> {
+    await startBuild(admin, { namespace, name }, { files, ...(build && { build }) });
+    return await buildEnded(admin, { namespace, name });
   }
 
   const listCredentials = async (name: string): Promise<string[]> =>
@@ -145,47 +136,21 @@ describe.skipIf(reason)("builder kpack with kpack on a node", { timeout: 600_000
       stack: "dev.cupola.test",
     });
     expect(await listCredentials("hello")).toEqual([]);
-    const started = { spec: { state: "Started", droplet: { name: "hello" } } };
-    await admin.patch(App, { namespace, name: "hello" }, { type: "merge", body: started });
+    await startApp(admin, { namespace, name: "hello" });
     await eventually(async () => {
-      const { metadata } = await admin.get(App, { namespace, name: "hello" });
-      const labelSelector = `cupola.dev/app-guid=${metadata.labels?.["cupola.dev/guid"]},cupola.dev/process-type=web`;
-      const [pod] = (await admin.list(Pod, { namespace, labelSelector })).items;
-      const path = `/api/v1/namespaces/${namespace}/pods/${pod?.metadata.name ?? "none"}:8080/proxy/`;
+      const path = await podProxyPath(admin, { namespace, name: "hello" });
       const args = ["--kubeconfig", node.kubeconfig, "get", "--raw", path];
       expect((await execute(node.kubectl, args, { timeout: 60_000 })).stdout).toBe("hello from the space");
     }, BUILD_MS);
   });
 
   test("a build finds the cached layers of the app's build before", async () => {
-    const keep = `mkdir -p "$CNB_LAYERS_DIR/keep"; echo kept > "$CNB_LAYERS_DIR/keep/file"`;
-    const types = `printf '[types]\ncache = true\n' > "$CNB_LAYERS_DIR/keep.toml"`;
-    const first = await push("cached", { "build.sh": `${keep}\n${types}\n`, "server.js": SERVER });
-    expect(first.status?.state).toBe("Staged");
-    const second = await push("cached.2", { "build.sh": `test "$(cat "$CNB_LAYERS_DIR/keep/file")" = kept\n` });
-    expect(second.status).toMatchObject({ state: "Staged" });
+    for (const [at, files] of CACHING.entries())
+      expect((await push(`cached.${at}`, files)).status).toMatchObject({ state: "Staged" });
   });
 
-  test.each<{ app: string; files: Record<string, string>; build?: object; code: string; message: string }>([
-    {
-      app: "nothing-fits",
-      files: { "notes.md": "nothing" },
-      code: "NoAppDetectedError",
-      message: "no buildpack fits the app",
-    },
-    {
-      app: "compile",
-      files: { "build.sh": "echo no luck; exit 3" },
-      code: "BuildpackCompileFailed",
-      message: "a buildpack failed; the log says why",
-    },
-    {
-      app: "hungry",
-      files: { "build.sh": `node -e 'const all = []; for (;;) all.push(Buffer.alloc(16 * 2 ** 20, 1))'` },
-      build: { memoryMB: 512 },
-      code: "InsufficientResources",
-      message: "the build needed more memory",
-    },
+  test.each<FailingApp>([
+    ...FAILING,
     {
       app: "named",
       files: HELLO,
