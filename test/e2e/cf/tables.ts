@@ -57,5 +57,5 @@ export const TABLES: Record<string, readonly CommandCases[]> = {
 export const SEEN_ON_NODE: ReadonlySet<string> = new Set([
   ...["apps", "changes", "push", "orgs", "spaces", "roles", "domains", "routes", "quotas"],
   ...["security-groups", "isolation-segments", "settings", "tasks", "logs", "config", "metadata"],
-  ...["packages", "buildpacks", "manifests", "deployments", "revisions"],
+  ...["packages", "buildpacks", "manifests", "deployments", "revisions", "route-paths", "strategies", "more-flags"],
 ]);
