@@ -62,7 +62,10 @@ function bench(
     authorize: ({ verb }: { verb: string }) => {
       if (!may.includes(verb)) throw new CFError("NotAuthorized");
     },
-    patch: (_ref: unknown, _app: unknown, { body }: { body: object }) => (written.app.push(body), Promise.resolve(app)),
+    patchWithRetry: (_ref: unknown, current: App, body: (current: App) => object) => (
+      written.app.push(body(current)),
+      Promise.resolve(current)
+    ),
   } as unknown as Session;
   return { session, app, written };
 }

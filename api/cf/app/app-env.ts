@@ -11,7 +11,6 @@ import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import { z } from "zod";
 import { CFError } from "../../http/errors.ts";
 import { accessSecret } from "../../access/rbac-lag.ts";
-import { retryOnConflict } from "../../access/retry-on-conflict.ts";
 import type { Session } from "../../access/session.ts";
 import { appOwnerReferences } from "./owner-app.ts";
 import { requireNotSuspended } from "../../access/suspension.ts";
@@ -141,14 +140,7 @@ export async function writeVariables(session: Session, app: App, wanted: Record<
   if (Object.keys(changes).length === 0) return app;
   checkSize(before, changes);
   await putSecret(session, app, changes);
-  const key = { namespace: app.metadata.namespace ?? "", name: app.metadata.name };
-  const { signal, platformClient } = session;
-  return await retryOnConflict(async (conflicts) => {
-    const current = conflicts === 0 ? app : await platformClient.get(App, key, { signal });
-    const { resourceVersion } = current.metadata;
-    const body = { metadata: { resourceVersion }, spec: { env: nextEnv(current, changes) } };
-    return await session.patch(App, current, { type: "merge", body });
-  }, signal);
+  return await session.patchWithRetry(App, app, (current) => ({ spec: { env: nextEnv(current, changes) } }));
 }
 
 function nextEnv(app: App, changes: Record<string, string | null>): EnvVar[] {
