@@ -31,6 +31,7 @@ const buildpackData = z.strictObject(
   { error: ({ code }) => (code === "invalid_type" ? "must be an object" : undefined) },
 );
 
+const buildpack = z.strictObject({ type: z.literal("buildpack"), data: buildpackData });
 const cnb = z.strictObject({ type: z.literal("cnb"), data: buildpackData });
 const docker = z.strictObject({ type: z.literal("docker"), data: z.strictObject({}).optional() });
 const wording = {
@@ -46,11 +47,7 @@ function typeProblem(type: unknown): string {
 }
 
 /** `lifecycle` of a build's body. */
-export const lifecycleSchema = z.discriminatedUnion(
-  "type",
-  [z.strictObject({ type: z.literal("buildpack"), data: buildpackData }), cnb, docker],
-  wording,
-);
+export const lifecycleSchema = z.discriminatedUnion("type", [buildpack, cnb, docker], wording);
 
 /** `lifecycle` of a new app: without a type it is the platform's default. */
 export const newAppLifecycleSchema = z.discriminatedUnion(
@@ -72,12 +69,7 @@ export const newAppLifecycleSchema = z.discriminatedUnion(
 /** `lifecycle` of a change of an app: without a type it is the app's own. */
 export const changedLifecycleSchema = z.discriminatedUnion(
   "type",
-  [
-    z.strictObject({ type: z.literal("buildpack"), data: buildpackData }),
-    cnb,
-    docker,
-    z.strictObject({ type: z.null().optional(), data: buildpackData }),
-  ],
+  [buildpack, cnb, docker, z.strictObject({ type: z.null().optional(), data: buildpackData })],
   wording,
 );
 export type ChangedLifecycle = z.output<typeof changedLifecycleSchema>;
