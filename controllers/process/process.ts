@@ -30,11 +30,11 @@ import {
   toAppOwnership,
   indexByApp,
   getApp,
-  isAppObserved,
   mapAppToOwned,
   withoutDeleting,
 } from "../shared/app-owned.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
+import { isObserved } from "../shared/is-observed.ts";
 import {
   findOpenRollout,
   findRolloutVersions,
@@ -188,7 +188,7 @@ function findQuota(process: Process, revision: Revision, read: Reader): ProcessQ
 
 /** Leaves the LRPs alone. Until the app's status is about its current spec, the process's status does not change. */
 function planWithoutRevision(app: App): ReconcileResult {
-  if (!isAppObserved(app)) return { keepStatus: true };
+  if (!isObserved(app)) return { keepStatus: true };
   const ready = app.status?.conditions?.find(({ type, status }) => type === "Ready" && status === "False");
   const why = ready ? `${ready.reason}: ${ready.message}` : "it has no Revision";
   return {

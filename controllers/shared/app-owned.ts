@@ -51,8 +51,3 @@ export function toAppOwnership(
 export function withoutDeleting<T extends KubeObject>(objects: readonly T[]): T[] {
   return objects.filter(({ metadata }) => !metadata.deletionTimestamp);
 }
-
-/** Whether the app's status is about its current spec. */
-export function isAppObserved({ metadata, status }: App): boolean {
-  return status?.observedGeneration === metadata.generation;
-}

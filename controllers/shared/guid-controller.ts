@@ -6,6 +6,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "./claims.ts";
 import { hasGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "./guid.ts";
+import { isObserved } from "./is-observed.ts";
 
 export function defineGUIDController<T extends KubeObject>(name: string, ref: ResourceRef<T>): Controller {
   return defineController({
@@ -30,12 +31,6 @@ export function defineGUIDLabelController<T extends KubeObject>(name: string, re
     reconcile: (object, context) =>
       hasGUIDLabel(object) || !isObserved(object) ? {} : { labels: resolveGUID(ref, object, context).labels },
   });
-}
-
-/** Whether the status is about the current spec. */
-function isObserved(object: KubeObject): boolean {
-  const status = object["status"] as { observedGeneration?: number } | undefined;
-  return status?.observedGeneration === object.metadata.generation;
 }
 
 /** Also holds the claim on the object's name. */
