@@ -1,6 +1,6 @@
 // Credentials on requests to registries: Basic, or bearer tokens of the service that the registry names. Tokens are kept in memory until they expire.
-import type { Agent } from "undici";
 import { LRUCache } from "lru-cache";
+import type { Connections } from "./http-request.ts";
 import { parseChallenge, type Challenge } from "./challenge.ts";
 import { toBasic, type RegistryCredentials } from "./docker-config.ts";
 import { RegistryError } from "./registry-error.ts";
@@ -25,7 +25,7 @@ export interface Authorizer {
 
 export interface AuthorizerOptions {
   credentials: CredentialSource;
-  agent: Agent;
+  connections: Connections;
   /** Whether credentials may be sent to this URL: not by plain http, but to listed hosts. */
   isAllowed: (url: URL) => boolean;
 }
@@ -34,7 +34,7 @@ const MAX_TOKENS = 1_000;
 /** A token is not used in its last seconds. */
 const MARGIN_MS = 5_000;
 
-export function createAuthorizer({ credentials, agent, isAllowed }: AuthorizerOptions): Authorizer {
+export function createAuthorizer({ credentials, connections, isAllowed }: AuthorizerOptions): Authorizer {
   const headers = new LRUCache<string, Promise<string>>({ max: MAX_TOKENS });
   const remember = (key: string, header: Promise<string>, lifeMs: number | undefined): void => {
     headers.set(key, header, lifeMs === undefined ? {} : { ttl: Math.max(lifeMs - MARGIN_MS, 1) });
@@ -42,7 +42,7 @@ export function createAuthorizer({ credentials, agent, isAllowed }: AuthorizerOp
   const fetchBearer = async (subject: Subject, challenge: Challenge & { scheme: "bearer" }): Promise<string> => {
     const realm = toRealm(challenge.realm, subject.host, isAllowed);
     const { token, lifeMs } = await fetchToken({
-      agent,
+      connections,
       realm,
       service: challenge.service,
       scopes: subject.scopes.length > 0 ? subject.scopes : [challenge.scope ?? ""].filter(Boolean),

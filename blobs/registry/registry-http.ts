@@ -1,11 +1,12 @@
 // Requests to registries: credentials, deadlines, retries with back-off, and redirects that carry no credentials to another host.
 import { setTimeout as delay } from "node:timers/promises";
+import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
-import { Agent, type Dispatcher, request } from "undici";
 import { isLoopback } from "../../kube/server/loopback.ts";
 import { BlobTooLarge } from "../blob-store.ts";
 import { apiHostOf } from "./image-name.ts";
 import { createAuthorizer, type Authorizer, type CredentialSource } from "./authorizer.ts";
+import { createConnections, sendRequest } from "./http-request.ts";
 import { readBody } from "./read-body.ts";
 import { readErrorBody, RegistryError } from "./registry-error.ts";
 import { isRetryable, retryDelay } from "./retry-delay.ts";
@@ -55,30 +56,21 @@ export interface RegistryHTTP {
 const DEADLINE_MS = 30_000;
 /** No try begins later than so many deadlines after the first one: a person waits for the answer. */
 const BUDGET_SHARE = 1.5;
-const CONNECT_DEADLINE_MS = 5_000;
-/** A download in which nothing comes for so long is cut, and resumed. */
-const IDLE_MS = 30_000;
 const MAX_REDIRECTS = 5;
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 const TOO_LARGE = 413;
 /** An answer that leads nowhere: asking again does not help. */
 const UNUSABLE = 415;
-const CONNECTIONS_PER_HOST = 32;
 
 export function createRegistryHTTP(options: RegistryHTTPOptions): RegistryHTTP {
   return new HTTP(options);
 }
 
-type Response = RegistryAnswer & { raw: Dispatcher.ResponseData };
+type Response = RegistryAnswer & { raw: IncomingMessage };
 
 class HTTP implements RegistryHTTP {
-  readonly #agent = new Agent({
-    connections: CONNECTIONS_PER_HOST,
-    connect: { timeout: CONNECT_DEADLINE_MS },
-    headersTimeout: 0, // each try has a deadline of its own
-    bodyTimeout: IDLE_MS,
-  });
+  readonly #connections = createConnections();
   readonly #insecure: ReadonlySet<string>;
   readonly #authorizer: Authorizer;
   readonly #deadlineMs: number;
@@ -88,7 +80,7 @@ class HTTP implements RegistryHTTP {
     this.#deadlineMs = deadlineMs;
     this.#authorizer = createAuthorizer({
       credentials,
-      agent: this.#agent,
+      connections: this.#connections,
       isAllowed: (url) => this.#isAllowed(url),
     });
   }
@@ -104,12 +96,13 @@ class HTTP implements RegistryHTTP {
   async open(call: RegistryCall): Promise<RegistryAnswer & { body: Readable }> {
     return this.#withRetries(call, async () => {
       const { status, header, url, raw } = await this.#exchange(call);
-      return { status, header, url, body: raw.body };
+      return { status, header, url, body: raw };
     });
   }
 
   close(): Promise<void> {
-    return this.#agent.destroy();
+    this.#connections.close();
+    return Promise.resolve();
   }
 
   async #withRetries<T>(call: RegistryCall, attempt: () => Promise<T>): Promise<T> {
@@ -158,24 +151,20 @@ class HTTP implements RegistryHTTP {
     const abort = new AbortController();
     const deadlineMs = call.deadlineMs ?? this.#deadlineMs;
     const timer = setTimeout(() => abort.abort(), deadlineMs);
-    const body = call.body?.() ?? null;
     try {
-      const raw = await request(url, {
+      const raw = await sendRequest(url, {
         method: call.method,
         headers: { "user-agent": "cupola", ...call.headers, ...(authorization !== undefined && { authorization }) },
-        body,
-        dispatcher: this.#agent,
+        body: call.body?.() ?? null,
+        connections: this.#connections,
         signal: abort.signal,
       });
-      // A body may be cut; whoever reads it learns that, and nobody else needs to.
-      raw.body.on("error", () => undefined);
-      return { status: raw.statusCode, header: (name) => firstOf(raw.headers[name]), url, raw };
+      return { status: raw.statusCode ?? 0, header: (name) => firstOf(raw.headers[name]), url, raw };
     } catch (cause) {
       const why = abort.signal.aborted ? `no answer within ${deadlineMs / 1000} s` : reasonOf(cause);
       throw new RegistryError(`the registry ${url.host} cannot be reached: ${why}`, { cause });
     } finally {
       clearTimeout(timer);
-      if (body !== null && !Buffer.isBuffer(body)) body.destroy();
     }
   }
 
@@ -220,7 +209,7 @@ function isRedirect({ method }: RegistryCall, status: number): boolean {
 
 async function readWhole({ raw, url }: Response, call: RegistryCall, maxBytes: number): Promise<Buffer> {
   try {
-    return await readBody(raw.body, maxBytes, call.deadlineMs ?? DEADLINE_MS);
+    return await readBody(raw, maxBytes, call.deadlineMs ?? DEADLINE_MS);
   } catch (cause) {
     const tooLarge = cause instanceof BlobTooLarge;
     const what = tooLarge ? `is larger than ${maxBytes} bytes` : `broke off: ${reasonOf(cause)}`;
@@ -258,7 +247,7 @@ function pick({ status, retryAfter }: RegistryError): { status: number; retryAft
 }
 
 async function discard({ raw }: Response): Promise<void> {
-  await raw.body.dump({ limit: MAX_ERROR_BYTES }).catch(() => undefined);
+  await readBody(raw, MAX_ERROR_BYTES, DEADLINE_MS).catch(() => undefined);
 }
 
 function firstOf(value: string | string[] | undefined): string | undefined {

@@ -1,14 +1,14 @@
 // Fetches a bearer token from the service that a registry's challenge names.
 import { setTimeout as delay } from "node:timers/promises";
-import { type Agent, request } from "undici";
 import { parseJson } from "../../kube/api/parse-json.ts";
 import { toBasic, type RegistryCredentials } from "./docker-config.ts";
+import { sendRequest, type Connections } from "./http-request.ts";
 import { readBody } from "./read-body.ts";
 import { RegistryError } from "./registry-error.ts";
 import { retryDelay } from "./retry-delay.ts";
 
 export interface TokenRequest {
-  agent: Agent;
+  connections: Connections;
   realm: URL;
   service: string | undefined;
   scopes: readonly string[];
@@ -66,13 +66,14 @@ async function send(options: TokenRequest) {
     credentials !== undefined && "identityToken" in credentials
       ? toForm(realm, options, credentials.identityToken)
       : toQuery(realm, options);
-  const { statusCode, headers, body } = await request(url, {
+  const answer = await sendRequest(url, {
     ...init,
     headers: { "user-agent": "cupola", ...init.headers },
-    dispatcher: options.agent,
+    connections: options.connections,
     signal: AbortSignal.timeout(DEADLINE_MS),
   });
-  return { statusCode, headers, text: (await readBody(body, MAX_BYTES, DEADLINE_MS)).toString("utf8") };
+  const { statusCode, headers } = answer;
+  return { statusCode, headers, text: (await readBody(answer, MAX_BYTES, DEADLINE_MS)).toString("utf8") };
 }
 
 interface TokenCall {
