@@ -1,7 +1,7 @@
-// What of an app's log belongs to its last run.
+// When an app has failed to start, and what of its log belongs to its last run.
 import { expect, test } from "vitest";
 import type { LogLine } from "./log-stream.ts";
-import { lastRun } from "./wait-running.ts";
+import { isDead, lastRun } from "./wait-running.ts";
 
 const line = (source: string, message: string): LogLine => ({ timestamp: 0n, source, type: "OUT", message });
 const app = (message: string): LogLine => line("APP/PROC/WEB/0", message);
@@ -28,4 +28,15 @@ test("the lines before the last exit, without those of earlier runs and of the p
 
 test("a run that has not ended", () => {
   expect(lastRun([line("STG/0", "building"), app("hello")])).toEqual(["hello"]);
+});
+
+test.each([
+  ["CRASHED", "APP/PROC/WEB: Exited with status 1", true],
+  ["STARTING", "Instance never healthy after 60s: port 8080: connection refused; listen", true],
+  ["STARTING", "Instance not healthy yet: port 8080: connection refused; listen", false],
+  ["STARTING", null, false],
+  ["RUNNING", null, false],
+])("an instance that is %s with %s has ended: %s", (state, details, ended) => {
+  const process = { guid: "p", name: "", type: "web", instances: 1, memory_in_mb: 64, disk_in_mb: 64 };
+  expect(isDead({ process, instances: [{ index: 0, state, details }] })).toBe(ended);
 });

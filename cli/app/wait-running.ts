@@ -121,6 +121,14 @@ function isStuck({ process, instances }: ProcessState): boolean {
   );
 }
 
-function isDead({ process, instances }: ProcessState): boolean {
-  return process.instances > 0 && instances.length > 0 && instances.every((instance) => instance.state === "CRASHED");
+/** Kubelet starts a container again at once the first time: the details alone then tell of its end. */
+const NEVER_HEALTHY = /never healthy after/;
+
+/** Whether there is no point in waiting on: all instances have ended. */
+export function isDead({ process, instances }: ProcessState): boolean {
+  return (
+    process.instances > 0 &&
+    instances.length > 0 &&
+    instances.every(({ state, details }) => state === "CRASHED" || NEVER_HEALTHY.test(details ?? ""))
+  );
 }

@@ -9,6 +9,7 @@ import {
   type ReconcileResult,
 } from "../../../kube/controller/controller.ts";
 import { classController } from "../../class-controller.ts";
+import { findRefusal } from "../../pods/refused-droplet.ts";
 import { presentStatus, refuseInstances } from "../../lrp-status.ts";
 import { endInstances } from "../../pods/end-workload.ts";
 import { longestWait } from "../../pods/evictions.ts";
@@ -38,9 +39,6 @@ const deploymentCapabilities: Readonly<Record<string, string>> = {
   startsWithoutPlatform: "false",
 };
 
-const REFUSES_HOST =
-  "class deployment runs images; this droplet was built for the host: push an image, or choose a builder of images";
-
 /** The controllers of the class: one renders LRPs, one publishes the capabilities. */
 export function deploymentRunner(): Controller[] {
   return [
@@ -64,8 +62,9 @@ function lrpController(): Controller {
     permissions: [{ resource: Pod, verbs: ["delete"] }],
 
     async reconcile(lrp, context) {
-      const { droplet, instances, rendering } = lrp.spec;
-      if (droplet.kind === "host") return refuseInstances(instances, REFUSES_HOST);
+      const { instances, rendering } = lrp.spec;
+      const refusal = findRefusal(lrp.spec);
+      if (refusal !== undefined) return refuseInstances(instances, refusal);
       const children = planLRP(lrp);
       if (!children) throw new Stalled("RenderingUnknown", describeUnknownRendering(rendering));
       const pods = await readSettledPods(lrp, context.read);

@@ -10,6 +10,7 @@ import {
   type ReconcileResult,
 } from "../../../kube/controller/controller.ts";
 import { classController } from "../../class-controller.ts";
+import { findRefusal } from "../../pods/refused-droplet.ts";
 import { presentStatus, refuseInstances } from "../../lrp-status.ts";
 import { endInstances } from "../../pods/end-workload.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
@@ -38,9 +39,6 @@ const statefulSetCapabilities: Readonly<Record<string, string>> = {
   startsWithoutPlatform: "true",
 };
 
-const REFUSES_HOST =
-  "class statefulset runs images; this droplet was built for the host: push an image, or choose a builder of images";
-
 /** The controllers of the class: one renders LRPs, one publishes the capabilities. */
 export function statefulSetRunner(): Controller[] {
   return [
@@ -62,8 +60,9 @@ const lrpController = defineController({
 });
 
 async function runInstances(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
-  const { droplet, rendering, instances } = lrp.spec;
-  if (droplet.kind === "host") return refuseInstances(instances, REFUSES_HOST);
+  const { rendering, instances } = lrp.spec;
+  const refusal = findRefusal(lrp.spec);
+  if (refusal !== undefined) return refuseInstances(instances, refusal);
   const children = planLRP(lrp);
   if (!children) throw new Stalled("RenderingUnknown", describeUnknownRendering(rendering));
   const { namespace = "", name } = lrp.metadata;

@@ -11,6 +11,10 @@ export interface BrokenApp {
   args?: readonly string[];
   /** Another command than a push. */
   command?: readonly string[];
+  /** Why a node cannot show it. */
+  laptopOnly?: string;
+  /** On a node the golden file is `NAME.node.golden.txt`. */
+  ownWordsOnNode?: true;
   /** Part of every `npm test`. */
   quick?: true;
   /** Does what the last line says; what it returns must succeed. */
@@ -63,7 +67,13 @@ const correct =
 const correctServer = correct({ "server.js": SERVER });
 
 export const BROKEN_APPS: readonly BrokenApp[] = [
-  { name: "wrong-port", files: node(SERVER.replace("process.env.PORT", "34561")), quick: true, follow: correctServer },
+  {
+    name: "wrong-port",
+    ownWordsOnNode: true,
+    files: node(SERVER.replace("process.env.PORT", "34561")),
+    quick: true,
+    follow: correctServer,
+  },
   { name: "crash-at-start", files: node('throw new Error("boom");\n'), quick: true, follow: correctServer },
   { name: "syntax-error", files: node("const x = ;\n"), follow: correctServer },
   { name: "ends-by-itself", files: node('console.log("done");\n'), follow: correctServer },
@@ -78,11 +88,13 @@ export const BROKEN_APPS: readonly BrokenApp[] = [
   {
     // Of a machine with Java and without Gradle; refused before anything is uploaded.
     name: "missing-toolchain",
+    laptopOnly: "a toolchain of this machine",
     files: { "build.gradle": "plugins { id 'application' }\n" },
     follow: correct({ gradlew: GRADLE_WRAPPER }),
   },
   {
     name: "missing-file",
+    ownWordsOnNode: true,
     files: { ...node(SERVER), "package.json": PACKAGE.replace("server.js", "servr.js") },
     follow: correct({ "package.json": PACKAGE }),
   },
@@ -104,6 +116,7 @@ export const BROKEN_APPS: readonly BrokenApp[] = [
   },
   {
     name: "no-start-command",
+    ownWordsOnNode: true,
     files: { "package.json": '{ "name": "app" }', "program.js": SERVER },
     follow: ({ push }) => push("-c", "node program.js"),
   },
@@ -115,17 +128,20 @@ export const BROKEN_APPS: readonly BrokenApp[] = [
   },
   {
     name: "port-of-another",
+    laptopOnly: "a pod has all ports for itself",
     files: node('require("net").createServer().listen(34562, () => require("http").createServer().listen(34562));\n'),
     follow: correctServer,
   },
   {
     name: "nothing-fits",
+    ownWordsOnNode: true,
     files: { "notes.txt": "hello\n", "src/package.json": PACKAGE, "src/server.js": SERVER },
     quick: true,
     follow: ({ push }) => push("--path", "src"),
   },
   {
     name: "lockfile-out-of-step",
+    ownWordsOnNode: true,
     files: {
       ...node(SERVER),
       "package.json": PACKAGE.replace('"scripts"', '"dependencies": { "is-number": "7.0.0" }, "scripts"'),
@@ -139,6 +155,7 @@ export const BROKEN_APPS: readonly BrokenApp[] = [
   },
   {
     name: "package-that-does-not-exist",
+    ownWordsOnNode: true,
     files: {
       ...node(SERVER),
       "package.json": PACKAGE.replace('"scripts"', '"dependencies": { "cupola-no-such-package": "1.0.0" }, "scripts"'),
@@ -147,11 +164,13 @@ export const BROKEN_APPS: readonly BrokenApp[] = [
   },
   {
     name: "broken-package-json",
+    ownWordsOnNode: true,
     files: { ...node(SERVER), "package.json": '{ "name": "app", }' },
     follow: correct({ "package.json": PACKAGE }),
   },
   {
     name: "proxy-certificate",
+    laptopOnly: "a proxy of this machine",
     files: {
       ...node(SERVER),
       "package.json": PACKAGE.replace('"scripts"', '"dependencies": { "tiny": "1.0.0" }, "scripts"'),
@@ -201,6 +220,7 @@ export const BROKEN_APPS: readonly BrokenApp[] = [
   },
   {
     name: "image-on-a-laptop",
+    laptopOnly: "a node runs images",
     files: node(SERVER),
     args: ["-o", "busybox"],
     async follow({ cup, name, push }) {
@@ -230,6 +250,7 @@ export function normalise(text: string, places: Readonly<Record<string, string>>
   let plain = text;
   for (const [place, name] of Object.entries(places)) plain = plain.replaceAll(place, name);
   return plain
+    .replaceAll(/^→ Using space .*\n/gm, "")
     .replaceAll(/^→ Waiting for instances: .*\n/gm, "")
     .replaceAll(/^→ Uploading .*\n/gm, "")
     .replaceAll(/^ {3}.*\n/gm, "")
