@@ -2,6 +2,7 @@
 import type { Express } from "express";
 import type { Logger } from "pino";
 import type { BlobStore } from "../blobs/blob-store.ts";
+import type { ImageStore } from "../blobs/image-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Informers } from "../kube/cache/informers.ts";
 import { createPodUsageReader } from "../telemetry/pods/pod-usage.ts";
@@ -32,6 +33,8 @@ export interface ApiDeps {
   informers: Informers;
   telemetry: TelemetryClient;
   blobs: BlobStore;
+  /** Droplets that are images, where there is a registry. */
+  images?: ImageStore;
   log: Logger;
   /** Base URL of links, e.g. `https://api.example.org`, without a trailing slash. Without it links use the request's Host. */
   url?: string;
@@ -63,12 +66,12 @@ export interface Api {
 
 /** Starts the watches. Requests get 503 until the cache is synced. @throws Error when the token issuer's settings are unsafe */
 export function createApi(deps: ApiDeps): Api {
-  const { client, informers, telemetry, blobs, log, peers, now = () => new Date() } = deps;
+  const { client, informers, telemetry, blobs, images, log, peers, now = () => new Date() } = deps;
   const cache = createClusterCache(informers);
   // Prefetched, so that the first deletion does not wait for it; a failure surfaces in the request that needs it.
   getJobKey(client).catch(() => undefined);
   const readPodUsage = createPodUsageReader({ client, now });
-  const endpoints = createEndpoints({ telemetry, readPodUsage, blobs, cache, platformClient: client, now });
+  const endpoints = createEndpoints({ telemetry, readPodUsage, blobs, images, cache, platformClient: client, now });
   const permissions = permissionsOf({ ...deps, now }, cache, endpoints);
   const peerGroup = createPeerGroup({ cache, log, ...peers });
   const heldReads = createHeldReads(cache);

@@ -1,5 +1,6 @@
 // Dependencies that endpoints close over. createEndpoints passes them to each resource's rows.
 import type { BlobStore } from "../blobs/blob-store.ts";
+import type { ImageStore } from "../blobs/image-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { ReadPodUsage } from "../telemetry/pods/pod-usage.ts";
 import type { TelemetryClient } from "../telemetry/telemetry-client.ts";
@@ -9,6 +10,8 @@ export interface Services {
   telemetry: TelemetryClient;
   readPodUsage: ReadPodUsage;
   blobs: BlobStore;
+  /** Droplets that are images; undefined where blobs are kept in a folder. */
+  images: ImageStore | undefined;
   cache: ClusterCache;
   /** The platform's own client. */
   platformClient: KubeClient;

@@ -1,4 +1,5 @@
 // All controllers of CF's kinds. They need no leader: each is a pure translation, and claims decide races.
+import type { MakeDropletImage } from "../blobs/registry/images/make-droplet-image.ts";
 import type { Controller } from "../kube/controller/controller.ts";
 import { appController, appGUIDController } from "./app/app.ts";
 import { auditLogController } from "./audit-log/audit-log.ts";
@@ -30,6 +31,8 @@ export interface ControllersOptions {
   /** Address of the CF API that apps read as `cf_api` in VCAP_APPLICATION, without a trailing slash. */
   apiURL: string;
   hasContent: HasContent;
+  /** Undefined where there is no registry: droplets that are files then run where they are unpacked. */
+  makeDropletImage?: MakeDropletImage | undefined;
 }
 
 export function createControllers(options: ControllersOptions): Controller[] {
@@ -55,7 +58,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     rolloutController,
     packageController(options.hasContent),
     buildController(options),
-    dropletController(options.hasContent),
+    dropletController(options),
     routeController,
     routeGUIDController,
     auditLogController,

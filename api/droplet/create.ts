@@ -8,7 +8,9 @@ import { BlobTooLarge, type BlobStore } from "../../blobs/blob-store.ts";
 import { receiveDroplet } from "../../blobs/droplet/receive-droplet.ts";
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { findDropletBase, findDropletFolder, type DropletOwner } from "../../crds/backend-class/droplet-place.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import { newGUID } from "../../crds/guid.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { Session } from "../access/session.ts";
@@ -17,7 +19,11 @@ import { newChildMetadata } from "../cf/app/owner-app.ts";
 import { Space } from "../../crds/space/space.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
-import { dropletState } from "./present.ts";
+import type { Services } from "../services.ts";
+import { dropletState } from "../cf/droplet/droplet-state.ts";
+
+/** Where droplets are kept. */
+export type DropletStores = Pick<Services, "blobs" | "images">;
 
 const relationships = z.strictObject({ app: toOneSchema });
 export const createDropletBody = z.strictObject({
@@ -29,18 +35,19 @@ export const createDropletBody = z.strictObject({
 export const copyDropletBody = z.strictObject({ relationships });
 export const createDropletQuery = z.strictObject({ source_guid: z.string().optional() });
 
-/** A folder of its own for a droplet's layers. @throws CFError 422 where nothing runs such droplets */
-export function newRoot({ cache }: Session): string {
-  const folder = cache
-    .store(BackendClass)
-    .list()
-    .map(({ status }) => status?.capabilities?.["dropletFolder"])
-    .find((found) => found !== undefined);
-  if (folder === undefined)
-    throw unprocessable(
-      "Droplets cannot be uploaded or copied between spaces here: this platform runs images. Push the source or an image instead.",
-    );
-  return join(folder, newGUID());
+/** A folder of its own for a droplet's layers, or the owner of its files in an image. */
+export type DropletPlace = { root: string } | { owner: DropletOwner };
+
+/** Where an uploaded droplet goes. @throws CFError 422 where nothing runs such droplets */
+export function newPlace({ cache }: Session): DropletPlace {
+  const classes = cache.store(BackendClass).list();
+  const folder = findDropletFolder(classes);
+  if (folder !== undefined) return { root: join(folder, newGUID()) };
+  const images = findDropletBase(classes);
+  if (images) return { owner: images.owner };
+  throw unprocessable(
+    "Droplets cannot be uploaded here: no builder class of this platform takes them. Push the source or an image instead.",
+  );
 }
 
 /** The space's part of the blob store. */
@@ -65,7 +72,7 @@ export async function createDroplet(session: Session, body: z.output<typeof crea
   session.authorize({ verb: "create", on: Droplet, namespace: app.metadata.namespace ?? "" });
   const { type, stack } = app.spec.lifecycle;
   if (type === "docker") throw unprocessable("Droplet creation is not available for apps with docker lifecycles.");
-  newRoot(session);
+  newPlace(session);
   const processTypes = body.process_types ?? { web: "" };
   return session.create(
     Droplet,
@@ -76,7 +83,7 @@ export async function createDroplet(session: Session, body: z.output<typeof crea
 /** As in CF, a copy keeps the source's process types, stack and buildpacks. @throws CFError 404, 422 */
 export async function copyDroplet(
   session: Session,
-  blobs: BlobStore,
+  stores: DropletStores,
   { sourceGUID, appGUID }: { sourceGUID: string; appGUID: string },
 ): Promise<Droplet> {
   const source = session.find(Droplet, sourceGUID);
@@ -89,21 +96,59 @@ export async function copyDroplet(
   checkCopy(source, app);
   const { appRef: _app, buildRef: _build, packageRef: _package, imagePullSecretRef, ...spec } = source.spec;
   const isSameSpace = source.metadata.namespace === namespace;
-  const artifact = spec.kind === "host" ? await copyContent(session, blobs, source, app) : {};
-  return session.create(
+  // Each space has a copy of the platform's own Secret.
+  const keepsSecret = isSameSpace || imagePullSecretRef?.name === REGISTRY_SECRET;
+  const artifact = await copyArtifact(session, stores, source, app);
+  const made = await session.create(
     Droplet,
-    toDraft(app, { ...spec, ...(isSameSpace && imagePullSecretRef && { imagePullSecretRef }), ...artifact }),
+    toDraft(app, { ...spec, ...(keepsSecret && imagePullSecretRef && { imagePullSecretRef }), ...artifact }),
   );
+  return untilStored(session, made);
+}
+
+/** Waits, on watches that exist anyway, for a droplet that becomes an image: as it is then. */
+export async function untilStored(session: Session, droplet: Droplet): Promise<Droplet> {
+  const current = (): Droplet => session.cache.store(Droplet).byUid(droplet.metadata.uid ?? "") ?? droplet;
+  await session.holdWhile([Droplet], () => dropletState(current()) === "PROCESSING_UPLOAD");
+  return current();
 }
 
 /** @throws CFError 422 */
 function checkCopy(source: Droplet, app: App): void {
-  const { spec, metadata } = source;
+  const { spec } = source;
   if (dropletState(source) !== "STAGED") throw unprocessable("source droplet is not staged");
   if (spec.lifecycleType !== app.spec.lifecycle.type)
     throw unprocessable("source and destination lifecycle types do not match");
-  if (spec.kind === "cnb" && metadata.namespace !== app.metadata.namespace)
+}
+
+async function copyArtifact(
+  session: Session,
+  { blobs, images }: DropletStores,
+  source: Droplet,
+  app: App,
+): Promise<Partial<Droplet["spec"]>> {
+  const { kind, image, root } = source.spec;
+  if (kind === "host")
+    return root === undefined ? copyFile(session, blobs, source, app) : copyContent(session, blobs, source, app);
+  if (kind === "docker" || image === undefined || source.metadata.namespace === app.metadata.namespace) return {};
+  if (!images)
     throw unprocessable("A built image belongs to its space: copy the package to the other app, and stage it there.");
+  const to = { space: spaceGUIDOf(session, app), app: session.cache.guid(App, app), droplet: newGUID() };
+  return { image: await images.copyDroplet({ space: spaceGUIDOf(session, source), image }, to) };
+}
+
+/** The platform makes an image of the copy. */
+async function copyFile(
+  session: Session,
+  blobs: BlobStore,
+  source: Droplet,
+  app: App,
+): Promise<Pick<Droplet["spec"], "content">> {
+  const { content } = source.spec;
+  if (!content) throw unprocessable("source droplet is not staged");
+  const [from, to] = [spaceGUIDOf(session, source), spaceGUIDOf(session, app)];
+  if (from !== to) await blobs.copy({ space: from, digest: content.digest }, to, "droplet");
+  return { content };
 }
 
 /** The copy gets a root of its own: two apps never share a folder. */
@@ -121,7 +166,7 @@ async function copyContent(
     const bits = await blobs.open(spaceGUIDOf(session, source), content.digest);
     return {
       root,
-      content: await receiveDroplet(blobs, { space: spaceGUIDOf(session, app), bits, root, from, scratch }),
+      content: await receiveDroplet(blobs, { space: spaceGUIDOf(session, app), bits, place: { root }, from, scratch }),
     };
   } catch (error) {
     // A stored droplet may name another root than it knows, or have grown beyond a limit since.

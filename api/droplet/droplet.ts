@@ -26,11 +26,14 @@ import {
   createDroplet,
   createDropletBody,
   createDropletQuery,
-  newRoot,
+  newPlace,
   spaceGUIDOf,
+  untilStored,
+  type DropletStores,
 } from "./create.ts";
 import { storeDroplet } from "./upload.ts";
-import { DROPLET_STATES, dropletState, redactionFor, presentDroplet } from "./present.ts";
+import { DROPLET_STATES, dropletState } from "../cf/droplet/droplet-state.ts";
+import { redactionFor, presentDroplet } from "./present.ts";
 
 const path = "/v3/droplets/:guid";
 const CONTENT_DEADLINE_MS = 15 * 60_000;
@@ -168,7 +171,7 @@ const rows: readonly Endpoint[] = [
   }),
 ];
 
-function createRow(blobs: Services["blobs"]): Endpoint {
+function createRow(stores: DropletStores): Endpoint {
   return endpoint({
     method: "POST",
     path: "/v3/droplets",
@@ -182,7 +185,7 @@ function createRow(blobs: Services["blobs"]): Endpoint {
       const made =
         query.source_guid === undefined
           ? await createDroplet(session, parseBody(createDropletBody, body))
-          : await copyDroplet(session, blobs, {
+          : await copyDroplet(session, stores, {
               sourceGUID: query.source_guid,
               appGUID: parseBody(copyDropletBody, body).relationships.app.data.guid,
             });
@@ -210,17 +213,16 @@ function uploadRow(blobs: Services["blobs"]): Endpoint {
       session.authorize(contentRight("update", droplet));
       requireNotSuspended(session, droplet.metadata.namespace ?? "");
       requireAwaitingUpload(droplet);
-      const root = newRoot(session);
-      const content = await storeDroplet(blobs, { space: spaceGUIDOf(session, droplet), root }, request, signal);
+      const place = newPlace(session);
+      const content = await storeDroplet(blobs, { space: spaceGUIDOf(session, droplet), place }, request, signal);
       const uploaded = await session.patchWithRetry(Droplet, droplet, (current) => {
         requireAwaitingUpload(current);
-        return { spec: { content, root } };
+        return { spec: { content, ...("root" in place && { root: place.root }) } };
       });
-      const current = (): Droplet => session.cache.store(Droplet).byUid(uploaded.metadata.uid ?? "") ?? uploaded;
-      await session.holdWhile([Droplet], () => dropletState(current()) === "PROCESSING_UPLOAD");
+      const stored = await untilStored(session, uploaded);
       await session.publishObserved([Droplet]);
       const job = await newJob(session, "droplet.upload", params.guid);
-      return accepted(job, presentDroplet(session.cache, current(), base));
+      return accepted(job, presentDroplet(session.cache, stored, base));
     },
   });
 }
@@ -228,8 +230,26 @@ function uploadRow(blobs: Services["blobs"]): Endpoint {
 const contentRight = (verb: "get" | "update", { metadata }: Droplet) =>
   ({ verb, on: Droplet, subresource: "content", namespace: metadata.namespace ?? "", name: metadata.name }) as const;
 
-/** Endpoints of droplets; their files are in the blob store. */
-export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
+/** @throws CFError 422 */
+function requireDownloadable(droplet: Droplet): void {
+  if (droplet.spec.lifecycleType === "docker") throw unprocessable("Cannot download droplets with 'docker' lifecycle.");
+  if (dropletState(droplet) !== "STAGED") throw unprocessable("Only staged droplets can be downloaded.");
+}
+
+/** The file that was uploaded, or an image's files as one. */
+async function openDroplet(session: Session, { blobs, images }: DropletStores, droplet: Droplet): Promise<Reply> {
+  const { content, kind, image } = droplet.spec;
+  if (kind === "host" && content) return toBlobReply(blobs, spaceGUIDOf(session, droplet), content.digest);
+  const body =
+    kind === "cnb" && image !== undefined
+      ? await images?.openDroplet({ space: spaceGUIDOf(session, droplet), image })
+      : undefined;
+  if (!body) throw unprocessable("Cannot download droplets that are images: pull the image instead.");
+  return { status: 200, body, contentType: "application/octet-stream" };
+}
+
+/** Endpoints of droplets; their files are in the blob store, or in images. */
+export function dropletEndpoints(stores: Services): readonly Endpoint[] {
   const download = endpoint({
     method: "GET",
     path: `${path}/download`,
@@ -239,15 +259,11 @@ export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
     handler: async ({ session, params }) => {
       const droplet = session.get(Droplet, params.guid);
       session.authorize(contentRight("get", droplet));
-      const { content, lifecycleType, kind } = droplet.spec;
-      if (lifecycleType === "docker") throw unprocessable("Cannot download droplets with 'docker' lifecycle.");
-      if (kind !== "host") throw unprocessable("Cannot download droplets that are images: pull the image instead.");
-      if (!content || dropletState(droplet) !== "STAGED")
-        throw unprocessable("Only staged droplets can be downloaded.");
+      requireDownloadable(droplet);
       const app = appOf(session.cache, droplet);
       if (app) session.recordAppEvent("droplet.download", app, { droplet_guid: params.guid });
-      return toBlobReply(blobs, spaceGUIDOf(session, droplet), content.digest);
+      return openDroplet(session, stores, droplet);
     },
   });
-  return [...rows, createRow(blobs), uploadRow(blobs), download];
+  return [...rows, createRow(stores), uploadRow(stores.blobs), download];
 }

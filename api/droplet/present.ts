@@ -4,34 +4,10 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
 import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { appGUIDOf } from "../cf/app/owner-app.ts";
+import { dropletState } from "../cf/droplet/droplet-state.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
-
-const STATES = {
-  AwaitingUpload: "AWAITING_UPLOAD",
-  Staged: "STAGED",
-  Failed: "FAILED",
-  Expired: "EXPIRED",
-} as const;
-export const DROPLET_STATES = [
-  "STAGING",
-  "AWAITING_UPLOAD",
-  "PROCESSING_UPLOAD",
-  "STAGED",
-  "COPYING",
-  "FAILED",
-  "EXPIRED",
-] as const;
-
-/** The CF state; a built droplet without status yet counts as staged. */
-export function dropletState({ spec, status }: Droplet): (typeof DROPLET_STATES)[number] {
-  const isUploadable = spec.kind === "host" && spec.buildRef === undefined;
-  if (isUploadable && spec.content === undefined) return "AWAITING_UPLOAD";
-  // The status is still that of before the upload.
-  if (status?.state === "AwaitingUpload") return "PROCESSING_UPLOAD";
-  return STATES[status?.state ?? "Staged"];
-}
 
 export function presentDroplet(cache: ClusterCache, droplet: Droplet, base: string, hidden?: string): object {
   const at = presentIdentity(cache, Droplet, droplet);
@@ -63,6 +39,11 @@ export function presentDroplet(cache: ClusterCache, droplet: Droplet, base: stri
   };
 }
 
+/** Whether it can be downloaded. */
+function isFile({ spec }: Droplet): boolean {
+  return spec.content !== undefined || spec.kind === "cnb";
+}
+
 function links(
   cache: ClusterCache,
   droplet: Droplet,
@@ -78,7 +59,7 @@ function links(
     assign_current_droplet: link(`${base}/v3/apps/${app}/relationships/current_droplet`, "PATCH"),
     ...(found && { package: link(`${base}/v3/packages/${cache.guid(Package, found)}`) }),
     ...(dropletState(droplet) === "AWAITING_UPLOAD" && { upload: link(`${self}/upload`, "POST") }),
-    ...(droplet.spec.content && { download: link(`${self}/download`) }),
+    ...(isFile(droplet) && { download: link(`${self}/download`) }),
   };
 }
 

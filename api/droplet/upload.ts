@@ -7,21 +7,22 @@ import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
 import { BlobTooLarge, type Blob, type BlobStore } from "../../blobs/blob-store.ts";
 import { receiveDroplet } from "../../blobs/droplet/receive-droplet.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
+import type { DropletPlace } from "./create.ts";
 import { readUploadForm, type UploadForm } from "../http/upload-form.ts";
 
 const MAX_DROPLET_BYTES = 4 * 1024 * 1024 * 1024;
 
-/** Stores the uploaded droplet for `root`. @throws CFError 400, 413, 422 */
+/** Stores the uploaded droplet for its place. @throws CFError 400, 413, 422 */
 export async function storeDroplet(
   blobs: BlobStore,
-  { space, root }: { space: string; root: string },
+  { space, place }: { space: string; place: DropletPlace },
   request: IncomingMessage,
   signal: AbortSignal,
 ): Promise<Blob> {
   const scratch = await mkdtemp(join(tmpdir(), "cupola-droplet-"));
   try {
     const { bits } = await readUploadForm(request, { scratch, maxBytes: MAX_DROPLET_BYTES, signal });
-    return await receiveDroplet(blobs, { space, root, scratch, bits: await checkFile(bits) });
+    return await receiveDroplet(blobs, { space, place, scratch, bits: await checkFile(bits) });
   } catch (error) {
     throw toRefusal(error);
   } finally {

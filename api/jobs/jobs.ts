@@ -16,6 +16,7 @@ import { CFError, notFound } from "../http/errors.ts";
 import { formatTimestamp } from "../http/timestamps.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { Session } from "../access/session.ts";
+import { dropletState } from "../cf/droplet/droplet-state.ts";
 import { getJobKey } from "./job-key.ts";
 import { type Job, toJobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
 
@@ -52,13 +53,31 @@ function kindOf(job: Job): ResourceRef | undefined {
 
 function stateOf(job: Job, cache: ClusterCache): "PROCESSING" | "COMPLETE" | "FAILED" {
   if (job.errors) return "FAILED";
+  if (job.operation === "droplet.upload") return uploadStateOf(cache.findByGUID(Droplet, job.guid));
   const ref = kindOf(job);
   return ref && cache.findByGUID(ref, job.guid) ? "PROCESSING" : "COMPLETE";
 }
 
-function presentJob(guid: string, job: Job, state: string, base: string): object {
+/** An uploaded file may become an image, which takes its time. */
+function uploadStateOf(droplet: Droplet | undefined): "PROCESSING" | "COMPLETE" | "FAILED" {
+  const state = droplet && dropletState(droplet);
+  if (state === "FAILED") return "FAILED";
+  return state === "PROCESSING_UPLOAD" ? "PROCESSING" : "COMPLETE";
+}
+
+/** What went wrong: when the operation began, or after it with the droplet. */
+function errorsOf(job: Job, cache: ClusterCache): readonly string[] {
+  if (job.errors || job.operation !== "droplet.upload") return job.errors ?? [];
+  const conditions = cache.findByGUID(Droplet, job.guid)?.status?.conditions ?? [];
+  return conditions.flatMap(({ type, status, message }) =>
+    type === "Ready" && status === "False" ? [`Uploaded droplet file is invalid: ${message}`] : [],
+  );
+}
+
+function presentJob(guid: string, job: Job, cache: ClusterCache, base: string): object {
+  const state = stateOf(job, cache);
   const time = formatTimestamp(job.startedAt * 1000);
-  const errors = new CFError("UnprocessableEntity", job.errors ?? []).errors;
+  const errors = new CFError("UnprocessableEntity", state === "FAILED" ? errorsOf(job, cache) : []).errors;
   const noun = job.operation.split(".")[0] ?? "";
   // Operations on the whole platform are about no resource.
   const exists = noun !== "admin" && (state !== "COMPLETE" || !job.operation.endsWith(".delete"));
@@ -86,9 +105,9 @@ export const jobEndpoints: readonly Endpoint[] = [
     handler: async ({ session, params, base }) => {
       const job = parseJobGUID(params.guid, await getJobKey(session.platformClient));
       if (!job) throw notFound("Job");
-      const ref = kindOf(job);
+      const ref = job.operation === "droplet.upload" ? Droplet : kindOf(job);
       if (ref) await session.holdWhile([ref], () => stateOf(job, session.cache) === "PROCESSING");
-      return ok(presentJob(params.guid, job, stateOf(job, session.cache), base));
+      return ok(presentJob(params.guid, job, session.cache, base));
     },
   }),
 ];

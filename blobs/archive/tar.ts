@@ -18,6 +18,14 @@ export interface TarMember extends ArchivePath {
   content?: () => Promise<Readable> | Readable;
   /** The same at once, for a small file: a stream costs more than its bytes. */
   bytes?: () => Promise<Buffer>;
+  /** root unless given. */
+  owner?: FileOwner;
+}
+
+/** Whose the files of a layer are, by number. */
+export interface FileOwner {
+  uid: number;
+  gid: number;
 }
 
 /** All archives carry this time, so that the same files give the same digest. */
@@ -37,10 +45,17 @@ export function comparePaths(one: string, other: string): number {
 }
 
 /** Packs the files and whole directories at `paths` below `root` as tar.gz, without sockets and devices. */
-export function packDirectory(root: string, paths: readonly string[]): Readable {
+export function packDirectory(root: string, paths: readonly string[], owner?: FileOwner): Readable {
   return packed(async function* () {
-    for (const path of [...paths].sort()) yield* walk(root, path);
+    for (const path of [...paths].sort())
+      for await (const member of walk(root, path))
+        yield owner ? { ...member, mode: forGroup(member.mode), owner } : member;
   });
+}
+
+/** A process of the same group may be another user: what the owner may, the group may. */
+function forGroup(mode: number): number {
+  return mode | ((mode & 0o700) >> 3);
 }
 
 function packed(members: () => AsyncIterable<TarMember>): Readable {
@@ -60,8 +75,8 @@ async function addMember(tar: Pack, member: TarMember): Promise<void> {
     type: member.type,
     size: member.size,
     mtime: fixedTime,
-    uid: 0,
-    gid: 0,
+    uid: member.owner?.uid ?? 0,
+    gid: member.owner?.gid ?? 0,
     linkname: member.target ?? "",
   };
   // An empty file need not be opened.

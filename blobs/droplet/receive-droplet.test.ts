@@ -1,5 +1,5 @@
 // Droplets as files: what is accepted, and how layers move to another root.
-import { mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
@@ -9,10 +9,10 @@ import { gzipSync } from "node:zlib";
 import { pack } from "tar-stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ArchiveRejected } from "../archive/archive-path.ts";
-import { packDirectory, unpackTar } from "../archive/tar.ts";
+import { packDirectory, readTar, unpackTar } from "../archive/tar.ts";
 import type { Blob } from "../blob-store.ts";
 import { moveRoot } from "./move-root.ts";
-import { receiveDroplet, ROOT_LABEL } from "./receive-droplet.ts";
+import { receiveDroplet, ROOT_LABEL, type DropletUpload } from "./receive-droplet.ts";
 
 const FROM = "/home/me/droplets/11111111-1111-4111-8111-111111111111";
 const TO = "/home/me/droplets/22222222-2222-4222-8222-222222222222";
@@ -35,7 +35,11 @@ async function folderOf(files: Record<string, string>): Promise<string> {
 }
 
 /** Sends the files as a droplet, and unpacks what was stored. */
-async function receive(files: Record<string, string>, from?: string): Promise<string> {
+async function receive(
+  files: Record<string, string>,
+  from?: string,
+  place: DropletUpload["place"] = { root: TO },
+): Promise<string> {
   const folder = await folderOf(files);
   let stored: Buffer | undefined;
   const put = async (_space: string, _kind: string, content: Readable): Promise<Blob> => {
@@ -44,7 +48,7 @@ async function receive(files: Record<string, string>, from?: string): Promise<st
   };
   const top = [...new Set(Object.keys(files).map((name) => name.split("/")[0] ?? ""))];
   const scratch = await mkdtemp(join(home, "scratch-"));
-  await receiveDroplet({ put }, { space: "s", bits: packDirectory(folder, top), root: TO, from, scratch });
+  await receiveDroplet({ put }, { space: "s", bits: packDirectory(folder, top), place, from, scratch });
   const target = join(home, `unpacked-${(at += 1)}`);
   await mkdir(target);
   await unpackTar(NodeReadable.from([stored]), target, { maxBytes: 1e6, symlinks: "any" });
@@ -106,7 +110,9 @@ test("what is no archive is refused in words", async () => {
   const scratch = await mkdtemp(join(home, "scratch-"));
   const bits = NodeReadable.from([Buffer.from("hello")]);
   const put = (): Promise<Blob> => Promise.reject(new Error("nothing to store"));
-  await expect(receiveDroplet({ put }, { space: "s", bits, root: TO, scratch })).rejects.toThrow(/no tar\.gz/);
+  await expect(receiveDroplet({ put }, { space: "s", bits, place: { root: TO }, scratch })).rejects.toThrow(
+    /no tar\.gz/,
+  );
 });
 
 test.each([
@@ -119,7 +125,9 @@ test.each([
   const scratch = await mkdtemp(join(home, "scratch-"));
   const bits = NodeReadable.from([gzipSync(await buffer(tar))]);
   const put = (): Promise<Blob> => Promise.reject(new Error("nothing to store"));
-  await expect(receiveDroplet({ put }, { space: "s", bits, root: TO, scratch })).rejects.toThrow(ArchiveRejected);
+  await expect(receiveDroplet({ put }, { space: "s", bits, place: { root: TO }, scratch })).rejects.toThrow(
+    ArchiveRejected,
+  );
 });
 
 test("a root across two chunks of a file moves, too", async () => {
@@ -127,4 +135,39 @@ test("a root across two chunks of a file moves, too", async () => {
   await moveRoot(folder, FROM, TO);
   const text = await readFile(join(folder, "big"), "utf8");
   expect([text.includes(FROM), text.split(TO).length]).toEqual([false, 3]);
+});
+
+test("a layer of an image has links where its files may say that the droplet is, and an owner", async () => {
+  const place = { owner: { uid: 1001, gid: 1000 } };
+  const link = `cupola-root-${"0".repeat(FROM.length - 13)}`;
+  const files = { [METADATA]: labelled, "app/run.sh": `exec ${FROM}/layers/node`, "workspace/of-others": "" };
+  const target = await receive(files, undefined, place);
+  expect(await readFile(join(target, "app", "run.sh"), "utf8")).toBe(`exec /${link}/layers/node`);
+  expect([await readlink(join(target, link)), await readlink(join(target, "workspace"))]).toEqual([".", "app"]);
+  // One that is sent again stays as it is.
+  const again = await receive(
+    { [METADATA]: await readFile(join(target, METADATA), "utf8"), "app/run.sh": `/${link}/x` },
+    undefined,
+    place,
+  );
+  expect(await readFile(join(again, "app", "run.sh"), "utf8")).toBe(`/${link}/x`);
+  const short = receive({ [METADATA]: labelled.replace(FROM, "/tmp/x"), "app/x": "" }, undefined, place);
+  await expect(short).rejects.toThrow(
+    /it was built at \/tmp\/x, a path of 6 bytes, and an image takes one of 14 to 256/,
+  );
+});
+
+test("files of a layer are its owner's, and what the owner may, the group may", async () => {
+  const folder = await folderOf({ "app/run.sh": "" });
+  await chmod(join(folder, "app", "run.sh"), 0o700);
+  const seen: unknown[] = [];
+  await readTar(
+    packDirectory(folder, ["app"], { uid: 1001, gid: 1000 }),
+    1e6,
+    async ({ name, uid, gid, mode }, body) => {
+      seen.push([name, uid, gid, mode?.toString(8)]);
+      body.skip();
+    },
+  );
+  expect(seen.at(-1)).toEqual(["app/run.sh", 1001, 1000, "770"]);
 });

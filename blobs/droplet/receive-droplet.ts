@@ -1,13 +1,13 @@
-// Receives a host droplet as a file: one of this platform, or a tar.gz with the app in the folder `app`. It gets a root of its own.
+// Receives a droplet as a file: one of a platform of ours, or a tar.gz with the app in the folder `app`. It gets a root of its own, or becomes a layer of an image.
 import { createReadStream } from "node:fs";
-import { lstat, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { parse, stringify } from "smol-toml";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { ArchiveRejected } from "../archive/archive-path.ts";
-import { packDirectory, unpackUpload } from "../archive/tar.ts";
+import { packDirectory, unpackUpload, type FileOwner } from "../archive/tar.ts";
 import type { Blob, BlobStore } from "../blob-store.ts";
 import { moveRoot } from "./move-root.ts";
 
@@ -23,29 +23,33 @@ export interface DropletUpload {
   space: string;
   /** The tar.gz: a file's path, or its stream. */
   bits: string | Readable;
-  /** The root it gets. */
-  root: string;
+  /** The root it gets, or the owner of its files where it becomes a layer. */
+  place: { root: string } | { owner: FileOwner };
   /** The root it was built at, where that is known; else its own metadata tell. */
   from?: string | undefined;
   /** An empty folder that the caller removes. */
   scratch: string;
 }
 
-/** Stores the droplet, ready to be unpacked at `root`. @throws ArchiveRejected with the reason, BlobTooLarge */
+/** Stores the droplet, ready to be unpacked at its root, or to lie at an image's `/`. @throws ArchiveRejected with the reason, BlobTooLarge */
 export async function receiveDroplet(
   store: Pick<BlobStore, "put">,
-  { space, bits, root, from, scratch }: DropletUpload,
+  { space, bits, place, from, scratch }: DropletUpload,
 ): Promise<Blob> {
   const folder = await mkdtemp(join(scratch, "droplet-"));
   try {
-    const content = typeof bits === "string" ? createReadStream(bits) : bits;
-    await unpackUpload(content, folder, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "any" });
+    const archive = typeof bits === "string" ? createReadStream(bits) : bits;
+    await unpackUpload(archive, folder, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "any" });
     if (!(await isFolder(join(folder, "app"))))
       throw new ArchiveRejected("it has no folder app, where the app would be");
     const metadata = await readPlainFile(folder, METADATA);
+    const builtAt = metadata === undefined ? undefined : (from ?? findRoot(metadata));
     if (metadata === undefined) await describeApp(folder);
-    else await relocate(folder, from ?? findRoot(metadata), root);
-    return await store.put(space, "droplet", packDirectory(folder, ["app", "layers"]), { maxBytes: MAX_STORED_BYTES });
+    const links = "owner" in place ? await linkRoots(folder, builtAt) : [];
+    if ("root" in place) await relocate(folder, builtAt, place.root);
+    const owner = "owner" in place ? place.owner : undefined;
+    const content = packDirectory(folder, ["app", "layers", ...links], owner);
+    return await store.put(space, "droplet", content, { maxBytes: MAX_STORED_BYTES });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -58,6 +62,32 @@ async function relocate(folder: string, from: string | undefined, to: string): P
       `it was built at ${from}, and its layers may name that folder; this platform keeps droplets under ${dirname(to)}. Push the source here instead`,
     );
   await moveRoot(folder, from, to);
+}
+
+/** Where the app of a built image is, in Cloud Native Buildpacks. */
+const WORKSPACE = "workspace";
+/** A root of an image: a link to `/`, with as many characters as the root that it stands for. */
+const ROOT_LINK = "cupola-root-";
+const MAX_NAME_BYTES = 255;
+
+/** In an image app and layers lie at `/`: links stand where files of them may say that they are. Returns the links' names. */
+async function linkRoots(folder: string, builtAt: string | undefined): Promise<string[]> {
+  const links = new Map([[WORKSPACE, "app"]]);
+  if (builtAt !== undefined) {
+    const length = Buffer.byteLength(builtAt) - 1;
+    if (length <= ROOT_LINK.length || length > MAX_NAME_BYTES)
+      throw new ArchiveRejected(
+        `it was built at ${builtAt}, a path of ${length + 1} bytes, and an image takes one of ${ROOT_LINK.length + 2} to ${MAX_NAME_BYTES + 1}. Push the source here instead`,
+      );
+    const name = ROOT_LINK.padEnd(length, "0");
+    await moveRoot(folder, builtAt, `/${name}`);
+    links.set(name, ".");
+  }
+  for (const [name, target] of links) {
+    await rm(join(folder, name), { recursive: true, force: true });
+    await symlink(target, join(folder, name));
+  }
+  return [...links.keys()];
 }
 
 const metadataFile = z.object({ labels: z.array(z.object({ key: z.string(), value: z.string() })).default([]) });

@@ -96,6 +96,19 @@ export function repositoryOf(prefix: RegistryPrefix, space: string, kind: BlobKi
   return join(prefix, `${space}/${kind}`);
 }
 
+/** The repository of an app's images, without the host. */
+export function appRepositoryOf(prefix: RegistryPrefix, space: string, app: string): string {
+  checkBlobName(space);
+  checkBlobName(app);
+  return join(prefix, `${space}/apps/${app}`);
+}
+
+/** Whether an image is in a space's own part of the platform's registry. @throws InvalidBlobName */
+export function isOfSpace(prefix: RegistryPrefix, space: string, { host, repository }: ImageName): boolean {
+  checkBlobName(space);
+  return host === prefix.host && repository.startsWith(`${join(prefix, space)}/`);
+}
+
 /** The repository whose tags are the GUIDs of all spaces that ever stored something: a registry cannot be asked for them in a way that all support. */
 export function spaceIndexRepository(prefix: RegistryPrefix): string {
   return join(prefix, "spaces");

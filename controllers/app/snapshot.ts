@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
+import { toRunnable } from "../../crds/droplet/rules.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
 import { effectiveHealthCheck, effectivePorts, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
@@ -154,7 +155,7 @@ export function snapshotProcess(process: Process, droplet: Droplet, classes: rea
     runner: chooseClass(classes, {
       role: "runner",
       className: runner,
-      requires: { capability: "dropletKinds", word: droplet.spec.kind },
+      requires: { capability: "dropletKinds", word: toRunnable(droplet).kind },
     }).metadata.name,
   });
 }

@@ -1,7 +1,9 @@
 // Reconciles a Droplet: checks its content, makes its app the owner, and deletes the oldest droplets beyond the limit.
+import type { MakeDropletImage } from "../../blobs/registry/images/make-droplet-image.ts";
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { isAwaitingUpload } from "../../crds/droplet/rules.ts";
+import { isAwaitingUpload, needsImage } from "../../crds/droplet/rules.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import {
@@ -16,25 +18,35 @@ import type { HasContent } from "../shared/has-content.ts";
 import { HISTORY_LIMITS, planExcess, deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
+import { reconcileImage } from "./droplet-image.ts";
 import { planAwaitingUpload, planDropletsInUse } from "./plan.ts";
 
-export function dropletController(hasContent: HasContent): Controller {
+export interface DropletOptions {
+  hasContent: HasContent;
+  makeDropletImage?: MakeDropletImage | undefined;
+}
+
+export function dropletController(options: DropletOptions): Controller {
   return defineController({
     name: "droplet",
     for: Droplet,
     workers: 1,
-    reads: [...TENANCY_KINDS, Revision, LRP],
+    reads: [...TENANCY_KINDS, Revision, LRP, BackendClass],
     indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
     watches: [watch(App, mapAppToOwned)],
 
     async reconcile(droplet, context) {
       const app = getApp(context.read, droplet);
       const { labels } = resolveGUID(Droplet, droplet, context);
-      await requireContent(droplet, hasContent, context);
+      await requireContent(droplet, options.hasContent, context);
       await deleteExcessDroplets(droplet, context);
       const appGUID = resolveGUID(App, app, context).guid;
       if (isAwaitingUpload(droplet)) return { ...toAppOwnership(app, appGUID, labels), ...planAwaitingUpload() };
-      return { ...toAppOwnership(app, appGUID, labels), status: { state: "Staged" } };
+      if (!needsImage(droplet)) return { ...toAppOwnership(app, appGUID, labels), status: { state: "Staged" } };
+      const { space } = getTenancy(context.read, droplet.metadata.namespace ?? "");
+      const order = { space: space.guid, appGUID, makeImage: options.makeDropletImage };
+      const image = await reconcileImage(droplet, order, context);
+      return { ...toAppOwnership(app, appGUID, labels), ...image };
     },
   });
 }

@@ -29,3 +29,18 @@ export function planAwaitingUpload(): Pick<ReconcileResult, "status" | "ready"> 
     ready: { status: "False", reason: "AwaitingUpload", message: "waiting for the droplet's file" },
   };
 }
+
+/** A droplet whose file has become an image, or never will. */
+export function planMade(
+  status: Pick<NonNullable<Droplet["status"]>, "image" | "imagePullSecretRef">,
+): Pick<ReconcileResult, "status" | "ready"> {
+  const { image, imagePullSecretRef } = status;
+  return { status: { state: "Staged", image, ...(imagePullSecretRef && { imagePullSecretRef }) } };
+}
+
+export function planUnusable(message: string): Pick<ReconcileResult, "status" | "ready"> {
+  return {
+    status: { state: "Failed" },
+    ready: { status: "False", reason: "ContentUnusable", message, isFailure: true },
+  };
+}

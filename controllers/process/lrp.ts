@@ -1,6 +1,7 @@
 // The LRP of one process at one Revision: everything a runner needs, in one object. Pure.
 import { vcapApplication } from "../../crds/app/vcap.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
+import { toRunnable } from "../../crds/droplet/rules.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
 import { deriveGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
@@ -158,7 +159,7 @@ export function planProcessEnv(input: LRPInput, version: string): EnvVar[] {
     version,
   });
   return planRunningEnv({
-    dropletKind: droplet.spec.kind,
+    dropletKind: toRunnable(droplet).kind,
     groupEnv: input.groupEnv,
     env: revision.spec.env,
     application,

@@ -1,6 +1,7 @@
 // Translates a Task to its TaskRun, and a TaskRun's status to the Task's. Pure.
 import { vcapApplication } from "../../crds/app/vcap.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
+import { toRunnable } from "../../crds/droplet/rules.ts";
 import { deriveGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { displayNameOf, generatedName } from "../../crds/object-names.ts";
@@ -89,7 +90,7 @@ function planTaskEnv({ task, app, tenancy, droplet, groupEnv, env, apiURL, uris 
     limits: { memoryMB, diskMB },
     version: deriveGUID("task", task.metadata.uid ?? ""),
   });
-  return planRunningEnv({ dropletKind: droplet.spec.kind, groupEnv, env, application, memoryMB });
+  return planRunningEnv({ dropletKind: toRunnable(droplet).kind, groupEnv, env, application, memoryMB });
 }
 
 /** The spec of a running TaskRun stays as it is, but for its cancellation. */

@@ -2,6 +2,7 @@
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { toRunnable } from "../../crds/droplet/rules.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
 import { groupVariables } from "../../crds/environment-group/group-variables.ts";
@@ -123,7 +124,7 @@ async function startTask(
   const backend = chooseClass(read.list(BackendClass), {
     role: "task-runner",
     className: task.spec.runner,
-    requires: { capability: "dropletKinds", word: droplet.spec.kind },
+    requires: { capability: "dropletKinds", word: toRunnable(droplet).kind },
   });
   const { env } = await snapshotEnv(app, appGUID, client, task);
   return planTaskRun({

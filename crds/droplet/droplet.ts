@@ -33,7 +33,9 @@ export const dropletArtifact = {
     .string()
     .max(1024)
     .optional()
-    .describe("The absolute path where a host layer was built and must be unpacked."),
+    .describe(
+      "The absolute path where a host layer was built and must be unpacked. Without one the platform makes an image of the layer.",
+    ),
   processTypes: processTypes.default({}).describe("Process types and their start commands."),
   ports: listAtomic(z.array(port).max(10)).optional().describe("Ports that the image exposes."),
 };
@@ -71,8 +73,9 @@ export const Droplet = defineResource({
     ),
     [
       {
-        rule: "self.kind == 'host' ? has(self.content) == has(self.root) : has(self.image)",
-        message: "a host droplet needs content and root, or neither until they are uploaded; any other an image",
+        rule: "self.kind == 'host' ? has(self.content) || !has(self.root) : has(self.image)",
+        message:
+          "a host droplet needs content, with a root where it is unpacked, or neither until they are uploaded; any other an image",
       },
       {
         rule: "!has(oldSelf.content) || (has(self.content) && self.content == oldSelf.content)",
@@ -82,6 +85,10 @@ export const Droplet = defineResource({
         rule: "!has(oldSelf.root) || (has(self.root) && self.root == oldSelf.root)",
         message: "root is immutable once it is set",
       },
+      {
+        rule: "!has(oldSelf.content) || has(self.root) == has(oldSelf.root)",
+        message: "root is set together with content, or never",
+      },
     ],
   ),
   status: readyStatus({
@@ -89,6 +96,8 @@ export const Droplet = defineResource({
       .enum(["AwaitingUpload", "Staged", "Failed", "Expired"])
       .optional()
       .describe("Only a Staged droplet can run."),
+    image: z.string().max(1024).optional().describe("The image that the platform made of content without a root."),
+    imagePullSecretRef: refTo("Secret").optional(),
   }),
 });
 export type Droplet = Resource<typeof Droplet>;

@@ -1,4 +1,5 @@
 // Starts the CF API of this process and introduces it to the other replicas.
+import { createImageStore } from "../../blobs/registry/images/image-store.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Member } from "../../kube/lease/member.ts";
 import { createAuditWriter } from "../../telemetry/audit/audit-writer.ts";
@@ -33,7 +34,7 @@ export function startApiOperation(context: PlatformContext, peerServers: PeerSer
 }
 
 function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
-  const { client, informers, blobs, log, options, membership } = context;
+  const { client, informers, blobs, registry, log, options, membership } = context;
   const members = (): Member[] => findLiveMembers(membership) ?? [];
   const telemetry = createTelemetryClient({
     informers,
@@ -51,6 +52,7 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
     client,
     informers,
     blobs,
+    ...(registry && { images: createImageStore(registry.client, registry.prefix) }),
     log,
     telemetry,
     appLog: startAppLog(context, peerServers),

@@ -71,7 +71,7 @@ export async function removeUnusedImages({
 function listReferences(read: Reader): ImageReferences {
   const [stagings, lrps, taskRuns] = [read.list(Staging), read.list(LRP), read.list(TaskRun)];
   const names = [
-    ...read.list(Droplet).map(({ spec }) => spec.image),
+    ...read.list(Droplet).flatMap(({ spec, status }) => [spec.image, status?.image]),
     ...[...lrps, ...taskRuns].map(({ spec }) => spec.droplet.image),
     ...stagings.map(({ status }) => status?.droplet?.image),
   ];

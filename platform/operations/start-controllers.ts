@@ -4,6 +4,7 @@ import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import { runControllers, type ControllerRun } from "../../kube/controller/run-controllers.ts";
 import type { UnsyncedController } from "../../kube/cache/unsynced-watches.ts";
+import { createDropletImages } from "../../blobs/registry/images/make-droplet-image.ts";
 import { createControllers } from "../../controllers/controllers.ts";
 import {
   listBackendOperations,
@@ -56,13 +57,25 @@ function toBackendDeps(
   };
 }
 
+function toControllersOptions({
+  apiURL,
+  blobs,
+  registry,
+}: Pick<PlatformContext, "apiURL" | "blobs" | "registry">): Parameters<typeof createControllers>[0] {
+  return {
+    apiURL,
+    hasContent: (space, digest) => blobs.has(space, digest),
+    makeDropletImage: registry && createDropletImages(registry.client, registry.prefix),
+  };
+}
+
 /** The controllers that every replica runs at once; undefined when there are none. */
 export function startControllers(
   { client, informers, blobs, registry, log, options, disposables, readiness, apiURL }: PlatformContext,
   backends: readonly Backend[],
 ): ControllerRun | undefined {
   const cfControllers = options.operations.includes("controllers")
-    ? createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) })
+    ? createControllers(toControllersOptions({ apiURL, blobs, registry }))
     : [];
   const controllers = [
     ...cfControllers,
@@ -144,16 +157,12 @@ function listControllerSingletons(
   const { operations, unusedContentMs: graceMs } = options;
   const { read } = informers;
   const removal = operations.includes("controllers")
-    ? toSingleton(
-        "controllers",
-        createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }),
-        [
-          createBlobRemovalTask({ blobs, read, log, graceMs }),
-          createWatchAudit({ informers, log, writer: membership.identity }),
-          createUsageRecorder({ informers, log, writer: membership.identity }),
-          ...(registry ? [createImageRemovalTask({ registry, read, log, graceMs })] : []),
-        ],
-      )
+    ? toSingleton("controllers", createControllers(toControllersOptions({ apiURL, blobs, registry })), [
+        createBlobRemovalTask({ blobs, read, log, graceMs }),
+        createWatchAudit({ informers, log, writer: membership.identity }),
+        createUsageRecorder({ informers, log, writer: membership.identity }),
+        ...(registry ? [createImageRemovalTask({ registry, read, log, graceMs })] : []),
+      ])
     : undefined;
   const localRouter = operations.includes("local-router")
     ? toSingleton(

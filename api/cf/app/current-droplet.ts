@@ -1,7 +1,7 @@
 // The droplet that an app runs at its next start.
 import type { App } from "../../../crds/app/app.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
-import { isAwaitingUpload } from "../../../crds/droplet/rules.ts";
+import { isComplete } from "../../../crds/droplet/rules.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { unprocessable } from "../../http/errors.ts";
 
@@ -13,6 +13,6 @@ export function currentDroplet(cache: ClusterCache, app: App): Droplet | undefin
 
 /** @throws CFError 422, in CF's words, for a droplet whose file is still to come */
 export function requireStaged(droplet: Droplet): Droplet {
-  if (isAwaitingUpload(droplet)) throw unprocessable("droplet must be in staged state");
+  if (!isComplete(droplet)) throw unprocessable("droplet must be in staged state");
   return droplet;
 }

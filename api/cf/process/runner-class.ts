@@ -2,6 +2,7 @@
 import type { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { findClass, isClassProblem } from "../../../crds/backend-class/find-class.ts";
 import type { Droplet } from "../../../crds/droplet/droplet.ts";
+import { toRunnable } from "../../../crds/droplet/rules.ts";
 import type { Process } from "../../../crds/process/process.ts";
 
 /** Why a process has no runner for this droplet. Undefined while no runner class exists: the App's Ready condition reports that case. */
@@ -12,7 +13,7 @@ export function findRunnerProblem(
 ): string | undefined {
   if (!classes.some(({ spec }) => spec.role === "runner")) return undefined;
   for (const { spec } of processes) {
-    const requires = { capability: "dropletKinds", word: droplet.spec.kind };
+    const requires = { capability: "dropletKinds", word: toRunnable(droplet).kind };
     const found = findClass(classes, { role: "runner", className: spec.runner, requires });
     if (isClassProblem(found))
       return `Process "${spec.type}" cannot start: ${found.message}${imagesHint(classes, droplet)}`;

@@ -1,6 +1,7 @@
 // Publishes the capabilities of the class, says in its condition whether its parameters and its builder image can be used, and keeps a Buildpack for each
 // buildpack of the image's order.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { toDropletCapabilities } from "../../../crds/backend-class/droplet-place.ts";
 import { toBuildpackCapability } from "../../../crds/buildpack/builder-buildpacks.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
@@ -62,7 +63,7 @@ async function reconcileClass(
     await updateBuildpacks(plan, context.client);
     return {
       createOnce: plan.create,
-      status: { capabilities: { ...CAPABILITIES, ...describeBuilder(builder) } },
+      status: { capabilities: { ...CAPABILITIES, ...describeBuilder(builder, parsed.parameters) } },
       requeueAfterMs: RECHECK_MS,
     };
   } catch (error) {
@@ -96,8 +97,17 @@ function planUnusable(reason: string, message: string): ReconcileResult {
   return { status: { capabilities: CAPABILITIES }, ready: { status: "False", reason, message, isFailure: true } };
 }
 
-function describeBuilder({ stack, buildpacks, platformAPI }: BuilderImage): Record<string, string> {
-  return { platformAPI, ...(stack && { stack }), ...toBuildpackCapability([...buildpacks.keys()]) };
+function describeBuilder(
+  { stack, buildpacks, platformAPI, ...builder }: BuilderImage & { reference: string },
+  parameters: CnbParameters,
+): Record<string, string> {
+  const images = { runImage: parameters.runImage ?? builder.runImage, builderImage: builder.reference };
+  return {
+    platformAPI,
+    ...(stack && { stack }),
+    ...toBuildpackCapability([...buildpacks.keys()]),
+    ...toDropletCapabilities(images, builder),
+  };
 }
 
 /** The builder image of the parameters, with its reference by digest. @throws StagingFailure when no retry helps, else the registry's error */

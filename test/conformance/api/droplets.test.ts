@@ -3,7 +3,9 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { packMembers, readTar } from "../../../blobs/archive/tar.ts";
+import type { ImageStore } from "../../../blobs/image-store.ts";
 import { ROOT_LABEL } from "../../../blobs/droplet/receive-droplet.ts";
+import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { eventually } from "../../eventually.ts";
@@ -70,7 +72,98 @@ const rootOf = (guid: string): string =>
   bench.testEnv.replicas[0].api.cache.store(Droplet).byIndex("guid", guid)[0]?.spec.root ?? "";
 
 test("without a builder of files nothing can be uploaded, and it is said", async () => {
-  expect(fault(await create(app))[2]).toMatch(/^Droplets cannot be uploaded .* here: this platform runs images/);
+  expect(fault(await create(app))[2]).toMatch(
+    /^Droplets cannot be uploaded here: no builder class of this platform takes them/,
+  );
+});
+
+test("where droplets become images, an upload is done when its image is made, and may fail", async () => {
+  const { kube } = bench.testEnv;
+  const capabilities = { dropletRunImage: "run", dropletBuilderImage: "b", dropletUser: "1:1", platformAPI: "0.14" };
+  const patch = { type: "merge", body: { status: { capabilities } } } as const;
+  await kube.patch(BackendClass, { name: "builder" }, patch, { subresource: "status" });
+  const { guid } = await eventually(async () => {
+    const answer = await create(app);
+    expect(answer.status).toBe(201);
+    return answer.json;
+  });
+  const stored = (): Droplet => bench.testEnv.replicas[0].api.cache.store(Droplet).byIndex("guid", guid)[0]!;
+  const uploaded = await upload(guid, await tgz(FILES));
+  // The registry is missing here, so that nobody makes the image.
+  expect([uploaded.status, uploaded.json.state, uploaded.json.checksum.type]).toEqual([
+    202,
+    "PROCESSING_UPLOAD",
+    "sha256",
+  ]);
+  expect([stored().spec.kind, stored().spec.root]).toEqual(["host", undefined]);
+  const path = new URL(uploaded.headers.get("location") ?? "").pathname;
+  expect((await bench.read(path)).state).toBe("PROCESSING");
+  const assign = (): Promise<Answer> =>
+    bench.call("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { data: { guid } });
+  expect(fault(await assign())[2]).toBe("droplet must be in staged state");
+  const { namespace = "", name } = stored().metadata;
+  const say = (status: object): Promise<unknown> =>
+    kube.patch(Droplet, { namespace, name }, { type: "merge", body: { status } }, { subresource: "status" });
+  await say({ state: "Staged", image: "registry.example/apps@sha256:1" });
+  await eventually(async () => expect((await bench.read(path)).state).toBe("COMPLETE"));
+  expect((await assign()).status).toBe(200);
+  expect(await downloaded(guid)).toMatch(/^exec \/cupola-root-0+\/layers\/x$/);
+
+  const copy = await bench.call("POST", `/v3/droplets?source_guid=${guid}`, { relationships: { app: to(app) } });
+  expect([copy.status, copy.json.state, copy.json.checksum]).toEqual([
+    201,
+    "PROCESSING_UPLOAD",
+    uploaded.json.checksum,
+  ]);
+});
+
+test("a built image is a file to download, and is copied to another space", async () => {
+  const { kube, replicas } = bench.testEnv;
+  const asked: unknown[] = [];
+  const images: ImageStore = {
+    openDroplet: async ({ image }) => (image === "own/x@sha256:1" ? Readable.from([await tgz(FILES)]) : undefined),
+    copyDroplet: async (...of) => (asked.push(of), "own/y@sha256:1"),
+  };
+  const replica = await bench.testEnv.replica("images", { images });
+  const built = async (name: string, image: string): Promise<string> => {
+    const { namespace = "" } = replicas[0].api.cache.store(App).byIndex("guid", app.guid)[0]!.metadata;
+    const spec = { appRef: { name: "app" }, kind: "cnb", image, processTypes: { web: "./run" } };
+    const made = await kube.create(Droplet, { metadata: { namespace, name }, spec });
+    return made.metadata.uid ?? "";
+  };
+  const send = (method: string, path: string, body?: object): Promise<Answer> =>
+    replica.send(method, path, {
+      headers: { authorization: "bearer admin-token", "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const guid = await built("built", "own/x@sha256:1");
+  const shown = await eventually(async () => {
+    const answer = await send("GET", `/v3/droplets/${guid}`);
+    expect(answer.status).toBe(200);
+    return answer.json;
+  });
+  expect([shown.state, Object.keys(shown.links)]).toEqual(["STAGED", expect.arrayContaining(["download"])]);
+  const answer = await fetch(`${replica.url}/v3/droplets/${guid}/download`, {
+    headers: { authorization: "bearer admin-token" },
+  });
+  expect([answer.status, (await answer.arrayBuffer()).byteLength]).toEqual([200, (await tgz(FILES)).length]);
+  const elsewhere = await bench.app(await bench.space(await bench.org("images"), "space"), "copy");
+  const copied = await eventually(async () => {
+    const made = await send("POST", `/v3/droplets?source_guid=${guid}`, { relationships: { app: to(elsewhere) } });
+    expect(made.status).toBe(201);
+    return made.json;
+  });
+  expect([copied.image, copied.state]).toEqual(["own/y@sha256:1", "STAGED"]);
+  expect(asked.at(-1)).toEqual([
+    { space: space.guid, image: "own/x@sha256:1" },
+    { space: expect.any(String), app: elsewhere.guid, droplet: expect.any(String) },
+  ]);
+  const foreign = await built("foreign", "elsewhere/x@sha256:1");
+  await eventually(async () =>
+    expect(fault(await send("GET", `/v3/droplets/${foreign}/download`))[2]).toBe(
+      "Cannot download droplets that are images: pull the image instead.",
+    ),
+  );
 });
 
 test("created, uploaded once, assigned, downloaded, copied to an app of another space", async () => {

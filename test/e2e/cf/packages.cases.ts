@@ -26,7 +26,6 @@ async function currentDroplet(run: CaseRun): Promise<string> {
   return (await ofApp<Named>(run, "droplets/current")).guid;
 }
 
-const IMAGES = "a cluster's droplets are images, not files";
 const empty = (run: CaseRun): Promise<string> => makeApp(run, { is: "empty" });
 const stopped = (run: CaseRun): Promise<string> => makeApp(run, { is: "stopped" });
 
@@ -196,7 +195,6 @@ export const PACKAGE_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "the current one",
-        laptopOnly: IMAGES,
         given: stopped,
         run: "download-droplet {name}",
         shows: [
@@ -211,7 +209,6 @@ export const PACKAGE_CASES: readonly CommandCases[] = [
       },
       {
         name: "--droplet --path",
-        laptopOnly: IMAGES,
         given: withOtherDroplet,
         run: "download-droplet {name} --droplet {droplet} --path other.tgz",
         effect: (run) => Promise.resolve(expect(statSync(`${run.folder}/other.tgz`).size).toBeGreaterThan(100)),

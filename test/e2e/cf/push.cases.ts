@@ -231,7 +231,6 @@ export const PUSH_CASES: readonly CommandCases[] = [
       },
       {
         name: "--droplet",
-        laptopOnly: "a cluster's droplets are images, not files",
         given: async (run) => {
           await makeApp(run, { name: `${run.name}-source`, is: "stopped" });
           await run.cf("developer", "download-droplet", `${run.name}-source`, "-p", `${run.folder}/droplet.tgz`);
