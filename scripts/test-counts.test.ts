@@ -1,9 +1,6 @@
 // The closing line is what CI and people read: it must not turn a failure into a pass.
 import { expect, test } from "vitest";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { closingLine, closingLines, NOTHING, parseClosingLines, readVitestReport, sum } from "./test-counts.ts";
+import { closingLine, closingLines, NOTHING, parseClosingLines, sum } from "./test-counts.ts";
 
 test("the line says skipped only where something was", () => {
   expect(closingLine({ ...NOTHING, passed: 3 })).toBe("3 passed, 0 failed");
@@ -25,32 +22,4 @@ test.each([
   ["", undefined],
 ])("the last closing line of %j", (output, count) => {
   expect(parseClosingLines(output)).toEqual(count);
-});
-
-test("a missing report is a failure", () => {
-  expect(readVitestReport("/nonexistent/report.json")).toEqual({ ...NOTHING, failed: 1 });
-});
-
-test("a test that passed only when it was run again is flaky, and says what failed first", () => {
-  const dir = mkdtempSync(join(tmpdir(), "cupola-counts-"));
-  const path = join(dir, "report.json");
-  const assertionResults = [
-    { fullName: "a b", status: "passed", failureMessages: ["Error: no\n at x"] },
-    { fullName: "c", status: "passed", failureMessages: [] },
-    { fullName: "d", status: "failed", failureMessages: ["Error: never"] },
-  ];
-  try {
-    writeFileSync(
-      path,
-      JSON.stringify({
-        testResults: [{ assertionResults }],
-        numPassedTests: 2,
-        numFailedTests: 1,
-        numPendingTests: 0,
-      }),
-    );
-    expect(readVitestReport(path)).toEqual({ passed: 2, failed: 1, skipped: 0, flaky: ["a b: Error: no"] });
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
 });

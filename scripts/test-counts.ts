@@ -1,6 +1,4 @@
-// Counts of tests: read from what each runner leaves, summed, and written as the closing line.
-import { existsSync, readFileSync } from "node:fs";
-import { z } from "zod";
+// Counts of tests: summed, written as the closing line, and read from it.
 
 export interface Count {
   passed: number;
@@ -10,32 +8,7 @@ export interface Count {
   flaky: string[];
 }
 
-const vitestTest = z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()) });
-const vitestReport = z.object({
-  testResults: z.array(z.object({ assertionResults: z.array(vitestTest) })),
-  numPassedTests: z.int(),
-  numFailedTests: z.int(),
-  numPendingTests: z.int(),
-  numTodoTests: z.int().default(0),
-});
-
 export const NOTHING: Count = { passed: 0, failed: 0, skipped: 0, flaky: [] };
-
-/** Reads vitest's JSON report. A run that wrote none counts as one failure. */
-export function readVitestReport(path: string): Count {
-  if (!existsSync(path)) return { ...NOTHING, failed: 1 };
-  const report = vitestReport.parse(JSON.parse(readFileSync(path, "utf8")));
-  return {
-    passed: report.numPassedTests,
-    failed: report.numFailedTests,
-    skipped: report.numPendingTests + report.numTodoTests,
-    // Vitest keeps the errors of earlier attempts.
-    flaky: report.testResults
-      .flatMap(({ assertionResults }) => assertionResults)
-      .filter(({ status, failureMessages }) => status === "passed" && failureMessages.length > 0)
-      .map(({ fullName, failureMessages: [first = ""] }) => `${fullName}: ${first.split("\n")[0]}`),
-  };
-}
 
 /** `3 passed, 0 failed`, and `, 1 skipped` where something was. */
 export function closingLine({ passed, failed, skipped }: Omit<Count, "flaky">): string {

@@ -1,6 +1,5 @@
 // `npm test`: every check of the project, in lanes of which two run at a time, and one closing line with the sum of their tests.
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
@@ -8,15 +7,8 @@ import { provideBinaries, provideBinary, whyNoControlPlane } from "../test/clust
 import { startNode } from "../test/cluster/node/node.ts";
 import { provideNodePrograms, whyNoNode } from "../test/cluster/node/requirements.ts";
 import { runCommand } from "./run-command.ts";
-import {
-  closingLine,
-  closingLines,
-  NOTHING,
-  parseClosingLines,
-  readVitestReport,
-  sum,
-  type Count,
-} from "./test-counts.ts";
+import { runVitest } from "./run-vitest.ts";
+import { closingLine, closingLines, NOTHING, parseClosingLines, sum, type Count } from "./test-counts.ts";
 
 /** A stage runs to its end whatever the earlier ones said, so that one run shows every fault. */
 interface Stage {
@@ -77,27 +69,14 @@ function onNode(run: () => Promise<Outcome>): () => Promise<Outcome> {
   return () => (nodeProblem ? Promise.resolve({ ...NOTHING, skipped: 1 }) : run());
 }
 
-/** Its output is shown only when it fails. */
+/** Its output is shown only when it fails, also at first. */
 async function vitest(...selection: string[]): Promise<Outcome> {
-  const dir = mkdtempSync(join(tmpdir(), "cupola-report-"));
-  try {
-    const report = join(dir, "vitest.json");
-    const command: [string, ...string[]] = [
-      bin("vitest"),
-      "run",
-      "--reporter=default",
-      "--reporter=json",
-      `--outputFile.json=${report}`,
-      ...selection,
-    ];
-    const { code, output } = await runCommand(command, { cwd: root, deadlineMs: 40 * minute, env: { NO_COLOR: "1" } });
-    const count = readVitestReport(report);
-    // Vitest also fails for what is no test: an unhandled rejection, a file that does not load.
-    const broken = code !== 0 && count.failed === 0 ? 1 : 0;
-    return { ...count, failed: count.failed + broken, ...(code !== 0 && { output }) };
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+  const { count, output, hasFailed } = await runVitest({
+    args: ["--reporter=default", ...selection],
+    files: [],
+    options: { cwd: root, deadlineMs: 40 * minute },
+  });
+  return { ...count, ...((hasFailed || count.flaky.length > 0) && { output }) };
 }
 
 async function journeys(...args: string[]): Promise<Outcome> {

@@ -1,10 +1,8 @@
 // `npm run e2e -- --on laptop|cluster|node [--cf PATH] [--only PATTERN] [journey …]`: the journeys alone. Ends in one line with their count.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command, Option } from "commander";
-import { runCommand } from "../../scripts/run-command.ts";
-import { closingLine, closingLines, NOTHING, readVitestReport } from "../../scripts/test-counts.ts";
+import { runVitest } from "../../scripts/run-vitest.ts";
+import { closingLine, closingLines, NOTHING } from "../../scripts/test-counts.ts";
 import { whyNoControlPlane } from "../cluster/binaries.ts";
 import { whyNoNode } from "../cluster/node/requirements.ts";
 import { SHARED_PLATFORM, sharePlatform } from "./support/shared-platform.ts";
@@ -31,43 +29,31 @@ if (reason) {
   console.log(closingLine(process.env["CI"] ? { ...NOTHING, failed: 1 } : { ...NOTHING, skipped: 1 }));
   process.exit(process.env["CI"] ? 1 : 0);
 }
-const root = join(import.meta.dirname, "..", "..");
-const folder = mkdtempSync(join(tmpdir(), "cupola-e2e-report-"));
-const report = join(folder, "report.json");
 // Those that install, upgrade or kill have a platform of their own.
 const isSeveral = names.length > 1 || names[0] === "cf/";
 const isShared = on === "node" && isSeveral && !names.some((name) => OWN_PLATFORM.test(name));
 const shared = isShared
   ? await sharePlatform({ languages: names.includes("sources"), metricsServer: names.includes("operators-day") })
   : undefined;
-const { code } = await runCommand(
-  [
-    process.execPath,
-    join(root, "node_modules", "vitest", "vitest.mjs"),
-    "run",
+const { count } = await runVitest({
+  args: [
     "--config",
     "test/e2e/vitest.config.ts",
     "--reporter=verbose",
-    "--reporter=json",
-    `--outputFile.json=${report}`,
     ...(only === undefined ? [] : [`--testNamePattern=${only}`]),
-    ...(names.length === 0 && on === "node" ? NODE_JOURNEYS : names),
   ],
-  {
-    cwd: root,
+  files: names.length === 0 && on === "node" ? NODE_JOURNEYS : names,
+  options: {
+    cwd: join(import.meta.dirname, "..", ".."),
     deadlineMs: 60 * 60_000,
     echo: true,
     env: {
       CUPOLA_E2E_ON: on,
       CUPOLA_E2E_NAMES: names.join(),
-      NO_COLOR: "1",
       ...(shared && { [SHARED_PLATFORM]: shared.file }),
       ...(cf && { CF_BIN: cf }),
     },
   },
-).finally(() => shared?.stop());
-const count = readVitestReport(report);
-rmSync(folder, { recursive: true, force: true });
-const total = { ...count, failed: count.failed + (code !== 0 && count.failed === 0 ? 1 : 0) };
-console.log(closingLines(total));
-process.exitCode = total.failed > 0 ? 1 : 0;
+}).finally(() => shared?.stop());
+console.log(closingLines(count));
+process.exitCode = count.failed > 0 ? 1 : 0;

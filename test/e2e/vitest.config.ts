@@ -5,10 +5,12 @@ import { defineConfig } from "vitest/config";
 const isOnNode = process.env["CUPOLA_E2E_ON"] === "node";
 
 /** Journeys of minutes that only somebody who names them wants. */
-const BY_NAME = ["big-upload", "operators-day", "cf-replay-all"].filter((name) => !process.argv.includes(name));
+const BY_NAME = ["big-upload", "operators-day", "cf-replay-all"].filter((name) =>
+  process.argv.every((arg) => !arg.includes(name)),
+);
 
 /** The cases of `cf` take minutes, too: `cf/` runs them all, `cf/push` those of one group. */
-const isOfCF = process.argv.some((arg) => arg.startsWith("cf/"));
+const isOfCF = process.argv.some((arg) => /(^|\/)cf\//.test(arg));
 
 // Journeys start whole platforms: one file at a time, so that each has the machine.
 export default defineConfig({
