@@ -264,9 +264,10 @@ async function uploadBits(context: Context, app: Resource, packing: Promise<Pack
   const made = await context.api.request<Resource>("POST", "/v3/packages", {
     body: { type: "bits", relationships: toApp(app) },
   });
-  const state = await uploadPacked(context, made.guid, await packing);
-  // Not earlier: lines of a build before may come until then.
-  const earlierLog = findLastLine(context.api, app);
+  let earlierLog: Promise<bigint | undefined> | undefined;
+  // Not earlier: lines of a build before may come until then. Not later: the platform keeps the upload meanwhile.
+  const onSent = (): void => void (earlierLog = findLastLine(context.api, app));
+  const state = await uploadPacked(context, made.guid, await packing, onSent);
   if (state !== "READY") await waitUntilPackageReady(context, made.guid);
-  return { packageGuid: made.guid, earlierLog };
+  return { packageGuid: made.guid, ...(earlierLog && { earlierLog }) };
 }

@@ -45,16 +45,17 @@ export async function packSource(context: Context, source: Source, signal: Abort
   return { known, archive: others.length > 0 ? await packFiles(others, signal) : undefined };
 }
 
-/** Uploads into the package and says how much. Returns the state that the package has then. */
+/** Uploads into the package and says how much. `onSent` is called once all is on its way. Returns the state that the package has then. */
 export async function uploadPacked(
   { api, progress }: Context,
   packageGuid: string,
   { known, archive }: Packed,
+  onSent: () => void,
 ): Promise<unknown> {
   const size = archive ? (await stat(archive.file)).size : 0;
   const spared = known.reduce((sum, file) => sum + file.size_in_bytes, 0);
   progress.step(`Uploading ${bytes(size)}${spared > 0 ? `; the platform has ${bytes(spared)} already` : ""}`);
-  const form = multipart(known, archive && { file: archive.file, size }, (done) => progress.transfer(done, size));
+  const form = multipart(known, archive, { onBytes: (done) => progress.transfer(done, size), onSent });
   const path = `/v3/packages/${packageGuid}/upload`;
   return (await api.request("POST", path, { body: form, deadlineMs: UPLOAD_DEADLINE_MS }))["state"];
 }
@@ -124,11 +125,11 @@ async function hashFile(
   return sha1;
 }
 
-/** A form with the known files and the archive of the others; `onSent` is told how many bytes of the archive have gone. */
+/** A form with the known files and the archive of the others; `onBytes` is told how many bytes of the archive have gone. */
 function multipart(
   known: readonly KnownFile[],
-  archive: { file: string; size: number } | undefined,
-  onSent: (bytes: number) => void,
+  archive: { file: string } | undefined,
+  { onBytes, onSent }: { onBytes: (bytes: number) => void; onSent: () => void },
 ): { stream: AsyncIterable<Uint8Array>; contentType: string } {
   const boundary = `cup-${crypto.randomUUID()}`;
   const part = (disposition: string): Buffer =>
@@ -140,11 +141,12 @@ function multipart(
       let sent = 0;
       for await (const chunk of createReadStream(archive.file)) {
         yield chunk as Buffer;
-        onSent((sent += (chunk as Buffer).length));
+        onBytes((sent += (chunk as Buffer).length));
       }
       yield Buffer.from("\r\n");
     }
     yield Buffer.from(`--${boundary}--\r\n`);
+    onSent();
   }
   return { stream: send(), contentType: `multipart/form-data; boundary=${boundary}` };
 }
