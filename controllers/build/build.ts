@@ -128,11 +128,10 @@ async function reconcileOpenBuild(openBuild: OpenBuild, context: ReconcileContex
   return staging ? running : { ...running, ...(await startStaging(openBuild, pkg, lifecycle, context)) };
 }
 
-/** Creates the droplet first, so that a Staged Build always names an existing one. */
+/** Creates the droplet first, so that a Staged Build always names an existing one. Somebody waits for the status: the Staging goes after that. */
 function planStaged(build: Build, droplet: ReturnType<typeof planDroplet>): ReconcileResult {
   return {
     createOnce: [droplet],
-    children: [],
     status: { state: "Staged", droplet: build.metadata.name, error: undefined },
   };
 }

@@ -260,7 +260,12 @@ describe("the end", () => {
       status: { state: "Failed", error },
       ready: { status: "False", reason: "StagingFailed" },
     });
-    expect(planFinished(aBuild({}, { status: { state: "Staged" } }))).toEqual({});
+  });
+
+  test("only a build that succeeded lets its Staging go", () => {
+    const error = { code: "StagingError", message: "m" };
+    expect(planFinished(aBuild({}, { status: { state: "Staged" } }))).toEqual({ children: [] });
+    expect(planFinished(aBuild({}, { status: { state: "Failed", error } }))).not.toHaveProperty("children");
   });
 });
 

@@ -64,9 +64,10 @@ export function planFailure(error: BuildError): ReconcileResult {
   };
 }
 
-/** The status of a finished Build stays as it is. */
+/** The status of a finished Build stays as it is. What built a droplet goes; what failed stays to be looked at. */
 export function planFinished(build: Build): ReconcileResult {
-  return build.status?.state === "Failed" && build.status.error ? planFailure(build.status.error) : {};
+  if (build.status?.state === "Staged") return { children: [] };
+  return build.status?.error ? planFailure(build.status.error) : {};
 }
 
 /** Buildpacks for a Staging by this builder: the named ones in order, or else all enabled and suitable ones by position, for detection. */
