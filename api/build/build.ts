@@ -149,7 +149,7 @@ function toBuild(
 ): Draft {
   const { name } = session.caller;
   return {
-    metadata: newChildMetadata(app, body.metadata),
+    metadata: newChildMetadata(session.cache, app, body.metadata),
     spec: {
       appRef: { name: app.metadata.name },
       packageRef: { name: found.metadata.name },

@@ -147,7 +147,7 @@ function toRollout(
   { body, target }: { body: DeploymentInput; target: Target },
 ): Parameters<Session["create"]>[1] {
   return {
-    metadata: newChildMetadata(app, body.metadata),
+    metadata: newChildMetadata(session.cache, app, body.metadata),
     spec: omitUndefined({
       appRef: { name: app.metadata.name },
       ...toRolloutSpec(body),

@@ -57,9 +57,9 @@ export function spaceGUIDOf({ cache }: Session, { metadata }: App | Droplet): st
   return cache.guid(Space, space);
 }
 
-function toDraft(app: App, spec: Partial<Droplet["spec"]>): Draft {
+function toDraft(session: Session, app: App, spec: Partial<Droplet["spec"]>): Draft {
   return {
-    metadata: newChildMetadata(app),
+    metadata: newChildMetadata(session.cache, app),
     spec: { appRef: { name: app.metadata.name }, ...spec },
   };
 }
@@ -76,7 +76,7 @@ export async function createDroplet(session: Session, body: z.output<typeof crea
   const processTypes = body.process_types ?? { web: "" };
   return session.create(
     Droplet,
-    toDraft(app, { kind: "host", lifecycleType: type, ...(stack && { stack }), processTypes }),
+    toDraft(session, app, { kind: "host", lifecycleType: type, ...(stack && { stack }), processTypes }),
   );
 }
 
@@ -101,7 +101,7 @@ export async function copyDroplet(
   const artifact = await copyArtifact(session, stores, source, app);
   const made = await session.create(
     Droplet,
-    toDraft(app, { ...spec, ...(keepsSecret && imagePullSecretRef && { imagePullSecretRef }), ...artifact }),
+    toDraft(session, app, { ...spec, ...(keepsSecret && imagePullSecretRef && { imagePullSecretRef }), ...artifact }),
   );
   return untilStored(session, made);
 }

@@ -23,12 +23,13 @@ export async function copyPackage(
   session.authorize({ verb: "create", on: Package, namespace });
   requireNotSuspended(session, namespace);
   const { type, image, username, content } = source.spec;
-  if (type === "docker") return session.create(Package, toPackage(app, { type, image, ...(username && { username }) }));
+  if (type === "docker")
+    return session.create(Package, toPackage(session.cache, app, { type, image, ...(username && { username }) }));
   if (!content) throw unprocessable("Source package has no bits to copy.");
   session.authorize({ verb: "update", on: Package, subresource: "content", namespace });
   const from = { space: spaceGUID(session, source), digest: content.digest };
   await blobs.copy(from, spaceGUID(session, app), "package");
-  return session.create(Package, toPackage(app, { type, content }));
+  return session.create(Package, toPackage(session.cache, app, { type, content }));
 }
 
 function findSource(session: Session, guid: string): Package {

@@ -150,7 +150,7 @@ async function createPackage(session: Session, body: CreatePackage): Promise<Pac
   if (body.type === "bits" && isDockerApp) throw unprocessable("Cannot create bits package for a Docker app.");
   if (body.type === "docker" && !isDockerApp) throw unprocessable("Cannot create Docker package for a buildpack app.");
   const secret = await keepCredentials(session, app, body);
-  return session.create(Package, toPackage(app, toPackageSpec(body, secret), body.metadata));
+  return session.create(Package, toPackage(session.cache, app, toPackageSpec(body, secret), body.metadata));
 }
 
 /** A pull Secret for the image's credentials, which never appear in the Package. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import type { Package } from "../../crds/package/package.ts";
 import type { Draft } from "../../kube/client/client.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { newChildMetadata } from "../cf/app/owner-app.ts";
 import { type MetadataInput, metadataSchema } from "../cf/metadata/metadata.ts";
 import { PACKAGE_STATES } from "../cf/package/package-state.ts";
@@ -49,9 +50,14 @@ export const copyPackageBody = z.looseObject({ relationships });
 export const createPackageQuery = z.object({ source_guid: z.string().min(1).max(255).optional() });
 
 /** The Package to create. Registry credentials are in a Secret that the spec names. */
-export function toPackage(app: App, spec: Omit<Package["spec"], "appRef">, metadata?: MetadataInput): Draft {
+export function toPackage(
+  cache: ClusterCache,
+  app: App,
+  spec: Omit<Package["spec"], "appRef">,
+  metadata?: MetadataInput,
+): Draft {
   return {
-    metadata: newChildMetadata(app, metadata),
+    metadata: newChildMetadata(cache, app, metadata),
     spec: { ...spec, appRef: { name: app.metadata.name } },
   };
 }

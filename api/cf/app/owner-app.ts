@@ -41,13 +41,14 @@ export function resolveApp(session: Session, guid: string): App {
 }
 
 /** The metadata of a new object of an app that users do not name: a package, build, droplet or deployment. */
-export function newChildMetadata(app: App, metadata?: MetadataInput): Draft["metadata"] {
+export function newChildMetadata(cache: ClusterCache, app: App, metadata?: MetadataInput): Draft["metadata"] {
   const guid = newGUID();
   const { labels, annotations } = toNewMetadata(metadata);
   return {
     name: nameFromGUID(app, guid),
     namespace: app.metadata.namespace,
-    labels: { ...labels, [LABELS.guid]: guid },
+    // As their controllers would label them, which then have nothing to write before their own work.
+    labels: { ...labels, [LABELS.guid]: guid, [LABELS.app]: cache.guid(App, app) },
     annotations,
     ownerReferences: appOwnerReferences(app),
   };
