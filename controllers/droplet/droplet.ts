@@ -30,7 +30,8 @@ export function dropletController(options: DropletOptions): Controller {
   return defineController({
     name: "droplet",
     for: Droplet,
-    workers: 1,
+    // One whose image takes long must not hold up the others.
+    workers: 4,
     reads: [...TENANCY_KINDS, Revision, LRP, BackendClass],
     indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
     watches: [watch(App, mapAppToOwned)],

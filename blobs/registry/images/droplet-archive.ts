@@ -71,7 +71,7 @@ function toEntry(header: Header, toName: Source["toName"]): Header | undefined {
 }
 
 /** Paths of the image as those of the archive; undefined for what is neither app nor layer. */
-export function nameIn(config: ImageConfig): (path: string) => string | undefined {
+function nameIn(config: ImageConfig): (path: string) => string | undefined {
   const folders = [
     [variable(config, "CNB_APP_DIR") ?? "/workspace", "app"],
     [variable(config, "CNB_LAYERS_DIR") ?? "/layers", "layers"],
@@ -98,7 +98,7 @@ function variable({ config }: ImageConfig, name: string): string | undefined {
 const lifecycleMetadata = z.object({ runImage: z.object({ topLayer: z.string() }) });
 
 /** The layers above the run image, which a label of the lifecycle names; all of an image without one. */
-export function listAppLayers({ layers }: ImageManifest, { config, rootfs }: ImageConfig): readonly Descriptor[] {
+function listAppLayers({ layers }: ImageManifest, { config, rootfs }: ImageConfig): readonly Descriptor[] {
   const parsed = lifecycleMetadata.safeParse(toJson(config?.Labels?.[LIFECYCLE_LABEL]));
   const top = parsed.success ? (rootfs?.diff_ids ?? []).indexOf(parsed.data.runImage.topLayer) : -1;
   return layers.slice(top + 1);

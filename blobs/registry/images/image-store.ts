@@ -34,7 +34,7 @@ export function createImageStore(client: RegistryClient, prefix: RegistryPrefix)
 }
 
 /** The platform's credentials open more than a space may read: only what is its own is read with them. */
-export function findOwn(prefix: RegistryPrefix, { space, image }: SpaceImage): ImageName | undefined {
+function findOwn(prefix: RegistryPrefix, { space, image }: SpaceImage): ImageName | undefined {
   const name = parseImageName(image);
   return isOfSpace(prefix, space, name) ? name : undefined;
 }

@@ -100,7 +100,7 @@ function toLayer({ digest, size }: SmallLayer["source"]): Descriptor {
 }
 
 /** The run image's configuration with the droplet's layers, and what the launcher goes by. */
-export function toConfig(
+function toConfig(
   run: ImageConfig,
   { added, base }: { added: readonly Pick<PlacedLayer, "unpacked">[]; base: DropletBase },
 ): ImageConfig {
