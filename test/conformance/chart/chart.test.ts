@@ -226,6 +226,26 @@ describe.skipIf(reason)("the chart", () => {
       );
       await must(helm(["upgrade", "cupola", CHART, "--no-hooks"], VALUES, plane.kubeconfig));
       expect(await must(kubectl(...generations))).toBe("1 1 1 1 1");
+      // The class that is off now has its object still, which must not remain a default that nobody reconciles.
+      const runners = { default: "statefulset", deployment: { enabled: false }, statefulset: { enabled: true } };
+      await must(helm(["upgrade", "cupola", CHART, "--no-hooks"], { ...VALUES, runners }, plane.kubeconfig));
+      const switched = await must(
+        kubectl("get", "configmap", "cupola-settings", "-n", "cupola-system", "-o", "jsonpath={.data.settings\\.yaml}"),
+      );
+      writeFileSync(file, switched);
+      await must(kubectl("apply", "--server-side", "-f", file));
+      const defaults = [
+        "get",
+        "backendclasses",
+        "-o",
+        "jsonpath={range .items[?(@.spec.default==true)]}{.metadata.name} {end}",
+      ];
+      expect((await must(kubectl(...defaults))).trim().split(" ").sort()).toEqual([
+        "cnb",
+        "ingress",
+        "job",
+        "statefulset",
+      ]);
       // uninstall takes no values.
       const env = { KUBECONFIG: plane.kubeconfig };
       await must(

@@ -13,6 +13,15 @@ spec:
   {{- with include "cupola.classParameters" (dict "root" $ "name" $name) | fromJson }}
   parameters: {{- toYaml . | nindent 4 }}
   {{- end }}
+{{- else if include "cupola.isInstalledClass" $name }}
+---
+# Off now, but apps may name it still; nothing new comes to it by default.
+apiVersion: workloads.cupola.dev/v1alpha1
+kind: BackendClass
+metadata: { name: {{ $name }} }
+spec:
+  role: {{ $role }}
+  default: false
 {{- end }}
 {{- end }}
 {{- end }}
@@ -38,6 +47,13 @@ spec: { name: {{ $stack.name }}, description: {{ $stack.description | default $s
 {{/* "true" unless nothing can come of the class: cnb without a builder image. */}}
 {{- define "cupola.hasClass" -}}
 {{- if or (ne .name "cnb") .root.Values.builders.cnb.builderImage }}true{{ end -}}
+{{- end }}
+
+{{/* "true" when the cluster has a class of this name from an earlier release. */}}
+{{- define "cupola.isInstalledClass" -}}
+{{- if lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "backendclasses.workloads.cupola.dev" -}}
+{{- if lookup "workloads.cupola.dev/v1alpha1" "BackendClass" "" . }}true{{ end -}}
+{{- end -}}
 {{- end }}
 
 {{- define "cupola.classParameters" -}}
