@@ -1,7 +1,7 @@
 // When an app has failed to start, and what of its log belongs to its last run.
 import { expect, test } from "vitest";
 import type { LogLine } from "./log-stream.ts";
-import { isDead, lastRun } from "./wait-running.ts";
+import { isDead, lastRun, readLastRun } from "./wait-running.ts";
 
 const line = (source: string, message: string): LogLine => ({ timestamp: 0n, source, type: "OUT", message });
 const app = (message: string): LogLine => line("APP/PROC/WEB/0", message);
@@ -24,6 +24,14 @@ test("the lines before the last exit, without those of earlier runs and of the p
     "hello",
     "boom at /home/me/.cupola/data/droplets/01a20326-32e0-728e-8596-fbe5bc299744/app/server.js:1",
   ]);
+});
+
+test("lines that come later than the crash are waited for, and the wait ends", async () => {
+  const reads = [[], [app("boom")], [app("boom"), app("Exit status 1")]];
+  expect(await readLastRun(async () => reads.shift() ?? [])).toEqual(["boom"]);
+  expect(reads).toEqual([]);
+  expect(await readLastRun(async () => [app("no end")], 0)).toEqual(["no end"]);
+  expect(await readLastRun(() => Promise.reject(new Error("no log")))).toEqual([]);
 });
 
 test("a run that has not ended", () => {

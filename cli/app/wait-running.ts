@@ -81,7 +81,8 @@ function faultOf(app: Resource, { instances }: ProcessState, lines: readonly str
 }
 
 async function toCrash({ api }: Context, app: Resource, state: ProcessState): Promise<Failure> {
-  const log = lastRun(await recentLog(api, app.guid).catch(() => []));
+  // What was never started has written nothing.
+  const log = NEVER_STARTS.test(reasonOf(state)) ? [] : await readLastRun(() => recentLog(api, app.guid));
   const meaning = meaningOfExit(reasonOf(state));
   const why = reasonOf(state) || "it gave no reason";
   const process = state.process.type === "web" ? app.name : `${state.process.type} of ${app.name}`;
@@ -99,10 +100,30 @@ const RUNTIME_FRAME = /^\s+at .*\bnode:|^Node\.js v\d/;
 /** Where a laptop's droplet is: paths below it are those of the app's folder. */
 const APP_FOLDER = /(?:file:\/\/)?\/[^\s'"(]*\/droplets\/[0-9a-f-]{36}\/app\//g;
 
+/** On a cluster lines come some time after what they tell of. */
+const LOG_DELAY_MS = 5_000;
+const LOG_PAUSE_MS = 200;
+
+/** As `lastRun`, once the end of a run is in the log; what is there when it does not come in time. A log that cannot be read is none. */
+export async function readLastRun(
+  read: () => Promise<readonly LogLine[]>,
+  delayMs: number = LOG_DELAY_MS,
+): Promise<string[]> {
+  const deadline = Date.now() + delayMs;
+  for (;;) {
+    const lines = await read().catch(() => undefined);
+    if (!lines) return [];
+    if (lines.some((line) => isOwn(line) && isExit(line)) || Date.now() > deadline) return lastRun(lines);
+    await delay(LOG_PAUSE_MS);
+  }
+}
+
+const isOwn = ({ source }: LogLine): boolean => source.startsWith("APP/");
+const isExit = ({ message }: LogLine): boolean => /^Exit status \d+/.test(message);
+
 /** What the app itself wrote in its last run that has ended. */
 export function lastRun(lines: readonly LogLine[]): string[] {
-  const own = lines.filter(({ source }) => source.startsWith("APP/"));
-  const isExit = ({ message }: LogLine): boolean => /^Exit status \d+/.test(message);
+  const own = lines.filter(isOwn);
   const end = own.findLastIndex(isExit);
   const run = end < 0 ? own : own.slice(own.slice(0, end).findLastIndex(isExit) + 1, end);
   return run.map(({ message }) => message).filter((message) => message.trim() !== "" && !RUNTIME_FRAME.test(message));
