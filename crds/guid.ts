@@ -1,5 +1,5 @@
 // GUIDs: how they are made, read from objects and compared.
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { KubeObject } from "../kube/api/object.ts";
 import { STABLE_LABELS } from "./labels.ts";
 
@@ -16,7 +16,7 @@ export function newGUID(now: number = Date.now()): string {
 
 /** A stable GUID: equal parts always give the same one. For things that are not objects: roles, destinations, users. */
 export function deriveGUID(...parts: readonly string[]): string {
-  const bytes = createHash("sha256").update(parts.join("\u0000")).digest().subarray(0, 16);
+  const bytes = hash("sha256", parts.join("\u0000"), "buffer").subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return formatUUID(bytes);

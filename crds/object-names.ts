@@ -1,5 +1,5 @@
 // Makes object names from CF names: slugs, digests, and CF's rules of uniqueness. Pure.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
@@ -8,7 +8,7 @@ export const MAX_SLUG = 40;
 
 /** Five characters that distinguish texts with equal slugs. No vowels, so that no word appears. */
 export function digest5(text: string): string {
-  const bytes = createHash("sha256").update(text).digest();
+  const bytes = hash("sha256", text, "buffer");
   return Array.from(bytes.subarray(0, 5), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
 }
 
@@ -61,5 +61,5 @@ export function generatedName(readable: string, unique: string): string {
 }
 
 function hash10(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 10);
+  return hash("sha256", text, "hex").slice(0, 10);
 }

@@ -1,5 +1,5 @@
 // Which names need a claim, and which object holds it. Pure: time is an argument.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { App } from "../app/app.ts";
 import type { Domain } from "../domain/domain.ts";
@@ -79,7 +79,7 @@ export function routeName(route: Pick<Route, "spec">, domain: string): ClaimedNa
 /** The object name of a claim: a digest of scope and name. */
 export function claimObjectName(name: ClaimedName): string {
   const kind = name.scope.split("/")[0] ?? "";
-  return `${kind}-${createHash("sha256").update(`${name.scope}\u0000${name.claimed}`).digest("hex").slice(0, 40)}`;
+  return `${kind}-${hash("sha256", `${name.scope}\u0000${name.claimed}`, "hex").slice(0, 40)}`;
 }
 
 /** The claim to create. */

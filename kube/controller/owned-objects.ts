@@ -1,5 +1,5 @@
 // Applies and prunes the children of one owner, so that the cluster holds exactly the drafts of the last reconcile.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { needsApply } from "../api/apply-diff.ts";
@@ -134,7 +134,7 @@ class OwnedObjectSet implements OwnedObjects {
     const applied = live && appliedFields(live, this.#fieldManager)?.fieldsV1;
     const desired = withFinalizers(normalize(withOwnerMetadata(draft, owner, this.#options)), live, applied);
     requireNoOtherOwner(live, owner, this.#options);
-    const digest = createHash("sha256").update(JSON.stringify(desired)).digest("base64");
+    const digest = hash("sha256", JSON.stringify(desired), "base64");
     const last = this.#lastWrites.get(childKey);
     if (isAlreadyApplied(last, { digest, live, store, namespace: key.namespace })) return;
     if (!needsApply(desired, live, applied))
@@ -179,7 +179,8 @@ function isAlreadyApplied(
   last: LastWrite | undefined,
   now: { digest: string; live: KubeObject | undefined; store: Store; namespace: string | undefined },
 ): boolean {
-  if (last?.digest !== now.digest || last.isFoundUnchanged) return false;
+  if (last?.digest !== now.digest) return false;
+  if (last.isFoundUnchanged) return versionOf(now.live) === last.resourceVersion;
   // Not cached: the cache lags behind our write, or the child has been deleted since.
   return now.live
     ? hasReached(last.resourceVersion, now.live.metadata.resourceVersion ?? "")
