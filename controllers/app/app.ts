@@ -32,6 +32,7 @@ import { defineGUIDLabelController } from "../shared/guid-controller.ts";
 import { correctedGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { findReleaseProblem, RELEASE_TYPE } from "../shared/release-task.ts";
+import { DESTINATION_INDEX, indexByDestination } from "../shared/route-urls.ts";
 import { findDropletName, findRolloutWithoutRevision, type AppHistory } from "../shared/rollouts.ts";
 import { planDroplet, planMissingProcesses, planOldRevisions, planAppStatus, type AppPlan } from "./plan.ts";
 import { planAppReady } from "./ready.ts";
@@ -59,11 +60,14 @@ export const appController = defineController({
     watch(Build, (build) => [mapToApp(build)]),
     watch(Task, (task) => (task.spec.name === RELEASE_TYPE ? [mapToApp(task)] : [])),
     watch(Droplet, (droplet) => ({ [DROPLET_INDEX]: appKey(droplet.metadata.namespace, droplet.metadata.name) })),
-    watch(Route, (route) =>
-      route.spec.destinations.map((destination) => ({
-        namespace: appNamespaceOf(route, destination),
-        name: destination.app,
-      })),
+    watch(
+      Route,
+      (route) =>
+        route.spec.destinations.map((destination) => ({
+          namespace: appNamespaceOf(route, destination),
+          name: destination.app,
+        })),
+      { indexes: { [DESTINATION_INDEX]: indexByDestination } },
     ),
     watch(BackendClass, (backend, read) =>
       backend.spec.role === "runner"
@@ -97,7 +101,7 @@ export const appController = defineController({
       ...history,
       snapshot,
       isStartDue: isDue,
-      routes: read.list(Route, { namespace }),
+      routes: read.byIndex(Route, DESTINATION_INDEX, key, namespace),
     });
     // A start waits for its Revision: the clean-up follows.
     if (!outcome.revision) await deleteOldRevisions(app, revisions, client);

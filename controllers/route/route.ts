@@ -19,7 +19,7 @@ import { chooseClass } from "../shared/choose-class.ts";
 import { findHostClaim, releaseContestedClaim } from "../shared/host-claims.ts";
 import { defineGUIDLabelController } from "../shared/guid-controller.ts";
 import { correctedGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
-import { FOREIGN_APP_INDEX, indexByForeignApp } from "../shared/route-urls.ts";
+import { DESTINATION_INDEX, FOREIGN_APP_INDEX, indexByDestination, indexByForeignApp } from "../shared/route-urls.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { findDomainClaimState, findReferencedDomain } from "../shared/domains.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
@@ -42,7 +42,6 @@ import {
   mapDomainToRoutes,
 } from "./map-functions.ts";
 
-const DESTINATION_INDEX = "controllers/destination";
 /** Routes by the namespaces of the spaces that they are shared with. */
 const SHARED_INDEX = "controllers/shared-space";
 const ALL_ROUTES_INDEX = "controllers/all-routes";
@@ -59,11 +58,7 @@ export const routeController = defineController({
     [CLAIMED_NAME_INDEX]: (route: Route) => [toAddressIndexKey(route)],
     [DOMAIN_INDEX]: (route: Route) => [route.spec.domainRef.name],
     [HOST_INDEX]: (route: Route) => [toHostIndexKey(route.spec)],
-    [DESTINATION_INDEX]: (route: Route) => [
-      ...new Set(
-        route.spec.destinations.map((destination) => appKey(appNamespaceOf(route, destination), destination.app)),
-      ),
-    ],
+    [DESTINATION_INDEX]: indexByDestination,
     [FOREIGN_APP_INDEX]: indexByForeignApp,
     [SHARED_INDEX]: (route: Route) => route.spec.sharedSpaces ?? [],
     [ALL_ROUTES_INDEX]: () => ["all"],

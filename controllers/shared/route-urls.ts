@@ -1,11 +1,22 @@
 // URLs of the routes that lead to an app, for VCAP_APPLICATION.
 import { creationSortKey } from "../../crds/guid.ts";
-import { isAvailableIn, leadsTo } from "../../crds/route/destinations.ts";
+import { appNamespaceOf, isAvailableIn, leadsTo } from "../../crds/route/destinations.ts";
 import { routeURL } from "../../crds/route/route-url.ts";
 import { Route } from "../../crds/route/route.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
+import { appKey } from "./app-owned.ts";
 import { findEffectiveDomain } from "./domains.ts";
 import type { Tenancy } from "./tenancy.ts";
+
+/** Index of Routes by the apps that they lead to: `namespace/app`. A space may have thousands of other routes. The route controller keeps it. */
+export const DESTINATION_INDEX = "controllers/destination";
+
+export function indexByDestination(route: Route): string[] {
+  const keys = route.spec.destinations.map((destination) =>
+    appKey(appNamespaceOf(route, destination), destination.app),
+  );
+  return [...new Set(keys)];
+}
 
 /** Index of Routes by the apps of other spaces that they lead to: `namespace/app`. The route controller keeps it. */
 export const FOREIGN_APP_INDEX = "controllers/foreign-app";
@@ -29,7 +40,7 @@ export function listRouteURLs(
   const isShared = (route: Route): boolean =>
     route.metadata.namespace !== app.namespace && isAvailableIn(route, app.namespace);
   return [
-    ...read.list(Route, { namespace: app.namespace }),
+    ...read.byIndex(Route, DESTINATION_INDEX, appKey(app.namespace, app.name), app.namespace),
     ...read.byIndex(Route, FOREIGN_APP_INDEX, `${app.namespace ?? ""}/${app.name}`).filter(isShared),
   ]
     .filter(leadsHere)
