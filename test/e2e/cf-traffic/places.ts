@@ -45,10 +45,9 @@ function withoutAddress(stat: Fields): Fields {
 }
 
 function toImage(droplet: Fields): Fields {
-  const { checksum, buildpacks, links } = droplet;
+  const { checksum, buildpacks } = droplet;
   // An error, or an answer to another verb.
   if (checksum === undefined || !Array.isArray(buildpacks)) return droplet;
-  const { download: _none, ...kept } = links as Fields;
   const ofBuilder = (name: Template | undefined): string => String(name).replace(/^(\w+)_buildpack$/, "cupola/$1");
   return {
     ...droplet,
@@ -59,6 +58,5 @@ function toImage(droplet: Fields): Fields {
       name: ofBuilder(one["name"]),
       buildpack_name: ofBuilder(one["buildpack_name"]),
     })),
-    links: kept,
   };
 }
