@@ -4,14 +4,17 @@ import { join } from "node:path";
 import pLimit from "p-limit";
 import { FormData, request } from "undici";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { apiAt, errorsOf, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./support/api.ts";
 import { hostileArchives, zip } from "./bad-input/archives.ts";
 import { attacks, type Attack, type OpenApi, UNKNOWN_GUID } from "./bad-input/attacks.ts";
+import { isShutEarly, isShutToFront } from "./bad-input/shut-door.ts";
 import { sendRaw } from "./bad-input/raw-http.ts";
-import { startTestPlatform } from "./support/start-test-platform.ts";
+import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
 
 const PATIENCE_MS = 20_000;
+const isBehindFront = chosenPlatformKind() === "node";
 
 describe("bad input", () => {
   let stage: TestPlatform;
@@ -41,7 +44,15 @@ describe("bad input", () => {
   });
   afterAll(() => stage?.stop());
   // A fault of ours is in the log even where the answer hid it.
-  afterEach(() => expect(faults(readFileSync(join(stage.home, "cupola.log"), "utf8"))).toEqual([]));
+  afterEach(async () => expect(faults(await readLog())).toEqual([]));
+
+  async function readLog(): Promise<string> {
+    if (stage.on !== "node") return readFileSync(join(stage.home, "cupola.log"), "utf8");
+    const pods = ["-n", SYSTEM_NAMESPACE, "-l", "app.kubernetes.io/component=api", "--tail=-1"];
+    const { code, output } = await stage.kubectl("logs", ...pods);
+    expect(code, output.slice(-400)).toBe(0);
+    return output;
+  }
 
   async function newPackage(): Promise<string> {
     return (await api.call("POST", "/v3/packages", { type: "bits", relationships: { app: { data: { guid: app } } } }))
@@ -74,17 +85,13 @@ describe("bad input", () => {
     const name = `${one.method} ${one.path.slice(0, 120)} with ${one.what}`;
     try {
       const answer = await attack(one);
+      if (isShutToFront(one, answer)) return undefined;
       if (answer.status >= 500 || (one.mustRefuse && answer.status < 400))
         return `${name}: ${answer.status} ${answer.text.slice(0, 200)}`;
       if (answer.status >= 400) checkErrorShape(one.path, answer);
       return undefined;
     } catch (error) {
-      // A body that is refused early may find the door shut while it is still being sent.
-      if (
-        one.what === "two megabytes" &&
-        ["EPIPE", "ECONNRESET", "UND_ERR_SOCKET"].includes((error as { code?: string }).code ?? "")
-      )
-        return undefined;
+      if (isShutEarly(one, error)) return undefined;
       return `${name}: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
@@ -205,7 +212,8 @@ describe("bad input", () => {
     return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
   }
 
-  test("bytes that are no HTTP", async () => {
+  // On a node a proxy of the tests is what reads them.
+  test.skipIf(isBehindFront)("bytes that are no HTTP", async () => {
     const head = `Host: localhost:${stage.port}\r\nAuthorization: bearer ${token}\r\n`;
     const nasty: Record<string, string> = {
       noise: "\u0000\u0001\u0002\r\n\r\n",
@@ -243,14 +251,14 @@ describe("bad input", () => {
     expect(answers.filter(({ text }) => text.includes("at Object.") || text.includes("node:internal"))).toEqual([]);
   });
 
-  test("a WebSocket at the API is a plain request: the Upgrade is ignored", async () => {
+  test.skipIf(isBehindFront)("a WebSocket at the API is a plain request: the Upgrade is ignored", async () => {
     const upgrade = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n`;
     const request = `GET /v3/apps HTTP/1.1\r\nHost: localhost:${stage.port}\r\nAuthorization: bearer ${token}\r\n${upgrade}\r\n`;
     const answer = await sendRaw(stage.rawPort, request, { deadlineMs: PATIENCE_MS });
     expect(answer.status).toBe(200);
   });
 
-  test("bodies that end early", async () => {
+  test.skipIf(isBehindFront)("bodies that end early", async () => {
     const head = `Host: localhost:${stage.port}\r\nAuthorization: bearer ${token}\r\n`;
     const cut = [
       `POST /v3/apps HTTP/1.1\r\n${head}Content-Length: 5000\r\n\r\n{"name"`,

@@ -63,7 +63,11 @@ function forward({ api, ingress }: FrontTargets, request: IncomingMessage, respo
     if (response.headersSent) response.destroy();
     else response.writeHead(502).end(`the front cannot reach it: ${error.message}`);
   });
-  response.on("close", () => upstream.destroy());
+  response.on("close", () => {
+    upstream.destroy();
+    // What is left of a body that was refused early stands before the next request of its connection.
+    request.unpipe(upstream).resume();
+  });
   request.pipe(upstream);
 }
 
