@@ -1,5 +1,6 @@
 // How recordings of stock cf become what is sent again: names, and rules for what differs from run to run.
 import { expect, test } from "vitest";
+import { bodyOnNode } from "../../e2e/cf-traffic/places.ts";
 import { maskAnswer, withoutOthers } from "../../e2e/cf-recording/masks.ts";
 import { mergeReplay } from "../../e2e/cf-recording/merge-replay.ts";
 import { readTemplate } from "../../e2e/cf-recording/read-template.ts";
@@ -225,4 +226,21 @@ test("the case's own name matches itself alone", () => {
   const learnt = new Map([["own", "app-1"]]);
   expect(match("<own>-from", "app-1-from", learnt)).toEqual([]);
   expect(match("<own>-from", "app-12-from", learnt)).toHaveLength(1);
+});
+
+test("a droplet's answer is that of an image on a node, in a list and by itself", () => {
+  const droplet = {
+    checksum: { type: "sha256", value: "<sha256>" },
+    image: null,
+    buildpacks: [{ name: "nodejs_buildpack", buildpack_name: "nodejs_buildpack" }],
+  };
+  const image = {
+    checksum: null,
+    image: "<any>",
+    buildpacks: [{ name: "cupola/nodejs", buildpack_name: "cupola/nodejs" }],
+  };
+  expect(bodyOnNode("/v3/droplets?source_guid=<guid-4>", droplet)).toEqual(image);
+  expect(bodyOnNode("/v3/droplets/<guid-4>", droplet)).toEqual(image);
+  expect(bodyOnNode("/v3/droplets?guids=<guid-4>", { resources: [droplet] })).toEqual({ resources: [image] });
+  expect(bodyOnNode("/v3/apps", { resources: [] })).toEqual({ resources: [] });
 });

@@ -2,6 +2,7 @@
 import { request, type FormData } from "undici";
 import { beforeAll, describe, expect, test } from "vitest";
 import { makeForm } from "../cf-traffic/form.ts";
+import { bodyOnNode } from "../cf-traffic/places.ts";
 import { fill, match, type Difference } from "../cf-traffic/match.ts";
 import type { FormPart, RecordedRequest, Template } from "../cf-traffic/traffic.ts";
 import { eventually } from "../../eventually.ts";
@@ -18,9 +19,9 @@ const UNLIKE = /^\/v3\/resource_matches$/;
 const READ_MS = 120_000;
 const CASE_MS = 400_000;
 
-/** One test for each case of the recording, on a laptop's platform that has the org of the cases not yet; those that may run at the same time do. */
+/** One test for each case of the recording, on a laptop's or a node's platform that has the org of the cases not yet; those that may run at the same time do. */
 export function describeReplay(stage: () => TestPlatform, replay: Replay): void {
-  describe.runIf(chosenPlatformKind() === "laptop")("recorded cases", () => {
+  describe.skipIf(chosenPlatformKind() === "cluster")("recorded cases", () => {
     const alone = namesOfCasesAlone();
     let world: World;
     beforeAll(async () => {
@@ -69,11 +70,12 @@ interface Answer {
 }
 
 function differencesOf(
-  { request: { path }, status, body, location }: ReplayedExchange,
+  { request: { path }, status, body: recorded, location }: ReplayedExchange,
   found: Answer,
   learnt: Map<string, string>,
 ): Difference[] {
   if (found.status !== status) return [{ at: "status", expected: status, found: found.body }];
+  const body = chosenPlatformKind() === "node" ? bodyOnNode(path, recorded) : recorded;
   const ofBody = match(body, found.body, learnt);
   return [
     ...(location === undefined ? [] : match(location, found.location, learnt, "location")),

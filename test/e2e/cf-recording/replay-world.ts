@@ -18,6 +18,9 @@ import { makeContent, type UploadContent } from "./upload-content.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "..", "examples", "hello");
 
+/** A build in a pod pulls its images first. */
+const STAGE_MS = 200_000;
+
 export interface World {
   url: string;
   tokens: Partial<Record<Who, string>>;
@@ -84,7 +87,7 @@ async function stageHello(
     const built = await admin.call<{ state: string; droplet?: { guid: string } }>("GET", `/v3/builds/${build.guid}`);
     expect(built.state).toBe("STAGED");
     return built.droplet?.guid ?? "";
-  }, 60_000);
+  }, STAGE_MS);
 }
 
 /** examples/hello, and every file that a case uploads: the platform knows it then, as when the cases were recorded one after another. */

@@ -4,7 +4,7 @@ import type { RecordedExchange, Template } from "./traffic.ts";
 
 type Fields = Readonly<Record<string, Template>>;
 
-/** A rule for answers to GETs whose path matches. */
+/** A rule for answers to requests whose path matches. */
 interface Rule {
   path: RegExp;
   onNode: (body: Fields) => Template;
@@ -18,16 +18,24 @@ const RULES: readonly Rule[] = [
   },
   // Pods have addresses of their own.
   { path: /\/stats$/, onNode: (body) => ({ ...body, resources: membersOf(body).map(withoutAddress) }) },
-  // Droplets are images.
+  // Droplets are images. What is posted to the list answers one.
   { path: /^\/v3\/droplets\/[^/]+$|\/droplets\/current$/, onNode: toImage },
-  { path: /\/droplets$/, onNode: (body) => ({ ...body, resources: membersOf(body).map(toImage) }) },
+  {
+    path: /\/droplets$/,
+    onNode: (body) =>
+      body["resources"] === undefined ? toImage(body) : { ...body, resources: membersOf(body).map(toImage) },
+  },
 ];
 
 /** The exchange as a node answers it. */
 export function onNode({ request, answer }: RecordedExchange): RecordedExchange {
-  const rule = RULES.find(({ path }) => path.test(request.path.split("?")[0] ?? ""));
-  if (!rule || typeof answer.body !== "object" || answer.body === null) return { request, answer };
-  return { request, answer: { ...answer, body: rule.onNode(answer.body as Fields) } };
+  return { request, answer: { ...answer, body: bodyOnNode(request.path, answer.body) } };
+}
+
+/** An answer's body as a node answers it. */
+export function bodyOnNode(path: string, body: Template): Template {
+  const rule = RULES.find((each) => each.path.test(path.split("?")[0] ?? ""));
+  return rule && typeof body === "object" && body !== null ? rule.onNode(body as Fields) : body;
 }
 
 function membersOf({ resources }: Fields): readonly Fields[] {
