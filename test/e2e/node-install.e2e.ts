@@ -1,0 +1,81 @@
+// The chart's other values on a real node: classes off and on again under an app that runs, and an uninstallation that takes all data with it.
+// By name, since it begins with an installation of its own: `npm run e2e -- --on node node-install`.
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../eventually.ts";
+import { cfOn, whyNoCf } from "./support/cf.ts";
+import { startNodePlatform, type NodePlatform } from "./support/node-platform.ts";
+import { addClients, chosenPlatformKind } from "./support/start-test-platform.ts";
+import type { CommandResult, TestPlatform } from "./support/test-platform.ts";
+
+const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
+const SYSTEM = ["-n", "cupola-system"];
+const HOST = "hello.apps.localhost";
+/** Pods of the platform change, on a busy machine. */
+const SLOW_MS = 180_000;
+const reason = chosenPlatformKind() === "node" ? whyNoCf() : "it needs --on node";
+if (reason) console.log(`installations with other values skipped: ${reason}`);
+
+describe.skipIf(reason)("installed with other values", { timeout: 600_000 }, () => {
+  let installed: NodePlatform;
+  let stage: TestPlatform;
+  let run: (...args: string[]) => Promise<CommandResult>;
+
+  async function cf(...args: string[]): Promise<string> {
+    const { code, output } = await run(...args);
+    expect(code, `cf ${args.join(" ")}\n${output}`).toBe(0);
+    return output;
+  }
+  const kubectl = (...args: string[]): Promise<string> => installed.operator.kubectl(...args);
+  const podUids = (): Promise<string> =>
+    kubectl(
+      ...["get", "pods", "-n", "local-dev", "-l", "cupola.dev/process-type", "--sort-by=.metadata.uid"],
+      ...["-o", "jsonpath={.items[*].metadata.uid}"],
+    );
+  const isServed = (): Promise<void> =>
+    eventually(async () => expect((await stage.get(HOST)).status).toBe(200), SLOW_MS);
+
+  beforeAll(async () => {
+    installed = await startNodePlatform();
+    stage = addClients(installed.base, installed.node.kubectl);
+    run = cfOn(stage);
+    await cf("api", stage.url);
+    await cf("auth", "admin");
+    await cf("target", "-o", "local", "-s", "dev");
+    await cf("push", "hello", "-p", HELLO, "-m", "128M");
+    await isServed();
+  }, 900_000);
+  afterAll(() => stage?.stop(), 120_000);
+
+  test("without its runner an app runs on, and a second runner is there beside it", async () => {
+    const before = await podUids();
+    expect(before).not.toBe("");
+    const runners = { default: "statefulset", deployment: { enabled: false }, statefulset: { enabled: true } };
+    await installed.operator.install({ ...installed.values, runners });
+    expect(await kubectl("get", "deployments", ...SYSTEM, "-o", "name")).not.toContain("cupola-instance-index");
+    expect(await podUids()).toBe(before);
+    await isServed();
+    expect(await kubectl("get", "backendclasses", "statefulset", "-o", "jsonpath={.spec.default}")).toBe("true");
+  });
+
+  test("with the runner back the app is scaled by it again", async () => {
+    await installed.operator.install(installed.values);
+    await cf("scale", "hello", "-i", "2");
+    await eventually(async () => expect(await cf("app", "hello")).toMatch(/instances:\s+2\/2/), SLOW_MS);
+  });
+
+  test("uninstalled with data.keep=false, it leaves no kind, no space and no app", async () => {
+    await installed.operator.install({ ...installed.values, data: { keep: false } });
+    await isServed();
+    await installed.operator.helm("uninstall", "cupola", ...SYSTEM, "--wait", "--timeout", "5m");
+    const left = await eventually(async () => {
+      const kinds = await kubectl("get", "customresourcedefinitions", "-o", "name");
+      expect(kinds).not.toContain("cupola.dev");
+      const rules = "validatingadmissionpolicies,clusterroles,clusterrolebindings";
+      const namespaces = await kubectl("get", "namespaces", "-o", "name");
+      expect(namespaces).not.toMatch(/namespace\/local/);
+      return await kubectl("get", rules, "-o", "name");
+    }, SLOW_MS);
+    expect(left.split("\n").filter((name) => name.includes("cupola"))).toEqual([]);
+  });
+});
