@@ -12,6 +12,8 @@ import { revisionEndpoints } from "./revision/revision.ts";
 import { roleEndpoints } from "./role/role.ts";
 import { routeEndpoints } from "./route/route.ts";
 import { securityGroupEndpoints } from "./security-group/security-group.ts";
+import { serviceBindingEndpoints } from "./service-binding/service-binding.ts";
+import { serviceInstanceEndpoints } from "./service-instance/service-instance.ts";
 import { spaceQuotaEndpoints } from "./space-quota/space-quota.ts";
 import { usageSummaryEndpoints } from "./usage-summary/usage-summary.ts";
 import { sidecarEndpoints } from "./sidecar/sidecar.ts";
@@ -36,6 +38,12 @@ import { discoveryEndpoints } from "./discovery/discovery.ts";
 import type { Services } from "./services.ts";
 import { spaceEndpoints } from "./space/space.ts";
 import { whoamiEndpoints } from "./whoami/whoami.ts";
+
+const serviceEndpoints: readonly Endpoint[] = [
+  ...serviceInstanceEndpoints,
+  ...serviceBindingEndpoints,
+  ...emptyListEndpoints,
+];
 
 export function createEndpoints(services: Services): readonly Endpoint[] {
   const rows = [
@@ -72,7 +80,7 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...revisionEndpoints,
     ...manifestEndpoints,
     ...resourceMatchEndpoints(services),
-    ...emptyListEndpoints,
+    ...serviceEndpoints,
   ];
   return [...rows, openApiEndpoint(rows)];
 }

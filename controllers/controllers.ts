@@ -20,6 +20,8 @@ import { rolloutController } from "./rollout/rollout.ts";
 import { routeController, routeGUIDController } from "./route/route.ts";
 import { securityGroupController } from "./security-group/security-group.ts";
 import { registrySecretController } from "./space/registry-secret.ts";
+import { serviceBindingController } from "./service-binding/service-binding.ts";
+import { serviceInstanceController } from "./service-instance/service-instance.ts";
 import { spaceController } from "./space/space.ts";
 import { spaceQuotaController } from "./space-quota/space-quota.ts";
 import { userController } from "./user/user.ts";
@@ -61,6 +63,8 @@ export function createControllers(options: ControllersOptions): Controller[] {
     dropletController(options),
     routeController,
     routeGUIDController,
+    serviceInstanceController,
+    serviceBindingController,
     auditLogController,
     taskController(options),
   ];

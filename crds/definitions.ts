@@ -22,6 +22,8 @@ import { Route } from "./route/route.ts";
 import { Replica } from "./replica/replica.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { SecurityGroup } from "./security-group/security-group.ts";
+import { ServiceBinding } from "./service-binding/service-binding.ts";
+import { ServiceInstance } from "./service-instance/service-instance.ts";
 import { Space } from "./space/space.ts";
 import { SpaceQuota } from "./space-quota/space-quota.ts";
 import { Stack } from "./stack/stack.ts";
@@ -44,6 +46,8 @@ export const DEFINITIONS: readonly ResourceDefinition[] = [
   Task,
   Domain,
   Route,
+  ServiceInstance,
+  ServiceBinding,
   Buildpack,
   Stack,
   OrgQuota,

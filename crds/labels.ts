@@ -21,6 +21,7 @@ export const OBSERVE_LABELS = {
   lrp: "cupola.dev/lrp",
   taskRun: "cupola.dev/task-run",
   route: "cupola.dev/route-guid",
+  serviceInstance: "cupola.dev/service-instance-guid",
 } as const;
 
 /** Tier internal: may change at any time. */

@@ -35,6 +35,8 @@ import { Rollout } from "./rollout/rollout.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { Route } from "./route/route.ts";
 import { SecurityGroup } from "./security-group/security-group.ts";
+import { ServiceBinding } from "./service-binding/service-binding.ts";
+import { ServiceInstance } from "./service-instance/service-instance.ts";
 import { Space } from "./space/space.ts";
 import { SpaceQuota } from "./space-quota/space-quota.ts";
 import { Stack } from "./stack/stack.ts";
@@ -74,6 +76,7 @@ export interface RolePermission {
  */
 export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Process, Package, Build, Droplet, Revision, Rollout, Task], verbs: READ, roles: readers },
+  { on: [ServiceInstance, ServiceBinding], verbs: READ, roles: readers },
   { on: [Route], verbs: READ, roles: [...readers, ORG_AUDITOR_IN_SPACE] },
   { on: [LRP, TaskRun, RouteBinding, Staging], verbs: READ, roles: readers },
   {
@@ -85,6 +88,10 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   // kubectl describe shows an object's Events.
   { on: [Event], verbs: READ, roles: [...readers, orgManager, orgAuditor] },
   { on: [App, Process, Package, Build, Droplet, Rollout, Task], verbs: WRITE, roles: [developer] },
+  { on: [ServiceInstance], verbs: WRITE, roles: [developer] },
+  // A supporter binds and unbinds, but does not label bindings.
+  { on: [ServiceBinding], verbs: WRITE, roles: appOperators },
+  { on: [ServiceInstance, ServiceBinding], subresource: "credentials", verbs: ["get"], roles: [developer] },
   { on: [Route], verbs: WRITE, roles: appOperators },
   // Setting a droplet creates Processes for its process types.
   { on: [Process], verbs: ["create", "update", "patch"], roles: [supporter] },
@@ -102,7 +109,7 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Revision], subresource: "secrets", verbs: ["get"], roles: [developer] },
   { on: [App], subresource: "logs", verbs: ["get"], roles: readers },
   { on: [Process], subresource: "scale", verbs: ["get", "update", "patch"], roles: appOperators },
-  { on: [Process, Rollout, Task], subresource: "settings", verbs: ["update"], roles: [developer] },
+  { on: [Process, Rollout, Task, ServiceBinding], subresource: "settings", verbs: ["update"], roles: [developer] },
   { on: [Revision], verbs: ["patch"], roles: [developer] },
   { on: [Package, Droplet], subresource: "content", verbs: ["get", "update"], roles: [developer] },
   {
@@ -157,6 +164,7 @@ export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
   { on: Package, subresource: "content", fields: ["content", "files"] },
   { on: Task, subresource: "cancel", fields: ["cancelled"] },
   { on: Task, subresource: "settings", fields: [], metadata: true },
+  { on: ServiceBinding, subresource: "settings", fields: [], metadata: true },
   { on: Space, subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegment"] },
   // An org manager may rename the org, but neither lift its suspension nor choose its quota or the segments that it may use.
   { on: Org, subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegments"] },

@@ -16,6 +16,8 @@ import { Revision } from "../crds/revision/revision.ts";
 import { Rollout } from "../crds/rollout/rollout.ts";
 import { RouteBinding } from "../crds/route-binding/route-binding.ts";
 import { Route } from "../crds/route/route.ts";
+import { ServiceBinding } from "../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../crds/service-instance/service-instance.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
 import { Staging } from "../crds/staging/staging.ts";
@@ -44,6 +46,8 @@ const SPACE_SCOPED = [
   Revision,
   Rollout,
   Route,
+  ServiceInstance,
+  ServiceBinding,
   Task,
   LRP,
   TaskRun,

@@ -1,6 +1,6 @@
 // An app's environment, features, ssh status and the caller's permissions on it.
 import { App } from "../../crds/app/app.ts";
-import { systemEnv, vcapApplication } from "../../crds/app/vcap.ts";
+import { vcapApplication } from "../../crds/app/vcap.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
@@ -9,6 +9,7 @@ import { endpoint, ok } from "../http/endpoint.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { readVariables, writeVariables } from "../cf/app/app-env.ts";
 import { variablesOfGroup } from "../cf/app/environment-groups.ts";
+import { readSystemEnv } from "../cf/service/bindings.ts";
 import { requireVisibleVariables } from "../cf/feature-flags.ts";
 import { toFeaturesPatch, presentFeature, presentFeatures } from "../cf/app/app-features.ts";
 import { link } from "../http/presentation.ts";
@@ -36,12 +37,11 @@ const env = endpoint({
     requireVisibleVariables(session);
     const variables = await readVariables(session, app);
     session.recordAppEvent("environment.show", app);
-    const { VCAP_SERVICES } = systemEnv([]);
     return ok({
       staging_env_json: variablesOfGroup(session.cache, "staging"),
       running_env_json: variablesOfGroup(session.cache, "running"),
       environment_variables: variables,
-      system_env_json: { VCAP_SERVICES: JSON.parse(VCAP_SERVICES) as object },
+      system_env_json: await readSystemEnv(session, app),
       application_env_json: { VCAP_APPLICATION: application(session, app, base) },
     });
   },

@@ -25,6 +25,8 @@ import { appNamespaceOf } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { Task } from "../../crds/task/task.ts";
@@ -87,6 +89,11 @@ const cachedKinds: readonly CachedKind[] = [
     sharedWith: (route) => route.spec.sharedSpaces ?? [],
     domain: (route) => [route.spec.domainRef.name],
   }),
+  cachedKind(ServiceInstance),
+  cachedKind(ServiceBinding, {
+    app: indexByApp,
+    instance: ({ metadata, spec }) => [`${metadata.namespace}/${spec.instanceRef.name}`],
+  }),
   cachedKind(Buildpack),
   cachedKind(Stack),
   cachedKind(OrgQuota),
@@ -115,6 +122,8 @@ const spaceKinds: ReadonlySet<unknown> = new Set([
   Rollout,
   Task,
   Route,
+  ServiceInstance,
+  ServiceBinding,
   LRP,
   AuditLog,
 ]);

@@ -10,6 +10,8 @@ const titles: Record<string, string> = {
   IsolationSegment: "Isolation segment",
   EnvironmentGroup: "Environment variable group",
   Rollout: "Deployment",
+  ServiceInstance: "Service instance",
+  ServiceBinding: "Service credential binding",
 };
 
 /** CF's name for a kind, e.g. `Organization`, as used in `… not found`. */

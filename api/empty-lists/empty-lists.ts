@@ -9,14 +9,7 @@ import { pagingParameters } from "../http/query.ts";
 const emptyQuery = z.object(pagingParameters);
 
 /** Kinds that do not exist here. */
-const EMPTY_LISTS = [
-  "service_instances",
-  "service_brokers",
-  "service_offerings",
-  "service_plans",
-  "service_credential_bindings",
-  "service_route_bindings",
-] as const;
+const EMPTY_LISTS = ["service_brokers", "service_offerings", "service_plans", "service_route_bindings"] as const;
 
 /** Open to clients without a login, as in CF. */
 const MARKETPLACE = new Set<string>(["service_offerings", "service_plans"]);
@@ -39,11 +32,9 @@ const lists = EMPTY_LISTS.map((name) =>
 
 /** What CF calls one of them. */
 const SINGULAR: Record<(typeof EMPTY_LISTS)[number], string> = {
-  service_instances: "Service instance",
   service_brokers: "Service broker",
   service_offerings: "Service offering",
   service_plans: "Service plan",
-  service_credential_bindings: "Service credential binding",
   service_route_bindings: "Service route binding",
 };
 
@@ -64,7 +55,7 @@ const singles = EMPTY_LISTS.flatMap((name) =>
 );
 
 /** What cf asks for before it knows that there are no services. */
-const creations = (["service_instances", "service_brokers"] as const).map((name) =>
+const creations = (["service_brokers"] as const).map((name) =>
   endpoint({
     method: "POST",
     path: `/v3/${name}`,
@@ -72,7 +63,7 @@ const creations = (["service_instances", "service_brokers"] as const).map((name)
     summary: `Create one of ${name.replaceAll("_", " ")}: refused for now`,
     handler: () => {
       throw unprocessable(
-        "Services are not available here yet. Give the app what it needs to reach one with cf set-env, then restart it.",
+        "Service brokers are not available here yet. Make what the app needs elsewhere, give its credentials with cf create-user-provided-service NAME -p, then bind it.",
       );
     },
   }),

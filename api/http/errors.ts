@@ -76,6 +76,18 @@ export const errorCatalogue = {
     status: 413,
     detail: "Bad request: the body is larger than %s",
   },
+  ServiceFetchInstanceParametersNotSupported: {
+    code: 120004,
+    title: "CF-ServiceFetchInstanceParametersNotSupported",
+    status: 400,
+    detail: "This service does not support fetching service instance parameters.",
+  },
+  ServiceFetchBindingParametersNotSupported: {
+    code: 90007,
+    title: "CF-ServiceFetchBindingParametersNotSupported",
+    status: 400,
+    detail: "This service does not support fetching service binding parameters.",
+  },
   FeatureDisabled: { code: 330002, title: "CF-FeatureDisabled", status: 403, detail: "Feature Disabled: %s" },
   LabelLimitExceeded: {
     code: 390020,

@@ -1,8 +1,15 @@
 // The resources that `include=` adds to a reply: spaces, orgs, domains and users, without duplicates, and only those that the caller can see.
+import { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import type { Route } from "../../crds/route/route.ts";
+import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Space } from "../../crds/space/space.ts";
+import { presentApp } from "../app/present.ts";
+import { appOf } from "../cf/app/owner-app.ts";
+import { instanceOf } from "../cf/service/bindings.ts";
+import { presentInstance } from "../service-instance/present.ts";
 import { presentDomain } from "../domain/present.ts";
 import { domainOf } from "../cf/route/domains.ts";
 import { presentOrg } from "../org/present.ts";
@@ -44,6 +51,28 @@ export function includedDomains(session: Session, base: string, routes: readonly
   return [...domains]
     .filter((domain) => session.canSee(Domain, domain))
     .map((domain) => presentDomain(session, domain, base));
+}
+
+/** Apps and service instances of bindings. */
+export function includedBound(
+  session: Session,
+  base: string,
+  bindings: readonly ServiceBinding[],
+  include: readonly ("app" | "service_instance")[],
+): { apps?: object[]; service_instances?: object[] } {
+  const { cache } = session;
+  const apps = new Set(bindings.flatMap((one) => appOf(cache, one) ?? []));
+  const instances = new Set(bindings.flatMap((one) => instanceOf(cache, one) ?? []));
+  return {
+    ...(include.includes("app") && {
+      apps: [...apps].filter((app) => session.canSee(App, app)).map((app) => presentApp(cache, app, base)),
+    }),
+    ...(include.includes("service_instance") && {
+      service_instances: [...instances]
+        .filter((one) => session.canSee(ServiceInstance, one))
+        .map((one) => presentInstance(cache, one, base)),
+    }),
+  };
 }
 
 /** Users by name. */

@@ -4,6 +4,7 @@ import * as apps from "./app-schemas.ts";
 import * as content from "./content-schemas.ts";
 import * as places from "./place-schemas.ts";
 import * as platform from "./platform-schemas.ts";
+import * as services from "./service-schemas.ts";
 import * as routes from "./route-schemas.ts";
 import { anyObject, including, named, page, relationship, text, toMany, toOneOrNone } from "./schema-parts.ts";
 
@@ -21,6 +22,7 @@ const deleted: readonly Response[] = [[204, "empty"]];
 const { organization, space } = places;
 const inSpaces = { spaces: z.array(space), organizations: z.array(organization) };
 const roleIncludes = { users: z.array(places.user), ...inSpaces };
+const bindingIncludes = { apps: z.array(apps.app), service_instances: z.array(services.serviceInstance) };
 const routeIncludes = { domains: z.array(routes.domain), ...inSpaces };
 
 const appPage = page("App", apps.app, inSpaces);
@@ -286,11 +288,29 @@ const platformResponses: Record<string, readonly Response[]> = {
   "GET /v3/service_usage_events": ok(page("ServiceUsageEvent", platform.serviceUsageEvent)),
   "GET /v3/service_usage_events/:guid": ok(platform.serviceUsageEvent),
   "POST /v3/service_usage_events/actions/destructively_purge_all_and_reseed": ok(purged),
-  ...serviceResponses("/v3/service_instances", "ServiceInstance"),
+  "GET /v3/service_instances": ok(page("ServiceInstance", services.serviceInstance, services.instanceIncludes)),
+  "POST /v3/service_instances": created(services.serviceInstance),
+  "GET /v3/service_instances/:guid": ok(
+    including("ServiceInstance", services.serviceInstance, services.instanceIncludes),
+  ),
+  "PATCH /v3/service_instances/:guid": ok(services.serviceInstance),
+  "DELETE /v3/service_instances/:guid": deleted,
+  "GET /v3/service_instances/:guid/credentials": ok(anyObject),
+  // Refused by every answer: a user-provided instance has none.
+  "GET /v3/service_instances/:guid/parameters": [],
+  "GET /v3/service_instances/:guid/permissions": ok(services.instancePermissions),
+  "GET /v3/service_credential_bindings": ok(page("ServiceCredentialBinding", services.serviceBinding, bindingIncludes)),
+  "POST /v3/service_credential_bindings": created(services.serviceBinding),
+  "GET /v3/service_credential_bindings/:guid": ok(
+    including("ServiceCredentialBinding", services.serviceBinding, bindingIncludes),
+  ),
+  "PATCH /v3/service_credential_bindings/:guid": ok(services.serviceBinding),
+  "DELETE /v3/service_credential_bindings/:guid": deleted,
+  "GET /v3/service_credential_bindings/:guid/details": ok(services.bindingDetails),
+  "GET /v3/service_credential_bindings/:guid/parameters": [],
   ...serviceResponses("/v3/service_brokers", "ServiceBroker"),
   ...serviceResponses("/v3/service_offerings", "ServiceOffering"),
   ...serviceResponses("/v3/service_plans", "ServicePlan"),
-  ...serviceResponses("/v3/service_credential_bindings", "ServiceCredentialBinding"),
   ...serviceResponses("/v3/service_route_bindings", "ServiceRouteBinding"),
 };
 

@@ -9,6 +9,8 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Task } from "../../crds/task/task.ts";
 import { appNamespaceOf } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
@@ -27,6 +29,7 @@ import {
 } from "../../kube/controller/controller.ts";
 import { OWNING_APP_INDEX, appKey, indexByApp, withoutDeleting } from "../shared/app-owned.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
+import { snapshotServices } from "../shared/services-snapshot.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 import { defineGUIDLabelController } from "../shared/guid-controller.ts";
 import { correctedGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
@@ -46,7 +49,7 @@ export const appGUIDController = defineGUIDLabelController("app-guid", App);
 export const appController = defineController({
   name: "app",
   for: App,
-  reads: [BackendClass],
+  reads: [BackendClass, ServiceInstance, ServiceBinding],
   indexes: {
     [GUID_INDEX]: indexByGUID,
     [CLAIMED_NAME_INDEX]: (app: App) => [claimObjectName(appName(app))],
@@ -203,10 +206,11 @@ async function takeSnapshot(
   const findApp = async (): Promise<App> =>
     cached.rollout ? ((await client.find(App, cached.app.metadata)) ?? cached.app) : cached.app;
   const found = findApp();
-  const [live, app, { env }] = await Promise.all([
+  const [live, app, { env }, services] = await Promise.all([
     Promise.all(cached.processes.map(({ metadata }) => client.find(Process, metadata))),
     found,
     found.then((one) => snapshotEnv(one, guid, client)),
+    snapshotServices({ app: cached.app, guid }, { read, client }),
   ]);
   // One that has appeared meanwhile may be that of an earlier restart: it must not count as this one's.
   if (!isDeepStrictEqual(namesOf(listRevisions(cached.app, read)), namesOf(cached.revisions)))
@@ -217,7 +221,7 @@ async function takeSnapshot(
     droplet,
     processes: withoutDeleting(live.filter((process) => process !== undefined)),
   };
-  return planSnapshot({ ...sources, env, classes: read.list(BackendClass) });
+  return planSnapshot({ ...sources, env, services, classes: read.list(BackendClass) });
 }
 
 function listRevisions({ metadata: { name, namespace } }: App, read: Reader): Revision[] {

@@ -152,5 +152,6 @@ export function planOldRevisions(
 }
 
 function listSecretNames(revision: Revision): string[] {
-  return revision.spec.env.flatMap((variable) => (variable.valueFrom ? [variable.valueFrom.secretKeyRef.name] : []));
+  const variables = [...revision.spec.env, ...(revision.spec.services ?? [])];
+  return variables.flatMap((variable) => (variable.valueFrom ? [variable.valueFrom.secretKeyRef.name] : []));
 }

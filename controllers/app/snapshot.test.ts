@@ -9,6 +9,7 @@ const base: SnapshotInput = {
   droplet: aDroplet(),
   processes: [aProcess()],
   env: [],
+  services: [],
   classes: [aRunner()],
   revisions: [],
 };

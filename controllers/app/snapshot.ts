@@ -16,7 +16,7 @@ import { chooseClass } from "../shared/choose-class.ts";
 
 export type RevisionSpec = Revision["spec"];
 /** The fields that revisions are compared by: without version, description and restart. */
-type RevisionContent = Pick<RevisionSpec, "dropletRef" | "env" | "processes" | "sidecars">;
+type RevisionContent = Pick<RevisionSpec, "dropletRef" | "env" | "services" | "processes" | "sidecars">;
 
 /** The Revision that the app's status names. */
 export function findCurrentRevision(app: App, revisions: readonly Revision[]): Revision | undefined {
@@ -40,6 +40,8 @@ export interface SnapshotInput {
   droplet: Droplet;
   processes: readonly Process[];
   env: readonly EnvVar[];
+  /** The variables of bound services. */
+  services: readonly EnvVar[];
   classes: readonly BackendClass[];
   revisions: readonly Revision[];
   /** The Rollout that this snapshot is for. */
@@ -105,6 +107,7 @@ function toRolloutContent(content: RevisionContent, { rollout, revisions }: Snap
   return {
     dropletRef: restored?.dropletRef ?? content.dropletRef,
     env: restored ? restored.env.map((variable) => ({ ...variable })) : content.env,
+    ...toServices(content.services),
     processes: content.processes.map((process) => withRollout(process, rollout, restored)),
     ...toSidecars(restored ? restored.sidecars : content.sidecars),
   };
@@ -125,10 +128,16 @@ function toSidecars(sidecars: readonly Sidecar[] | undefined): Pick<RevisionCont
   return sidecars?.length ? { sidecars: [...sidecars] } : {};
 }
 
-function toContent({ app, droplet, processes, env, classes }: SnapshotInput): RevisionContent {
+/** Revisions without services have no such field. */
+function toServices(services: readonly EnvVar[] | undefined): Pick<RevisionContent, "services"> {
+  return services?.length ? { services: services.map((variable) => ({ ...variable })) } : {};
+}
+
+function toContent({ app, droplet, processes, env, services, classes }: SnapshotInput): RevisionContent {
   return {
     dropletRef: { name: droplet.metadata.name },
     env: env.map((variable) => ({ ...variable })),
+    ...toServices(services),
     processes: processes
       .map((process) => snapshotProcess(process, droplet, classes))
       .toSorted((a, b) => (a.type < b.type ? -1 : 1))
@@ -161,8 +170,9 @@ export function snapshotProcess(process: Process, droplet: Droplet, classes: rea
 }
 
 function hasSameContent(latest: RevisionSpec, content: RevisionContent): boolean {
-  const { dropletRef, env, processes, sidecars } = latest;
-  return isDeepStrictEqual(toPlainJSON({ dropletRef, env, processes, ...toSidecars(sidecars) }), toPlainJSON(content));
+  const { dropletRef, env, services, processes, sidecars } = latest;
+  const former = { dropletRef, env, ...toServices(services), processes, ...toSidecars(sidecars) };
+  return isDeepStrictEqual(toPlainJSON(former), toPlainJSON(content));
 }
 
 /** The value as a server would return it. */

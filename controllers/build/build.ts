@@ -11,6 +11,8 @@ import { toFlagObjectName, isFlagEnabled } from "../../crds/feature-flag/flags.t
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Route } from "../../crds/route/route.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import {
@@ -23,6 +25,7 @@ import {
 import { OWNING_APP_INDEX, appKey, toAppOwnership, indexByApp, getApp } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
+import { snapshotServices } from "../shared/services-snapshot.ts";
 import { HISTORY_LIMITS, planExcess, deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { listRouteURLs } from "../shared/route-urls.ts";
@@ -37,6 +40,7 @@ import {
   planFinished,
   planFailure,
   planStaging,
+  type StagingInput,
 } from "./plan.ts";
 import { substituteStacks } from "./substitute-stacks.ts";
 
@@ -53,7 +57,17 @@ export function buildController({ apiURL }: BuildOptions): Controller {
     name: "build",
     for: Build,
     owns: [Staging],
-    reads: [...TENANCY_KINDS, Buildpack, Stack, Droplet, Route, FeatureFlag, EnvironmentGroup],
+    reads: [
+      ...TENANCY_KINDS,
+      Buildpack,
+      Stack,
+      Droplet,
+      Route,
+      FeatureFlag,
+      EnvironmentGroup,
+      ServiceInstance,
+      ServiceBinding,
+    ],
     indexes: {
       [GUID_INDEX]: indexByGUID,
       [OWNING_APP_INDEX]: indexByApp,
@@ -169,12 +183,21 @@ async function startStaging(
     class: builder.metadata.name,
     groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "staging" })),
     platformCache: builder.spec.buildCache,
-    env: (await snapshotEnv(app, appGUID, client)).env,
+    ...(await snapshotVariables(app, appGUID, { read, client })),
     defaultStack,
     apiURL,
     uris: listRouteURLs(read, app.metadata, tenancy),
   };
   return { children: [planStaging(input)] };
+}
+
+async function snapshotVariables(
+  app: App,
+  guid: string,
+  context: Pick<ReconcileContext, "read" | "client">,
+): Promise<Pick<StagingInput, "env" | "services">> {
+  const { env } = await snapshotEnv(app, guid, context.client);
+  return { env, services: await snapshotServices({ app, guid }, context) };
 }
 
 async function deleteExcessBuilds(build: Build, { read, client }: ReconcileContext): Promise<void> {

@@ -1,6 +1,6 @@
 // Translates a Build to its Staging, and a Staging's status to a Droplet and the Build's result. Pure.
 import { createHash } from "node:crypto";
-import { systemEnv, vcapApplication, isPlatformVariable } from "../../crds/app/vcap.ts";
+import { vcapApplication, isPlatformVariable } from "../../crds/app/vcap.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Build } from "../../crds/build/build.ts";
@@ -20,6 +20,7 @@ import type { ReconcileResult } from "../../kube/controller/controller.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { toOwnerReference } from "../shared/app-owned.ts";
+import { orNoServices } from "../shared/running-env.ts";
 import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
 type Lifecycle = NonNullable<Build["spec"]["lifecycle"]>;
@@ -170,6 +171,8 @@ export interface StagingInput {
   platformCache?: string | undefined;
   /** The user's environment, secrets by reference. */
   env: readonly EnvVar[];
+  /** The variables of bound services. */
+  services: readonly EnvVar[];
   defaultStack: string | undefined;
   apiURL: string;
   uris: readonly string[];
@@ -249,7 +252,7 @@ function stagingEnv(input: StagingInput, app: { guid: string; name: string }, st
     { name: "LANG", value: "en_US.UTF-8" },
     { name: "VCAP_APPLICATION", value: JSON.stringify(application) },
     { name: "MEMORY_LIMIT", value: `${memoryMB}m` },
-    ...Object.entries(systemEnv([])).map(([name, value]) => ({ name, value })),
+    ...orNoServices(input.services),
   ];
   const merged = new Map<string, EnvVar>();
   for (const variable of input.groupEnv) merged.set(variable.name, variable);

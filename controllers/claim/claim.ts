@@ -9,6 +9,7 @@ import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { indexClaimByHost } from "../../crds/route/route-host.ts";
 import { Route } from "../../crds/route/route.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { defineController, watch, type Controller, type ReconcileContext } from "../../kube/controller/controller.ts";
@@ -30,6 +31,7 @@ const CLAIMANT_KINDS: readonly ResourceRef[] = [
   SpaceQuota,
   SecurityGroup,
   IsolationSegment,
+  ServiceInstance,
 ];
 
 function claimantKey(kind: string, at: ObjectKey): string {

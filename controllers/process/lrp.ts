@@ -162,6 +162,7 @@ export function planProcessEnv(input: LRPInput, version: string): EnvVar[] {
     dropletKind: toRunnable(droplet).kind,
     groupEnv: input.groupEnv,
     env: revision.spec.env,
+    services: revision.spec.services ?? [],
     application,
     memoryMB,
   });

@@ -79,39 +79,46 @@ export function toSecretKey(variable: string): string {
  * @throws NotReady when a Secret or key is missing or not allowed; Stalled when the environment is too large
  */
 export async function snapshotEnv(app: App, guid: string, client: KubeClient, task?: Task): Promise<EnvSnapshot> {
+  return await whileSecretsAllowed(app.metadata.namespace ?? "", async () => {
+    const values = await readSecretValues(app, guid, client);
+    checkEnvSize(app.spec.env, values);
+    return await keepEnv({ app, guid, client, task }, app.spec.env, values);
+  });
+}
+
+/** @throws NotReady when the platform may not use Secrets of the namespace yet */
+export async function whileSecretsAllowed<T>(namespace: string, read: () => Promise<T>): Promise<T> {
   try {
-    return await readAndKeepEnv(app, guid, client, task);
+    return await read();
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new NotReady(
       "SecretsForbidden",
-      `the platform may not use Secrets of namespace ${app.metadata.namespace}: the Space's controller binds its roles there, in a new space within moments`,
+      `the platform may not use Secrets of namespace ${namespace}: the Space's controller binds its roles there, in a new space within moments`,
       { requeueAfterMs: RBAC_RECHECK_MS, cause: error },
     );
   }
 }
 
-async function readAndKeepEnv(
-  app: App,
-  guid: string,
-  client: KubeClient,
-  task: Task | undefined,
+/** Whose snapshot it is: the app's, or that of a task alone. */
+export interface EnvOwner {
+  app: App;
+  guid: string;
+  client: KubeClient;
+  task?: Task | undefined;
+}
+
+/** Keeps the Secret of a snapshot, if it needs one. `values`: base64 data by name, of the variables that refer to a Secret. */
+export async function keepEnv(
+  owner: EnvOwner,
+  env: readonly EnvVar[],
+  values: ReadonlyMap<string, string>,
 ): Promise<EnvSnapshot> {
-  const values = await readSecretValues(app, guid, client);
-  checkEnvSize(app.spec.env, values);
-  const hasSecrets = app.spec.env.some((variable) => variable.valueFrom);
-  const snapshot = planEnv(
-    { app: app.metadata.name, scope: task?.metadata.uid },
-    app.spec.env,
-    values,
-    hasSecrets ? await getDigestKey(client) : new Uint8Array(),
-  );
+  const { app, client, task } = owner;
+  const key = env.some((variable) => variable.valueFrom) ? await getDigestKey(client) : new Uint8Array();
+  const snapshot = planEnv({ app: app.metadata.name, scope: task?.metadata.uid }, env, values, key);
   if (snapshot.secret)
-    await ensureSecret(task ? toOwnerReference(task, Task) : toOwnerReference(app), snapshot.secret, {
-      app,
-      guid,
-      client,
-    });
+    await ensureSecret(task ? toOwnerReference(task, Task) : toOwnerReference(app), snapshot.secret, owner);
   return snapshot;
 }
 
@@ -160,7 +167,7 @@ function checkEnvSize(env: readonly EnvVar[], secretValues: ReadonlyMap<string, 
 async function ensureSecret(
   owner: OwnerReference,
   secret: { name: string; data: Record<string, string> },
-  { app, guid, client }: { app: App; guid: string; client: KubeClient },
+  { app, guid, client }: EnvOwner,
 ): Promise<void> {
   const { namespace } = app.metadata;
   const metadata = { name: secret.name, namespace, labels: { [LABELS.app]: guid }, ownerReferences: [owner] };

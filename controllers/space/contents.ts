@@ -10,6 +10,8 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Route } from "../../crds/route/route.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import { Task } from "../../crds/task/task.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
@@ -21,11 +23,13 @@ import { deleteAll } from "../shared/history-limits.ts";
 /** In order of deletion: kinds that create others come first, so that nothing is created again. */
 export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [
   Route,
+  ServiceBinding,
   Rollout,
   App,
   Process,
   Build,
   Task,
+  ServiceInstance,
   Package,
   Droplet,
   Revision,

@@ -20,6 +20,7 @@ const run = planTaskRun({
     { name: "COLOR", value: "red" },
     { name: "REGION", value: "eu" },
   ],
+  services: [],
   env: [
     { name: "COLOR", value: "blue" },
     { name: "VCAP_APPLICATION", value: "mine" },

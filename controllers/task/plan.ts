@@ -26,6 +26,8 @@ export interface TaskInput {
   groupEnv: readonly EnvVar[];
   /** The app's variables, secrets by reference. */
   env: readonly EnvVar[];
+  /** The variables of bound services. */
+  services: readonly EnvVar[];
   apiURL: string;
   /** URLs that reach the app, without scheme. */
   uris: readonly string[];
@@ -79,7 +81,8 @@ export function planTaskRun(input: TaskInput): Draft {
   };
 }
 
-function planTaskEnv({ task, app, tenancy, droplet, groupEnv, env, apiURL, uris }: TaskInput): EnvVar[] {
+function planTaskEnv(input: TaskInput): EnvVar[] {
+  const { task, app, tenancy, droplet, groupEnv, env, services, apiURL, uris } = input;
   const { memoryMB, diskMB } = task.spec;
   const application = vcapApplication({
     apiURL,
@@ -90,7 +93,7 @@ function planTaskEnv({ task, app, tenancy, droplet, groupEnv, env, apiURL, uris 
     limits: { memoryMB, diskMB },
     version: deriveGUID("task", task.metadata.uid ?? ""),
   });
-  return planRunningEnv({ dropletKind: toRunnable(droplet).kind, groupEnv, env, application, memoryMB });
+  return planRunningEnv({ dropletKind: toRunnable(droplet).kind, groupEnv, env, services, application, memoryMB });
 }
 
 /** The spec of a running TaskRun stays as it is, but for its cancellation. */

@@ -8,6 +8,8 @@ import { EnvironmentGroup } from "../../crds/environment-group/environment-group
 import { groupVariables } from "../../crds/environment-group/group-variables.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Route } from "../../crds/route/route.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { isFinished, planSequence } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
@@ -22,6 +24,7 @@ import {
 import { appKey, getApp, indexByApp, OWNING_APP_INDEX, toAppOwnership } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
+import { snapshotServices } from "../shared/services-snapshot.ts";
 import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { listRouteURLs } from "../shared/route-urls.ts";
@@ -41,7 +44,7 @@ export function taskController({ apiURL }: TaskOptions): Controller {
     name: "task",
     for: Task,
     owns: [TaskRun],
-    reads: [...TENANCY_KINDS, Droplet, EnvironmentGroup, Route],
+    reads: [...TENANCY_KINDS, Droplet, EnvironmentGroup, Route, ServiceInstance, ServiceBinding],
     indexes: {
       [GUID_INDEX]: indexByGUID,
       [OWNING_APP_INDEX]: indexByApp,
@@ -126,7 +129,10 @@ async function startTask(
     className: task.spec.runner,
     requires: { capability: "dropletKinds", word: toRunnable(droplet).kind },
   });
-  const { env } = await snapshotEnv(app, appGUID, client, task);
+  const [{ env }, services] = await Promise.all([
+    snapshotEnv(app, appGUID, client, task),
+    snapshotServices({ app, guid: appGUID, task }, { read, client }),
+  ]);
   return planTaskRun({
     task,
     taskGUID: guid,
@@ -135,6 +141,7 @@ async function startTask(
     droplet,
     groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "running" })),
     env,
+    services,
     apiURL,
     uris: listRouteURLs(read, app.metadata, tenancy),
     className: backend.metadata.name,

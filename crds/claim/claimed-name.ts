@@ -6,6 +6,7 @@ import { Domain } from "../domain/domain.ts";
 import { Org } from "../org/org.ts";
 import { IsolationSegment } from "../isolation-segment/isolation-segment.ts";
 import { OrgQuota } from "../org-quota/org-quota.ts";
+import { ServiceInstance } from "../service-instance/service-instance.ts";
 import { SecurityGroup } from "../security-group/security-group.ts";
 import { SpaceQuota } from "../space-quota/space-quota.ts";
 import { Route } from "../route/route.ts";
@@ -19,6 +20,7 @@ import {
   orgQuotaName,
   routeName,
   securityGroupName,
+  serviceInstanceName,
   spaceName,
   spaceQuotaName,
 } from "./rules.ts";
@@ -41,6 +43,7 @@ const CLAIMING_KINDS: ReadonlyMap<string, ClaimingKind> = new Map(
     { ref: OrgQuota, nameOf: (quota: KubeObject) => orgQuotaName(quota as OrgQuota) },
     { ref: SpaceQuota, nameOf: (quota: KubeObject) => spaceQuotaName(quota as SpaceQuota) },
     { ref: SecurityGroup, nameOf: (group: KubeObject) => securityGroupName(group as SecurityGroup) },
+    { ref: ServiceInstance, nameOf: (instance: KubeObject) => serviceInstanceName(instance as ServiceInstance) },
     { ref: IsolationSegment, nameOf: (segment: KubeObject) => isolationSegmentName(segment as IsolationSegment) },
   ].map((row) => [row.ref.kind, row]),
 );

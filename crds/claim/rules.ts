@@ -12,6 +12,7 @@ import type { SpaceQuota } from "../space-quota/space-quota.ts";
 import type { Org } from "../org/org.ts";
 import type { Route } from "../route/route.ts";
 import { foldHost, foldPath } from "../route/route-url.ts";
+import type { ServiceInstance } from "../service-instance/service-instance.ts";
 import type { Space } from "../space/space.ts";
 import type { Claim } from "./claim.ts";
 
@@ -63,6 +64,14 @@ export function spaceQuotaName(quota: Pick<SpaceQuota, "metadata" | "spec">): Cl
 /** Names of security groups are unique on the platform; here, too, as in CF, their case counts. */
 export function securityGroupName(group: Pick<SecurityGroup, "spec">): ClaimedName {
   return { scope: "security-group", claimed: group.spec.name.normalize("NFC") };
+}
+
+/** Names of service instances are unique in their space; as in CF, their case counts. */
+export function serviceInstanceName(instance: Pick<ServiceInstance, "metadata" | "spec">): ClaimedName {
+  return {
+    scope: `service-instance/${instance.metadata.namespace ?? ""}`,
+    claimed: displayNameOf(instance).normalize("NFC"),
+  };
 }
 
 /** Names of isolation segments are unique on the platform. */

@@ -17,6 +17,7 @@ import {
 } from "../admission-policy.ts";
 import { Process } from "../process/process.ts";
 import { Route } from "../route/route.ts";
+import { ServiceInstance } from "../service-instance/service-instance.ts";
 import { Task } from "../task/task.ts";
 import { FeatureFlag } from "./feature-flag.ts";
 import { appliesToAdmins, FEATURE_DISABLED, FEATURE_FLAGS, toFlagObjectName, type FlagName } from "./flags.ts";
@@ -51,7 +52,7 @@ const isResized = [ownersChanged, ...["instances", ...SIZE_FIELDS].map(hasChange
  */
 const hasCustomSize = `object.spec.type != 'web' && !(${SIZE_FIELDS.map((field) => isDefaultValue(Process, field)).join(" && ")} && (!has(object.spec.instances) || object.spec.instances == 0))`;
 
-/** Kinds that do not exist yet (service instances, brokers) will add their own lines. */
+/** Kinds that do not exist yet (service brokers) will add their own lines. */
 const FLAG_GUARDS: readonly FlagGuard[] = [
   {
     flag: "app_bits_upload",
@@ -98,6 +99,7 @@ const FLAG_GUARDS: readonly FlagGuard[] = [
     condition: `has(object.spec.sharedSpaces) && size(object.spec.sharedSpaces) > 0 && (${isNew} || ${hasChanged("sharedSpaces")})`,
   },
   { flag: "route_creation", kind: Route, operations: ["CREATE"], condition: "true" },
+  { flag: "service_instance_creation", kind: ServiceInstance, operations: ["CREATE"], condition: "true" },
   { flag: "task_creation", kind: Task, operations: ["CREATE"], condition: "true" },
 ];
 

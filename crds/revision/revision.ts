@@ -50,6 +50,11 @@ const spec = withRules(
       .describe(
         "The user's environment variables. Their values are in an immutable Secret that is named by a keyed digest.",
       ),
+    services: envVars
+      .optional()
+      .describe(
+        "VCAP_SERVICES and what follows from it, in an immutable Secret: the bound services as of this start. None where nothing is bound.",
+      ),
     processes: listMap(z.array(revisionProcess).max(100), ["type"]),
     sidecars: listMap(z.array(sidecar).max(2 * MAX_SIDECARS), ["name"]).optional(),
   }),

@@ -111,6 +111,9 @@ const rules: Readonly<Record<string, Rule>> = {
   ...lifecycleOf("Stack", "stack", "delete"),
   ...lifecycleOf("OrgQuota", "organization_quota", "delete"),
   ...lifecycleOf("SpaceQuota", "space_quota", "delete"),
+  ...lifecycleOf("ServiceInstance", "user_provided_service_instance", "delete"),
+  "create ServiceBinding": ofSelf("service_binding.create"),
+  "delete ServiceBinding": ofSelf("service_binding.delete", () => ({})),
   "create RoleBinding": roleEvents("add"),
   "delete RoleBinding": roleEvents("remove"),
 };

@@ -1,0 +1,43 @@
+// The service bindings of an app or an instance, as the cache knows them.
+import type { App } from "../../../crds/app/app.ts";
+import { systemEnv } from "../../../crds/app/vcap.ts";
+import { newestBindings, toBoundService } from "../../../crds/service-binding/bound-service.ts";
+import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
+import type { Session } from "../../access/session.ts";
+import type { ClusterCache, ObjectFinder } from "../../cache/cluster-cache.ts";
+import { appKey } from "../app/owner-app.ts";
+import { findCredentials } from "./instance-credentials.ts";
+
+/** Those that are not being deleted. */
+export function bindingsOfApp(cache: ClusterCache, app: App): ServiceBinding[] {
+  return cache
+    .store(ServiceBinding)
+    .byIndex("app", appKey(app))
+    .filter(({ metadata }) => !metadata.deletionTimestamp);
+}
+
+export function bindingsOfInstance(cache: ClusterCache, { metadata }: ServiceInstance): ServiceBinding[] {
+  return [...cache.store(ServiceBinding).byIndex("instance", `${metadata.namespace}/${metadata.name}`)];
+}
+
+/** The bound instance; undefined when the reference dangles. */
+export function instanceOf(cache: ObjectFinder, { metadata, spec }: ServiceBinding): ServiceInstance | undefined {
+  return cache.store(ServiceInstance).find({ namespace: metadata.namespace ?? "", name: spec.instanceRef.name });
+}
+
+/** VCAP_SERVICES as the app's next start would have it. The caller must have been authorized to read the app's environment. */
+export async function readSystemEnv(session: Session, app: App): Promise<{ VCAP_SERVICES: object }> {
+  const { cache } = session;
+  const services = await Promise.all(
+    newestBindings(bindingsOfApp(cache, app)).map(async (binding) => {
+      const instance = instanceOf(cache, binding);
+      if (!instance) return [];
+      const credentials = await findCredentials(session, instance);
+      const toGUID = { guid: cache.guid(ServiceInstance, instance) };
+      const bound = { ...binding, guid: cache.guid(ServiceBinding, binding) };
+      return [toBoundService({ instance: { ...instance, ...toGUID }, binding: bound, credentials })];
+    }),
+  );
+  return { VCAP_SERVICES: JSON.parse(systemEnv(services.flat()).VCAP_SERVICES) as object };
+}

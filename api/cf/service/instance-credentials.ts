@@ -1,0 +1,70 @@
+// The credentials of a user-provided instance, in a Secret that only the platform's identity reads, after RBAC allowed serviceinstances/credentials.
+import {
+  credentialsLabels,
+  credentialsSecretName,
+  isCredentialsSecret,
+  MAX_CREDENTIALS_BYTES,
+  readCredentials,
+  toSecretData,
+  type Credentials,
+} from "../../../crds/service-instance/credentials.ts";
+import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
+import { Secret } from "../../../kube/api/builtin.ts";
+import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
+import { isAlreadyExists } from "../../../kube/client/errors.ts";
+import { accessSecret } from "../../access/rbac-lag.ts";
+import type { Session } from "../../access/session.ts";
+import { requireNotSuspended } from "../../access/suspension.ts";
+import { unprocessable } from "../../http/errors.ts";
+
+/** The credentials; empty when there are none, or when their Secret is missing or not allowed. The caller must have been authorized. */
+export async function findCredentials(session: Session, instance: ServiceInstance): Promise<Credentials> {
+  const name = instance.spec.credentialsSecretRef?.name;
+  if (name === undefined) return {};
+  const { namespace = "" } = instance.metadata;
+  const { platformClient, signal } = session;
+  const secret = await accessSecret(() => platformClient.find(Secret, { namespace, name }, { signal }), signal);
+  const guid = session.cache.guid(ServiceInstance, instance);
+  const isOwn = secret && isCredentialsSecret(secret, instance.metadata.name, guid);
+  return (isOwn && readCredentials(secret)) || {};
+}
+
+/** @throws CFError 422 when they are too large */
+export function requireBounded(credentials: Credentials | undefined): void {
+  const bytes = credentials ? Buffer.byteLength(JSON.stringify(credentials)) : 0;
+  if (bytes > MAX_CREDENTIALS_BYTES)
+    throw unprocessable(`Credentials may have ${MAX_CREDENTIALS_BYTES} bytes as JSON; these have ${bytes}.`);
+}
+
+/** Writes the instance's own Secret. @throws CFError 403 in a suspended space, 422 when a foreign Secret has its name */
+export async function putCredentials(
+  session: Session,
+  instance: ServiceInstance,
+  credentials: Credentials,
+): Promise<void> {
+  const { name, namespace = "" } = instance.metadata;
+  requireNotSuspended(session, namespace);
+  const key = { namespace, name: credentialsSecretName(name) };
+  const { platformClient, signal } = session;
+  const data = toSecretData(credentials);
+  const secret = { metadata: { ...key, ...ownership(session, instance) }, type: "Opaque", data };
+  try {
+    await accessSecret(() => platformClient.create(Secret, secret, { signal }), signal);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const found = await platformClient.find(Secret, key, { signal });
+    if (found && !isCredentialsSecret(found, name, session.cache.guid(ServiceInstance, instance)))
+      throw unprocessable(
+        `The Secret ${key.name} is not this service instance's own, so its credentials cannot be kept there. Choose another name for the instance.`,
+      );
+    await platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal });
+  }
+}
+
+function ownership(session: Session, instance: ServiceInstance) {
+  const { name, uid = "" } = instance.metadata;
+  return {
+    labels: credentialsLabels(session.cache.guid(ServiceInstance, instance)),
+    ownerReferences: [{ apiVersion: apiVersionOf(ServiceInstance), kind: ServiceInstance.kind, name, uid }],
+  };
+}

@@ -1,0 +1,93 @@
+// Bodies and queries of service instances.
+import { z } from "zod";
+import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { csv, listQuery } from "../http/query.ts";
+import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
+
+const MAX_TAGS = "combined length of tags for service instance must be 2048 characters or less.";
+
+const tags = z
+  .array(z.string())
+  .max(100)
+  .refine((list) => list.join("").length <= 2048, MAX_TAGS);
+const url = z.string().max(2048);
+const syslogDrainURL = url.refine((text) => text === "" || URL.canParse(text), "must be a valid URI");
+const routeServiceURL = url.refine((text) => text === "" || /^https:\/\/[^/]/.test(text), "must be https");
+
+/** What only people's own instances have. */
+const userProvided = {
+  credentials: z.record(z.string(), z.unknown(), "must be an object").optional(),
+  syslog_drain_url: syslogDrainURL.nullish(),
+  route_service_url: routeServiceURL.nullish(),
+};
+
+export const createInstanceBody = z.strictObject({
+  type: z.enum(["managed", "user-provided"], "must be one of 'managed', 'user-provided'"),
+  name: nameSchema,
+  tags: tags.optional(),
+  relationships: z.strictObject({ space: toOneSchema, service_plan: toOneSchema.optional() }),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+  metadata: metadataSchema.optional(),
+  ...userProvided,
+});
+
+export const updateInstanceBody = z.strictObject({
+  name: nameSchema.optional(),
+  tags: tags.optional(),
+  metadata: metadataSchema.optional(),
+  ...userProvided,
+});
+export type UpdateInstance = z.output<typeof updateInstanceBody>;
+
+/** A parameter `fields[…]`: the members that `included` shows of a resource. */
+function fields<const Word extends string>(name: string, ...words: readonly Word[]) {
+  const isKnown = (word: string): word is Word => (words as readonly string[]).includes(word);
+  return csv
+    .transform((list, context): Word[] => {
+      if (!list.every(isKnown))
+        context.addIssue({
+          code: "custom",
+          message: `Fields[${name}]: valid keys are: ${words.map((word) => `'${word}'`).join(", ")}`,
+          params: { whole: true },
+        });
+      return list.filter(isKnown);
+    })
+    .optional();
+}
+
+const includedFields = {
+  "fields[space]": fields("space", "guid", "name", "relationships.organization"),
+  "fields[space.organization]": fields("space.organization", "guid", "name"),
+  "fields[service_plan]": fields("service_plan", "guid", "name", "relationships.service_offering"),
+  "fields[service_plan.service_offering]": fields(
+    "service_plan.service_offering",
+    "guid",
+    "name",
+    "description",
+    "documentation_url",
+    "tags",
+    "relationships.service_broker",
+  ),
+  "fields[service_plan.service_offering.service_broker]": fields(
+    "service_plan.service_offering.service_broker",
+    "guid",
+    "name",
+  ),
+};
+
+export const instanceQuery = z.strictObject(includedFields);
+export type InstanceFields = z.output<typeof instanceQuery>;
+
+export const instanceListQuery = listQuery(
+  {
+    names: csv.optional(),
+    space_guids: csv.optional(),
+    organization_guids: csv.optional(),
+    service_plan_guids: csv.optional(),
+    service_plan_names: csv.optional(),
+    type: z.string().optional(),
+    ...includedFields,
+  },
+  { orders: ["name"] },
+);
+export const purgeQuery = z.strictObject({ purge: z.enum(["true", "false"]).optional() });

@@ -1,0 +1,84 @@
+// The variables that bound services give to an app, VCAP_SERVICES and DATABASE_URL, kept in a Secret as the app's own secrets are.
+import type { App } from "../../crds/app/app.ts";
+import { systemEnv, type BoundService } from "../../crds/app/vcap.ts";
+import type { EnvVar } from "../../crds/schema-fields.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { newestBindings, toBoundService } from "../../crds/service-binding/bound-service.ts";
+import { isCredentialsSecret, readCredentials, type Credentials } from "../../crds/service-instance/credentials.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import type { Task } from "../../crds/task/task.ts";
+import { Secret } from "../../kube/api/builtin.ts";
+import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
+import { withoutDeleting } from "./app-owned.ts";
+import { keepEnv, whileSecretsAllowed, type EnvOwner } from "./env-snapshot.ts";
+import { resolveGUID } from "./guid.ts";
+
+/** A missing or refused Secret is read again after this time, since no informer watches Secrets. */
+const RECHECK_MS = 10_000;
+
+/**
+ * Reads bindings live, since a restart that follows a bind at once must have it; in a space without service instances nothing is read.
+ * @throws NotReady when the credentials of a bound instance are missing or not allowed
+ */
+export async function snapshotServices(
+  owner: { app: App; guid: string; task?: Task },
+  context: Pick<ReconcileContext, "read" | "client">,
+): Promise<EnvVar[]> {
+  const { namespace = "" } = owner.app.metadata;
+  if (context.read.list(ServiceInstance, { namespace }).length === 0) return [];
+  const { items } = await context.client.list(ServiceBinding, { namespace });
+  const own = withoutDeleting(items).filter(({ spec }) => spec.appRef.name === owner.app.metadata.name);
+  if (own.length === 0) return [];
+  const services = await whileSecretsAllowed(namespace, () =>
+    Promise.all(newestBindings(own).map((binding) => readService(binding, context))),
+  );
+  return await keepServices({ ...owner, client: context.client }, services.flat());
+}
+
+/** Nothing for a binding whose instance is gone: the binding's Ready says so. */
+async function readService(
+  binding: ServiceBinding,
+  context: Pick<ReconcileContext, "read" | "client">,
+): Promise<BoundService[]> {
+  const { namespace = "" } = binding.metadata;
+  const instance = await context.client.find(ServiceInstance, { namespace, name: binding.spec.instanceRef.name });
+  if (!instance) return [];
+  const { guid } = resolveGUID(ServiceInstance, instance, context);
+  const credentials = await readInstanceCredentials(instance, guid, context.client);
+  return [
+    toBoundService({
+      instance: { ...instance, guid },
+      binding: { ...binding, guid: resolveGUID(ServiceBinding, binding, context).guid },
+      credentials,
+    }),
+  ];
+}
+
+async function readInstanceCredentials(
+  { metadata: { namespace = "", name }, spec }: ServiceInstance,
+  guid: string,
+  client: ReconcileContext["client"],
+): Promise<Credentials> {
+  const ref = spec.credentialsSecretRef?.name;
+  if (ref === undefined) return {};
+  const secret = await client.find(Secret, { namespace, name: ref });
+  const isAllowed = secret && isCredentialsSecret(secret, name, guid);
+  const credentials = isAllowed ? readCredentials(secret) : undefined;
+  if (credentials) return credentials;
+  // "Absent" and "not allowed" give the same answer, so that it does not reveal names of Secrets.
+  const problem = isAllowed
+    ? `has no JSON object in its key credentials`
+    : `does not exist, or is neither the instance's own nor labelled cupola.dev/env=allowed`;
+  throw new NotReady(
+    "CredentialsMissing",
+    `Secret ${ref} of service instance ${name} ${problem}; correct it, or unbind the instance`,
+    { isFailure: true, requeueAfterMs: RECHECK_MS },
+  );
+}
+
+async function keepServices(owner: EnvOwner, services: readonly BoundService[]): Promise<EnvVar[]> {
+  const values = Object.entries(systemEnv(services));
+  const env = values.map(([name]) => ({ name, valueFrom: { secretKeyRef: { name: "services", key: name } } }));
+  const encoded = values.map(([name, value]): [string, string] => [name, Buffer.from(value).toString("base64")]);
+  return (await keepEnv(owner, env, new Map(encoded))).env;
+}
