@@ -156,13 +156,27 @@ async function stopApp(stage: Stage): Promise<void> {
   }, "the app does not stop");
 }
 
-/** From the request to twenty instances, as the API tells it and as Kubernetes does. */
+/** From the request to twenty instances, as the API tells it and as Kubernetes does. The first time is told apart: what opens gates has opened few before. */
 async function measureScale(stage: Stage): Promise<Figure[]> {
+  const first = await measureScaleUp(stage);
+  const rest = await turns(() => measureScaleUp(stage));
+  const what = `scale 1 to ${SCALE_TO}`;
+  return [
+    figure(`${what}, until all instances are RUNNING`, median(rest.map(({ ms }) => ms)) / 1000, "s"),
+    figure(`${what}: the slowest gate`, median(rest.map(({ slowestGate }) => slowestGate)), "ms", { max: 200 }),
+    figure(`${what}: the slowest gate of the first time`, first.slowestGate, "ms"),
+  ];
+}
+
+/** In milliseconds. One instance is left when it resolves. */
+async function measureScaleUp(stage: Stage): Promise<{ ms: number; slowestGate: number }> {
   logProgress(`scale 1 to ${SCALE_TO}`);
   const guid = await appGUID(stage);
+  const scale = (instances: number): Promise<unknown> =>
+    api(stage, "POST", `/v3/apps/${guid}/processes/web/actions/scale`, { instances });
   const recorder = await recordChanges(stage.admin, NAMESPACE, [Pod]);
   const ms = await timed(async () => {
-    await api(stage, "POST", `/v3/apps/${guid}/processes/web/actions/scale`, { instances: SCALE_TO });
+    await scale(SCALE_TO);
     await until(
       async () => {
         const { resources } = await api<{ resources: { state: string }[] }>(
@@ -177,11 +191,12 @@ async function measureScale(stage: Stage): Promise<Figure[]> {
     );
   });
   await recorder.stop();
-  const gates = gateDelays(recorder.changes);
-  return [
-    figure(`scale 1 to ${SCALE_TO}, until all instances are RUNNING`, ms / 1000, "s"),
-    figure(`scale 1 to ${SCALE_TO}: the slowest gate`, Math.max(...gates), "ms", { max: 200 }),
-  ];
+  await scale(1);
+  await until(async () => {
+    const { items } = await stage.admin.list(Pod, { namespace: NAMESPACE, metadata: true });
+    return items.filter(isInstance).length === 1;
+  }, "the instances do not end");
+  return { ms, slowestGate: Math.max(...gateDelays(recorder.changes)) };
 }
 
 async function untilAnswers({ platform }: Stage): Promise<void> {
