@@ -135,7 +135,10 @@ function toValues({ registry }: TestNode, port: number): InstalledValues {
     api: { publicUrl: `http://localhost:${port}`, service: { type: "NodePort", nodePort: API_NODE_PORT } },
     apps: { domain: LOCAL_DOMAIN },
     // As a laptop's, so that what journeys say of it is true here, too.
-    stacks: [{ name: "host", description: "This machine, as it is" }],
+    stacks: [
+      { name: "host", description: "This machine, as it is" },
+      { name: "cflinuxfs4", description: "Named by manifests of other platforms", substitute: "host" },
+    ],
     admins: { users: ["admin"] },
     builders: { cnb: { builderImage: `${host}/${BUILDER_IMAGE}` } },
     registry: { prefix: `${host}/apps`, username, password, insecure: true, pull: { username, password } },
