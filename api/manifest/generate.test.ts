@@ -21,6 +21,7 @@ const input = (more: Partial<ManifestInput> = {}): ManifestInput => ({
   sidecars: [],
   variables: {},
   routes: [],
+  services: [],
   metadata: { labels: {}, annotations: {} },
   image: undefined,
   stack: "base",

@@ -14,6 +14,8 @@ export interface ManifestInput {
   sidecars: readonly Sidecar[];
   variables: Readonly<Record<string, string>>;
   routes: readonly { url: string; protocol: string; options?: Record<string, unknown> | undefined }[];
+  /** Names of the bound service instances. */
+  services: readonly string[];
   metadata: { labels: Record<string, string>; annotations: Record<string, string> };
   image: string | undefined;
   /** The user at the image's registry. */
@@ -28,6 +30,7 @@ export function toApplication({
   sidecars,
   variables,
   routes,
+  services,
   metadata,
   image,
   username,
@@ -45,6 +48,7 @@ export function toApplication({
     routes: [...routes]
       .sort((one, other) => (one.url.toLowerCase() < other.url.toLowerCase() ? -1 : 1))
       .map(({ url, protocol, options }) => compact({ route: url, protocol, options })),
+    services: [...services],
     metadata: compact(metadata),
     processes: [...processes].sort((one, other) => (one.spec.type < other.spec.type ? -1 : 1)).map(toProcess),
     sidecars: sidecars.map(toSidecar),

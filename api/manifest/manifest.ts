@@ -36,6 +36,7 @@ import { toApplication, toYaml } from "./generate.ts";
 import { differs } from "./merge-patch.ts";
 import { lifecycleMismatch, lifecycleOf, processesOf, processSpec } from "./plan.ts";
 import { applyRoutes, listUsableDomains } from "./routes.ts";
+import { applyServices, listBoundNames } from "./services.ts";
 import { manifestBody, parseApplications, type Application } from "./schema.ts";
 
 const DEADLINE_MS = 120_000;
@@ -170,6 +171,7 @@ async function applyOne(session: Session, app: App, entry: Application): Promise
   const updated = await updateApp(session, await applySidecars(session, app, entry), entry);
   await applyRoutes(session, updated, entry);
   if (entry.env) await writeVariables(session, updated, entry.env);
+  if (entry.services) await applyServices(session, updated, entry.services);
 }
 
 /** As in CF, a sidecar of a known name is changed, any other added, none removed. */
@@ -224,6 +226,7 @@ async function generated(session: Session, app: App): Promise<Record<string, unk
       protocol: protocolOf(route),
       options: route.spec.options && presentRouteOptions(route.spec.options),
     })),
+    services: listBoundNames(session, app),
     metadata: metadataOf(app),
     image: newest?.spec.image,
     username: newest?.spec.username,

@@ -63,6 +63,18 @@ const routeEntry = z.looseObject({
   options: z.unknown().optional(),
 });
 
+/** A name, or an object with one. */
+export const serviceEntry = z
+  .union([z.string(), z.looseObject({ name: z.string().min(1).max(255) })], "must be a list of service instances")
+  .transform((entry) => (typeof entry === "string" ? { name: entry } : entry))
+  .pipe(
+    z.looseObject({
+      name: z.string().min(1).max(255),
+      "binding-name": z.string().min(1).max(255).optional(),
+      parameters: z.record(z.string(), z.unknown()).nullish(),
+    }),
+  );
+
 const sidecarEntry = z.looseObject({
   name: z.string().min(1).max(255),
   command: z.string().min(1).max(4096),
@@ -93,7 +105,7 @@ const application = webProcess.extend({
   "default-route": isBoolean.optional(),
   routes: z.array(routeEntry, "must be a list of route objects").max(100).optional(),
   processes: z.array(processEntry).max(100).optional(),
-  services: z.array(z.unknown(), "must be a list of service instances").optional(),
+  services: z.array(serviceEntry, "must be a list of service instances").max(100).optional(),
   sidecars: z.array(sidecarEntry, "must be an array of sidecar configurations").max(20).optional(),
   features: z
     .record(z.string(), z.boolean(FEATURES), FEATURES)
@@ -244,7 +256,6 @@ const CONFLICTS: readonly [holds: (app: Application) => unknown, text: string][]
   [(app) => app.docker && (app.buildpacks ?? app.buildpack), "Cannot specify both buildpack(s) and docker keys"],
   [(app) => app.buildpacks && app.buildpack !== undefined, "Buildpack and Buildpacks fields cannot be used together."],
   [(app) => app["random-route"] && app["default-route"], "Random-route and default-route may not be used together"],
-  [(app) => app.services?.length, "Services cannot be bound here yet. Give the app what it needs to reach one in env"],
 ];
 
 function unusedEndpoints(app: Application): string[] {

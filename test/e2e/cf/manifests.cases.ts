@@ -174,10 +174,10 @@ export const MANIFEST_CASES: readonly CommandCases[] = [
         },
       },
       {
-        name: "a manifest that names a service",
-        given: write("applications:\n- name: {name}\n  services: [database]\n"),
+        name: "a manifest that names a service instance that is not there",
+        given: write("applications:\n- name: {name}\n  services: [no-database]\n"),
         run: "push --no-start",
-        refused: ["Services cannot be bound here yet"],
+        refused: ["Service instance 'no-database' not found"],
       },
       {
         name: "a manifest that is no YAML",

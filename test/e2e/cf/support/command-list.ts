@@ -1,25 +1,28 @@
 // Every command of stock cf 8.18, as `cf help -a` groups them, and what those need that the platform does not have yet.
 
-const OF_SERVICES = [
-  "marketplace",
+const OF_USER_PROVIDED = [
   "services",
   "service",
+  "create-user-provided-service",
+  "update-user-provided-service",
+  "rename-service",
+  "delete-service",
+  "bind-service",
+  "unbind-service",
+] as const;
+
+const OF_SERVICES = [
+  "marketplace",
   "create-service",
   "update-service",
   "upgrade-service",
-  "delete-service",
-  "rename-service",
   "create-service-key",
   "service-keys",
   "service-key",
   "delete-service-key",
-  "bind-service",
-  "unbind-service",
   "cleanup-outdated-service-bindings",
   "bind-route-service",
   "unbind-route-service",
-  "create-user-provided-service",
-  "update-user-provided-service",
   "share-service",
   "unshare-service",
 ] as const;
@@ -86,7 +89,7 @@ export const COMMANDS: Record<string, readonly string[]> = {
     "ssh-enabled",
     "ssh",
   ],
-  Services: OF_SERVICES,
+  Services: [...OF_USER_PROVIDED, ...OF_SERVICES],
   Orgs: ["orgs", "org", "create-org", "delete-org", "rename-org"],
   Spaces: [
     "spaces",
@@ -195,7 +198,7 @@ export const COMMANDS: Record<string, readonly string[]> = {
 
 /** What a command cannot do without. `no platform`: it acts on this machine alone. */
 export const NEEDED_BY: Record<string, readonly string[]> = {
-  services: [...OF_SERVICES, ...OF_BROKERS],
+  "service brokers": [...OF_SERVICES, ...OF_BROKERS],
   ssh: ["ssh", "ssh-code"],
   UAA: [
     "passwd",
