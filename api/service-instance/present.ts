@@ -40,17 +40,22 @@ export function presentInstance(cache: ClusterCache, instance: ServiceInstance, 
   };
 }
 
-/** The members that `fields` asks for, of spaces and orgs; user-provided instances have no plan, so those lists are empty. Undefined without `fields`. */
+/** Whether a request asks for members of other resources. */
+export function hasFields(fields: InstanceFields): boolean {
+  return Object.entries(fields).some(([name, value]) => name.startsWith("fields[") && value !== undefined);
+}
+
+/** The members that `fields` asks for, of spaces and orgs; user-provided instances have no plan, so those lists are empty. */
 export function includedFields(
   session: Session,
   instances: readonly ServiceInstance[],
   fields: InstanceFields,
-): object | undefined {
+): object {
   const spaces = [...new Set(instances.map(({ metadata }) => metadata.namespace))].flatMap(
     (namespace) => session.cache.spaceOf(namespace) ?? [],
   );
   const orgs = [...new Set(spaces.flatMap(({ metadata }) => session.cache.orgOf(metadata.namespace) ?? []))];
-  const wanted = {
+  return {
     ...(fields["fields[space]"] && {
       spaces: spaces.map((space) => presentSpaceFields(session.cache, space, fields["fields[space]"] ?? [])),
     }),
@@ -66,7 +71,6 @@ export function includedFields(
     ...(fields["fields[service_plan.service_offering]"] && { service_offerings: [] }),
     ...(fields["fields[service_plan.service_offering.service_broker]"] && { service_brokers: [] }),
   };
-  return Object.keys(wanted).length > 0 ? wanted : undefined;
 }
 
 function presentSpaceFields(cache: ClusterCache, space: Space, names: readonly string[]): object {

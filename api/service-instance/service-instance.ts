@@ -12,7 +12,6 @@ import { requireFlag } from "../cf/feature-flags.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
 import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
-import { requireServiceInstanceQuota } from "../cf/quota/service-quota.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import { findCredentials, putCredentials, requireBounded } from "../cf/service/instance-credentials.ts";
 import { created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
@@ -20,7 +19,7 @@ import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
 import { createInstanceBody, instanceListQuery, instanceQuery, purgeQuery, updateInstanceBody } from "./payload.ts";
 import type { UpdateInstance } from "./payload.ts";
-import { includedFields, presentInstance } from "./present.ts";
+import { hasFields, includedFields, presentInstance } from "./present.ts";
 
 const path = "/v3/service_instances/:guid";
 const read = { verb: "get", on: ServiceInstance } as const;
@@ -53,7 +52,7 @@ const list = endpoint({
         found,
         { base, url, query },
         (one) => presentInstance(session.cache, one, base),
-        (page) => includedFields(session, page, query) ?? {},
+        hasFields(query) ? (page) => includedFields(session, page, query) : undefined,
       ),
     );
   },
@@ -67,8 +66,8 @@ const get = endpoint({
   summary: "Get a service instance",
   handler: ({ session, params, query, base }) => {
     const instance = session.get(ServiceInstance, params.guid);
-    const included = includedFields(session, [instance], query);
-    return ok({ ...presentInstance(session.cache, instance, base), ...(included && { included }) });
+    const included = hasFields(query) && { included: includedFields(session, [instance], query) };
+    return ok({ ...presentInstance(session.cache, instance, base), ...included });
   },
 });
 
@@ -84,7 +83,6 @@ const create = endpoint({
     session.authorize({ verb: "create", on: ServiceInstance, namespace });
     requireFlag(session, "service_instance_creation");
     requireBounded(body.credentials);
-    requireServiceInstanceQuota(session, namespace);
     return created(presentInstance(session.cache, await createInstance(session, namespace, body), base));
   },
 });
@@ -121,9 +119,11 @@ async function createInstance(
   const instance = await session.create(ServiceInstance, { metadata, spec }, taken(name));
   try {
     if (credentials) await putCredentials(session, instance, credentials);
-  } catch (error) {
-    await session.delete(ServiceInstance, instance);
-    throw error;
+  } catch (cause) {
+    await session.delete(ServiceInstance, instance).catch((error: unknown) => {
+      throw new AggregateError([cause, error], "the credentials were not kept, and their instance was not removed");
+    });
+    throw cause;
   }
   return instance;
 }
@@ -148,7 +148,6 @@ const update = endpoint({
   handler: async ({ session, params, body, base }) => {
     const instance = session.get(ServiceInstance, params.guid);
     requireBounded(body.credentials);
-    if (body.credentials) await putCredentials(session, instance, body.credentials);
     const spec = {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.tags && { tags: body.tags }),
@@ -162,6 +161,8 @@ const update = endpoint({
         ? undefined
         : { to: { ...instance, spec: { ...instance.spec, name } }, taken: taken(name) };
     const after = await session.patch(ServiceInstance, instance, patch, renamed);
+    // After what may be refused: a name that is taken changes no credentials.
+    if (body.credentials) await putCredentials(session, after, body.credentials);
     return ok(presentInstance(session.cache, after, base));
   },
 });

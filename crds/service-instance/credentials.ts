@@ -23,11 +23,12 @@ export function credentialsLabels(instanceGUID: string): Record<string, string> 
 
 /** May bound apps get what this Secret says? The instance's own, by name and GUID, or one that somebody has labelled for use in environments. */
 export function isCredentialsSecret(secret: SecretObject, instance: string, guid: string): boolean {
-  const { name, labels = {} } = secret.metadata;
-  return (
-    labels[INTERNAL_LABELS.envAllowed] === "allowed" ||
-    (name === credentialsSecretName(instance) && labels[LABELS.serviceInstance] === guid)
-  );
+  return secret.metadata.labels?.[INTERNAL_LABELS.envAllowed] === "allowed" || isOwnSecret(secret, instance, guid);
+}
+
+/** Is it the Secret that the API wrote for the instance? Only that one may be written. */
+export function isOwnSecret({ metadata }: SecretObject, instance: string, guid: string): boolean {
+  return metadata.name === credentialsSecretName(instance) && metadata.labels?.[LABELS.serviceInstance] === guid;
 }
 
 /** The credentials of a Secret: the object in its key `credentials`, else each key with its text. Undefined when that key has no JSON object. */

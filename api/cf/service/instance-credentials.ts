@@ -1,8 +1,10 @@
 // The credentials of a user-provided instance, in a Secret that only the platform's identity reads, after RBAC allowed serviceinstances/credentials.
+import { isDeepStrictEqual } from "node:util";
 import {
   credentialsLabels,
   credentialsSecretName,
   isCredentialsSecret,
+  isOwnSecret,
   MAX_CREDENTIALS_BYTES,
   readCredentials,
   toSecretData,
@@ -11,7 +13,6 @@ import {
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
-import { isAlreadyExists } from "../../../kube/client/errors.ts";
 import { accessSecret } from "../../access/rbac-lag.ts";
 import type { Session } from "../../access/session.ts";
 import { requireNotSuspended } from "../../access/suspension.ts";
@@ -36,7 +37,7 @@ export function requireBounded(credentials: Credentials | undefined): void {
     throw unprocessable(`Credentials may have ${MAX_CREDENTIALS_BYTES} bytes as JSON; these have ${bytes}.`);
 }
 
-/** Writes the instance's own Secret. @throws CFError 403 in a suspended space, 422 when a foreign Secret has its name */
+/** Writes the instance's own Secret, if it differs. @throws CFError 403 in a suspended space, 422 when a foreign Secret has its name */
 export async function putCredentials(
   session: Session,
   instance: ServiceInstance,
@@ -47,18 +48,17 @@ export async function putCredentials(
   const key = { namespace, name: credentialsSecretName(name) };
   const { platformClient, signal } = session;
   const data = toSecretData(credentials);
-  const secret = { metadata: { ...key, ...ownership(session, instance) }, type: "Opaque", data };
-  try {
-    await accessSecret(() => platformClient.create(Secret, secret, { signal }), signal);
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    const found = await platformClient.find(Secret, key, { signal });
-    if (found && !isCredentialsSecret(found, name, session.cache.guid(ServiceInstance, instance)))
-      throw unprocessable(
-        `The Secret ${key.name} is not this service instance's own, so its credentials cannot be kept there. Choose another name for the instance.`,
-      );
-    await platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal });
+  const found = await accessSecret(() => platformClient.find(Secret, key, { signal }), signal);
+  if (!found) {
+    const draft = { metadata: { ...key, ...ownership(session, instance) }, type: "Opaque", data };
+    return void (await platformClient.create(Secret, draft, { signal }));
   }
+  if (!isOwnSecret(found, name, session.cache.guid(ServiceInstance, instance)))
+    throw unprocessable(
+      `The Secret ${key.name} is not this service instance's own, so its credentials cannot be kept there. Choose another name for the instance.`,
+    );
+  if (isDeepStrictEqual({ ...found.data }, data)) return;
+  await platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal });
 }
 
 function ownership(session: Session, instance: ServiceInstance) {

@@ -173,9 +173,9 @@ describe("apply", () => {
       [`For application 'bad': Process "web": Health check type must be "http" to set a health check HTTP endpoint`],
     ],
     [
-      "applications: [{ name: bad, services: [db] }, { name: worse, timeout: 0 }]",
+      "applications: [{ name: bad, services: db }, { name: worse, timeout: 0 }]",
       [
-        "For application 'bad': Services cannot be bound here yet. Give the app what it needs to reach one in env",
+        "For application 'bad': Services must be a list of service instances",
         `For application 'worse': Process "web": Timeout must be greater than or equal to 1`,
       ],
     ],

@@ -4,6 +4,7 @@ import { App } from "../../../crds/app/app.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
+import { Space } from "../../../crds/space/space.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { eventually } from "../../eventually.ts";
@@ -90,7 +91,7 @@ describe("instances", () => {
     const at = `${PATH}/${instance.guid}`;
     expect((await bench.call("GET", at)).json).toEqual(instance);
     const listed = await bench.call("GET", `${PATH}?names=${name}&type=user-provided&label_selector=tier=gold`);
-    expect(listed.json.resources).toEqual([instance]);
+    expect([listed.json.resources, listed.json.included]).toEqual([[instance], undefined]);
     expect((await bench.call("GET", `${at}/credentials`)).json).toEqual({ uri: "postgres://u:p@db/x" });
 
     const renamed = freeName("renamed");
@@ -150,22 +151,27 @@ describe("instances", () => {
     expect((await bench.call("GET", `${at}?fields[space]=owner`)).status).toBe(400);
   });
 
-  test("count against the quota", async () => {
-    const quota = await bench.make("/v3/organization_quotas", {
-      name: freeName("quota"),
-      services: { total_service_instances: 0 },
-    });
-    const small = await bench.org(freeName("small"));
-    await bench.call("POST", `/v3/organization_quotas/${quota.guid}/relationships/organizations`, {
-      data: [{ guid: small.guid }],
-    });
-    const within = await bench.space(small, "space");
-    await eventually(async () =>
-      expectRefusal(
-        await bench.call("POST", PATH, body(freeName("over"), {}, within)),
-        /exceeded your organization's services limit/,
-      ),
+  test("take no Secret of somebody else, not even a labelled one, and are not made without theirs", async () => {
+    const { kube } = bench.testEnv;
+    const name = freeName("foreign");
+    const namespace = bench.testEnv.replicas[0].api.cache.store(Space).byIndex("guid", space.guid)[0]!.status!
+      .namespace!;
+    const metadata = { name: `${name}-credentials`, namespace, labels: { "cupola.dev/env": "allowed" } };
+    const data = { host: Buffer.from("db").toString("base64") };
+    await kube.create(Secret, { metadata, type: "Opaque", data });
+    expectRefusal(
+      await bench.call("POST", PATH, body(name, { credentials: { a: 1 } })),
+      /is not this service instance's own/,
     );
+    expect((await kube.get(Secret, metadata)).data).toEqual(data);
+    expect(await bench.column(`${PATH}?names=${name}`, "name")).toEqual([]);
+  });
+
+  test("whose new name is taken keep their credentials", async () => {
+    const [one, second] = [await make({ credentials: { a: 1 } }), await make()];
+    const refused = await bench.call("PATCH", `${PATH}/${one.guid}`, { name: second.name, credentials: { a: 2 } });
+    expectRefusal(refused, /name is taken/);
+    expect((await bench.call("GET", `${PATH}/${one.guid}/credentials`)).json).toEqual({ a: 1 });
   });
 });
 

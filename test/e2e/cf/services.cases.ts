@@ -178,6 +178,12 @@ export const SERVICE_CASES: readonly CommandCases[] = [
         run: "service {name} --guid",
         effect: async (run, output) => expect(output).toContain((await getNamed(run, "service_instances")).guid),
       },
+      {
+        name: "--params, which it has not",
+        given: makeInstance,
+        run: "service {name} --params",
+        refused: ["This service does not support fetching service instance parameters."],
+      },
       { name: "no such instance", run: "service no-such-service", refused: NO_SUCH },
     ],
   },
@@ -277,6 +283,40 @@ export const SERVICE_CASES: readonly CommandCases[] = [
         run: "unbind-service {name} {name}",
         shows: ["Binding between {name} and {name} does not exist", "OK"],
         effect: async (run) => expect(await bindingsOf(run)).toEqual([]),
+      },
+    ],
+  },
+  {
+    command: "set-label",
+    cases: [
+      {
+        name: "of a service instance",
+        given: makeInstance,
+        run: "set-label service-instance {name} tier=gold",
+        shows: ["Setting label(s) for service-instance {name}", "OK"],
+        effect: exists("service_instances", { metadata: { labels: { tier: "gold" } } }),
+      },
+    ],
+  },
+  {
+    command: "labels",
+    cases: [
+      {
+        name: "of a service instance",
+        given: (run) => makeInstance(run, { metadata: { labels: { tier: "gold" } } }),
+        run: "labels service-instance {name}",
+        effect: (_, output) => Promise.resolve(expect(output).toMatch(/tier +gold/)),
+      },
+    ],
+  },
+  {
+    command: "unset-label",
+    cases: [
+      {
+        name: "of a service instance",
+        given: (run) => makeInstance(run, { metadata: { labels: { tier: "gold" } } }),
+        run: "unset-label service-instance {name} tier",
+        effect: exists("service_instances", { metadata: { labels: {} } }),
       },
     ],
   },
