@@ -225,10 +225,10 @@ test.each([
   ]);
 });
 
-test.each(["service_instances", "service_brokers"])("POST /v3/%s is refused with a next step", async (name) => {
-  expect(fault(await bench.call("POST", `/v3/${name}`, { type: "user-provided", name: "db" }))).toEqual([
+test("a service broker is refused with a next step", async () => {
+  expect(fault(await bench.call("POST", "/v3/service_brokers", { name: "db" }))).toEqual([
     422,
     "CF-UnprocessableEntity",
-    expect.stringMatching(/^Services are not available here yet\. .*cf set-env/),
+    expect.stringMatching(/^Service brokers are not available here yet\. .*create-user-provided-service/),
   ]);
 });
