@@ -126,14 +126,24 @@ class RegistryStore implements BlobStore {
       const place = this.#placeOf(space, kind);
       const writings = (await this.#listWritings(place)).filter((writing) => writing.digest === digest);
       if (writings.some(({ modified }) => modified >= lastPutBefore)) return;
-      for (const writing of writings) {
-        const manifest = await this.#digestOf(place, writing.tag);
+      for (const { tag } of writings) {
+        const manifest = (await this.#digestOf(place, tag)) ?? (await this.#refill(place, tag));
         if (manifest !== undefined) await this.#client.deleteManifest(place, manifest);
       }
       const newest = Math.max(...writings.map(({ modified }) => modified));
       if (writings.length > 0) await this.#removeUnlisted(place, digest, newest);
     });
     await Promise.all(perKind);
+  }
+
+  /** Gives a writing's tag without a manifest another one, since registries remove tags only with their manifests: a deletion that broke off may leave the tag. */
+  async #refill(place: Place, tag: string): Promise<string | undefined> {
+    // The content's own tag is not listed without a manifest, and a put at the same moment needs it.
+    if (!parseWritingTag(tag)) return undefined;
+    const config = await this.#uploadConfig(place, {});
+    const manifest = presentManifest({ layer: config, config, modified: 0, writing: randomUUID() });
+    const bytes = Buffer.from(JSON.stringify(manifest));
+    return this.#client.pushManifest({ ...place, tag }, { mediaType: MEDIA_TYPES.manifest, bytes });
   }
 
   /** Two writings of one millisecond share a tag, so the content's own tag may be the only one of its manifest. A later writing stays. */

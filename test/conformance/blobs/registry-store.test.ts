@@ -1,6 +1,6 @@
 // The contract of stores and packages on a real registry, and what only a registry has: images that others read, replicas, garbage.
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
@@ -74,6 +74,16 @@ describe.skipIf(reason)("registry store", () => {
     const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now());
     await Promise.all(Array.from({ length: 8 }, () => store.touch(space, digest)));
     clock.mockRestore();
+    await store.remove(space, digest);
+    expect(await store.list()).toEqual([]);
+  });
+
+  test("removal also takes a tag whose manifest is gone, as a deletion that broke off leaves it", async () => {
+    const { store } = await openStore("");
+    const { digest } = await put(store, "content");
+    const path = join(`test-${prefixes}`, space, "package", "_manifests", "revisions");
+    await rm(join(registry.repositories, path), { recursive: true });
+    expect(await store.list()).toHaveLength(1);
     await store.remove(space, digest);
     expect(await store.list()).toEqual([]);
   });
