@@ -62,6 +62,8 @@ const binding = (app: { guid: string }, instance: { guid: string }, more: object
 });
 const bind = (app: { guid: string }, instance: { guid: string }, more: object = {}): Promise<any> =>
   bench.make(BINDINGS, binding(app, instance, more));
+const namespaceOf = ({ guid }: { guid: string }): string =>
+  bench.testEnv.replicas[0].api.cache.store(Space).byIndex("guid", guid)[0]?.status?.namespace ?? "";
 const newApp = (within = space): Promise<any> => bench.app(within, freeName("app"));
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
@@ -154,8 +156,7 @@ describe("instances", () => {
   test("take no Secret of somebody else, not even a labelled one, and are not made without theirs", async () => {
     const { kube } = bench.testEnv;
     const name = freeName("foreign");
-    const namespace = bench.testEnv.replicas[0].api.cache.store(Space).byIndex("guid", space.guid)[0]!.status!
-      .namespace!;
+    const namespace = namespaceOf(space);
     const metadata = { name: `${name}-credentials`, namespace, labels: { "cupola.dev/env": "allowed" } };
     const data = { host: Buffer.from("db").toString("base64") };
     await kube.create(Secret, { metadata, type: "Opaque", data });
@@ -165,6 +166,26 @@ describe("instances", () => {
     );
     expect((await kube.get(Secret, metadata)).data).toEqual(data);
     expect(await bench.column(`${PATH}?names=${name}`, "name")).toEqual([]);
+  });
+
+  test("are made by admins only while their feature flag is off, at both doors", async () => {
+    const flag = "/v3/feature_flags/service_instance_creation";
+    expect((await bench.call("PATCH", flag, { enabled: false })).status).toBe(200);
+    try {
+      const name = freeName("off");
+      const refused = await bench.call("POST", PATH, body(name), "carl");
+      expect([refused.status, refused.json.errors[0].title]).toEqual([403, "CF-FeatureDisabled"]);
+      await eventually(() =>
+        expect(
+          bench.testEnv
+            .as("carl")
+            .create(ServiceInstance, { metadata: { name, namespace: namespaceOf(space) }, spec: {} }),
+        ).rejects.toThrow(/Feature Disabled|service_instance_creation/),
+      );
+      expect((await bench.call("POST", PATH, body(freeName("admin")))).status).toBe(201);
+    } finally {
+      await bench.call("PATCH", flag, { enabled: true });
+    }
   });
 
   test("whose new name is taken keep their credentials", async () => {
