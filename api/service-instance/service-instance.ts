@@ -13,7 +13,7 @@ import { toNamedMetadata } from "../cf/free-object-name.ts";
 import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
-import { findCredentials, putCredentials, requireBounded } from "../cf/service/instance-credentials.ts";
+import { findCredentials, findOwnSecret, putCredentials, requireBounded } from "../cf/service/instance-credentials.ts";
 import { created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
@@ -148,6 +148,8 @@ const update = endpoint({
   handler: async ({ session, params, body, base }) => {
     const instance = session.get(ServiceInstance, params.guid);
     requireBounded(body.credentials);
+    // What is refused changes nothing.
+    if (body.credentials) await findOwnSecret(session, instance);
     const spec = {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.tags && { tags: body.tags }),
@@ -161,7 +163,6 @@ const update = endpoint({
         ? undefined
         : { to: { ...instance, spec: { ...instance.spec, name } }, taken: taken(name) };
     const after = await session.patch(ServiceInstance, instance, patch, renamed);
-    // After what may be refused: a name that is taken changes no credentials.
     if (body.credentials) await putCredentials(session, after, body.credentials);
     return ok(presentInstance(session.cache, after, base));
   },

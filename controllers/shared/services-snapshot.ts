@@ -8,9 +8,9 @@ import { isCredentialsSecret, readCredentials, type Credentials } from "../../cr
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { Task } from "../../crds/task/task.ts";
 import { Secret } from "../../kube/api/builtin.ts";
-import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
+import { NotReady, Stalled, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { withoutDeleting } from "./app-owned.ts";
-import { keepEnv, whileSecretsAllowed, type EnvOwner } from "./env-snapshot.ts";
+import { keepEnv, MAX_ENV_BYTES, whileSecretsAllowed, type EnvOwner } from "./env-snapshot.ts";
 import { resolveGUID } from "./guid.ts";
 
 /** A missing or refused Secret is read again after this time, since no informer watches Secrets. */
@@ -78,6 +78,12 @@ async function readInstanceCredentials(
 
 async function keepServices(owner: EnvOwner, services: readonly BoundService[]): Promise<EnvVar[]> {
   const values = Object.entries(systemEnv(services));
+  const bytes = values.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0);
+  if (bytes > MAX_ENV_BYTES)
+    throw new Stalled(
+      "ServicesTooLarge",
+      `what is bound to the app has ${bytes} bytes of credentials; an app may have ${MAX_ENV_BYTES}: unbind an instance`,
+    );
   const env = values.map(([name]) => ({ name, valueFrom: { secretKeyRef: { name: "services", key: name } } }));
   const encoded = values.map(([name, value]): [string, string] => [name, Buffer.from(value).toString("base64")]);
   return (await keepEnv(owner, env, new Map(encoded))).env;

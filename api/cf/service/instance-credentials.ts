@@ -37,28 +37,39 @@ export function requireBounded(credentials: Credentials | undefined): void {
     throw unprocessable(`Credentials may have ${MAX_CREDENTIALS_BYTES} bytes as JSON; these have ${bytes}.`);
 }
 
+/** The instance's own Secret; undefined when there is none. @throws CFError 422 when a foreign Secret has its name */
+export async function findOwnSecret(session: Session, instance: ServiceInstance) {
+  const { platformClient, signal } = session;
+  const key = secretKeyOf(instance);
+  const found = await accessSecret(() => platformClient.find(Secret, key, { signal }), signal);
+  if (found && !isOwnSecret(found, instance.metadata.name, session.cache.guid(ServiceInstance, instance)))
+    throw unprocessable(
+      `The Secret ${key.name} is not this service instance's own, so its credentials cannot be kept there. Choose another name for the instance.`,
+    );
+  return found;
+}
+
 /** Writes the instance's own Secret, if it differs. @throws CFError 403 in a suspended space, 422 when a foreign Secret has its name */
 export async function putCredentials(
   session: Session,
   instance: ServiceInstance,
   credentials: Credentials,
 ): Promise<void> {
-  const { name, namespace = "" } = instance.metadata;
-  requireNotSuspended(session, namespace);
-  const key = { namespace, name: credentialsSecretName(name) };
+  requireNotSuspended(session, instance.metadata.namespace);
   const { platformClient, signal } = session;
+  const key = secretKeyOf(instance);
   const data = toSecretData(credentials);
-  const found = await accessSecret(() => platformClient.find(Secret, key, { signal }), signal);
+  const found = await findOwnSecret(session, instance);
   if (!found) {
     const draft = { metadata: { ...key, ...ownership(session, instance) }, type: "Opaque", data };
     return void (await platformClient.create(Secret, draft, { signal }));
   }
-  if (!isOwnSecret(found, name, session.cache.guid(ServiceInstance, instance)))
-    throw unprocessable(
-      `The Secret ${key.name} is not this service instance's own, so its credentials cannot be kept there. Choose another name for the instance.`,
-    );
   if (isDeepStrictEqual({ ...found.data }, data)) return;
   await platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal });
+}
+
+function secretKeyOf({ metadata: { name, namespace = "" } }: ServiceInstance): { namespace: string; name: string } {
+  return { namespace, name: credentialsSecretName(name) };
 }
 
 function ownership(session: Session, instance: ServiceInstance) {

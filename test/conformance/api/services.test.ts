@@ -164,7 +164,14 @@ describe("instances", () => {
       await bench.call("POST", PATH, body(name, { credentials: { a: 1 } })),
       /is not this service instance's own/,
     );
+    const bare = await bench.make(PATH, body(name));
+    expectRefusal(
+      await bench.call("PATCH", `${PATH}/${bare.guid}`, { tags: ["new"], credentials: { a: 1 } }),
+      /is not this service instance's own/,
+    );
+    expect((await bench.call("GET", `${PATH}/${bare.guid}`)).json.tags).toEqual([]);
     expect((await kube.get(Secret, metadata)).data).toEqual(data);
+    await bench.call("DELETE", `${PATH}/${bare.guid}`);
     expect(await bench.column(`${PATH}?names=${name}`, "name")).toEqual([]);
   });
 
