@@ -10,7 +10,7 @@ import type { InstanceFields } from "./payload.ts";
 
 export function presentInstance(cache: ClusterCache, instance: ServiceInstance, base: string): object {
   const at = presentIdentity(cache, ServiceInstance, instance);
-  const { created_at, updated_at } = at;
+  const { updated_at } = at;
   const space = cache.spaceOf(instance.metadata.namespace);
   const spaceGUID = space && cache.guid(Space, space);
   const self = `${base}/v3/service_instances/${at.guid}`;
@@ -22,7 +22,8 @@ export function presentInstance(cache: ClusterCache, instance: ServiceInstance, 
     syslog_drain_url: instance.spec.syslogDrainURL ?? null,
     route_service_url: instance.spec.routeServiceURL ?? null,
     last_operation: {
-      type: updated_at === created_at ? "create" : "update",
+      // A change of labels is no operation on the instance.
+      type: (instance.metadata.generation ?? 1) > 1 ? "update" : "create",
       state: "succeeded",
       description: "Operation succeeded",
       created_at: updated_at,

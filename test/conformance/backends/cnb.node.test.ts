@@ -18,6 +18,7 @@ import { Package } from "../../../crds/package/package.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { REGISTRY_SECRET } from "../../../crds/registry-secret.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
+import { LABELS } from "../../../crds/labels.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { Pod, Secret } from "../../../kube/api/builtin.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
@@ -198,8 +199,10 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
     // Back again, by a Staging without a Build, whose Pods stay for a while.
     await setBuilderImage(`${host}/team/builder:1`);
     const { metadata, spec } = ofHello;
+    // Without the label of its Build, which has ended and removes its Stagings.
+    const { [LABELS.ownerUid]: _build, ...labels } = metadata.labels ?? {};
     await admin.create(Staging, {
-      metadata: { namespace, name: "hello-back", labels: { ...metadata.labels } },
+      metadata: { namespace, name: "hello-back", labels },
       spec: { ...spec, buildGUID: "hello-back" },
     });
     const image = await eventually(async () => {
