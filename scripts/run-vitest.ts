@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand, type CommandOptions } from "./run-command.ts";
 import type { Count } from "./test-counts.ts";
-import { countFiles, readVitestReport, withSecondRun, type FileResult } from "./vitest-report.ts";
+import { countFiles, readVitestReport, withSecondRun, withUnhandledErrors, type FileResult } from "./vitest-report.ts";
 
 export interface VitestRun {
   /** Arguments behind `vitest run`, without files. */
@@ -14,7 +14,7 @@ export interface VitestRun {
   options: CommandOptions;
 }
 
-/** `count` has a failure when vitest says so, even if no test failed: an unhandled rejection, a file that does not load. */
+/** `count` has a failure when vitest says so, even if no test failed. */
 export async function runVitest(run: VitestRun): Promise<{ count: Count; output: string; hasFailed: boolean }> {
   const first = await runOnce(run);
   const failed = first.files?.filter((file) => file.failed).map(({ file }) => file) ?? [];
@@ -38,7 +38,8 @@ async function runOnce({ args, files, options }: VitestRun): Promise<Once & { ou
       [process.execPath, vitest, "run", "--reporter=json", `--outputFile.json=${report}`, ...args, ...files],
       { ...options, env: { NO_COLOR: "1", ...options.env } },
     );
-    return { code, files: readVitestReport(report), output };
+    const reported = readVitestReport(report);
+    return { code, files: reported && withUnhandledErrors(reported, output), output };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

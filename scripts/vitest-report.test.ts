@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { NOTHING } from "./test-counts.ts";
-import { countFiles, readVitestReport, withSecondRun, type FileResult } from "./vitest-report.ts";
+import { countFiles, readVitestReport, withSecondRun, withUnhandledErrors, type FileResult } from "./vitest-report.ts";
 
 function read(testResults: object[]): FileResult[] | undefined {
   const folder = mkdtempSync(join(tmpdir(), "cupola-counts-"));
@@ -57,4 +57,17 @@ test.each([
   const count = countFiles(withSecondRun(first ?? [], read(again)));
   expect(count).toMatchObject({ passed: passedThen, failed: failedThen });
   expect(count.flaky.slice(0, 1)).toEqual(flakyThen);
+});
+
+test("a file with an error outside its tests has failed", () => {
+  const files = read([
+    { name: "/work/kube/a.test.ts", status: "passed", assertionResults: [passed("a")] },
+    { name: "/work/kube/b.test.ts", status: "passed", assertionResults: [passed("b")] },
+  ]);
+  const output = `Error: aborted\nThis error originated in "kube/b.test.ts" test file. It doesn't mean`;
+  const seen = withUnhandledErrors(files ?? [], output);
+  expect(seen.map(({ failed, count }) => [failed, count.failed])).toEqual([
+    [false, 0],
+    [true, 1],
+  ]);
 });

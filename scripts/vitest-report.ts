@@ -29,6 +29,16 @@ export function readVitestReport(path: string): FileResult[] | undefined {
   return vitestReport.parse(JSON.parse(readFileSync(path, "utf8"))).testResults.map(toFileResult);
 }
 
+/** Files that vitest's output names as the origin of an error outside tests (an unhandled rejection) have failed, too. */
+export function withUnhandledErrors(files: readonly FileResult[], output: string): FileResult[] {
+  const origins = [...output.matchAll(/^This error originated in "([^"]+)" test file/gm)].map(([, path = ""]) => path);
+  return files.map((result) => {
+    if (!origins.some((path) => result.file.endsWith(path))) return result;
+    const failures = [...result.failures, `${result.file}: an error outside its tests`];
+    return { ...result, failed: true, failures, count: { ...result.count, failed: result.count.failed + 1 } };
+  });
+}
+
 /** The sum of all files; a run without a report is one failure. */
 export function countFiles(files: readonly FileResult[] | undefined): Count {
   return files ? sum(files.map(({ count }) => count)) : { ...NOTHING, failed: 1 };
