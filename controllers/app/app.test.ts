@@ -23,6 +23,7 @@ function contextOf(objects: Record<string, readonly KubeObject[]>, onLiveRead: (
         if (ref.kind === Process.kind) onLiveRead();
         return list(ref)[0];
       },
+      list: (ref: { kind: string }) => Promise.resolve({ items: list(ref) }),
     },
     now: () => new Date("2026-01-01T00:01:00Z"),
   };

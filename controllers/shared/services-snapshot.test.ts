@@ -1,4 +1,4 @@
-// What bound services give to an app: nothing is read where there are none, and too much is refused in words.
+// What bound services give to an app: read live, once where there are none, and too much is refused in words.
 import { expect, test, vi } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
@@ -35,10 +35,16 @@ function contextOf(count: number, bytes: number) {
   return { context: { read, client: { find, list } } as unknown as ReconcileContext, list };
 }
 
-test("a space without service instances costs no request", async () => {
+test("an app without bindings costs one request", async () => {
   const { context, list } = contextOf(0, 0);
   expect(await snapshotServices({ app, guid: "guid" }, context)).toEqual([]);
-  expect(list).not.toHaveBeenCalled();
+  expect(list).toHaveBeenCalledOnce();
+});
+
+test("a cache that has no instance yet hides none", async () => {
+  const { context } = contextOf(10, 60_000);
+  const late = { ...context, read: { list: () => [], byIndex: () => [] } } as unknown as ReconcileContext;
+  await expect(snapshotServices({ app, guid: "guid" }, late)).rejects.toMatchObject({ reason: "ServicesTooLarge" });
 });
 
 test("more credentials than an environment may have stall the start, in words", async () => {

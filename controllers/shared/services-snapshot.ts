@@ -17,7 +17,7 @@ import { resolveGUID } from "./guid.ts";
 const RECHECK_MS = 10_000;
 
 /**
- * Reads bindings live, since a restart that follows a bind at once must have it; in a space without service instances nothing is read.
+ * Reads bindings live, since a restart that follows a bind at once must have it: a cache without instances may be a late one.
  * @throws NotReady when the credentials of a bound instance are missing or not allowed
  */
 export async function snapshotServices(
@@ -25,7 +25,6 @@ export async function snapshotServices(
   context: Pick<ReconcileContext, "read" | "client">,
 ): Promise<EnvVar[]> {
   const { namespace = "" } = owner.app.metadata;
-  if (context.read.list(ServiceInstance, { namespace }).length === 0) return [];
   const { items } = await context.client.list(ServiceBinding, { namespace });
   const own = withoutDeleting(items).filter(({ spec }) => spec.appRef.name === owner.app.metadata.name);
   if (own.length === 0) return [];

@@ -13,6 +13,8 @@ import {
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
+import type { Draft, KubeClient } from "../../../kube/client/client.ts";
+import { isAlreadyExists } from "../../../kube/client/errors.ts";
 import { accessSecret } from "../../access/rbac-lag.ts";
 import type { Session } from "../../access/session.ts";
 import { requireNotSuspended } from "../../access/suspension.ts";
@@ -59,13 +61,25 @@ export async function putCredentials(
   const { platformClient, signal } = session;
   const key = secretKeyOf(instance);
   const data = toSecretData(credentials);
-  const found = await findOwnSecret(session, instance);
+  const draft = { metadata: { ...key, ...ownership(session, instance) }, type: "Opaque", data };
+  let found = await findOwnSecret(session, instance);
   if (!found) {
-    const draft = { metadata: { ...key, ...ownership(session, instance) }, type: "Opaque", data };
-    return void (await platformClient.create(Secret, draft, { signal }));
+    if (await createFirst(platformClient, draft, signal)) return;
+    found = await findOwnSecret(session, instance);
   }
-  if (isDeepStrictEqual({ ...found.data }, data)) return;
+  if (found && isDeepStrictEqual({ ...found.data }, data)) return;
   await platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal });
+}
+
+/** False when another request at the same time has created it. */
+async function createFirst(client: KubeClient, draft: Draft, signal: AbortSignal): Promise<boolean> {
+  try {
+    await client.create(Secret, draft, { signal });
+    return true;
+  } catch (error) {
+    if (isAlreadyExists(error)) return false;
+    throw error;
+  }
 }
 
 function secretKeyOf({ metadata: { name, namespace = "" } }: ServiceInstance): { namespace: string; name: string } {

@@ -195,6 +195,15 @@ describe("instances", () => {
     }
   });
 
+  test("take first credentials of several requests at once", async () => {
+    const at = `${PATH}/${(await make()).guid}`;
+    const answers = await Promise.all([1, 2, 3].map((a) => bench.call("PATCH", at, { credentials: { a } })));
+    expect(answers.map(({ status, text }) => [status, status !== 200 && text])).toEqual(
+      answers.map(() => [200, false]),
+    );
+    expect((await bench.call("GET", `${at}/credentials`)).json).toEqual({ a: expect.any(Number) as number });
+  });
+
   test("whose new name is taken keep their credentials", async () => {
     const [one, second] = [await make({ credentials: { a: 1 } }), await make()];
     const refused = await bench.call("PATCH", `${PATH}/${one.guid}`, { name: second.name, credentials: { a: 2 } });
