@@ -22,6 +22,9 @@ import { Route } from "./route/route.ts";
 import { Replica } from "./replica/replica.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { SecurityGroup } from "./security-group/security-group.ts";
+import { ServiceBroker } from "./service-broker/service-broker.ts";
+import { ServiceOffering } from "./service-offering/service-offering.ts";
+import { ServicePlan } from "./service-plan/service-plan.ts";
 import { ServiceBinding } from "./service-binding/service-binding.ts";
 import { ServiceInstance } from "./service-instance/service-instance.ts";
 import { Space } from "./space/space.ts";
@@ -46,6 +49,9 @@ export const DEFINITIONS: readonly ResourceDefinition[] = [
   Task,
   Domain,
   Route,
+  ServiceBroker,
+  ServiceOffering,
+  ServicePlan,
   ServiceInstance,
   ServiceBinding,
   Buildpack,

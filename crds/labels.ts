@@ -22,6 +22,8 @@ export const OBSERVE_LABELS = {
   taskRun: "cupola.dev/task-run",
   route: "cupola.dev/route-guid",
   serviceInstance: "cupola.dev/service-instance-guid",
+  serviceBinding: "cupola.dev/service-binding-guid",
+  serviceBroker: "cupola.dev/service-broker-guid",
 } as const;
 
 /** Tier internal: may change at any time. */

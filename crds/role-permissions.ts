@@ -35,6 +35,9 @@ import { Rollout } from "./rollout/rollout.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { Route } from "./route/route.ts";
 import { SecurityGroup } from "./security-group/security-group.ts";
+import { ServiceBroker } from "./service-broker/service-broker.ts";
+import { ServiceOffering } from "./service-offering/service-offering.ts";
+import { ServicePlan } from "./service-plan/service-plan.ts";
 import { ServiceBinding } from "./service-binding/service-binding.ts";
 import { ServiceInstance } from "./service-instance/service-instance.ts";
 import { Space } from "./space/space.ts";
@@ -77,6 +80,11 @@ export interface RolePermission {
 export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Process, Package, Build, Droplet, Revision, Rollout, Task], verbs: READ, roles: readers },
   { on: [ServiceInstance, ServiceBinding], verbs: READ, roles: readers },
+  // Those of a space's own brokers. Of the others the CF API shows what a plan's visibility allows.
+  { on: [ServiceBroker], verbs: READ, roles: [developer, globalAuditor] },
+  { on: [ServiceOffering, ServicePlan], verbs: READ, roles: readers },
+  { on: [ServiceBroker], verbs: WRITE, roles: [developer] },
+  { on: [ServiceOffering, ServicePlan], verbs: ["patch"], roles: [developer] },
   { on: [Route], verbs: READ, roles: [...readers, ORG_AUDITOR_IN_SPACE] },
   { on: [LRP, TaskRun, RouteBinding, Staging], verbs: READ, roles: readers },
   {

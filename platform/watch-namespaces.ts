@@ -16,6 +16,9 @@ import { Revision } from "../crds/revision/revision.ts";
 import { Rollout } from "../crds/rollout/rollout.ts";
 import { RouteBinding } from "../crds/route-binding/route-binding.ts";
 import { Route } from "../crds/route/route.ts";
+import { ServiceBroker } from "../crds/service-broker/service-broker.ts";
+import { ServiceOffering } from "../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../crds/service-plan/service-plan.ts";
 import { ServiceBinding } from "../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../crds/service-instance/service-instance.ts";
 import { Space } from "../crds/space/space.ts";
@@ -69,6 +72,10 @@ const NAMESPACE_KINDS = new Map<string, readonly NamespaceKind[]>([
   ...SPACE_SCOPED.map((ref): [string, readonly NamespaceKind[]] => [resourceId(ref), ["space"]]),
   [resourceId(Space), ["org"]],
   [resourceId(Domain), ["org", "system"]],
+  ...[ServiceBroker, ServiceOffering, ServicePlan].map((ref): [string, readonly NamespaceKind[]] => [
+    resourceId(ref),
+    ["space", "system"],
+  ]),
   ...[Claim, Buildpack, Stack].map((ref): [string, readonly NamespaceKind[]] => [resourceId(ref), ["system"]]),
 ]);
 

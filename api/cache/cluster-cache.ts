@@ -25,7 +25,10 @@ import { appNamespaceOf } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
-import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
@@ -61,9 +64,13 @@ function cachedKind<T extends KubeObject>(ref: ResourceRef<T>, indexes: Indexes<
   return { ref, indexes } as unknown as CachedKind;
 }
 
-const indexByApp = (object: { metadata: KubeObject["metadata"]; spec: { appRef: { name: string } } }): string[] => [
-  `${object.metadata.namespace}/${object.spec.appRef.name}`,
-];
+const indexByApp = ({
+  metadata,
+  spec,
+}: {
+  metadata: KubeObject["metadata"];
+  spec: { appRef?: { name: string } | undefined };
+}): string[] => (spec.appRef ? [`${metadata.namespace}/${spec.appRef.name}`] : []);
 const indexByStatusNamespace = (object: { status?: { namespace?: string } }): string[] =>
   object.status?.namespace ? [object.status.namespace] : [];
 
@@ -89,10 +96,21 @@ const cachedKinds: readonly CachedKind[] = [
     sharedWith: (route) => route.spec.sharedSpaces ?? [],
     domain: (route) => [route.spec.domainRef.name],
   }),
-  cachedKind(ServiceInstance),
+  cachedKind(ServiceBroker),
+  cachedKind(ServiceOffering, {
+    broker: ({ metadata, spec }) => [`${metadata.namespace}/${spec.brokerRef.name}`],
+  }),
+  cachedKind(ServicePlan, {
+    offering: ({ metadata, spec }) => [`${metadata.namespace}/${spec.offeringRef.name}`],
+  }),
+  cachedKind(ServiceInstance, {
+    plan: ({ metadata, spec: { planRef } }) =>
+      planRef ? [`${planRef.namespace ?? metadata.namespace}/${planRef.name}`] : [],
+    sharedWith: ({ spec }) => spec.sharedSpaces ?? [],
+  }),
   cachedKind(ServiceBinding, {
     app: indexByApp,
-    instance: ({ metadata, spec }) => [`${metadata.namespace}/${spec.instanceRef.name}`],
+    instance: (binding) => [`${instanceNamespaceOf(binding)}/${binding.spec.instanceRef.name}`],
   }),
   cachedKind(Buildpack),
   cachedKind(Stack),

@@ -12,6 +12,9 @@ const titles: Record<string, string> = {
   Rollout: "Deployment",
   ServiceInstance: "Service instance",
   ServiceBinding: "Service credential binding",
+  ServiceBroker: "Service broker",
+  ServiceOffering: "Service offering",
+  ServicePlan: "Service plan",
 };
 
 /** CF's name for a kind, e.g. `Organization`, as used in `… not found`. */

@@ -9,6 +9,7 @@ import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { indexClaimByHost } from "../../crds/route/route-host.ts";
 import { Route } from "../../crds/route/route.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
+import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
@@ -31,6 +32,7 @@ const CLAIMANT_KINDS: readonly ResourceRef[] = [
   SpaceQuota,
   SecurityGroup,
   IsolationSegment,
+  ServiceBroker,
   ServiceInstance,
 ];
 

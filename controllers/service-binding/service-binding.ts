@@ -1,8 +1,9 @@
 // Makes a ServiceBinding its app's, which takes it along when it is deleted, and says whether the bound instance exists.
 import { App } from "../../crds/app/app.ts";
-import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
-import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import { defineController, NotReady, watch } from "../../kube/controller/controller.ts";
+import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { defineController, NotReady, Stalled, watch } from "../../kube/controller/controller.ts";
 import { getApp, indexByApp, mapAppToOwned, OWNING_APP_INDEX, toAppOwnership } from "../shared/app-owned.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 
@@ -18,7 +19,9 @@ export const serviceBindingController = defineController({
   indexes: {
     [GUID_INDEX]: indexByGUID,
     [OWNING_APP_INDEX]: indexByApp,
-    [INSTANCE_INDEX]: ({ metadata, spec }: ServiceBinding) => [instanceKey(metadata.namespace, spec.instanceRef.name)],
+    [INSTANCE_INDEX]: (binding: ServiceBinding) => [
+      instanceKey(instanceNamespaceOf(binding), binding.spec.instanceRef.name),
+    ],
   },
   watches: [
     watch(App, mapAppToOwned),
@@ -27,15 +30,23 @@ export const serviceBindingController = defineController({
 
   reconcile(binding, context) {
     const { read } = context;
-    const app = getApp(read, binding);
+    const app = binding.spec.appRef && getApp(read, { ...binding, spec: { appRef: binding.spec.appRef } });
     const { labels } = resolveGUID(ServiceBinding, binding, context);
-    const { name } = binding.spec.instanceRef;
-    if (!read.find(ServiceInstance, { namespace: binding.metadata.namespace, name }))
-      throw new NotReady(
-        "InstanceMissing",
-        `service instance ${name} does not exist in this namespace; create it, or delete this binding`,
-        { isFailure: true },
-      );
-    return toAppOwnership(app, resolveGUID(App, app, context).guid, labels);
+    requireInstance(binding, read);
+    return app ? toAppOwnership(app, resolveGUID(App, app, context).guid, labels) : { labels };
   },
 });
+
+/** @throws NotReady, Stalled */
+function requireInstance(binding: ServiceBinding, read: Reader): void {
+  const { name } = binding.spec.instanceRef;
+  const instance = read.find(ServiceInstance, { namespace: instanceNamespaceOf(binding), name });
+  if (!instance || !isWithin(instance, binding.metadata.namespace))
+    throw new NotReady(
+      "InstanceMissing",
+      `service instance ${name} does not exist in this namespace and is not shared with it; create it, or delete this binding`,
+      { isFailure: true },
+    );
+  if (binding.spec.type === "key" && instance.spec.type !== "managed")
+    throw new Stalled("KeyNotSupported", `service instance ${name} is user-provided, and only managed ones have keys`);
+}

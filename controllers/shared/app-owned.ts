@@ -10,14 +10,16 @@ import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 export const OWNING_APP_INDEX = "controllers/owning-app";
 
 type AppOwned = KubeObject & { spec: { appRef: { name: string } } };
+/** Also a binding, which a key without an app may be. */
+type PerhapsAppOwned = KubeObject & { spec: { appRef?: { name: string } | undefined } };
 
 export function appKey(namespace: string | undefined, app: string): string {
   return `${namespace ?? ""}/${app}`;
 }
 
 /** The index function of `OWNING_APP_INDEX`. */
-export function indexByApp(object: AppOwned): readonly string[] {
-  return [appKey(object.metadata.namespace, object.spec.appRef.name)];
+export function indexByApp({ metadata, spec }: PerhapsAppOwned): readonly string[] {
+  return spec.appRef ? [appKey(metadata.namespace, spec.appRef.name)] : [];
 }
 
 /** Enqueues the objects of an app. */

@@ -2,10 +2,10 @@
 import type { App } from "../../crds/app/app.ts";
 import { systemEnv, type BoundService } from "../../crds/app/vcap.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
-import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { newestBindings, toBoundService } from "../../crds/service-binding/bound-service.ts";
 import { isCredentialsSecret, readCredentials, type Credentials } from "../../crds/service-instance/credentials.ts";
-import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { Task } from "../../crds/task/task.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import { NotReady, Stalled, type ReconcileContext } from "../../kube/controller/controller.ts";
@@ -26,7 +26,7 @@ export async function snapshotServices(
 ): Promise<EnvVar[]> {
   const { namespace = "" } = owner.app.metadata;
   const { items } = await context.client.list(ServiceBinding, { namespace });
-  const own = withoutDeleting(items).filter(({ spec }) => spec.appRef.name === owner.app.metadata.name);
+  const own = withoutDeleting(items).filter(({ spec }) => spec.appRef?.name === owner.app.metadata.name);
   if (own.length === 0) return [];
   const services = await whileSecretsAllowed(namespace, () =>
     Promise.all(newestBindings(own).map((binding) => readService(binding, context))),
@@ -40,8 +40,9 @@ async function readService(
   context: Pick<ReconcileContext, "read" | "client">,
 ): Promise<BoundService[]> {
   const { namespace = "" } = binding.metadata;
-  const instance = await context.client.find(ServiceInstance, { namespace, name: binding.spec.instanceRef.name });
-  if (!instance) return [];
+  const at = { namespace: instanceNamespaceOf(binding), name: binding.spec.instanceRef.name };
+  const instance = await context.client.find(ServiceInstance, at);
+  if (!instance || !isWithin(instance, namespace)) return [];
   const { guid } = resolveGUID(ServiceInstance, instance, context);
   const credentials = await readInstanceCredentials(instance, guid, context.client);
   return [

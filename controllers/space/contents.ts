@@ -10,6 +10,9 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Route } from "../../crds/route/route.ts";
+import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Staging } from "../../crds/staging/staging.ts";
@@ -30,6 +33,9 @@ export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [
   Build,
   Task,
   ServiceInstance,
+  ServiceBroker,
+  ServicePlan,
+  ServiceOffering,
   Package,
   Droplet,
   Revision,

@@ -6,6 +6,7 @@ import { Domain } from "../domain/domain.ts";
 import { Org } from "../org/org.ts";
 import { IsolationSegment } from "../isolation-segment/isolation-segment.ts";
 import { OrgQuota } from "../org-quota/org-quota.ts";
+import { ServiceBroker } from "../service-broker/service-broker.ts";
 import { ServiceInstance } from "../service-instance/service-instance.ts";
 import { SecurityGroup } from "../security-group/security-group.ts";
 import { SpaceQuota } from "../space-quota/space-quota.ts";
@@ -20,6 +21,7 @@ import {
   orgQuotaName,
   routeName,
   securityGroupName,
+  serviceBrokerName,
   serviceInstanceName,
   spaceName,
   spaceQuotaName,
@@ -43,6 +45,7 @@ const CLAIMING_KINDS: ReadonlyMap<string, ClaimingKind> = new Map(
     { ref: OrgQuota, nameOf: (quota: KubeObject) => orgQuotaName(quota as OrgQuota) },
     { ref: SpaceQuota, nameOf: (quota: KubeObject) => spaceQuotaName(quota as SpaceQuota) },
     { ref: SecurityGroup, nameOf: (group: KubeObject) => securityGroupName(group as SecurityGroup) },
+    { ref: ServiceBroker, nameOf: (broker: KubeObject) => serviceBrokerName(broker as ServiceBroker) },
     { ref: ServiceInstance, nameOf: (instance: KubeObject) => serviceInstanceName(instance as ServiceInstance) },
     { ref: IsolationSegment, nameOf: (segment: KubeObject) => isolationSegmentName(segment as IsolationSegment) },
   ].map((row) => [row.ref.kind, row]),

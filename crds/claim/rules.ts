@@ -12,6 +12,7 @@ import type { SpaceQuota } from "../space-quota/space-quota.ts";
 import type { Org } from "../org/org.ts";
 import type { Route } from "../route/route.ts";
 import { foldHost, foldPath } from "../route/route-url.ts";
+import type { ServiceBroker } from "../service-broker/service-broker.ts";
 import type { ServiceInstance } from "../service-instance/service-instance.ts";
 import type { Space } from "../space/space.ts";
 import type { Claim } from "./claim.ts";
@@ -72,6 +73,11 @@ export function serviceInstanceName(instance: Pick<ServiceInstance, "metadata" |
     scope: `service-instance/${instance.metadata.namespace ?? ""}`,
     claimed: displayNameOf(instance).normalize("NFC"),
   };
+}
+
+/** Names of service brokers are unique on the platform, those of spaces included; as in CF, their case counts. */
+export function serviceBrokerName(broker: Pick<ServiceBroker, "spec">): ClaimedName {
+  return { scope: "service-broker", claimed: broker.spec.name.normalize("NFC") };
 }
 
 /** Names of isolation segments are unique on the platform. */

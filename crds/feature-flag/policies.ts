@@ -17,6 +17,7 @@ import {
 } from "../admission-policy.ts";
 import { Process } from "../process/process.ts";
 import { Route } from "../route/route.ts";
+import { ServiceBroker } from "../service-broker/service-broker.ts";
 import { ServiceInstance } from "../service-instance/service-instance.ts";
 import { Task } from "../task/task.ts";
 import { FeatureFlag } from "./feature-flag.ts";
@@ -99,6 +100,18 @@ const FLAG_GUARDS: readonly FlagGuard[] = [
     condition: `has(object.spec.sharedSpaces) && size(object.spec.sharedSpaces) > 0 && (${isNew} || ${hasChanged("sharedSpaces")})`,
   },
   { flag: "route_creation", kind: Route, operations: ["CREATE"], condition: "true" },
+  {
+    flag: "service_instance_sharing",
+    kind: ServiceInstance,
+    operations: ["CREATE", "UPDATE"],
+    condition: `has(object.spec.sharedSpaces) && size(object.spec.sharedSpaces) > 0 && (${isNew} || ${hasChanged("sharedSpaces")})`,
+  },
+  {
+    flag: "space_scoped_private_broker_creation",
+    kind: ServiceBroker,
+    operations: ["CREATE"],
+    condition: `request.namespace != '${SYSTEM_NAMESPACE}'`,
+  },
   { flag: "service_instance_creation", kind: ServiceInstance, operations: ["CREATE"], condition: "true" },
   { flag: "task_creation", kind: Task, operations: ["CREATE"], condition: "true" },
 ];

@@ -3,12 +3,16 @@ import type { BoundService } from "../app/vcap.ts";
 import { displayNameOf } from "../object-names.ts";
 import type { Credentials } from "../service-instance/credentials.ts";
 import type { ServiceInstance } from "../service-instance/service-instance.ts";
-import type { ServiceBinding } from "./service-binding.ts";
+import { instanceNamespaceOf, type ServiceBinding } from "./service-binding.ts";
 
 /** Of several bindings of one app to one instance the newest counts, as in CF; in the order of creation. */
 export function newestBindings(bindings: readonly ServiceBinding[]): ServiceBinding[] {
   const byAge = bindings.toSorted((a, b) => compareAge(a, b));
-  return [...new Map(byAge.map((binding) => [binding.spec.instanceRef.name, binding])).values()];
+  return [
+    ...new Map(
+      byAge.map((binding) => [`${instanceNamespaceOf(binding)}/${binding.spec.instanceRef.name}`, binding]),
+    ).values(),
+  ];
 }
 
 function compareAge(a: ServiceBinding, b: ServiceBinding): number {

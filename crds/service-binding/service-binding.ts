@@ -1,9 +1,36 @@
-// The ServiceBinding kind: gives the credentials of a ServiceInstance to an app, from the app's next start on.
+// The ServiceBinding kind: gives the credentials of a ServiceInstance to an app, from the app's next start on, or to people, as a key.
 import { z } from "zod";
 import { cfName } from "../cf-name.ts";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
-import { refTo } from "../schema-fields.ts";
+import { defineResource, immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import { objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { lastOperation, pendingOperation, refAnywhere } from "../service-instance/managed-fields.ts";
+
+const spec = immutable(
+  z.object({
+    name: cfName
+      .optional()
+      .describe("The name under which the app finds it, which defaults to the instance's; the name of a key."),
+    type: z
+      .enum(["app", "key"])
+      .default("app")
+      .describe("app: for an app. key: for people, which only managed instances have."),
+    appRef: refTo("App").optional().describe("The App, by name, in this namespace. Only with type app."),
+    instanceRef: refAnywhere("ServiceInstance").describe(
+      "The ServiceInstance, by name, in this namespace or in that of a space which shares it with this one.",
+    ),
+    parametersSecretRef: refTo("Secret")
+      .optional()
+      .describe(
+        "The Secret whose key parameters has a JSON object for the broker. It must be labelled cupola.dev/env=allowed, unless the API wrote it.",
+      ),
+  }),
+  "name",
+  "type",
+  "appRef",
+  "instanceRef",
+  "parametersSecretRef",
+);
 
 export const ServiceBinding = defineResource({
   group: GROUP,
@@ -13,22 +40,33 @@ export const ServiceBinding = defineResource({
   shortNames: ["cfbinding"],
   categories: [CATEGORY],
   description:
-    "Gives the credentials of a ServiceInstance to an app, in VCAP_SERVICES, from the app's next start or restart on.",
+    "Gives the credentials of a ServiceInstance to an app, in VCAP_SERVICES, from the app's next start or restart on; or to people, as a key.",
   columns: [
+    { name: "Type", jsonPath: ".spec.type" },
     { name: "App", jsonPath: ".spec.appRef.name" },
     { name: "Instance", jsonPath: ".spec.instanceRef.name" },
     { name: "CF-Name", jsonPath: ".spec.name" },
+    { name: "State", jsonPath: ".status.lastOperation.state" },
   ],
-  spec: immutable(
-    z.object({
-      name: cfName.optional().describe("The name under which the app finds it. Defaults to the instance's."),
-      appRef: refTo("App"),
-      instanceRef: refTo("ServiceInstance"),
-    }),
-    "name",
-    "appRef",
-    "instanceRef",
-  ),
-  status: readyStatus({}),
+  spec: withRules(spec, [
+    { rule: "(self.type == 'app') == has(self.appRef)", message: "type app needs an appRef, and a key has none" },
+    { rule: "self.type != 'key' || has(self.name)", message: "a key needs a name" },
+  ]),
+  status: readyStatus({
+    lastOperation: lastOperation.optional(),
+    operation: pendingOperation.optional(),
+    binding: z
+      .object({ name: objectName.describe("Name of the Secret.") })
+      .optional()
+      .describe("The Secret with the credentials of a managed instance, as servicebinding.io has it."),
+  }),
 });
 export type ServiceBinding = Resource<typeof ServiceBinding>;
+
+/** Namespace of the bound instance. */
+export function instanceNamespaceOf({
+  metadata,
+  spec: { instanceRef },
+}: Pick<ServiceBinding, "metadata" | "spec">): string {
+  return instanceRef.namespace ?? metadata.namespace ?? "";
+}

@@ -1,8 +1,76 @@
 // The ServiceInstance kind: something that apps use and the platform does not run, such as a database, with the credentials to reach it.
 import { z } from "zod";
-import { defineResource, immutable, listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import {
+  defineResource,
+  immutable,
+  listAtomic,
+  listSet,
+  readyStatus,
+  withRules,
+  type CelRule,
+  type Resource,
+} from "../../kube/api/resource.ts";
 import { displayName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { lastOperation, namespaceName, pendingOperation, providedBy, refAnywhere } from "./managed-fields.ts";
+
+/** Spaces beside its own that an instance may be shared with. */
+export const MAX_SHARED_SPACES = 100;
+
+// The API server checks the default of an empty spec before it has the default of the type.
+const IS_MANAGED = "(has(self.type) && self.type == 'managed')";
+
+const onlyWhen = (isType: string, type: string, ...fields: readonly string[]): CelRule[] =>
+  fields.map((field) => ({
+    rule: `!has(self.${field}) || ${isType}`,
+    message: `${field} is for type ${type} only`,
+    fieldPath: `.${field}`,
+  }));
+
+const spec = immutable(
+  z.object({
+    name: displayName,
+    type: z
+      .enum(["user-provided", "managed"])
+      .default("user-provided")
+      .describe("user-provided: people give its credentials. managed: a service broker makes it."),
+    tags: listAtomic(z.array(z.string().max(2048)).max(100))
+      .default([])
+      .describe("Words by which apps find it in VCAP_SERVICES."),
+    credentialsSecretRef: refTo("Secret")
+      .optional()
+      .describe(
+        "The Secret with its credentials: a key credentials with a JSON object, or one key for each credential. It must be labelled cupola.dev/env=allowed, unless the API wrote it.",
+      ),
+    syslogDrainURL: z.string().max(2048).optional().describe("Where logs of bound apps are to go. Kept and shown."),
+    routeServiceURL: z
+      .string()
+      .max(2048)
+      .optional()
+      .describe("Where requests of bound routes are to go first. Kept and shown."),
+    planRef: refAnywhere("ServicePlan")
+      .optional()
+      .describe("The plan of a managed one. Another plan of the same offering is an update."),
+    parametersSecretRef: refTo("Secret")
+      .optional()
+      .describe(
+        "The Secret whose key parameters has a JSON object for the broker. Another Secret is an update. It must be labelled cupola.dev/env=allowed, unless the API wrote it.",
+      ),
+    maintenanceVersion: z
+      .string()
+      .max(255)
+      .optional()
+      .describe("The version of the plan's maintenanceInfo to run. A new one is an upgrade."),
+    sharedSpaces: listSet(z.array(namespaceName).max(MAX_SHARED_SPACES))
+      .optional()
+      .describe("Namespaces of other spaces whose apps may be bound to it."),
+    purge: z
+      .boolean()
+      .optional()
+      .describe("Whether to forget it, with its bindings, without a word to the broker when it is deleted."),
+  }),
+  "type",
+);
 
 export const ServiceInstance = defineResource({
   group: GROUP,
@@ -16,28 +84,28 @@ export const ServiceInstance = defineResource({
   columns: [
     { name: "CF-Name", jsonPath: ".spec.name" },
     { name: "Type", jsonPath: ".spec.type" },
+    { name: "Plan", jsonPath: ".spec.planRef.name" },
+    { name: "Operation", jsonPath: ".status.lastOperation.type" },
+    { name: "State", jsonPath: ".status.lastOperation.state" },
   ],
-  spec: immutable(
-    z.object({
-      name: displayName,
-      type: z.enum(["user-provided"]).default("user-provided").describe("user-provided: people give its credentials."),
-      tags: listAtomic(z.array(z.string().max(2048)).max(100))
-        .default([])
-        .describe("Words by which apps find it in VCAP_SERVICES."),
-      credentialsSecretRef: refTo("Secret")
-        .optional()
-        .describe(
-          "The Secret with its credentials: a key credentials with a JSON object, or one key for each credential. It must be labelled cupola.dev/env=allowed, unless the API wrote it.",
-        ),
-      syslogDrainURL: z.string().max(2048).optional().describe("Where logs of bound apps are to go. Kept and shown."),
-      routeServiceURL: z
-        .string()
-        .max(2048)
-        .optional()
-        .describe("Where requests of bound routes are to go first. Kept and shown."),
-    }),
-    "type",
-  ),
-  status: readyStatus({}),
+  spec: withRules(spec, [
+    {
+      rule: `${IS_MANAGED} == has(self.planRef)`,
+      message: "type managed needs a planRef, and no other has one",
+    },
+    ...onlyWhen(`!${IS_MANAGED}`, "user-provided", "credentialsSecretRef", "syslogDrainURL", "routeServiceURL"),
+    ...onlyWhen(IS_MANAGED, "managed", "parametersSecretRef", "maintenanceVersion", "sharedSpaces"),
+  ]),
+  status: readyStatus({
+    lastOperation: lastOperation.optional(),
+    operation: pendingOperation.optional(),
+    provided: providedBy.optional(),
+    dashboardURL: z.string().max(2048).optional().describe("Where a person manages it."),
+  }),
 });
 export type ServiceInstance = Resource<typeof ServiceInstance>;
+
+/** Is it in this namespace, or shared with the space that has it? */
+export function isWithin({ metadata, spec }: Pick<ServiceInstance, "metadata" | "spec">, namespace = ""): boolean {
+  return metadata.namespace === namespace || (spec.sharedSpaces ?? []).includes(namespace);
+}

@@ -10,11 +10,12 @@ import { CFError } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
 import { toNewMetadata, type MetadataInput } from "../metadata/metadata.ts";
 
-type AppChild = KubeObject & { spec: { appRef: { name: string } } };
+/** A key, which is a binding without an app, too. */
+type AppChild = KubeObject & { spec: { appRef?: { name: string } | undefined } };
 
 /** The app of an object that belongs to one; undefined when the reference dangles. */
-export function appOf(cache: ObjectFinder, child: AppChild): App | undefined {
-  return cache.store(App).find({ namespace: child.metadata.namespace ?? "", name: child.spec.appRef.name });
+export function appOf(cache: ObjectFinder, { metadata, spec }: AppChild): App | undefined {
+  return spec.appRef && cache.store(App).find({ namespace: metadata.namespace ?? "", name: spec.appRef.name });
 }
 
 /** GUID of the app that an object belongs to; "" when the reference dangles. */

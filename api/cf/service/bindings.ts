@@ -2,7 +2,7 @@
 import type { App } from "../../../crds/app/app.ts";
 import { systemEnv } from "../../../crds/app/vcap.ts";
 import { newestBindings, toBoundService } from "../../../crds/service-binding/bound-service.ts";
-import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
+import { instanceNamespaceOf, ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Session } from "../../access/session.ts";
 import type { ClusterCache, ObjectFinder } from "../../cache/cluster-cache.ts";
@@ -22,8 +22,10 @@ export function bindingsOfInstance(cache: ClusterCache, { metadata }: ServiceIns
 }
 
 /** The bound instance; undefined when the reference dangles. */
-export function instanceOf(cache: ObjectFinder, { metadata, spec }: ServiceBinding): ServiceInstance | undefined {
-  return cache.store(ServiceInstance).find({ namespace: metadata.namespace ?? "", name: spec.instanceRef.name });
+export function instanceOf(cache: ObjectFinder, binding: ServiceBinding): ServiceInstance | undefined {
+  return cache
+    .store(ServiceInstance)
+    .find({ namespace: instanceNamespaceOf(binding), name: binding.spec.instanceRef.name });
 }
 
 /** VCAP_SERVICES as the app's next start would have it. The caller must have been authorized to read the app's environment. */

@@ -1,0 +1,64 @@
+// Fields of what a service broker makes: references to its catalog, and how far its operations are.
+import { z } from "zod";
+import { objectName } from "../schema-fields.ts";
+
+/** The namespace of a space. */
+export const namespaceName = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
+
+/** A reference by name, in this namespace unless it names another. */
+export function refAnywhere(kind: string) {
+  return z.object({
+    name: objectName.describe(`Name of the ${kind}.`),
+    namespace: namespaceName.optional().describe(`Namespace of the ${kind}. Defaults to this one.`),
+  });
+}
+
+const time = z.string().max(64).meta({ format: "date-time" });
+/** Characters of a description; brokers may say more. */
+export const MAX_OPERATION_DESCRIPTION = 10_000;
+
+export const lastOperation = z
+  .object({
+    type: z.enum(["create", "update", "delete"]).describe("What was asked of the broker."),
+    state: z
+      .enum(["initial", "in progress", "succeeded", "failed"])
+      .describe("initial: the broker has not answered. in progress: it has said that it goes on by itself."),
+    description: z
+      .string()
+      .max(MAX_OPERATION_DESCRIPTION)
+      .default("")
+      .describe("In the broker's words, or why it failed."),
+    createdAt: time.describe("When it began."),
+    updatedAt: time.describe("When its state was last learnt."),
+  })
+  .describe("The latest operation of the broker.");
+export type LastOperation = z.output<typeof lastOperation>;
+
+export const pendingOperation = z
+  .object({
+    id: z.string().max(10_000).optional().describe("The broker's own name for it."),
+    pollAfter: time.optional().describe("When the broker is asked next."),
+    attempts: z.int().min(0).optional().describe("Failed attempts one after the other."),
+    orphan: z.boolean().optional().describe("Whether what the broker may have made is being taken back."),
+  })
+  .describe("How an operation under way goes on.");
+export type PendingOperation = z.output<typeof pendingOperation>;
+
+/** As last sent to the broker: what has left its catalog can still be deleted there. */
+export const providedBy = z
+  .object({
+    brokerRef: refAnywhere("ServiceBroker"),
+    offeringID: z.string().max(255).describe("The broker's id of the offering."),
+    planID: z.string().max(255).describe("The broker's id of the plan."),
+    offeringName: z.string().max(255).optional().describe("Name of the offering, which VCAP_SERVICES shows."),
+    planName: z.string().max(255).optional().describe("Name of the plan."),
+    name: z.string().max(255).optional().describe("Name of the instance that the broker was told."),
+    parametersSecret: z.string().max(253).optional().describe("The Secret whose parameters were sent last."),
+    maintenanceVersion: z.string().max(255).optional().describe("Version that the instance runs."),
+  })
+  .describe("What the broker was last asked for.");
+export type ProvidedBy = z.output<typeof providedBy>;
