@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { extract, type Header, pack, type Pack } from "tar-stream";
 import { limitBytes } from "../blob-store.ts";
-import { createFileWriter, SMALL_BYTES, type FileContent } from "./file-writer.ts";
+import { createFileWriter, READ_BYTES, SMALL_BYTES, type FileContent } from "./file-writer.ts";
 import { gzipAdaptively } from "./adaptive-gzip.ts";
 import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./archive-path.ts";
 
@@ -102,7 +102,7 @@ async function* walk(root: string, path: string): AsyncGenerator<TarMember> {
       type: "file",
       mode,
       size: stats.size,
-      content: () => createReadStream(absolute, { end: Math.max(stats.size - 1, 0), highWaterMark: SMALL_BYTES }),
+      content: () => createReadStream(absolute, { end: Math.max(stats.size - 1, 0), highWaterMark: READ_BYTES }),
       ...(stats.size <= SMALL_BYTES && { bytes: () => readFile(absolute) }),
     };
   else if (stats.isDirectory()) {
@@ -191,7 +191,7 @@ export async function readTar(
         },
       );
   });
-  await pipeline(content, createGunzip({ chunkSize: SMALL_BYTES }), limitBytes(maxBytes), tar);
+  await pipeline(content, createGunzip({ chunkSize: READ_BYTES }), limitBytes(maxBytes), tar);
 }
 
 type EntryStream = ReturnType<typeof extract> extends AsyncIterable<infer Source> ? Source : never;
@@ -236,7 +236,7 @@ export function openTar(content: Readable, maxBytes: number): TarReader {
   const tar = extract();
   const entries = tar[Symbol.asyncIterator]();
   // The error reaches whoever waits for an entry.
-  pipeline(content, createGunzip({ chunkSize: SMALL_BYTES }), limitBytes(maxBytes), tar).catch((error: unknown) =>
+  pipeline(content, createGunzip({ chunkSize: READ_BYTES }), limitBytes(maxBytes), tar).catch((error: unknown) =>
     tar.destroy(error instanceof Error ? error : new Error(String(error))),
   );
   const find = async (name: string): Promise<EntryStream> => {
@@ -248,7 +248,7 @@ export function openTar(content: Readable, maxBytes: number): TarReader {
   };
   return {
     async open(name) {
-      const body = new PassThrough({ highWaterMark: SMALL_BYTES });
+      const body = new PassThrough({ highWaterMark: READ_BYTES });
       pipeline(await find(name), body).catch((error: unknown) =>
         body.destroy(error instanceof Error ? error : undefined),
       );

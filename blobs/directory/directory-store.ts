@@ -5,6 +5,7 @@ import { createReadStream } from "node:fs";
 import { copyFile, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
+import { READ_BYTES } from "../archive/file-writer.ts";
 import {
   blobKinds,
   type BlobKind,
@@ -29,9 +30,6 @@ import { putBlob, takeFile, tryLink } from "./put-blob.ts";
 
 /** Files that a killed process left half written are removed after this time; several processes may share one store. */
 const abandonedUploadMs = 24 * 60 * 60 * 1000;
-
-/** Fewer, larger reads than Node's: a large package or droplet is read several times in a push. */
-const READ_AT_ONCE = 256 * 1024;
 
 /** Opens the store under `root`, which is made when absent. */
 export async function createDirectoryStore(root: string): Promise<BlobStore> {
@@ -151,7 +149,7 @@ async function removeUnlinkedContent(root: string): Promise<void> {
 }
 
 function openFile(path: string, space: string, digest: Digest): Promise<Readable> {
-  const stream = createReadStream(path, { highWaterMark: READ_AT_ONCE });
+  const stream = createReadStream(path, { highWaterMark: READ_BYTES });
   return new Promise((resolve, reject) => {
     stream.once("open", () => resolve(stream));
     stream.once("error", (cause) => reject(new BlobNotFound(space, digest, { cause })));

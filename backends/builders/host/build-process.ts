@@ -1,10 +1,11 @@
 // The process of one build, which leads its process group: unpacks the package, runs the lifecycle, packs the droplet. Its stdout and stderr are the build's log.
-import { createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ArchiveRejected } from "../../../blobs/archive/archive-path.ts";
+import { READ_BYTES } from "../../../blobs/archive/file-writer.ts";
 import { packDirectory, unpackTar } from "../../../blobs/archive/tar.ts";
 import { BlobTooLarge } from "../../../blobs/blob-store.ts";
 import { hostEnvironment } from "../../host/host-environment.ts";
@@ -18,7 +19,8 @@ async function runJob(job: BuildRequest): Promise<BuildResponse> {
   try {
     const app = dropletPaths.app(job.root);
     await mkdir(app, { recursive: true });
-    await unpackTar(process.stdin, app, { maxBytes: job.maxBytes, symlinks: "inside" });
+    const bits = createReadStream("", { fd: 0, autoClose: false, highWaterMark: READ_BYTES });
+    await unpackTar(bits, app, { maxBytes: job.maxBytes, symlinks: "inside" });
     const { root, work, stack, user } = job;
     const metadata = await runLifecycle({
       ...job,

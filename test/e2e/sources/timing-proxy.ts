@@ -1,4 +1,5 @@
-// A proxy between a client and a laptop's CF API that tells for how long the client worked by itself before it uploaded: it read, hashed and packed files then, and the platform had nothing to do.
+// A proxy between a client and a laptop's CF API that tells for how long the client worked by itself before it asked for a build: it read, hashed and packed files, and `cf` looks at its
+// progress bar for a second after the upload. The platform had nothing to do then.
 import { createServer, request as send } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -6,7 +7,7 @@ export interface TimingProxy {
   url: string;
   /** A push begins now. */
   begin(): void;
-  /** Seconds since then without a request under way, until the upload began, or until now where there was none. */
+  /** Seconds since then without a request under way, until the build was asked for, or until now where there was none. */
   ownSeconds(): number;
   close(): Promise<void>;
 }
@@ -41,6 +42,8 @@ export async function startTimingProxy(port: number): Promise<TimingProxy> {
 }
 
 const UPLOAD = /^\/v3\/packages\/[^/]+\/upload$/;
+/** A client that asks for the package after its upload waits for the platform. */
+const PACKAGE = /^\/v3\/packages\//;
 
 interface IdleClock extends Pick<TimingProxy, "begin" | "ownSeconds"> {
   asked(method: string, path: string): void;
@@ -52,25 +55,24 @@ export function idleClock(now: () => number): IdleClock {
   let open = 0;
   let idleSince = now();
   let ownMs = 0;
-  let isOver = false;
-  const stopIdle = (): void => {
-    if (open === 0 && !isOver) ownMs += now() - idleSince;
-  };
+  let stage: "before upload" | "uploaded" | "over" = "before upload";
   return {
     begin() {
       idleSince = now();
       ownMs = 0;
-      isOver = false;
+      stage = "before upload";
     },
     asked(method, path) {
-      stopIdle();
+      const waits = stage === "over" || (stage === "uploaded" && PACKAGE.test(path));
+      if (open === 0 && !waits) ownMs += now() - idleSince;
       open++;
-      isOver ||= method === "POST" && UPLOAD.test(path);
+      if (stage === "before upload" && method === "POST" && UPLOAD.test(path)) stage = "uploaded";
+      else if (stage === "uploaded") stage = "over";
     },
     answered() {
       open--;
       if (open === 0) idleSince = now();
     },
-    ownSeconds: () => (ownMs + (open === 0 && !isOver ? now() - idleSince : 0)) / 1000,
+    ownSeconds: () => (ownMs + (open === 0 && stage === "before upload" ? now() - idleSince : 0)) / 1000,
   };
 }
