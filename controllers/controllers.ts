@@ -1,4 +1,4 @@
-// All controllers of CF's kinds. They need no leader: each is a pure translation, and claims decide races.
+// All controllers of CF's kinds. Those that ask service brokers are one leader's; the others need none: each is a pure translation, and claims decide races.
 import type { MakeDropletImage } from "../blobs/registry/images/make-droplet-image.ts";
 import type { Controller } from "../kube/controller/controller.ts";
 import { appController, appGUIDController } from "./app/app.ts";
@@ -21,11 +21,15 @@ import { routeController, routeGUIDController } from "./route/route.ts";
 import { securityGroupController } from "./security-group/security-group.ts";
 import { registrySecretController } from "./space/registry-secret.ts";
 import { serviceBindingController } from "./service-binding/service-binding.ts";
+import { serviceBrokerController } from "./service-broker/service-broker.ts";
 import { serviceInstanceController } from "./service-instance/service-instance.ts";
+import { serviceOfferingController } from "./service-offering/service-offering.ts";
+import { servicePlanController } from "./service-plan/service-plan.ts";
 import { spaceController } from "./space/space.ts";
 import { spaceQuotaController } from "./space-quota/space-quota.ts";
 import { userController } from "./user/user.ts";
 import type { HasContent } from "./shared/has-content.ts";
+import { createBrokerPace } from "./shared/osb/broker-pace.ts";
 import { stackController } from "./stack/stack.ts";
 import { taskController } from "./task/task.ts";
 
@@ -37,7 +41,11 @@ export interface ControllersOptions {
   makeDropletImage?: MakeDropletImage | undefined;
 }
 
+/** Requests to one broker at a time. */
+const BROKER_REQUESTS = 4;
+
 export function createControllers(options: ControllersOptions): Controller[] {
+  const brokerPace = createBrokerPace(BROKER_REQUESTS);
   return [
     claimController(),
     orgController,
@@ -63,6 +71,9 @@ export function createControllers(options: ControllersOptions): Controller[] {
     dropletController(options),
     routeController,
     routeGUIDController,
+    serviceBrokerController(brokerPace),
+    serviceOfferingController,
+    servicePlanController,
     serviceInstanceController,
     serviceBindingController,
     auditLogController,

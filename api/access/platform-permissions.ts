@@ -11,8 +11,8 @@ export const API_PERMISSIONS: readonly Permission[] = [
   ...CACHED_KINDS.map((on): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS })),
   // A name is claimed before its object is created, and released when that fails.
   { resource: Claim, verbs: ["create", "update", "delete"] },
-  // Environment variables and pull credentials, after the caller's permission was checked.
-  { resource: Secret, verbs: ["get", "create", "patch"] },
+  // Environment variables, pull credentials and those of services, after the caller's permission was checked.
+  { resource: Secret, verbs: ["get", "create", "patch", "delete"] },
   ...POD_USAGE_PERMISSIONS,
   ...AUDIT_WRITER_PERMISSIONS,
   { resource: TokenReview, verbs: ["create"] },

@@ -43,6 +43,12 @@ const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
   controllers: [ENV_KEY_SECRET, REGISTRY_SECRET],
 };
 
+/** Credentials of service brokers, whose names nobody knows before: the API writes them, the controllers read them, both delete old ones. */
+const BROKER_SECRETS: Partial<Record<Operation, Permission["verbs"]>> = {
+  api: ["create", "delete"],
+  controllers: ["get", "delete"],
+};
+
 /** For every process: membership, leader election, and its Replica object. */
 const MEMBER_PERMISSIONS: readonly Permission[] = [
   { resource: Lease, verbs: [...LIST_WATCH_VERBS, "create", "update", "patch", "delete"] },
@@ -60,6 +66,7 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
   const usesTelemetry = operation === "api" || hasTelemetry([operation]);
   const declared = listDeclaredPermissions(operation);
   const systemSecrets = SYSTEM_SECRETS[operation];
+  const brokerVerbs = BROKER_SECRETS[operation];
   return {
     cluster: toResourceRules([
       ...declared.filter((permission) => !isOnSecrets(permission)),
@@ -83,6 +90,7 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
             { resource: Secret, verbs: ["create"] },
           ] as const)
         : []),
+      ...(brokerVerbs ? [{ resource: Secret, verbs: brokerVerbs }] : []),
     ]),
   };
 }

@@ -11,6 +11,8 @@ export const withoutPlan: Record<string, string> = {
   "controllers/isolation-segment": "settles a GUID and a claim only, by shared code",
   "controllers/service-binding": "one question, whether the bound instance exists",
   "controllers/service-instance": "settles a GUID and a claim only, by shared code",
+  "controllers/service-offering": "settles a GUID only, by shared code",
+  "controllers/service-plan": "settles a GUID only, by shared code",
   "controllers/space-quota": "settles a GUID and a claim only, by shared code",
   "controllers/stack": "settles a GUID only, by shared code",
   "controllers/user": "settles a GUID only, by shared code",

@@ -1,12 +1,20 @@
 // The catalog of a service broker, checked. Unknown members are left out; what breaks CF's rules refuses the whole catalog.
 import { z } from "zod";
+import { cfNameProblem } from "../../../crds/cf-name.ts";
 import { catalogID, MAX_CATALOG_JSON } from "../../../crds/service-offering/service-offering.ts";
 
 /** Bytes of a catalog. */
 export const MAX_CATALOG_BYTES = 4 * 1024 * 1024;
 const MAX_ENTRIES = 500;
 
-const name = z.string().min(1).max(255);
+const name = z
+  .string()
+  .min(1)
+  .max(255)
+  .superRefine((text, context) => {
+    const message = cfNameProblem(text);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  });
 const description = z.string().max(10_000).default("");
 const json = z
   .unknown()
@@ -14,7 +22,8 @@ const json = z
   .refine(
     (text) => text === undefined || text.length <= MAX_CATALOG_JSON,
     `has more than ${MAX_CATALOG_JSON} characters`,
-  );
+  )
+  .optional();
 const isSet = z.boolean().nullish();
 
 const plan = z.object({
@@ -41,7 +50,10 @@ const service = z.object({
   instances_retrievable: isSet,
   plan_updateable: isSet,
   allow_context_updates: isSet,
-  metadata: z.record(z.string(), z.unknown()).nullish(),
+  metadata: z
+    .record(z.string(), z.unknown())
+    .refine((value) => JSON.stringify(value).length <= MAX_CATALOG_JSON, `has more than ${MAX_CATALOG_JSON} characters`)
+    .nullish(),
   plans: z.array(plan).min(1).max(MAX_ENTRIES),
 });
 

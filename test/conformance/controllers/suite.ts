@@ -16,6 +16,7 @@ import { appTests } from "./apps.ts";
 import { buildTests } from "./builds.ts";
 import { flagTests } from "./flags.ts";
 import { routeTests } from "./routes.ts";
+import { serviceBrokerTests } from "./service-brokers.ts";
 import { spaceTests } from "./spaces.ts";
 import {
   applyApp,
@@ -75,6 +76,7 @@ export function controllerTests(server: Server): void {
     routeTests(given);
     buildTests(given);
     flagTests(() => testEnv);
+    serviceBrokerTests(given);
 
     test("two replicas at once make one of everything, and come to rest", async () => {
       const { url, ca, adminToken } = endpoint;

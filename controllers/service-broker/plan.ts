@@ -1,0 +1,146 @@
+// The offerings and plans of a broker: those of its catalog, and those that left it while instances use them. Pure.
+import { deriveGUID } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { generatedName } from "../../crds/object-names.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
+import { apiVersionOf } from "../../kube/api/resource-ref.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import type { Catalog, CatalogPlan, CatalogService } from "../shared/osb/catalog.ts";
+
+/** The broker whose catalog it is. */
+export interface CatalogOwner {
+  namespace: string;
+  name: string;
+  guid: string;
+}
+
+export interface KnownCatalog {
+  offerings: readonly ServiceOffering[];
+  plans: readonly ServicePlan[];
+}
+
+/** All objects that the broker is to have. What is kept only because instances use it is not available any more. */
+export function planCatalog(
+  owner: CatalogOwner,
+  { services }: Catalog,
+  known: KnownCatalog,
+  isInUse: (plan: ServicePlan) => boolean,
+): Draft[] {
+  const current = services.flatMap((service) => [
+    toOffering(owner, service),
+    ...service.plans.map((plan) => toPlan(owner, service, plan)),
+  ]);
+  const names = new Set(current.map(({ kind, metadata }) => `${kind ?? ""} ${metadata.name}`));
+  const plans = known.plans.filter(({ metadata }) => !names.has(`ServicePlan ${metadata.name}`)).filter(isInUse);
+  const offeringsOfKept = new Set(plans.map(({ spec }) => spec.offeringRef.name));
+  const offerings = known.offerings.filter(
+    ({ metadata: { name } }) => !names.has(`ServiceOffering ${name}`) && offeringsOfKept.has(name),
+  );
+  return [
+    ...current,
+    ...offerings.map(({ metadata, spec }) =>
+      toDraft(owner, ServiceOffering, { name: metadata.name, id: spec.catalogID, spec: { ...spec, available: false } }),
+    ),
+    ...plans.map(({ metadata, spec: { visibility: _, ...spec } }) =>
+      toDraft(owner, ServicePlan, { name: metadata.name, id: spec.catalogID, spec: { ...spec, available: false } }),
+    ),
+  ];
+}
+
+/** By id, since a broker may rename what it offers. */
+function offeringName(owner: CatalogOwner, service: string): string {
+  return generatedName(owner.name, `${owner.name}/${service}`);
+}
+
+function toOffering(owner: CatalogOwner, service: CatalogService): Draft {
+  return toDraft(owner, ServiceOffering, {
+    name: offeringName(owner, service.id),
+    id: service.id,
+    spec: {
+      name: service.name,
+      brokerRef: { name: owner.name },
+      catalogID: service.id,
+      description: service.description,
+      tags: service.tags ?? [],
+      requires: service.requires ?? [],
+      bindable: service.bindable,
+      bindingsRetrievable: service.bindings_retrievable === true,
+      instancesRetrievable: service.instances_retrievable === true,
+      planUpdateable: service.plan_updateable === true,
+      allowContextUpdates: service.allow_context_updates === true,
+      ...fromMetadata(service.metadata),
+      available: true,
+    },
+  });
+}
+
+function fromMetadata(metadata: CatalogService["metadata"]): object {
+  if (!metadata) return { shareable: false };
+  const { documentationUrl, shareable } = metadata;
+  // Brokers put all sorts of things there.
+  const isAddress = typeof documentationUrl === "string" && documentationUrl.length <= 2048;
+  return {
+    shareable: shareable === true,
+    ...(isAddress && { documentationURL: documentationUrl }),
+    metadata: JSON.stringify(metadata),
+  };
+}
+
+function toPlan(owner: CatalogOwner, service: CatalogService, plan: CatalogPlan): Draft {
+  const { metadata, schemas, maintenance_info: maintenance } = plan;
+  const costs = metadata === undefined ? [] : toCosts(JSON.parse(metadata));
+  return toDraft(owner, ServicePlan, {
+    name: generatedName(owner.name, `${owner.name}/${service.id}/${plan.id}`),
+    id: `${service.id}/${plan.id}`,
+    spec: {
+      name: plan.name,
+      offeringRef: { name: offeringName(owner, service.id) },
+      catalogID: plan.id,
+      description: plan.description,
+      free: plan.free ?? true,
+      ...(typeof plan.bindable === "boolean" && { bindable: plan.bindable }),
+      ...(typeof plan.plan_updateable === "boolean" && { planUpdateable: plan.plan_updateable }),
+      ...(costs.length > 0 && { costs: JSON.stringify(costs) }),
+      ...(metadata !== undefined && { metadata }),
+      ...(schemas !== undefined && { schemas }),
+      ...(maintenance && { maintenanceInfo: toMaintenance(maintenance) }),
+      ...(plan.maximum_polling_duration && { maximumPollingDuration: plan.maximum_polling_duration }),
+      available: true,
+    },
+  });
+}
+
+function toMaintenance({ version, description }: { version: string; description?: string | null | undefined }): object {
+  return { version, ...(description && { description }) };
+}
+
+function toDraft(
+  { namespace, guid }: CatalogOwner,
+  ref: typeof ServiceOffering | typeof ServicePlan,
+  { name, id, spec }: { name: string; id: string; spec: object },
+): Draft {
+  return {
+    apiVersion: apiVersionOf(ref),
+    kind: ref.kind,
+    metadata: {
+      name,
+      namespace,
+      labels: { [LABELS.guid]: deriveGUID(ref.kind, guid, id), [LABELS.serviceBroker]: guid },
+    },
+    spec,
+  };
+}
+
+/** CF shows a line for each currency: `{ amount, currency, unit }`. What does not have the form that brokers agreed on is left out. */
+function toCosts(metadata: unknown): { amount: number; currency: string; unit: string }[] {
+  const { costs } = (metadata ?? {}) as { costs?: unknown };
+  if (!Array.isArray(costs)) return [];
+  return costs.flatMap((cost: unknown) => {
+    const { amount, unit } = (cost ?? {}) as { amount?: unknown; unit?: unknown };
+    if (typeof amount !== "object" || amount === null || typeof unit !== "string") return [];
+    return Object.entries(amount).flatMap(([currency, value]: [string, unknown]) =>
+      typeof value === "number" ? [{ amount: value, currency: currency.toUpperCase(), unit }] : [],
+    );
+  });
+}

@@ -1,0 +1,113 @@
+// Fetches a ServiceBroker's catalog and makes its offerings and plans. One leader does it, since each fetch is a request to somebody else's server.
+import { Claim } from "../../crds/claim/claim.ts";
+import { claimObjectName, serviceBrokerName } from "../../crds/claim/rules.ts";
+import { guidOf } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
+import { Secret } from "../../kube/api/builtin.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { isConflict, isNotFound } from "../../kube/client/errors.ts";
+import {
+  defineController,
+  NotReady,
+  watch,
+  type Controller,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../kube/controller/controller.ts";
+import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
+import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
+import type { BrokerPace } from "../shared/osb/broker-pace.ts";
+import { createCatalogs, type Catalogs } from "./catalogs.ts";
+import { planCatalog, type KnownCatalog } from "./plan.ts";
+import { brokerOf, BROKER_USE_INDEX, indexByUse, isPlanInUse, listInstancesOf } from "./uses.ts";
+
+export function serviceBrokerController(pace: BrokerPace): Controller {
+  const catalogs = createCatalogs(pace);
+  return defineController({
+    name: "service-broker",
+    kind: "singleton",
+    for: ServiceBroker,
+    owns: [ServiceOffering, ServicePlan],
+    indexes: {
+      [GUID_INDEX]: indexByGUID,
+      [CLAIMED_NAME_INDEX]: (broker: ServiceBroker) => [claimObjectName(serviceBrokerName(broker))],
+    },
+    watches: [
+      watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
+      // Only what waits for the end of an instance: a plan that left the catalog, or a broker that is being deleted.
+      watch(ServiceInstance, listWaiting, { indexes: { [BROKER_USE_INDEX]: indexByUse } }),
+    ],
+    finalizer: "cupola.dev/broker",
+    sources: [(enqueue) => catalogs.start(enqueue)],
+
+    reconcile: (broker, context) => reconcileBroker(broker, context, catalogs),
+    finalize: async (broker, context) => {
+      await finalizeBroker(broker, context);
+      catalogs.forget(broker);
+    },
+  });
+}
+
+async function reconcileBroker(
+  broker: ServiceBroker,
+  context: ReconcileContext,
+  catalogs: Catalogs,
+): Promise<ReconcileResult> {
+  const { guid, labels } = resolveGUID(ServiceBroker, broker, context);
+  await ensureClaim(ServiceBroker.kind, broker, serviceBrokerName(broker), context);
+  const found = catalogs.find(broker, context);
+  if (!found) return { labels, keepStatus: true };
+  const { outcome, againInMs } = found;
+  if (outcome.kind === "failed")
+    throw new NotReady(outcome.reason, outcome.message, { isFailure: true, requeueAfterMs: againInMs });
+  const { namespace = "", name } = broker.metadata;
+  const { read } = context;
+  return {
+    labels,
+    children: planCatalog({ namespace, name, guid }, outcome.catalog, listKnown(broker, read), (plan) =>
+      isPlanInUse(plan, broker, read),
+    ),
+    status: { offerings: outcome.catalog.services.length, catalogFetchedAt: outcome.at.toISOString() },
+    ready: { status: "True", reason: "CatalogFetched", message: "" },
+    requeueAfterMs: againInMs,
+  };
+}
+
+/** @throws NotReady("InstancesExist") */
+async function finalizeBroker(broker: ServiceBroker, { read, client }: ReconcileContext): Promise<void> {
+  const left = listInstancesOf(broker, read).length;
+  if (left > 0)
+    throw new NotReady(
+      "InstancesExist",
+      `${left} service instances are this broker's, and only it can delete them; delete or purge them first`,
+      { isFailure: true },
+    );
+  const key = { namespace: broker.metadata.namespace ?? "", name: broker.spec.credentialsSecretRef.name };
+  const secret = await client.find(Secret, key);
+  if (secret?.metadata.labels?.[LABELS.serviceBroker] !== guidOf(broker)) return;
+  const { uid } = secret.metadata;
+  await client.delete(Secret, key, { ...(uid && { preconditions: { uid } }) }).catch((error: unknown) => {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  });
+}
+
+function listKnown({ metadata: { namespace = "", name } }: ServiceBroker, read: Reader): KnownCatalog {
+  const offerings = read.list(ServiceOffering, { namespace }).filter(({ spec }) => spec.brokerRef.name === name);
+  const names = new Set(offerings.map(({ metadata }) => metadata.name));
+  const plans = read.list(ServicePlan, { namespace }).filter(({ spec }) => names.has(spec.offeringRef.name));
+  return { offerings, plans };
+}
+
+function listWaiting(instance: ServiceInstance, read: Reader): { namespace: string; name: string }[] {
+  const key = brokerOf(instance, read);
+  const broker = key && read.find(ServiceBroker, key);
+  if (!broker) return [];
+  const isWaiting =
+    broker.metadata.deletionTimestamp !== undefined ||
+    listKnown(broker, read).plans.some(({ spec }) => !spec.available);
+  return isWaiting ? [key] : [];
+}

@@ -1,0 +1,96 @@
+// Requests to a broker on real sockets: headers, bounds, redirects, and that no error has a secret.
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { callBroker, type BrokerRequest } from "./call-broker.ts";
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function ask(listener: RequestListener, request: Partial<BrokerRequest> = {}) {
+  server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return callBroker(
+    { url, username: "ann", password: "hidden-word" },
+    { method: "GET", path: "/v2/catalog", ...request },
+    AbortSignal.timeout(10_000),
+  );
+}
+
+describe("a request", () => {
+  test("has version, credentials and the person on whose behalf it is", async () => {
+    const answer = await ask(
+      ({ headers, url, method }, response) => response.end(JSON.stringify({ headers, url, method })),
+      {
+        method: "PUT",
+        path: "/v2/service_instances/x?accepts_incomplete=true",
+        body: { plan_id: "p" },
+        user: "user-guid",
+      },
+    );
+    expect(answer).toMatchObject({
+      kind: "answer",
+      status: 200,
+      body: {
+        method: "PUT",
+        url: "/v2/service_instances/x?accepts_incomplete=true",
+        headers: {
+          authorization: `Basic ${Buffer.from("ann:hidden-word").toString("base64")}`,
+          "x-broker-api-version": "2.17",
+          "x-broker-api-originating-identity": `cloudfoundry ${Buffer.from('{"user_id":"user-guid"}').toString("base64")}`,
+          "content-type": "application/json",
+        },
+      },
+    });
+  });
+
+  test("follows no redirect, so that nobody else gets the credentials", async () => {
+    let requests = 0;
+    const answer = await ask((_, response) => {
+      requests += 1;
+      response.writeHead(307, { location: "/elsewhere" }).end();
+    });
+    expect([answer, requests]).toEqual([{ kind: "answer", status: 307, body: undefined }, 1]);
+  });
+});
+
+describe("an answer", () => {
+  test.each<[string, RequestListener, Partial<BrokerRequest>, object]>([
+    ["garbage", (_, response) => response.end("<html>"), {}, { kind: "answer", status: 200, body: undefined }],
+    ["a list", (_, response) => response.end("[1]"), {}, { kind: "answer", status: 200, body: undefined }],
+    [
+      "a wish to be asked later",
+      (_, response) => response.writeHead(200, { "retry-after": "7" }).end("{}"),
+      {},
+      { kind: "answer", retryAfterSeconds: 7 },
+    ],
+    [
+      "more than its bound",
+      (_, response) => response.end(JSON.stringify({ a: "x".repeat(2000) })),
+      { maxBytes: 1000 },
+      { kind: "lost", why: "its answer has more than 1000 bytes" },
+    ],
+    ["a cut connection", ({ socket }) => void socket.destroy(), {}, { kind: "lost" }],
+  ])("that is %s", async (_, listener, request, expected) => {
+    const answer = await ask(listener, request);
+    expect(answer).toMatchObject(expected);
+    expect(JSON.stringify(answer)).not.toContain("hidden-word");
+  });
+
+  test("of nobody says that no connection was made", async () => {
+    const free = createServer().listen(0, "127.0.0.1");
+    await once(free, "listening");
+    const { port } = free.address() as AddressInfo;
+    await new Promise((resolve) => free.close(resolve));
+    const access = { url: `http://127.0.0.1:${port}`, username: "ann", password: "hidden-word" };
+    expect(await callBroker(access, { method: "GET", path: "/" }, AbortSignal.timeout(10_000))).toEqual({
+      kind: "unreachable",
+      why: "ECONNREFUSED",
+    });
+  });
+});

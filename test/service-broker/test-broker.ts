@@ -1,0 +1,217 @@
+// A service broker for tests, over HTTP: it does what a real one does, or what `PUT /control` says. Nothing is kept beyond its process.
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  TEST_CATALOG,
+  type Behaviour,
+  type Behaviours,
+  type BrokerOperation,
+  type BrokerRequestRecord,
+  type Control,
+} from "./behaviour.ts";
+
+interface Thing {
+  body: Record<string, unknown>;
+  pending?: { polls: number; state: "succeeded" | "failed"; description: string; end: "made" | "gone" };
+}
+
+interface BrokerState {
+  catalog: object;
+  username: string;
+  password: string;
+  behaviours: Behaviours;
+  requests: BrokerRequestRecord[];
+  /** Instances and bindings, by path. */
+  things: Map<string, Thing>;
+}
+
+export interface TestBroker {
+  url: string;
+  username: string;
+  password: string;
+  set(control: Control): void;
+  /** What it was asked so far, of one operation or all. */
+  requests(operation?: BrokerOperation): BrokerRequestRecord[];
+  /** Paths of the instances and bindings that it has. */
+  things(): string[];
+  close(): Promise<void>;
+}
+
+interface Asked {
+  operation: BrokerOperation;
+  path: string;
+  body: Record<string, unknown>;
+  behaviour: Behaviour;
+}
+
+interface Reply {
+  status: number;
+  text: string;
+  headers?: Record<string, string>;
+}
+
+const MAX_REQUESTS = 1000;
+const json = (status: number, body: object): Reply => ({ status, text: JSON.stringify(body) });
+
+export async function startTestBroker(port = 0): Promise<TestBroker> {
+  const state: BrokerState = {
+    catalog: TEST_CATALOG,
+    username: "broker",
+    password: "secret",
+    behaviours: {},
+    requests: [],
+    things: new Map(),
+  };
+  const server = createServer((request, response) => void serve(state, request, response)).listen(port, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    username: state.username,
+    password: state.password,
+    set: (control) => void Object.assign(state, control),
+    requests: (operation) => state.requests.filter((one) => !operation || one.operation === operation),
+    things: () => [...state.things.keys()].sort(),
+    close: () => closed(server),
+  };
+}
+
+async function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
+
+async function serve(state: BrokerState, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? "/", "http://broker");
+  const body = await readJSON(request);
+  if (url.pathname.startsWith("/control")) return send(response, control(state, url.pathname, body));
+  const operation = toOperation(request.method ?? "GET", url.pathname);
+  const behaviour = (operation && state.behaviours[operation]) ?? {};
+  if (behaviour.delayMs) await delay(behaviour.delayMs);
+  const reply = operation
+    ? toReply(state, { operation, path: url.pathname.replace(/\/last_operation$/, ""), body, behaviour }, request)
+    : json(404, { description: "no such endpoint" });
+  if (operation) record(state, { request, url, body, operation, status: reply.status });
+  if (!behaviour.silent) send(response, reply);
+}
+
+function send(response: ServerResponse, { status, text, headers }: Reply): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
+}
+
+async function readJSON(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString();
+  return text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
+}
+
+function control(state: BrokerState, path: string, body: Control): Reply {
+  if (path === "/control/requests") return json(200, state.requests);
+  Object.assign(state, body);
+  return json(200, {});
+}
+
+function record(
+  state: BrokerState,
+  asked: { request: IncomingMessage; url: URL; body: object; operation: BrokerOperation; status: number },
+): void {
+  const { request, url, body, operation, status } = asked;
+  if (state.requests.length >= MAX_REQUESTS) state.requests.shift();
+  state.requests.push({
+    operation,
+    method: request.method ?? "GET",
+    path: url.pathname,
+    query: Object.fromEntries(url.searchParams),
+    headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
+    body,
+    status,
+  });
+}
+
+function toOperation(method: string, path: string): BrokerOperation | undefined {
+  if (path === "/v2/catalog") return "catalog";
+  if (path.endsWith("/last_operation")) return "last_operation";
+  const [, kind] = /^\/v2\/service_instances\/[^/]+(\/service_bindings\/[^/]+)?$/.exec(path) ? [path, path] : [];
+  if (kind === undefined) return undefined;
+  const ofBinding = path.includes("/service_bindings/");
+  const verbs: Record<string, BrokerOperation> = ofBinding
+    ? { PUT: "bind", DELETE: "unbind", GET: "fetch" }
+    : { PUT: "provision", PATCH: "update", DELETE: "deprovision", GET: "fetch" };
+  return verbs[method];
+}
+
+function toReply(state: BrokerState, asked: Asked, { headers }: IncomingMessage): Reply {
+  const expected = `Basic ${Buffer.from(`${state.username}:${state.password}`).toString("base64")}`;
+  if (headers.authorization !== expected) return json(401, { description: "unknown username or password" });
+  if (!headers["x-broker-api-version"]) return json(412, { description: "X-Broker-API-Version is missing" });
+  const { answer } = asked.behaviour;
+  if (answer) return { status: answer.status, text: answer.text ?? "{}", headers: answer.headers ?? {} };
+  return answers[asked.operation](state, asked);
+}
+
+const answers: Record<BrokerOperation, (state: BrokerState, asked: Asked) => Reply> = {
+  catalog: (state) => json(200, state.catalog),
+  provision: make,
+  update: make,
+  bind: make,
+  deprovision: remove,
+  unbind: remove,
+  last_operation: poll,
+  fetch: fetched,
+};
+
+function make(state: BrokerState, asked: Asked): Reply {
+  const { operation, path, body, behaviour } = asked;
+  const existing = state.things.get(path);
+  if (operation === "update" && !existing) return json(404, { description: "there is no such instance" });
+  const thing: Thing = { body: { ...existing?.body, ...body } };
+  state.things.set(path, thing);
+  if (behaviour.async) return accept(thing, asked, "made");
+  if (operation === "bind") return json(201, toBinding(path, behaviour));
+  return json(operation === "update" ? 200 : 201, { dashboard_url: `https://dashboard.example.com${path}` });
+}
+
+function toBinding(path: string, { more }: Behaviour): object {
+  const guid = path.split("/").at(-1) ?? "";
+  return { credentials: { uri: `db://${guid}`, username: guid, password: `password of ${guid}` }, ...more };
+}
+
+function fetched({ things, behaviours }: BrokerState, { path }: Asked): Reply {
+  const thing = things.get(path);
+  if (!thing || thing.pending) return json(404, { description: "there is no such thing" });
+  const { parameters = {}, service_id, plan_id } = thing.body;
+  if (path.includes("/service_bindings/")) return json(200, { ...toBinding(path, behaviours.bind ?? {}), parameters });
+  return json(200, { service_id, plan_id, parameters });
+}
+
+function remove({ things }: BrokerState, asked: Asked): Reply {
+  const thing = things.get(asked.path);
+  if (!thing) return json(410, {});
+  if (asked.behaviour.async) return accept(thing, asked, "gone");
+  things.delete(asked.path);
+  return json(200, {});
+}
+
+function accept(thing: Thing, { operation, behaviour }: Asked, end: "made" | "gone"): Reply {
+  const { polls = 1, state = "succeeded", description = `${operation} ${state}` } = behaviour.async ?? {};
+  thing.pending = { polls, state, description, end };
+  return json(202, { operation: `${operation}-1` });
+}
+
+function poll({ things, behaviours }: BrokerState, { path }: Asked): Reply {
+  const thing = things.get(path);
+  if (!thing) return json(410, {});
+  const { pending } = thing;
+  if (!pending) return json(200, { state: "succeeded", description: "done" });
+  if (pending.polls > 0) {
+    pending.polls -= 1;
+    const seconds = Object.values(behaviours).find(({ async }) => async?.retryAfterSeconds)?.async?.retryAfterSeconds;
+    const reply = json(200, { state: "in progress", description: "working on it" });
+    return seconds === undefined ? reply : { ...reply, headers: { "retry-after": String(seconds) } };
+  }
+  delete thing.pending;
+  if (pending.end === "gone" && pending.state === "succeeded") things.delete(path);
+  return json(200, { state: pending.state, description: pending.description });
+}
