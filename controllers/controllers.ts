@@ -20,8 +20,10 @@ import { rolloutController } from "./rollout/rollout.ts";
 import { routeController, routeGUIDController } from "./route/route.ts";
 import { securityGroupController } from "./security-group/security-group.ts";
 import { registrySecretController } from "./space/registry-secret.ts";
+import { managedBindingController } from "./service-binding/managed.ts";
 import { serviceBindingController } from "./service-binding/service-binding.ts";
 import { serviceBrokerController } from "./service-broker/service-broker.ts";
+import { managedInstanceController } from "./service-instance/managed.ts";
 import { serviceInstanceController } from "./service-instance/service-instance.ts";
 import { serviceOfferingController } from "./service-offering/service-offering.ts";
 import { servicePlanController } from "./service-plan/service-plan.ts";
@@ -75,7 +77,9 @@ export function createControllers(options: ControllersOptions): Controller[] {
     serviceOfferingController,
     servicePlanController,
     serviceInstanceController,
+    managedInstanceController(brokerPace),
     serviceBindingController,
+    managedBindingController(brokerPace),
     auditLogController,
     taskController(options),
   ];

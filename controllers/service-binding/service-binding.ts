@@ -6,12 +6,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import { defineController, NotReady, Stalled, watch } from "../../kube/controller/controller.ts";
 import { getApp, indexByApp, mapAppToOwned, OWNING_APP_INDEX, toAppOwnership } from "../shared/app-owned.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
-
-const INSTANCE_INDEX = "controllers/service-instance";
-
-function instanceKey(namespace: string | undefined, instance: string): string {
-  return `${namespace ?? ""}/${instance}`;
-}
+import { INSTANCE_INDEX, indexByInstance, instanceKey } from "./instance-index.ts";
 
 export const serviceBindingController = defineController({
   name: "service-binding",
@@ -19,9 +14,7 @@ export const serviceBindingController = defineController({
   indexes: {
     [GUID_INDEX]: indexByGUID,
     [OWNING_APP_INDEX]: indexByApp,
-    [INSTANCE_INDEX]: (binding: ServiceBinding) => [
-      instanceKey(instanceNamespaceOf(binding), binding.spec.instanceRef.name),
-    ],
+    [INSTANCE_INDEX]: indexByInstance,
   },
   watches: [
     watch(App, mapAppToOwned),
@@ -49,4 +42,13 @@ function requireInstance(binding: ServiceBinding, read: Reader): void {
     );
   if (binding.spec.type === "key" && instance.spec.type !== "managed")
     throw new Stalled("KeyNotSupported", `service instance ${name} is user-provided, and only managed ones have keys`);
+  if (instance.spec.type === "managed") requireProvided(binding);
+}
+
+/** What managed.ts has said of it. @throws NotReady */
+function requireProvided({ status }: ServiceBinding): void {
+  const provided = status?.conditions?.find(({ type }) => type === "Provided");
+  if (provided?.status === "True") return;
+  const { reason = "OperationInProgress", message = "the service broker has not been asked yet" } = provided ?? {};
+  throw new NotReady(reason, message, { isFailure: status?.lastOperation?.state === "failed" });
 }

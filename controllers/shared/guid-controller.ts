@@ -38,10 +38,12 @@ export function defineNamedController<T extends KubeObject>(
   name: string,
   ref: ResourceRef<T>,
   nameOf: (object: T) => ClaimedName,
+  selects: (object: T) => boolean = () => true,
 ): Controller {
   return defineController({
     name,
     for: ref,
+    selects,
     indexes: {
       [GUID_INDEX]: indexByGUID,
       [CLAIMED_NAME_INDEX]: (object: T) => [claimObjectName(nameOf(object))],

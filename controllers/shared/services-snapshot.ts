@@ -3,7 +3,8 @@ import type { App } from "../../crds/app/app.ts";
 import { systemEnv, type BoundService } from "../../crds/app/vcap.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
-import { newestBindings, toBoundService } from "../../crds/service-binding/bound-service.ts";
+import { readBindingContent, type BindingContent } from "../../crds/service-binding/binding-secret.ts";
+import { isBound, newestBindings, toBoundService } from "../../crds/service-binding/bound-service.ts";
 import { isCredentialsSecret, readCredentials, type Credentials } from "../../crds/service-instance/credentials.ts";
 import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { Task } from "../../crds/task/task.ts";
@@ -42,16 +43,38 @@ async function readService(
   const { namespace = "" } = binding.metadata;
   const at = { namespace: instanceNamespaceOf(binding), name: binding.spec.instanceRef.name };
   const instance = await context.client.find(ServiceInstance, at);
-  if (!instance || !isWithin(instance, namespace)) return [];
+  if (!instance || !isWithin(instance, namespace) || !isBound(instance, binding)) return [];
   const { guid } = resolveGUID(ServiceInstance, instance, context);
-  const credentials = await readInstanceCredentials(instance, guid, context.client);
-  return [
-    toBoundService({
-      instance: { ...instance, guid },
-      binding: { ...binding, guid: resolveGUID(ServiceBinding, binding, context).guid },
-      credentials,
-    }),
-  ];
+  const bound = { ...binding, guid: resolveGUID(ServiceBinding, binding, context).guid };
+  const content =
+    instance.spec.type === "managed"
+      ? await readManagedContent(bound, context.client)
+      : await readInstanceContent(instance, guid, context.client);
+  return [toBoundService({ instance: { ...instance, guid }, binding: bound, content })];
+}
+
+async function readManagedContent(
+  { metadata: { namespace = "" }, status, guid }: ServiceBinding & { guid: string },
+  client: ReconcileContext["client"],
+): Promise<BindingContent> {
+  const name = status?.binding?.name ?? "";
+  const content = readBindingContent(await client.find(Secret, { namespace, name }), guid);
+  if (content) return content;
+  throw new NotReady(
+    "CredentialsMissing",
+    `Secret ${name} of a binding does not exist, or is not its own; unbind the instance and bind it again`,
+    { isFailure: true, requeueAfterMs: RECHECK_MS },
+  );
+}
+
+async function readInstanceContent(
+  instance: ServiceInstance,
+  guid: string,
+  client: ReconcileContext["client"],
+): Promise<BindingContent> {
+  const { syslogDrainURL } = instance.spec;
+  const credentials = await readInstanceCredentials(instance, guid, client);
+  return { credentials, ...(syslogDrainURL !== undefined && { syslogDrainURL }) };
 }
 
 async function readInstanceCredentials(

@@ -61,6 +61,12 @@ export async function listLiveContents(namespace: string, { client }: ReconcileC
   );
 }
 
+/** A broker is asked to delete its instances, so it goes after them. */
+function withoutBrokersInUse(remaining: SpaceContents): SpaceContents {
+  if (!remaining.some(({ ref }) => ref === ServiceInstance)) return remaining;
+  return remaining.filter(({ ref }) => ref !== ServiceBroker && ref !== ServicePlan && ref !== ServiceOffering);
+}
+
 /** Deletes the contents. @throws NotReady until the namespace has none */
 export async function deleteContents(
   namespace: string,
@@ -68,7 +74,7 @@ export async function deleteContents(
   { client }: ReconcileContext,
 ): Promise<void> {
   const remaining = contents.filter(({ objects }) => objects.length > 0);
-  for (const { ref, objects } of remaining)
+  for (const { ref, objects } of withoutBrokersInUse(remaining))
     await deleteAll(
       client,
       ref,

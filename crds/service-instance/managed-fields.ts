@@ -1,5 +1,6 @@
 // Fields of what a service broker makes: references to its catalog, and how far its operations are.
 import { z } from "zod";
+import { listAtomic } from "../../kube/api/resource.ts";
 import { objectName } from "../schema-fields.ts";
 
 /** The namespace of a space. */
@@ -32,21 +33,12 @@ export const lastOperation = z
       .max(MAX_OPERATION_DESCRIPTION)
       .default("")
       .describe("In the broker's words, or why it failed."),
+    generation: z.int().optional().describe("metadata.generation that it is to bring about."),
     createdAt: time.describe("When it began."),
     updatedAt: time.describe("When its state was last learnt."),
   })
   .describe("The latest operation of the broker.");
 export type LastOperation = z.output<typeof lastOperation>;
-
-export const pendingOperation = z
-  .object({
-    id: z.string().max(10_000).optional().describe("The broker's own name for it."),
-    pollAfter: time.optional().describe("When the broker is asked next."),
-    attempts: z.int().min(0).optional().describe("Failed attempts one after the other."),
-    orphan: z.boolean().optional().describe("Whether what the broker may have made is being taken back."),
-  })
-  .describe("How an operation under way goes on.");
-export type PendingOperation = z.output<typeof pendingOperation>;
 
 /** As last sent to the broker: what has left its catalog can still be deleted there. */
 export const providedBy = z
@@ -54,7 +46,11 @@ export const providedBy = z
     brokerRef: refAnywhere("ServiceBroker"),
     offeringID: z.string().max(255).describe("The broker's id of the offering."),
     planID: z.string().max(255).describe("The broker's id of the plan."),
+    planObject: z.string().max(253).optional().describe("Object name of the plan."),
     offeringName: z.string().max(255).optional().describe("Name of the offering, which VCAP_SERVICES shows."),
+    offeringTags: listAtomic(z.array(z.string().max(2048)).max(100))
+      .optional()
+      .describe("Tags of the offering, which VCAP_SERVICES shows."),
     planName: z.string().max(255).optional().describe("Name of the plan."),
     name: z.string().max(255).optional().describe("Name of the instance that the broker was told."),
     parametersSecret: z.string().max(253).optional().describe("The Secret whose parameters were sent last."),
@@ -62,3 +58,13 @@ export const providedBy = z
   })
   .describe("What the broker was last asked for.");
 export type ProvidedBy = z.output<typeof providedBy>;
+
+export const pendingOperation = z
+  .object({
+    id: z.string().max(10_000).optional().describe("The broker's own name for it."),
+    attempts: z.int().min(0).optional().describe("Failed attempts one after the other."),
+    isOrphan: z.boolean().optional().describe("Whether what the broker may have made is being taken back."),
+    target: providedBy.optional().describe("What an update is to bring."),
+  })
+  .describe("How an operation under way goes on.");
+export type PendingOperation = z.output<typeof pendingOperation>;

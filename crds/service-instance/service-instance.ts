@@ -100,6 +100,11 @@ export const ServiceInstance = defineResource({
     lastOperation: lastOperation.optional(),
     operation: pendingOperation.optional(),
     provided: providedBy.optional(),
+    refusedUpdate: z
+      .string()
+      .max(2048)
+      .optional()
+      .describe("The update that failed last, which is not tried again until something else is wanted."),
     dashboardURL: z.string().max(2048).optional().describe("Where a person manages it."),
   }),
 });

@@ -9,8 +9,6 @@ export const withoutPlan: Record<string, string> = {
   "controllers/domain": "settles a GUID and a claim only, by shared code",
   "controllers/environment-group": "says Ready only; processes and builds read it when they start",
   "controllers/isolation-segment": "settles a GUID and a claim only, by shared code",
-  "controllers/service-binding": "one question, whether the bound instance exists",
-  "controllers/service-instance": "settles a GUID and a claim only, by shared code",
   "controllers/service-offering": "settles a GUID only, by shared code",
   "controllers/service-plan": "settles a GUID only, by shared code",
   "controllers/space-quota": "settles a GUID and a claim only, by shared code",

@@ -1,13 +1,13 @@
 // The service bindings of an app or an instance, as the cache knows them.
 import type { App } from "../../../crds/app/app.ts";
 import { systemEnv } from "../../../crds/app/vcap.ts";
-import { newestBindings, toBoundService } from "../../../crds/service-binding/bound-service.ts";
+import { isBound, newestBindings, toBoundService } from "../../../crds/service-binding/bound-service.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Session } from "../../access/session.ts";
 import type { ClusterCache, ObjectFinder } from "../../cache/cluster-cache.ts";
 import { appKey } from "../app/owner-app.ts";
-import { findCredentials } from "./instance-credentials.ts";
+import { findBindingContent } from "./binding-content.ts";
 
 /** Those that are not being deleted. */
 export function bindingsOfApp(cache: ClusterCache, app: App): ServiceBinding[] {
@@ -34,11 +34,11 @@ export async function readSystemEnv(session: Session, app: App): Promise<{ VCAP_
   const services = await Promise.all(
     newestBindings(bindingsOfApp(cache, app)).map(async (binding) => {
       const instance = instanceOf(cache, binding);
-      if (!instance) return [];
-      const credentials = await findCredentials(session, instance);
+      if (!instance || !isBound(instance, binding)) return [];
+      const content = await findBindingContent(session, binding, instance);
       const toGUID = { guid: cache.guid(ServiceInstance, instance) };
       const bound = { ...binding, guid: cache.guid(ServiceBinding, binding) };
-      return [toBoundService({ instance: { ...instance, ...toGUID }, binding: bound, credentials })];
+      return [toBoundService({ instance: { ...instance, ...toGUID }, binding: bound, content })];
     }),
   );
   return { VCAP_SERVICES: JSON.parse(systemEnv(services.flat()).VCAP_SERVICES) as object };

@@ -48,7 +48,7 @@ function toSuccess(asked: Asked, { status, body, retryAfterSeconds }: BrokerAnsw
 
 export type Progress =
   | { state: "in progress"; description: string | undefined; retryAfterSeconds: number | undefined }
-  | { state: "succeeded" | "failed"; description: string };
+  | { state: "succeeded" | "failed"; description: string; retryAfterSeconds?: undefined };
 
 /** The answer of last_operation. Whatever is no clear answer means: ask again. */
 export function toProgress(isDeletion: boolean, answer: BrokerAnswer): Progress {

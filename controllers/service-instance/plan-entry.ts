@@ -1,0 +1,38 @@
+// The plan of a managed instance in the catalog, and why it may not be used.
+import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
+import { isUsableIn } from "../../crds/service-plan/visibility.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import type { ReadyDraft } from "../../kube/controller/controller.ts";
+import { findTenancy } from "../shared/tenancy.ts";
+
+/** The instance's plan as the catalog has it. */
+export interface PlanEntry {
+  plan: ServicePlan;
+  offering: ServiceOffering;
+}
+
+/** What is provided stays, whoever may order it now. */
+export function findEntry(instance: ServiceInstance, read: Reader): { entry?: PlanEntry; problem?: ReadyDraft } {
+  const entry = readEntry(instance, read);
+  if (!entry) return { problem: planMissing(instance, "does not exist") };
+  const { plan } = entry;
+  if (instance.status?.provided?.planID === plan.spec.catalogID) return { entry };
+  const { namespace = "" } = instance.metadata;
+  const org = findTenancy(read, namespace)?.orgObjectName ?? "";
+  if (plan.spec.available && isUsableIn(plan, { namespace, org })) return { entry };
+  return { problem: planMissing(instance, "is not available in this space") };
+}
+
+function readEntry({ metadata, spec: { planRef } }: ServiceInstance, read: Reader): PlanEntry | undefined {
+  const namespace = planRef?.namespace ?? metadata.namespace ?? "";
+  const plan = planRef && read.find(ServicePlan, { namespace, name: planRef.name });
+  const offering = plan && read.find(ServiceOffering, { namespace, name: plan.spec.offeringRef.name });
+  return plan && offering && { plan, offering };
+}
+
+function planMissing({ spec: { planRef } }: ServiceInstance, why: string): ReadyDraft {
+  const message = `service plan ${planRef?.name ?? ""} ${why}; choose another one`;
+  return { status: "False", reason: "PlanMissing", message, isFailure: true };
+}

@@ -1,0 +1,110 @@
+// What comes next for a managed service instance: the next request to its broker, or its status. Pure.
+import type { LastOperation, ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
+import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import type { ServicePlan } from "../../crds/service-plan/service-plan.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
+import type { ReadyDraft } from "../../kube/controller/controller.ts";
+import { failedReady } from "../shared/osb/operation.ts";
+import type { PlanEntry } from "./plan-entry.ts";
+
+export type InstanceStep =
+  | { kind: "rest"; ready?: ReadyDraft }
+  | { kind: "begin"; type: "create" | "update"; target: ProvidedBy }
+  | { kind: "provision" | "update" | "poll" | "mitigate" };
+
+/** `entry` is undefined when the plan is missing, or may not be used here: `problem` says why. */
+export function planInstance(
+  instance: ServiceInstance,
+  entry: PlanEntry | undefined,
+  problem: ReadyDraft | undefined,
+): InstanceStep {
+  const { lastOperation: last, operation } = instance.status ?? {};
+  if (!last) return entry ? { kind: "begin", type: "create", target: toTarget(instance, entry) } : rest(problem);
+  if (last.state === "in progress") return { kind: "poll" };
+  if (last.state === "initial") return { kind: last.type === "update" ? "update" : "provision" };
+  if (!isCreateFailed(last)) return planUpdate(instance, { entry, problem, last });
+  return operation?.isOrphan ? { kind: "mitigate" } : rest(failedReady(last));
+}
+
+function isCreateFailed({ type, state }: LastOperation): boolean {
+  return type === "create" && state === "failed";
+}
+
+function planUpdate(
+  instance: ServiceInstance,
+  { entry, problem, last }: { entry: PlanEntry | undefined; problem: ReadyDraft | undefined; last: LastOperation },
+): InstanceStep {
+  const unfinished = last.state === "failed" ? failedReady(last) : undefined;
+  if (!isChanged(instance, entry)) return rest(unfinished);
+  if (wantedKey(instance) === instance.status?.refusedUpdate) return rest(unfinished);
+  return entry ? { kind: "begin", type: "update", target: toTarget(instance, entry) } : rest(problem);
+}
+
+/** Does the broker not have what the spec says? Without an entry its plan is unknown, which is a change once it is known. */
+function isChanged(instance: ServiceInstance, entry: PlanEntry | undefined): boolean {
+  const { spec, status } = instance;
+  const provided = status?.provided;
+  if (!provided) return false;
+  if (isOther(spec.parametersSecretRef?.name, provided.parametersSecret)) return true;
+  if (isOther(spec.maintenanceVersion, provided.maintenanceVersion)) return true;
+  return entry ? isOtherPlanOrName(instance, entry, provided) : isPlanUnknown(instance, provided);
+}
+
+const isOther = (wanted: string | undefined, current: string | undefined): boolean =>
+  wanted !== undefined && wanted !== current;
+
+function isOtherPlanOrName(instance: ServiceInstance, { plan, offering }: PlanEntry, provided: ProvidedBy): boolean {
+  if (plan.spec.catalogID !== provided.planID) return true;
+  return offering.spec.allowContextUpdates && displayNameOf(instance) !== provided.name;
+}
+
+/** A vanished plan is no change; another one that may not be used is one that is refused. */
+function isPlanUnknown({ spec }: ServiceInstance, provided: ProvidedBy): boolean {
+  return spec.planRef?.name !== provided.planObject;
+}
+
+/** Names an update, so that one that failed is not tried again. */
+export function wantedKey({ metadata, spec }: ServiceInstance): string {
+  const { planRef, parametersSecretRef, maintenanceVersion } = spec;
+  return JSON.stringify([
+    planRef?.namespace ?? "",
+    planRef?.name,
+    parametersSecretRef?.name,
+    maintenanceVersion,
+    displayNameOf({ metadata, spec }),
+  ]).slice(0, 2048);
+}
+
+/** What the broker has once it has done what the spec says. */
+export function toTarget(instance: ServiceInstance, { plan, offering }: PlanEntry): ProvidedBy {
+  const parameters = instance.spec.parametersSecretRef?.name ?? instance.status?.provided?.parametersSecret;
+  const version = instance.spec.maintenanceVersion ?? versionWithout(instance.status?.provided, plan);
+  const { tags } = offering.spec;
+  return {
+    ...(tags.length > 0 && { offeringTags: tags }),
+    ...toCatalogIDs({ plan, offering }),
+    name: displayNameOf(instance),
+    ...(parameters !== undefined && { parametersSecret: parameters }),
+    ...(version !== undefined && { maintenanceVersion: version }),
+  };
+}
+
+function toCatalogIDs({ plan, offering }: PlanEntry) {
+  return {
+    brokerRef: { namespace: offering.metadata.namespace ?? "", name: offering.spec.brokerRef.name },
+    offeringID: offering.spec.catalogID,
+    planID: plan.spec.catalogID,
+    planObject: plan.metadata.name,
+    offeringName: offering.spec.name,
+    planName: plan.spec.name,
+  };
+}
+
+/** The version when the spec names none: the newest with another plan, else as it is. */
+function versionWithout(before: ProvidedBy | undefined, plan: ServicePlan): string | undefined {
+  return before?.planID === plan.spec.catalogID ? before.maintenanceVersion : plan.spec.maintenanceInfo?.version;
+}
+
+function rest(ready: ReadyDraft | undefined): InstanceStep {
+  return ready ? { kind: "rest", ready } : { kind: "rest" };
+}

@@ -1,0 +1,55 @@
+// The Secret with what a broker gave for a binding: as CF shows it, and one key for each credential, as servicebinding.io has it. Pure.
+import type { Secret } from "../../kube/api/builtin.ts";
+import type { ObjectOf } from "../../kube/api/resource-ref.ts";
+import { LABELS } from "../labels.ts";
+import { CREDENTIALS_KEY, readCredentials, type Credentials } from "../service-instance/credentials.ts";
+
+type SecretObject = ObjectOf<typeof Secret>;
+
+/** What a broker gives for a binding. */
+export interface BindingContent {
+  credentials: Credentials;
+  syslogDrainURL?: string;
+  volumeMounts?: readonly unknown[];
+}
+
+const DRAIN_KEY = "syslog_drain_url";
+const MOUNTS_KEY = "volume_mounts";
+const KEY = /^[-._a-zA-Z0-9]{1,253}$/;
+
+export function bindingSecretName(binding: string): string {
+  return `${binding}-binding`;
+}
+
+/** `data`. `type` is the offering's name. */
+export function toBindingData(
+  { credentials, syslogDrainURL, volumeMounts = [] }: BindingContent,
+  type: string,
+): Record<string, string> {
+  const single = Object.entries(credentials)
+    .filter(([key]) => KEY.test(key))
+    .map(([key, value]): [string, string] => [key, typeof value === "string" ? value : JSON.stringify(value)]);
+  const texts = {
+    ...Object.fromEntries(single),
+    type,
+    [CREDENTIALS_KEY]: JSON.stringify(credentials),
+    ...(syslogDrainURL !== undefined && { [DRAIN_KEY]: syslogDrainURL }),
+    ...(volumeMounts.length > 0 && { [MOUNTS_KEY]: JSON.stringify(volumeMounts) }),
+  };
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]));
+}
+
+/** Undefined for a Secret that is not this binding's own. */
+export function readBindingContent(secret: SecretObject | undefined, bindingGUID: string): BindingContent | undefined {
+  if (!secret || secret.metadata.labels?.[LABELS.serviceBinding] !== bindingGUID) return undefined;
+  const [drain, mounts] = [DRAIN_KEY, MOUNTS_KEY].map((key) => decode(secret.data?.[key]));
+  return {
+    credentials: readCredentials(secret) ?? {},
+    ...(drain !== undefined && { syslogDrainURL: drain }),
+    ...(mounts !== undefined && { volumeMounts: JSON.parse(mounts) as unknown[] }),
+  };
+}
+
+function decode(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : Buffer.from(value, "base64").toString("utf8");
+}
