@@ -78,7 +78,7 @@ function createSessionReader(
     },
     list: (ref, within, filter) => listVisible({ cache, permissions }, ref, within, filter),
     visibleNamespaces: (ref) => (ref.namespaced ? permissions.visibleNamespaces(ref) : undefined),
-    holdWhile: (refs, isUnderWay) => heldReads.holdWhile(refs, isUnderWay, signal),
+    holdWhile: (refs, isUnderWay, maxMs) => heldReads.holdWhile(refs, isUnderWay, { signal, maxMs }),
   };
   return reader;
 }

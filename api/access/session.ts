@@ -89,9 +89,9 @@ export interface Session {
   /** Deletes as the caller. Resolves once every replica has observed the object deleted or terminating, or answers no request before it has. */
   delete(ref: ResourceRef, object: KubeObject): Promise<void>;
   /**
-   * Holds the request while `isUnderWay` is true, a few seconds at most (held-reads.ts). Read the object again afterwards.
+   * Holds the request while `isUnderWay` is true, a few seconds at most unless `maxMs` is given (held-reads.ts). Read the object again afterwards.
    */
-  holdWhile(refs: readonly ResourceRef[], isUnderWay: () => boolean): Promise<void>;
+  holdWhile(refs: readonly ResourceRef[], isUnderWay: () => boolean, maxMs?: number): Promise<void>;
   /** Records an audit event that is no object's write, such as a read: `type` without `audit.app.`. */
   recordAppEvent(type: string, app: App, data?: Record<string, unknown>): void;
   /** Call it before a reply shows other clients' writes: resolves once all replicas have observed of these kinds what this one has. */

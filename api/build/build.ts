@@ -1,4 +1,5 @@
 // Endpoints of Build: `/v3/builds`.
+import { MAX_BUILD_HOLD_MS } from "../cache/held-reads.ts";
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
@@ -186,7 +187,8 @@ export const buildEndpoints: readonly Endpoint[] = [
     summary: "Get a build",
     handler: async ({ session, params, base }) => {
       const build = (): Build => session.get(Build, params.guid);
-      await session.holdWhile([Build, Droplet], () => buildState(session.cache, build()) === "STAGING");
+      const isStaging = (): boolean => buildState(session.cache, build()) === "STAGING";
+      await session.holdWhile([Build, Droplet], isStaging, MAX_BUILD_HOLD_MS);
       return ok(presentBuild(session.cache, build(), base));
     },
   }),

@@ -18,7 +18,7 @@ function bench(options = {}) {
   const abort = new AbortController();
   let over = 0;
   const hold = (isUnderWay = () => state.underWay): Promise<void> =>
-    held.holdWhile([ref], isUnderWay, abort.signal).then(() => void over++);
+    held.holdWhile([ref], isUnderWay, { signal: abort.signal }).then(() => void over++);
   return {
     held,
     state,

@@ -7,6 +7,8 @@ import { isTrue } from "./is-true.ts";
 
 /** Longest hold of one request, milliseconds: longer than a small app takes to stage or start, shorter than any client's timeout. */
 export const MAX_HOLD_MS = 5_000;
+/** The same for a build, which takes as long as the app's own tools: `cf` sleeps 3 s after each answer that says it is not done. */
+export const MAX_BUILD_HOLD_MS = 15_000;
 /** Bound on concurrently held requests; further ones are answered at once. */
 export const MAX_HELD_READS = 100;
 /** Rechecks, in milliseconds, because states that depend on time or on reviewed permissions change without an event. */
@@ -17,7 +19,11 @@ export interface HeldReads {
    * Resolves as soon as `isUnderWay` is false or throws, checked on every change of these kinds; at the deadline; and when `signal` aborts.
    * Resolves at once when too many are held. Never rejects.
    */
-  holdWhile(refs: readonly ResourceRef[], isUnderWay: () => boolean, signal: AbortSignal): Promise<void>;
+  holdWhile(
+    refs: readonly ResourceRef[],
+    isUnderWay: () => boolean,
+    options: { signal: AbortSignal; maxMs?: number | undefined },
+  ): Promise<void>;
   /** Releases all held requests and holds none from now on: for shutdown. */
   close(): void;
 }
@@ -42,14 +48,14 @@ export function createHeldReads(
   }
 
   return {
-    async holdWhile(refs, isUnderWay, signal) {
+    async holdWhile(refs, isUnderWay, { signal, maxMs = maxHoldMs }) {
       const isOver = (): boolean => closed || signal.aborted || !isTrue(isUnderWay);
       if (isOver() || held.size >= maxHeld) return;
       const waiters = createWaiters();
       held.add(waiters);
       const unsubscribe = subscribe(refs, signal, () => waiters.checkAll());
       try {
-        await waiters.wait(isOver, maxHoldMs);
+        await waiters.wait(isOver, maxMs);
       } finally {
         unsubscribe();
         held.delete(waiters);

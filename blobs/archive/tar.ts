@@ -68,7 +68,8 @@ function packed(members: () => AsyncIterable<TarMember>): Readable {
   return gzipAdaptively(tar as AsyncIterable<Buffer>);
 }
 
-async function addMember(tar: Pack, member: TarMember): Promise<void> {
+/** Adds an entry, and waits until it is read. */
+export async function addMember(tar: Pack, member: TarMember): Promise<void> {
   const header = {
     name: member.path,
     mode: member.mode,
@@ -91,7 +92,14 @@ function addBytes(tar: Pack, header: Parameters<Pack["entry"]>[0], bytes: Buffer
   return new Promise((resolve, reject) => tar.entry(header, bytes, (error) => (error ? reject(error) : resolve())));
 }
 
-async function* walk(root: string, path: string): AsyncGenerator<TarMember> {
+/** An entry of a directory. */
+export interface FoundMember extends TarMember {
+  /** Of a file: another one, or this one with another content, has another. Undefined where the file system does not say when a file was made. */
+  identity?: string;
+}
+
+/** What is below `root` at `path`, in one order, without sockets and devices. */
+export async function* walk(root: string, path: string): AsyncGenerator<FoundMember> {
   const absolute = join(root, path);
   const stats = await lstat(absolute);
   const mode = stats.mode & 0o777;
@@ -104,6 +112,7 @@ async function* walk(root: string, path: string): AsyncGenerator<TarMember> {
       size: stats.size,
       content: () => createReadStream(absolute, { end: Math.max(stats.size - 1, 0), highWaterMark: READ_BYTES }),
       ...(stats.size <= SMALL_BYTES && { bytes: () => readFile(absolute) }),
+      ...(stats.birthtimeMs > 0 && { identity: [stats.dev, stats.ino, stats.birthtimeMs, stats.mtimeMs].join(" ") }),
     };
   else if (stats.isDirectory()) {
     yield { path, type: "directory", mode, size: 0 };

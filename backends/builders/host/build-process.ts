@@ -1,16 +1,17 @@
 // The process of one build, which leads its process group: unpacks the package, runs the lifecycle, packs the droplet. Its stdout and stderr are the build's log.
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { flushCompileCache } from "node:module";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { ArchiveRejected } from "../../../blobs/archive/archive-path.ts";
 import { READ_BYTES } from "../../../blobs/archive/file-writer.ts";
-import { packDirectory, unpackTar } from "../../../blobs/archive/tar.ts";
+import { packInParts } from "../../../blobs/archive/kept-parts.ts";
+import { unpackTar } from "../../../blobs/archive/tar.ts";
 import { BlobTooLarge } from "../../../blobs/blob-store.ts";
 import { hostEnvironment } from "../../host/host-environment.ts";
 import { dropletPaths } from "../../host/droplet-metadata.ts";
 import type { BuildResponse, BuildRequest } from "./build-protocol.ts";
+import { keepDroplet, openKeptDroplet } from "./kept-droplet.ts";
 import { thisMachine } from "./lifecycle/buildpack.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { runLifecycle } from "./lifecycle/lifecycle.ts";
@@ -37,10 +38,21 @@ async function runJob(job: BuildRequest): Promise<BuildResponse> {
     });
     // The process is killed at its end, and the next build reads compiled modules faster.
     flushCompileCache();
-    await pipeline(packDirectory(root, ["app", "layers"]), createWriteStream(job.droplet, { mode: 0o600 }));
+    await packDroplet(job);
     return { metadata };
   } catch (error) {
     return { failure: toFailure(error) };
+  }
+}
+
+async function packDroplet({ root, droplet, cache }: BuildRequest): Promise<void> {
+  const kept = await openKeptDroplet(cache);
+  try {
+    const parts = await packInParts({ root, paths: ["app", "layers"], target: droplet }, kept);
+    // Without it the next build packs everything anew.
+    await keepDroplet(cache, droplet, parts).catch(() => undefined);
+  } finally {
+    await kept?.file.close();
   }
 }
 

@@ -1,7 +1,7 @@
 // The bundled buildpacks, with real builds and launches: detection, start commands, caches and error messages.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -252,6 +252,36 @@ describe("dependencies", () => {
     lines = [];
     await build({ ...files, "package.json": files["package.json"].replace('"1.0.0"', '"1.0.1"') });
     expect(lines.join("\n")).toContain("npm install --omit=dev");
+  });
+
+  test("share their files with the cache, and are installed again when a build changed one in place", async () => {
+    const change = "require('fs').appendFileSync('node_modules/lib/index.js', ' // built')";
+    const tarball = await packLib('module.exports = "one ";');
+    const description = JSON.parse((app["package.json"] ?? "").replaceAll("./lib.tgz", tarball)) as object;
+    const files = { ...app, "package.json": JSON.stringify(description), ".npmrc": "package-lock=false\n" };
+    const library = (): string => join(root, "app", "node_modules", "lib", "index.js");
+    const again = "The last build changed its dependencies in place: they are installed again, and copied from now on";
+    const reused = "Reusing the dependencies of the last build";
+    const saidInBuild = async (built: Files): Promise<string[]> => {
+      lines = [];
+      await build(built);
+      return lines.map((line) => line.trim()).filter((line) => line === again || line === reused);
+    };
+    expect(await saidInBuild(files)).toEqual([]);
+    expect((await stat(library())).nlink).toBe(2);
+    expect(await saidInBuild(files)).toEqual([reused]);
+    // The droplet before has it, too.
+    expect((await stat(library())).nlink).toBe(3);
+
+    const changing = {
+      ...files,
+      "package.json": JSON.stringify({ ...description, scripts: { build: `node -e "${change}"` } }),
+    };
+    for (const said of [[], [again], [reused]]) {
+      expect(await saidInBuild(changing)).toEqual(said);
+      expect(await readFile(library(), "utf8")).toBe('module.exports = "one "; // built');
+    }
+    expect((await stat(library())).nlink).toBe(1);
   });
 
   test("a package-lock.json is obeyed, and a folder of the app may be a dependency", async () => {

@@ -102,7 +102,7 @@ function toSaved({ present: _, metadata, ...layer }: Layer): z.output<typeof sav
 
 /**
  * Whether the buildpack says `in-place = true` in the metadata of a layer for the cache alone: builds use the cache itself, without a copy.
- * For caches that bear interruptions, or are only read, and whose files are not linked from elsewhere.
+ * For caches that bear interruptions, or are only read. A buildpack that links their files into the app sees for itself whether they were changed there.
  */
 function isInPlace({ cache, launch, metadata }: Omit<Layer, "present">): boolean {
   return cache && !launch && metadata["in-place"] === true;

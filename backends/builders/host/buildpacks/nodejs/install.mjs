@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { digestOf } from "../shared/files.mjs";
-import { copyTree, moveTree } from "../shared/copy-tree.mjs";
+import { copyTree, digestOfTree, linkTree, moveTree } from "../shared/copy-tree.mjs";
 import { openLayer } from "../shared/layers.mjs";
 import { say, warn } from "../shared/log.mjs";
 import { runStep } from "../shared/tools.mjs";
@@ -16,18 +16,29 @@ export function installModules({ app, description, manager, commands, node, with
   const kept = join(layer.path, "node_modules");
   const key = digestOf(app, { texts: [node.version, manager.name, withDev], files: ["package.json", ...inputs] });
   const isReusable = commands.isRelocatable && !installsOutside(description);
-  if (isReusable && layer.isFor(key) && existsSync(kept)) {
+  const isKept = isReusable && layer.isFor(key) && existsSync(kept);
+  const isChanged = isKept && layer.saved.tree !== undefined && digestOfTree(kept) !== layer.saved.tree;
+  const copied = layer.saved.copied === true || isChanged;
+  if (isKept && !isChanged) {
     say("Reusing the dependencies of the last build");
-    copyTree(kept, modules);
-    return layer.keep({ key, "in-place": true });
+    return layer.keep({ ...layer.saved, ...fill({ from: kept, to: modules, kept, copied }), "in-place": true });
   }
+  if (isChanged)
+    say("The last build changed its dependencies in place: they are installed again, and copied from now on");
   if (!manager.lock) warn("there is no lockfile, so versions may change from build to build; commit one");
   layer.drop();
   run(commands.install(withDev), app, nextAfterInstall(manager));
   if (!isReusable || !existsSync(modules)) return undefined;
   const fresh = openLayer("modules", { cache: true });
-  copyTree(modules, join(fresh.path, "node_modules"));
-  return fresh.keep({ key, "in-place": true });
+  const copy = join(fresh.path, "node_modules");
+  return fresh.keep({ key, ...fill({ from: modules, to: copy, kept: copy, copied }), "in-place": true });
+}
+
+/** Makes one tree of the other. Returns what the next build must know: the digest of what is kept, where both share files. */
+function fill({ from, to, kept, copied }) {
+  if (!copied) return linkTree(from, to) ? { tree: digestOfTree(kept) } : {};
+  copyTree(from, to);
+  return { copied };
 }
 
 function nextAfterInstall({ name, lock }) {
