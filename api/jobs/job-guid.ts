@@ -22,6 +22,13 @@ export const operations = {
   "organization_quota.delete": "OrgQuota",
   "space_quota.delete": "SpaceQuota",
   "security_group.delete": "SecurityGroup",
+  "service_instance.create": "ServiceInstance",
+  "service_instance.update": "ServiceInstance",
+  "service_instance.delete": "ServiceInstance",
+  "service_bindings.create": "ServiceBinding",
+  "service_bindings.delete": "ServiceBinding",
+  "service_keys.create": "ServiceBinding",
+  "service_keys.delete": "ServiceBinding",
 } as const;
 export type Operation = keyof typeof operations;
 
@@ -31,6 +38,8 @@ export interface Job {
   guid: string;
   /** Seconds since the epoch. */
   startedAt: number;
+  /** metadata.generation that an update is to bring about. */
+  generation?: number;
   /** Details of the errors of a failed job. */
   errors?: readonly string[];
 }
@@ -42,8 +51,9 @@ const maxErrorText = 3000;
 const DIGEST_BYTES = 16;
 
 /** The GUID of a job. `key` is the installation's. */
-export function toJobGUID({ operation, guid, startedAt, errors }: Job, key: Uint8Array): string {
-  const parts = [operation, guid, startedAt.toString(36)];
+export function toJobGUID({ operation, guid, startedAt, generation, errors }: Job, key: Uint8Array): string {
+  const time = startedAt.toString(36);
+  const parts = [operation, guid, generation === undefined ? time : `${time}.${generation.toString(36)}`];
   if (errors?.length) parts.push(Buffer.from(JSON.stringify(truncate(errors))).toString("base64url"));
   const content = parts.map(escaped).join("~");
   return `${content}~${digestOf(content, key).toString("base64url")}`;
@@ -75,13 +85,14 @@ export function parseJobGUID(text: string, key: Uint8Array): Job | undefined {
   const content = text.slice(0, Math.max(end, 0));
   const given = Buffer.from(text.slice(end + 1), "base64url");
   if (given.length !== DIGEST_BYTES || !timingSafeEqual(given, digestOf(content, key))) return undefined;
-  const [, operation = "", guid = "", startedAt = "", outcome] =
-    /^([^~]+)~([^~]+)~([0-9a-z]{1,8})(?:~([\w-]+))?$/.exec(content) ?? [];
+  const [, operation = "", guid = "", startedAt = "", generation, outcome] =
+    /^([^~]+)~([^~]+)~([0-9a-z]{1,8})(?:\.([0-9a-z]{1,8}))?(?:~([\w-]+))?$/.exec(content) ?? [];
   if (!Object.hasOwn(operations, operation)) return undefined;
   const job = {
     operation: operation as Operation,
     guid: decodeURIComponent(guid),
     startedAt: Number.parseInt(startedAt, 36),
+    ...(generation !== undefined && { generation: Number.parseInt(generation, 36) }),
   };
   return outcome === undefined ? job : { ...job, errors: parseOutcome(outcome) };
 }

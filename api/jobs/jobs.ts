@@ -1,4 +1,4 @@
-// GET /v3/jobs/:guid. A deletion is complete when the object is gone; every other operation completes before its job GUID is returned.
+// GET /v3/jobs/:guid. A deletion is complete when the object is gone, and what a service broker does when the object says so; every other operation completes before its job GUID is returned.
 import { App } from "../../crds/app/app.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -9,14 +9,18 @@ import { Package } from "../../crds/package/package.ts";
 import { Route } from "../../crds/route/route.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Space } from "../../crds/space/space.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
-import { CFError, notFound } from "../http/errors.ts";
+import { CFError, notFound, type PresentedError } from "../http/errors.ts";
 import { formatTimestamp } from "../http/timestamps.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { Session } from "../access/session.ts";
 import { dropletState } from "../cf/droplet/droplet-state.ts";
+import { brokerJobState, type BrokerJob, type BrokerJobState } from "./broker-jobs.ts";
 import { getJobKey } from "./job-key.ts";
 import { type Job, toJobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
 
@@ -32,6 +36,8 @@ const kinds: Record<string, ResourceRef> = {
   OrgQuota,
   SpaceQuota,
   SecurityGroup,
+  ServiceInstance,
+  ServiceBinding,
 };
 
 /** The GUID of a job that starts now. `errors` are given when the operation has already failed. */
@@ -46,13 +52,40 @@ export async function newJob(
   return toJobGUID({ operation, guid, startedAt, ...(errors?.length && { errors }) }, key);
 }
 
+/** The GUID of a job that waits on a service broker. */
+export async function newBrokerJob(
+  session: Session,
+  operation: Operation,
+  ref: ResourceRef,
+  object: KubeObject,
+): Promise<string> {
+  const startedAt = Math.floor(session.now().getTime() / 1000);
+  const { generation } = object.metadata;
+  const guid = session.cache.guid(ref, object);
+  const key = await getJobKey(session.platformClient);
+  return toJobGUID({ operation, guid, startedAt, ...(generation !== undefined && { generation }) }, key);
+}
+
+const BROKER_JOB = /^service_(?:instance|bindings|keys)\.(create|update|delete)$/;
+
+/** Undefined for a job that waits on no broker. */
+function findBrokerState(job: Job, cache: ClusterCache): BrokerJobState | undefined {
+  const verb = BROKER_JOB.exec(job.operation)?.[1] as BrokerJob["verb"] | undefined;
+  if (!verb) return undefined;
+  const ref = job.operation.startsWith("service_instance.") ? ServiceInstance : ServiceBinding;
+  const object = cache.findByGUID(ref as ResourceRef<ServiceInstance | ServiceBinding>, job.guid);
+  return brokerJobState({ verb, generation: job.generation, startedAt: job.startedAt }, object);
+}
+
 /** The kind whose deletion completes the job. */
 function kindOf(job: Job): ResourceRef | undefined {
   return kinds[operations[job.operation] ?? ""];
 }
 
-function stateOf(job: Job, cache: ClusterCache): "PROCESSING" | "COMPLETE" | "FAILED" {
+function stateOf(job: Job, cache: ClusterCache): BrokerJobState["state"] {
   if (job.errors) return "FAILED";
+  const brokerState = findBrokerState(job, cache);
+  if (brokerState) return brokerState.state;
   if (job.operation === "droplet.upload") return uploadStateOf(cache.findByGUID(Droplet, job.guid));
   const ref = kindOf(job);
   return ref && cache.findByGUID(ref, job.guid) ? "PROCESSING" : "COMPLETE";
@@ -74,11 +107,25 @@ function errorsOf(job: Job, cache: ClusterCache): readonly string[] {
   );
 }
 
+function presentErrors(job: Job, cache: ClusterCache): readonly PresentedError[] {
+  const state = findBrokerState(job, cache);
+  if (state) return state.state === "FAILED" ? new CFError("UnableToPerform", state.why).errors : [];
+  return stateOf(job, cache) === "FAILED" ? new CFError("UnprocessableEntity", errorsOf(job, cache)).errors : [];
+}
+
+/** Name of the link to what the job is about, and the path of its resource. */
+function nounOf(operation: Operation): [name: string, path: string] {
+  const noun = operation.split(".")[0] ?? "";
+  if (noun === "service_instance") return ["service_instances", "service_instances"];
+  return BROKER_JOB.test(operation)
+    ? ["service_credential_binding", "service_credential_bindings"]
+    : [noun, `${noun}s`];
+}
+
 function presentJob(guid: string, job: Job, cache: ClusterCache, base: string): object {
   const state = stateOf(job, cache);
   const time = formatTimestamp(job.startedAt * 1000);
-  const errors = new CFError("UnprocessableEntity", state === "FAILED" ? errorsOf(job, cache) : []).errors;
-  const noun = job.operation.split(".")[0] ?? "";
+  const [noun, path] = nounOf(job.operation);
   // Operations on the whole platform are about no resource.
   const exists = noun !== "admin" && (state !== "COMPLETE" || !job.operation.endsWith(".delete"));
   return {
@@ -87,11 +134,11 @@ function presentJob(guid: string, job: Job, cache: ClusterCache, base: string): 
     updated_at: time,
     operation: job.operation,
     state,
-    errors,
+    errors: presentErrors(job, cache),
     warnings: [],
     links: {
       self: { href: `${base}/v3/jobs/${encodeURIComponent(guid)}` },
-      ...(exists && { [noun]: { href: `${base}/v3/${noun}s/${job.guid}` } }),
+      ...(exists && { [noun]: { href: `${base}/v3/${path}/${job.guid}` } }),
     },
   };
 }

@@ -289,12 +289,14 @@ const platformResponses: Record<string, readonly Response[]> = {
   "GET /v3/service_usage_events/:guid": ok(platform.serviceUsageEvent),
   "POST /v3/service_usage_events/actions/destructively_purge_all_and_reseed": ok(purged),
   "GET /v3/service_instances": ok(page("ServiceInstance", services.serviceInstance, services.instanceIncludes)),
-  "POST /v3/service_instances": created(services.serviceInstance),
+  "POST /v3/service_instances": [...created(services.serviceInstance), ...accepted],
   "GET /v3/service_instances/:guid": ok(
     including("ServiceInstance", services.serviceInstance, services.instanceIncludes),
   ),
-  "PATCH /v3/service_instances/:guid": ok(services.serviceInstance),
-  "DELETE /v3/service_instances/:guid": deleted,
+  "PATCH /v3/service_instances/:guid": [...ok(services.serviceInstance), ...accepted],
+  "DELETE /v3/service_instances/:guid": [...deleted, ...accepted],
+  "GET /v3/service_instances/:guid/relationships/shared_spaces": ok(services.sharedSpaces),
+  "GET /v3/service_instances/:guid/relationships/shared_spaces/usage_summary": ok(services.sharedUsage),
   "GET /v3/service_instances/:guid/credentials": ok(anyObject),
   // Refused by every answer: a user-provided instance has none.
   "GET /v3/service_instances/:guid/parameters": [],

@@ -1,18 +1,6 @@
 // Answers about service instances and their bindings.
 import { z } from "zod";
-import {
-  anyObject,
-  flag,
-  identity,
-  link,
-  links,
-  metadata,
-  named,
-  text,
-  timestamp,
-  toApp,
-  toOne,
-} from "./schema-parts.ts";
+import { anyObject, flag, identity, link, metadata, named, text, timestamp, toApp, toOne } from "./schema-parts.ts";
 
 const lastOperation = z.strictObject({
   type: z.enum(["create", "update", "delete"]),
@@ -28,13 +16,27 @@ export const serviceInstance = named(
     ...identity,
     name: text,
     tags: z.array(text),
-    type: z.enum(["user-provided"]),
-    syslog_drain_url: text.nullable(),
-    route_service_url: text.nullable(),
+    type: z.enum(["user-provided", "managed"]),
+    // Of user-provided ones.
+    syslog_drain_url: text.nullable().optional(),
+    route_service_url: text.nullable().optional(),
+    // Of managed ones.
+    maintenance_info: z.strictObject({ version: text.optional(), description: text.optional() }).optional(),
+    upgrade_available: flag.optional(),
+    dashboard_url: text.nullable().optional(),
     last_operation: lastOperation,
-    relationships: z.strictObject({ space: toOne }),
+    relationships: z.strictObject({ space: toOne, service_plan: toOne.optional() }),
     metadata,
-    links: links(["self", "space", "credentials", "service_credential_bindings", "service_route_bindings"]),
+    links: z.strictObject({
+      self: link,
+      space: link,
+      credentials: link.optional(),
+      parameters: link.optional(),
+      shared_spaces: link.optional(),
+      service_plan: link.optional(),
+      service_credential_bindings: link,
+      service_route_bindings: link,
+    }),
   }),
 );
 
@@ -69,5 +71,27 @@ export const bindingDetails = named(
     credentials: anyObject,
     syslog_drain_url: text.optional(),
     volume_mounts: z.array(anyObject),
+  }),
+);
+
+const guid = z.strictObject({ guid: text });
+
+export const sharedSpaces = named(
+  "SharedSpaces",
+  z.strictObject({
+    data: z.array(guid),
+    links: z.strictObject({ self: link }),
+    included: z
+      .strictObject({ spaces: z.array(anyObject), organizations: z.array(anyObject) })
+      .partial()
+      .optional(),
+  }),
+);
+
+export const sharedUsage = named(
+  "SharedSpacesUsage",
+  z.strictObject({
+    usage_summary: z.array(z.strictObject({ space: guid, bound_app_count: z.int() })),
+    links: z.strictObject({ self: link, shared_spaces: link, service_instance: link }),
   }),
 );

@@ -21,21 +21,32 @@ const userProvided = {
   route_service_url: routeServiceURL.nullish(),
 };
 
+const parameters = z.record(z.string(), z.unknown(), "must be an object").nullish();
+
+/** What only those of service brokers have. */
+const managed = {
+  parameters,
+  relationships: z.strictObject({ service_plan: toOneSchema.optional() }).optional(),
+  maintenance_info: z.strictObject({ version: z.string().min(1).max(255) }).optional(),
+};
+
 export const createInstanceBody = z.strictObject({
   type: z.enum(["managed", "user-provided"], "must be one of 'managed', 'user-provided'"),
   name: nameSchema,
   tags: tags.optional(),
   relationships: z.strictObject({ space: toOneSchema, service_plan: toOneSchema.optional() }),
-  parameters: z.record(z.string(), z.unknown()).nullish(),
+  parameters,
   metadata: metadataSchema.optional(),
   ...userProvided,
 });
+export type CreateInstance = z.output<typeof createInstanceBody>;
 
 export const updateInstanceBody = z.strictObject({
   name: nameSchema.optional(),
   tags: tags.optional(),
   metadata: metadataSchema.optional(),
   ...userProvided,
+  ...managed,
 });
 export type UpdateInstance = z.output<typeof updateInstanceBody>;
 
@@ -55,9 +66,12 @@ function fields<const Word extends string>(name: string, ...words: readonly Word
     .optional();
 }
 
-const includedFields = {
+const spaceFields = {
   "fields[space]": fields("space", "guid", "name", "relationships.organization"),
   "fields[space.organization]": fields("space.organization", "guid", "name"),
+};
+const includedFields = {
+  ...spaceFields,
   "fields[service_plan]": fields("service_plan", "guid", "name", "relationships.service_offering"),
   "fields[service_plan.service_offering]": fields(
     "service_plan.service_offering",
@@ -75,6 +89,9 @@ const includedFields = {
   ),
 };
 
+export const sharedSpacesQuery = z.strictObject(spaceFields);
+export type SpaceFields = z.output<typeof sharedSpacesQuery>;
+
 export const instanceQuery = z.strictObject(includedFields);
 export type InstanceFields = z.output<typeof instanceQuery>;
 
@@ -90,4 +107,14 @@ export const instanceListQuery = listQuery(
   },
   { orders: ["name"] },
 );
+/** Names that a body has, of those that are not for the instance's type. */
+function foreignNames(body: object, names: object): string[] {
+  return Object.keys(names).filter((name) => (body as Record<string, unknown>)[name] !== undefined);
+}
+
+/** Members of a body that this type of instance does not have. */
+export function listForeign(type: "managed" | "user-provided", body: object): string[] {
+  return foreignNames(body, type === "managed" ? userProvided : managed);
+}
+
 export const purgeQuery = z.strictObject({ purge: z.enum(["true", "false"]).optional() });

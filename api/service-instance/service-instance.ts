@@ -1,8 +1,11 @@
-// Endpoints of ServiceInstance: `/v3/service_instances`, for user-provided instances.
+// Endpoints of ServiceInstance: `/v3/service_instances`, their lists, and writes of user-provided ones.
 import type { z } from "zod";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { credentialsSecretName } from "../../crds/service-instance/credentials.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Org } from "../../crds/org/org.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
@@ -12,19 +15,41 @@ import { requireFlag } from "../cf/feature-flags.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
 import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
+import { planOf } from "../cf/service/catalog.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import { findCredentials, findOwnSecret, putCredentials, requireBounded } from "../cf/service/instance-credentials.ts";
-import { created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
-import { createInstanceBody, instanceListQuery, instanceQuery, purgeQuery, updateInstanceBody } from "./payload.ts";
+import { newBrokerJob } from "../jobs/jobs.ts";
+import { createManaged, deleteManaged, purgeManaged, updateManaged } from "./managed.ts";
+import {
+  listForeign,
+  createInstanceBody,
+  instanceListQuery,
+  instanceQuery,
+  purgeQuery,
+  updateInstanceBody,
+} from "./payload.ts";
 import type { UpdateInstance } from "./payload.ts";
+import { sharedSpaceEndpoints } from "./shared-spaces.ts";
 import { hasFields, includedFields, presentInstance } from "./present.ts";
 
 const path = "/v3/service_instances/:guid";
 const read = { verb: "get", on: ServiceInstance } as const;
 
 const taken = (name: string) => () => unprocessable(`The service instance name is taken: ${name}.`);
+
+function planFilter(
+  { cache }: Session,
+  { service_plan_guids: guids, service_plan_names: names }: z.output<typeof instanceListQuery>,
+): (instance: ServiceInstance) => boolean {
+  if (!guids && !names) return () => true;
+  return (instance) => {
+    const plan = planOf(cache, instance);
+    return plan !== undefined && isOneOf(guids, cache.guid(ServicePlan, plan)) && isOneOf(names, plan.spec.name);
+  };
+}
 
 const list = endpoint({
   method: "GET",
@@ -35,17 +60,18 @@ const list = endpoint({
   summary: "List service instances",
   handler: ({ session, query, base, url }) => {
     const namespaces = spaceNamespaces(session, query);
-    const isOfPlan = query.service_plan_guids === undefined && query.service_plan_names === undefined;
+    const isOfPlan = planFilter(session, query);
     const found = listObjects(session, ServiceInstance, query, {
       url,
       ...(namespaces && { scope: { namespaces } }),
       filter: (one) =>
-        isOfPlan &&
+        isOfPlan(one) &&
         isOneOf(query.names, displayNameOf(one)) &&
         (query.type === undefined || query.type === one.spec.type),
       sortKeys: { name: displayNameOf },
-      dependsOn: [Space, Org],
-      filterReads: [],
+      dependsOn: [Space, Org, ServicePlan, ServiceOffering, ServiceBroker],
+      readsIn: "anywhere",
+      filterReads: query.service_plan_guids || query.service_plan_names ? [ServicePlan] : [],
     });
     return ok(
       presentPage(
@@ -78,23 +104,24 @@ const create = endpoint({
   body: createInstanceBody,
   summary: "Create a service instance",
   handler: async ({ session, body, base }) => {
-    requireUserProvided(body);
+    requireOwn(body.type, body.type === "managed" ? body : { ...body, relationships: undefined });
     const { namespace } = resolveSpace(session, body.relationships.space.data.guid);
     session.authorize({ verb: "create", on: ServiceInstance, namespace });
     requireFlag(session, "service_instance_creation");
+    if (body.type === "managed") {
+      const instance = await createManaged(session, namespace, body);
+      return accepted(await newBrokerJob(session, "service_instance.create", ServiceInstance, instance));
+    }
+    if (body.relationships.service_plan) throw unprocessable("Relationships Unknown field(s): 'service_plan'");
     requireBounded(body.credentials);
     return created(presentInstance(session.cache, await createInstance(session, namespace, body), base));
   },
 });
 
-/** @throws CFError 422 for what needs a service broker */
-function requireUserProvided(body: z.output<typeof createInstanceBody>): void {
-  if (body.type === "managed")
-    throw unprocessable(
-      "Service brokers are not available here yet. Make what the app needs elsewhere, give its credentials with cf create-user-provided-service NAME -p, then bind it.",
-    );
-  if (body.relationships.service_plan) throw unprocessable("Relationships Unknown field(s): 'service_plan'");
-  if (body.parameters) throw unprocessable("Unknown field(s): 'parameters'");
+/** @throws CFError 422 for members that this type of instance does not have */
+function requireOwn(type: "managed" | "user-provided", body: object): void {
+  const foreign = listForeign(type, body);
+  if (foreign.length > 0) throw unprocessable(`Unknown field(s): ${foreign.map((name) => `'${name}'`).join(", ")}`);
 }
 
 async function createInstance(
@@ -147,6 +174,12 @@ const update = endpoint({
   summary: "Update a service instance",
   handler: async ({ session, params, body, base }) => {
     const instance = session.get(ServiceInstance, params.guid);
+    requireOwn(instance.spec.type, body);
+    if (instance.spec.type === "managed") {
+      const { instance: after, isAsync } = await updateManaged(session, instance, body);
+      if (!isAsync) return ok(presentInstance(session.cache, after, base));
+      return accepted(await newBrokerJob(session, "service_instance.update", ServiceInstance, after));
+    }
     requireBounded(body.credentials);
     // What is refused changes nothing.
     if (body.credentials) await findOwnSecret(session, instance);
@@ -174,8 +207,16 @@ const remove = endpoint({
   permission: { verb: "delete", on: ServiceInstance },
   query: purgeQuery,
   summary: "Delete a service instance and its bindings",
-  handler: async ({ session, params }) => {
+  handler: async ({ session, params, query }) => {
     const instance = session.get(ServiceInstance, params.guid);
+    if (instance.spec.type === "managed") {
+      if (query.purge === "true") {
+        await purgeManaged(session, instance);
+        return noContent();
+      }
+      await deleteManaged(session, instance);
+      return accepted(await newBrokerJob(session, "service_instance.delete", ServiceInstance, instance));
+    }
     for (const binding of bindingsOfInstance(session.cache, instance)) await session.delete(ServiceBinding, binding);
     await session.delete(ServiceInstance, instance);
     return noContent();
@@ -187,7 +228,11 @@ const credentials = endpoint({
   path: `${path}/credentials`,
   permission: { verb: "get", on: ServiceInstance, subresource: "credentials" },
   summary: "Get the credentials of a user-provided service instance",
-  handler: async ({ session, params }) => ok(await findCredentials(session, session.get(ServiceInstance, params.guid))),
+  handler: async ({ session, params }) => {
+    const instance = session.get(ServiceInstance, params.guid);
+    if (instance.spec.type === "managed") throw notFound("Service instance");
+    return ok(await findCredentials(session, instance));
+  },
 });
 
 const parameters = endpoint({
@@ -226,4 +271,5 @@ export const serviceInstanceEndpoints: readonly Endpoint[] = [
   credentials,
   parameters,
   permissions,
+  ...sharedSpaceEndpoints,
 ];

@@ -17,12 +17,27 @@ export interface PlanEntry {
 export function findEntry(instance: ServiceInstance, read: Reader): { entry?: PlanEntry; problem?: ReadyDraft } {
   const entry = readEntry(instance, read);
   if (!entry) return { problem: planMissing(instance, "does not exist") };
-  const { plan } = entry;
-  if (instance.status?.provided?.planID === plan.spec.catalogID) return { entry };
-  const { namespace = "" } = instance.metadata;
+  if (instance.status?.provided?.planID === entry.plan.spec.catalogID) return { entry };
+  if (isOtherOffering(instance, entry)) return { problem: planMissing(instance, "is of another offering") };
+  return isOrderable(instance, entry.plan, read)
+    ? { entry }
+    : { problem: planMissing(instance, "is not available in this space") };
+}
+
+function isOrderable({ metadata: { namespace = "" } }: ServiceInstance, plan: ServicePlan, read: Reader): boolean {
   const org = findTenancy(read, namespace)?.orgObjectName ?? "";
-  if (plan.spec.available && isUsableIn(plan, { namespace, org })) return { entry };
-  return { problem: planMissing(instance, "is not available in this space") };
+  return plan.spec.available && isUsableIn(plan, { namespace, org });
+}
+
+/** Its broker made it as one of an offering. */
+function isOtherOffering({ status }: ServiceInstance, { offering }: PlanEntry): boolean {
+  const provided = status?.provided;
+  if (!provided) return false;
+  return (
+    provided.offeringID !== offering.spec.catalogID ||
+    provided.brokerRef.name !== offering.spec.brokerRef.name ||
+    provided.brokerRef.namespace !== offering.metadata.namespace
+  );
 }
 
 function readEntry({ metadata, spec: { planRef } }: ServiceInstance, read: Reader): PlanEntry | undefined {

@@ -13,6 +13,8 @@ import {
 } from "../../../crds/org-quota/rules.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import type { Route } from "../../../crds/route/route.ts";
+import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Space } from "../../../crds/space/space.ts";
 import { unprocessable } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
@@ -197,4 +199,47 @@ function listTaskProblems(
     ...findExcess(limits, used, { ...size, instances: 1 }).flatMap((excess) => TASK_TEXTS[place][excess]?.(name) ?? []),
     ...(isFull ? ["app_task_limit quota exceeded"] : []),
   ];
+}
+
+const SERVICE_TEXTS: Record<Place, { full: string; paid: string; keys: string }> = {
+  space: {
+    full: "You have exceeded your space's services limit.",
+    paid: "The service instance cannot be created because paid service plans are not allowed for your space.",
+    keys: "You have exceeded your space's limit for service keys.",
+  },
+  organization: {
+    full: "You have exceeded your organization's services limit.",
+    paid: "The service instance cannot be created because paid service plans are not allowed.",
+    keys: "You have exceeded your organization's limit for service keys.",
+  },
+};
+
+/** One more managed instance; those of people do not count, as in CF. @throws CFError 422 */
+export function requireServiceQuota({ cache }: Pick<Session, "cache">, namespace: string): void {
+  for (const { place, limits, namespaces } of quotasIn(cache, namespace)) {
+    const most = limits?.totalServiceInstances;
+    const count = (): number =>
+      namespaces()
+        .flatMap((each) => cache.store(ServiceInstance).list({ namespace: each }))
+        .filter(({ spec }) => spec.type === "managed").length;
+    if (most !== undefined && count() >= most) throw unprocessable(SERVICE_TEXTS[place].full);
+  }
+}
+
+/** @throws CFError 422 for a paid plan where none is allowed */
+export function requirePaidQuota({ cache }: Pick<Session, "cache">, namespace: string): void {
+  const refusing = quotasIn(cache, namespace).find(({ limits }) => limits?.paidServices === false);
+  if (refusing) throw unprocessable(SERVICE_TEXTS[refusing.place].paid);
+}
+
+/** One more service key. @throws CFError 422 */
+export function requireKeyQuota({ cache }: Pick<Session, "cache">, namespace: string): void {
+  for (const { place, limits, namespaces } of quotasIn(cache, namespace)) {
+    const most = limits?.totalServiceKeys;
+    const count = (): number =>
+      namespaces()
+        .flatMap((each) => cache.store(ServiceBinding).list({ namespace: each }))
+        .filter(({ spec }) => spec.type === "key").length;
+    if (most !== undefined && count() >= most) throw unprocessable(SERVICE_TEXTS[place].keys);
+  }
 }

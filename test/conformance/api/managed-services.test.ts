@@ -8,16 +8,17 @@ import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import { eventually } from "../../eventually.ts";
-import { type ApiHarness, startApiHarness } from "./harness.ts";
+import { type ApiHarness, startApiHarness, to } from "./harness.ts";
 import { startScriptedBroker, type ScriptedBroker } from "./scripted-broker.ts";
 
 const SYSTEM = "cupola-system";
 let bench: ApiHarness;
 let broker: ScriptedBroker;
 let namespace: string;
+let space: { guid: string };
 beforeAll(async () => {
   [bench, broker] = [await startApiHarness(), await startScriptedBroker()];
-  const space = await bench.space(await bench.org("org"), "space");
+  space = await bench.space(await bench.org("org"), "space");
   namespace = bench.testEnv.replicas[0].api.cache.store(Space).byIndex("guid", space.guid)[0]?.status?.namespace ?? "";
   await makeCatalog();
 });
@@ -51,14 +52,22 @@ async function makeCatalog(): Promise<void> {
       planUpdateable: true,
     },
   });
-  for (const [name, type] of [
-    ["small", "public"],
-    ["large", "public"],
-    ["hidden", "admin"],
-  ])
+  await kube.create(ServiceOffering, {
+    ...at("fixed"),
+    spec: { name: "fixed", brokerRef: { name: "scripted" }, catalogID: "fixed-id" },
+  });
+  for (const [name, offering, type, more] of [
+    ["small", "db", "public", {}],
+    ["large", "db", "public", {}],
+    ["hidden", "db", "admin", {}],
+    ["new", "db", "public", { maintenanceInfo: { version: "2.0.0", description: "faster" } }],
+    ["gone", "db", "public", { available: true }],
+    ["one", "fixed", "public", {}],
+    ["two", "fixed", "public", {}],
+  ] as const)
     await kube.create(ServicePlan, {
-      ...at(name ?? ""),
-      spec: { name, offeringRef: { name: "db" }, catalogID: `${name}-id`, visibility: { type } },
+      ...at(name),
+      spec: { name, offeringRef: { name: offering }, catalogID: `${name}-id`, visibility: { type }, ...more },
     });
 }
 
@@ -229,5 +238,177 @@ describe("a binding", () => {
       ["DELETE", true],
       ["DELETE", false],
     ]);
+  });
+});
+
+describe("by the CF API", () => {
+  const PATH = "/v3/service_instances";
+  const planGUID = async (name: string): Promise<string> =>
+    guidOf(await bench.testEnv.kube.get(ServicePlan, { namespace: SYSTEM, name }));
+  const body = async (name: string, plan = "small", more: object = {}): Promise<object> => ({
+    type: "managed",
+    name,
+    relationships: { space: to(space), service_plan: to(await planGUID(plan)) },
+    ...more,
+  });
+  async function find(name: string): Promise<{ guid: string; last_operation: object }> {
+    const { resources } = await bench.read(`${PATH}?names=${name}`);
+    return resources[0] as { guid: string; last_operation: object };
+  }
+  async function create(more: object = {}, plan = "small"): Promise<{ guid: string; name: string }> {
+    const name = freeName("api");
+    const job = await bench.job(await bench.call("POST", PATH, await body(name, plan, more)));
+    expect([job.state, job.errors]).toEqual(["COMPLETE", []]);
+    return { name, guid: (await find(name)).guid };
+  }
+
+  test("an instance is made, shown, changed and deleted by jobs", async () => {
+    const { guid, name } = await create({ tags: ["mine"], parameters: { size: 5 } });
+    expect(broker.calls(guid)[0]?.body.parameters).toEqual({ size: 5 });
+    const fields =
+      "fields[service_plan]=guid,name,relationships.service_offering&fields[service_plan.service_offering]=name,tags&fields[service_plan.service_offering.service_broker]=name";
+    const shown = await bench.read(`${PATH}/${guid}?${fields}`);
+    expect(shown).toMatchObject({
+      type: "managed",
+      name,
+      tags: ["mine"],
+      upgrade_available: false,
+      dashboard_url: null,
+      last_operation: { type: "create", state: "succeeded" },
+      relationships: { service_plan: to(await planGUID("small")) },
+      included: {
+        service_plans: [{ guid: await planGUID("small"), name: "small" }],
+        service_offerings: [{ name: "db", tags: ["sql"] }],
+        service_brokers: [{ name: "scripted" }],
+      },
+    });
+    expect(await bench.column(`${PATH}?service_plan_names=small&names=${name}`, "guid")).toEqual([guid]);
+    expect(await bench.column(`${PATH}?service_plan_names=large&names=${name}`, "guid")).toEqual([]);
+    const renamed = await bench.call("PATCH", `${PATH}/${guid}`, { tags: ["other"] });
+    expect([renamed.status, renamed.json.tags]).toEqual([200, ["other"]]);
+    const relationships = { service_plan: to(await planGUID("large")) };
+    const update = await bench.job(
+      await bench.call("PATCH", `${PATH}/${guid}`, { relationships, parameters: { a: 1 } }),
+    );
+    expect([update.state, update.operation]).toEqual(["COMPLETE", "service_instance.update"]);
+    expect(broker.calls(guid)[1]).toMatchObject({
+      method: "PATCH",
+      body: { plan_id: "large-id", parameters: { a: 1 } },
+    });
+    expect((await bench.read(`${PATH}/${guid}`)).relationships.service_plan).toEqual(relationships.service_plan);
+    const deleted = await bench.job(await bench.call("DELETE", `${PATH}/${guid}`));
+    expect([deleted.state, deleted.operation]).toEqual(["COMPLETE", "service_instance.delete"]);
+    expect((await bench.call("GET", `${PATH}/${guid}`)).status).toBe(404);
+  });
+
+  test.each([
+    ["a plan that its space may not use", "hidden", {}, /Invalid service plan/],
+    ["credentials", "small", { credentials: { a: 1 } }, /Unknown field\(s\): 'credentials'/],
+    ["parameters that are no object", "small", { parameters: "x" }, /Parameters must be an object/],
+    ["parameters without bound", "small", { parameters: { a: "x".repeat(70_000) } }, /may have 65536 bytes/],
+  ])("an instance with %s is refused", async (...[, plan, more, words]) => {
+    const { status, json } = await bench.call("POST", PATH, await body(freeName("no"), plan, more));
+    expect([status, json.errors[0].detail]).toEqual([422, expect.stringMatching(words)]);
+  });
+
+  test("what the broker refuses fails the job, and is shown", async () => {
+    const name = freeName("refused");
+    broker.answer("/v2/service_instances/", ({ method, body: sent }) =>
+      method === "PUT" && (sent as { context?: { instance_name?: string } }).context?.instance_name === name
+        ? { status: 400, body: { description: "no room" } }
+        : { status: method === "PUT" ? 201 : 200, body: {} },
+    );
+    const job = await bench.job(await bench.call("POST", PATH, await body(name)));
+    expect([job.state, job.errors]).toEqual([
+      "FAILED",
+      [
+        {
+          code: 10009,
+          title: "CF-UnableToPerform",
+          detail: "create could not be completed: Service broker error (400): no room",
+        },
+      ],
+    ]);
+    expect((await find(name)).last_operation).toMatchObject({ type: "create", state: "failed" });
+  });
+
+  test.each<[string, string, () => Promise<object>, [number, string]]>([
+    ["a plan of another offering", "small", () => toPlan("one"), [400, "CF-InvalidRelation"]],
+    ["another plan where that is not allowed", "one", () => toPlan("two"), [400, "CF-ServicePlanNotUpdateable"]],
+    ["a version that the plan has not", "new", () => toVersion("9"), [422, "CF-MaintenanceInfoConflict"]],
+    ["a version of a plan without any", "small", () => toVersion("2.0.0"), [422, "CF-MaintenanceInfoNotSupported"]],
+    [
+      "a version with another plan",
+      "new",
+      async () => ({ ...(await toPlan("small")), ...(await toVersion("2.0.0")) }),
+      [422, "CF-MaintenanceInfoNotUpdatableWhenChangingPlan"],
+    ],
+  ])("an update to %s is refused", async (...[, plan, change, refusal]) => {
+    const { guid } = await create({}, plan);
+    const { status, json } = await bench.call("PATCH", `${PATH}/${guid}`, await change());
+    expect([status, json.errors[0].title]).toEqual(refusal);
+  });
+
+  const toPlan = async (name: string): Promise<object> => ({
+    relationships: { service_plan: to(await planGUID(name)) },
+  });
+  const toVersion = (version: string): Promise<object> => Promise.resolve({ maintenance_info: { version } });
+
+  test("an instance is upgraded once its plan has a newer version", async () => {
+    const { guid } = await create({}, "new");
+    expect(await bench.read(`${PATH}/${guid}`)).toMatchObject({
+      maintenance_info: { version: "2.0.0", description: "faster" },
+      upgrade_available: false,
+    });
+    const key = { namespace: SYSTEM, name: "new" };
+    const version = `2.${++made}.0`;
+    const spec = { maintenanceInfo: { version } };
+    await bench.testEnv.kube.patch(ServicePlan, key, { type: "merge", body: { spec } });
+    await eventually(async () => expect((await bench.read(`${PATH}/${guid}`)).upgrade_available).toBe(true));
+    const job = await bench.job(await bench.call("PATCH", `${PATH}/${guid}`, { maintenance_info: { version } }));
+    expect(job.state).toBe("COMPLETE");
+    expect(await bench.read(`${PATH}/${guid}`)).toMatchObject({
+      maintenance_info: { version },
+      upgrade_available: false,
+    });
+    expect(broker.calls(guid)[1]?.body).toMatchObject({ maintenance_info: { version } });
+    await bench.testEnv.kube.patch(ServicePlan, key, {
+      type: "merge",
+      body: { spec: { maintenanceInfo: { version: "2.0.0" } } },
+    });
+  });
+
+  test("an instance whose plan has left the catalog can be deleted, not changed", async () => {
+    const { guid } = await create({}, "gone");
+    const key = { namespace: SYSTEM, name: "gone" };
+    const setAvailable = (available: boolean): Promise<unknown> =>
+      bench.testEnv.kube.patch(ServicePlan, key, { type: "merge", body: { spec: { available } } });
+    await setAvailable(false);
+    try {
+      await eventually(async () => {
+        const { status, json } = await bench.call("PATCH", `${PATH}/${guid}`, { parameters: { a: 1 } });
+        expect([status, json.errors[0].title]).toEqual([403, "CF-ServiceInstanceWithInaccessiblePlanNotUpdateable"]);
+      });
+      expect((await bench.job(await bench.call("DELETE", `${PATH}/${guid}`))).state).toBe("COMPLETE");
+    } finally {
+      await setAvailable(true);
+    }
+  });
+
+  test("two updates at once are one, and the other is refused", async () => {
+    const { guid } = await create();
+    broker.answer(guid, ({ path }) =>
+      path.endsWith("last_operation") ? { status: 200, body: { state: "in progress" } } : { status: 202, body: {} },
+    );
+    const answers = await Promise.all(
+      [1, 2, 3].map((a) => bench.call("PATCH", `${PATH}/${guid}`, { parameters: { a } })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409]);
+    expect(answers.find(({ status }) => status === 409)?.json.errors[0].title).toBe(
+      "CF-AsyncServiceInstanceOperationInProgress",
+    );
+    expect((await bench.call("DELETE", `${PATH}/${guid}`)).status).toBe(422);
+    expect((await bench.call("DELETE", `${PATH}/${guid}?purge=true`)).status).toBe(204);
+    await eventually(async () => expect((await bench.call("GET", `${PATH}/${guid}`)).status).toBe(404));
   });
 });

@@ -122,7 +122,7 @@ describe("instances", () => {
 
   test.each([
     ["no type", { type: undefined }, /type/i],
-    ["a plan", { type: "managed" }, /create-user-provided-service/],
+    ["no plan, though managed", { type: "managed" }, /one or more valid relationships/],
     ["credentials that are no object", { credentials: "x" }, /Credentials must be an object/],
     ["credentials without bound", { credentials: { a: "x".repeat(70_000) } }, /may have 65536 bytes/],
     ["a plain route service", { route_service_url: "http://rs" }, /must be https/],

@@ -1,0 +1,35 @@
+// What a job that waits on a service broker says, by the status of its object.
+import { expect, test } from "vitest";
+import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { brokerJobState } from "./broker-jobs.ts";
+
+const at = (seconds: number): string => new Date(seconds * 1000).toISOString();
+const did = (type: string, state: string, more: object = {}): object => ({
+  observedGeneration: 2,
+  lastOperation: { type, state, description: "words", createdAt: at(100), updatedAt: at(100), ...more },
+});
+
+test.each<["create" | "update" | "delete", object | undefined, string]>([
+  ["create", {}, "PROCESSING"],
+  ["create", did("create", "initial"), "PROCESSING"],
+  ["create", did("create", "in progress"), "POLLING"],
+  ["create", did("create", "succeeded"), "COMPLETE"],
+  ["create", did("create", "failed"), "FAILED"],
+  ["create", did("update", "in progress"), "COMPLETE"],
+  ["create", undefined, "FAILED"],
+  ["update", { ...did("create", "succeeded"), observedGeneration: 1 }, "PROCESSING"],
+  ["update", did("create", "succeeded"), "COMPLETE"],
+  ["update", did("update", "initial", { generation: 2 }), "PROCESSING"],
+  ["update", did("update", "failed", { generation: 2 }), "FAILED"],
+  ["update", { ...did("update", "failed", { generation: 1 }), observedGeneration: 1 }, "PROCESSING"],
+  ["update", { ...did("create", "succeeded"), conditions: [{ type: "Ready", reason: "PlanMissing" }] }, "FAILED"],
+  ["delete", did("create", "succeeded"), "PROCESSING"],
+  ["delete", did("delete", "in progress"), "POLLING"],
+  ["delete", did("delete", "failed"), "FAILED"],
+  ["delete", did("delete", "failed", { updatedAt: at(99) }), "PROCESSING"],
+  ["delete", did("delete", "succeeded"), "PROCESSING"],
+  ["delete", undefined, "COMPLETE"],
+])("%s of %o is %s", (verb, status, state) => {
+  const object = status && ({ metadata: { name: "db" }, spec: {}, status } as ServiceInstance);
+  expect(brokerJobState({ verb, generation: 2, startedAt: 100 }, object).state).toBe(state);
+});

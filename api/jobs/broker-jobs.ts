@@ -1,0 +1,71 @@
+// The state of a job that waits on a service broker, as the object's status tells it. Pure.
+import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import type { LastOperation } from "../../crds/service-instance/managed-fields.ts";
+import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+
+/** POLLING: the broker has said that it goes on by itself; `cf` without `--wait` then stops asking. */
+export type BrokerJobState = { state: "PROCESSING" | "POLLING" | "COMPLETE" } | { state: "FAILED"; why: string };
+
+export interface BrokerJob {
+  verb: "create" | "update" | "delete";
+  /** metadata.generation that an update is to bring about. */
+  generation: number | undefined;
+  /** Seconds since the epoch. */
+  startedAt: number;
+}
+
+const PROCESSING = { state: "PROCESSING" } as const;
+const COMPLETE = { state: "COMPLETE" } as const;
+
+/** @param object undefined when it is gone */
+export function brokerJobState(job: BrokerJob, object: ServiceInstance | ServiceBinding | undefined): BrokerJobState {
+  if (!object) return job.verb === "delete" ? COMPLETE : failedOf("create", "it was deleted meanwhile.");
+  const last = object.status?.lastOperation;
+  if (job.verb === "delete") return deletionState(job, last);
+  if (!last) return PROCESSING;
+  return job.verb === "update" ? updateState(job, object, last) : creationState(last);
+}
+
+/** What has an update or a deletion was made. */
+function creationState(last: LastOperation): BrokerJobState {
+  return last.type === "create" ? stateOf(last) : COMPLETE;
+}
+
+function updateState(
+  { generation = 0 }: BrokerJob,
+  object: ServiceInstance | ServiceBinding,
+  last: LastOperation,
+): BrokerJobState {
+  if (last.type === "update" && (last.generation ?? 0) >= generation) return stateOf(last);
+  const { observedGeneration = 0, conditions = [] } = object.status ?? {};
+  if (observedGeneration < generation) return PROCESSING;
+  const refused = conditions.find(({ type, reason }) => type === "Ready" && reason === "PlanMissing");
+  // What the controller has seen and found no difference in is done.
+  return refused ? failedOf("update", refused.message) : COMPLETE;
+}
+
+/** An earlier attempt's failure is not this one's. */
+function deletionState({ startedAt }: BrokerJob, last: LastOperation | undefined): BrokerJobState {
+  if (last?.type !== "delete") return PROCESSING;
+  if (last.state === "failed" && Date.parse(last.updatedAt) / 1000 < startedAt) return PROCESSING;
+  const state = stateOf(last);
+  // It is gone when its finalizer is.
+  return state.state === "COMPLETE" ? PROCESSING : state;
+}
+
+function stateOf({ type, state, description }: LastOperation): BrokerJobState {
+  switch (state) {
+    case "initial":
+      return PROCESSING;
+    case "in progress":
+      return { state: "POLLING" };
+    case "succeeded":
+      return COMPLETE;
+    case "failed":
+      return failedOf(type, description);
+  }
+}
+
+function failedOf(verb: string, why: string): BrokerJobState {
+  return { state: "FAILED", why: `${verb} could not be completed: ${why}` };
+}

@@ -1,0 +1,207 @@
+// Writes of managed service instances. What the broker is asked for is in the spec; its controller asks.
+import { LABELS } from "../../crds/labels.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
+import { isAdmin } from "../access/is-admin.ts";
+import type { Session } from "../access/session.ts";
+import { toNamedMetadata } from "../cf/free-object-name.ts";
+import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
+import { requirePaidQuota, requireServiceQuota } from "../cf/quota/check.ts";
+import { getUsablePlan, isOfSpaceBroker, offeringOf, planOf } from "../cf/service/catalog.ts";
+import { keepParameters, requireBoundedParameters, withParameters } from "../cf/service/parameters-secret.ts";
+import { CFError, notAuthorized, unprocessable } from "../http/errors.ts";
+import type { CreateInstance, UpdateInstance } from "./payload.ts";
+
+const taken = (name: string) => () => unprocessable(`The service instance name is taken: ${name}.`);
+
+/** @throws CFError 422 */
+export async function createManaged(
+  session: Session,
+  namespace: string,
+  body: CreateInstance,
+): Promise<ServiceInstance> {
+  const guid = body.relationships.service_plan?.data.guid;
+  if (guid === undefined)
+    throw unprocessable("Relationships 'relationships' must include one or more valid relationships");
+  const plan = getUsablePlan(session, guid, namespace);
+  requireServiceQuota(session, namespace);
+  if (!plan.spec.free) requirePaidQuota(session, namespace);
+  requireBoundedParameters(body.parameters);
+  const metadata = toNamedMetadata(session.cache, ServiceInstance, {
+    namespace,
+    name: body.name,
+    fallback: "service",
+    ...toNewMetadata(body.metadata),
+  });
+  const labels = { [LABELS.serviceInstance]: metadata.labels?.[LABELS.guid] ?? "" };
+  const kept = await keepParameters(session, { namespace, stem: metadata.name, labels }, body.parameters);
+  const spec = {
+    name: body.name,
+    type: "managed",
+    tags: body.tags ?? [],
+    planRef: toPlanRef(plan),
+    ...(kept && { parametersSecretRef: { name: kept.name } }),
+  };
+  return withParameters(kept, ServiceInstance, () =>
+    session.create(ServiceInstance, { metadata, spec }, taken(body.name)),
+  );
+}
+
+function toPlanRef({ metadata }: ServicePlan): { namespace: string; name: string } {
+  return { namespace: metadata.namespace ?? "", name: metadata.name };
+}
+
+/** Has the broker something to do, or will it, once the controller has seen the spec? */
+function isBusy(instance: ServiceInstance): boolean {
+  const { lastOperation, refusedUpdate } = instance.status ?? {};
+  if (instance.metadata.deletionTimestamp || !lastOperation) return true;
+  if (lastOperation.state === "initial" || lastOperation.state === "in progress") return true;
+  return refusedUpdate === undefined && lastOperation.state !== "failed" && isPending(instance);
+}
+
+function isPending({ spec: { planRef, parametersSecretRef, maintenanceVersion }, status }: ServiceInstance): boolean {
+  const { planObject, parametersSecret, maintenanceVersion: current } = status?.provided ?? {};
+  return (
+    planRef?.name !== planObject ||
+    isOther(parametersSecretRef?.name, parametersSecret) ||
+    isOther(maintenanceVersion, current)
+  );
+}
+
+const isOther = (wanted: string | undefined, current: string | undefined): boolean =>
+  wanted !== undefined && wanted !== current;
+
+/** The change, and whether the broker is told of it. @throws CFError */
+export async function updateManaged(
+  session: Session,
+  instance: ServiceInstance,
+  body: UpdateInstance,
+): Promise<{ instance: ServiceInstance; isAsync: boolean }> {
+  if (instance.status?.lastOperation?.type === "create" && instance.status.lastOperation.state === "failed")
+    throw unprocessable("The service instance was not created. Delete it, and create it again.");
+  const change = toChange(session, instance, body);
+  requireBoundedParameters(body.parameters);
+  const metadata = toMetadataPatch(body.metadata, instance);
+  const own = { ...(body.name !== undefined && { name: body.name }), ...(body.tags && { tags: body.tags }) };
+  if (!change.isAsync) return { instance: await patch(session, instance, { metadata, spec: own }), isAsync: false };
+  requireIdle(instance);
+  const { namespace = "", name: stem } = instance.metadata;
+  const labels = { [LABELS.serviceInstance]: session.cache.guid(ServiceInstance, instance) };
+  const kept = await keepParameters(session, { namespace, stem, labels }, body.parameters);
+  const spec = { ...own, ...change.spec, parametersSecretRef: kept ? { name: kept.name } : null };
+  const after = await withParameters(kept, ServiceInstance, () => patch(session, instance, { metadata, spec }, true));
+  return { instance: after, isAsync: true };
+}
+
+/** Two changes at once are one after the other: `isExclusive` ones refuse the second. */
+function patch(
+  session: Session,
+  instance: ServiceInstance,
+  body: { metadata: object | undefined; spec: Record<string, unknown> },
+  isExclusive = false,
+): Promise<ServiceInstance> {
+  const name = body.spec["name"] as string | undefined;
+  if (name !== undefined && name !== displayNameOf(instance)) {
+    const to = { ...instance, spec: { ...instance.spec, name } };
+    return session.patch(ServiceInstance, instance, { type: "merge", body }, { to, taken: taken(name) });
+  }
+  return session.patchWithRetry(ServiceInstance, instance, (current) => {
+    if (isExclusive) requireIdle(current);
+    return body;
+  });
+}
+
+function requireIdle(instance: ServiceInstance): void {
+  if (isBusy(instance)) throw new CFError("AsyncServiceInstanceOperationInProgress", displayNameOf(instance));
+}
+
+interface Change {
+  isAsync: boolean;
+  spec: Record<string, unknown>;
+}
+
+/** What the broker is to change. A plan that is not named stays the one that the broker has, also after a change that it refused. */
+function toChange(session: Session, instance: ServiceInstance, body: UpdateInstance): Change {
+  const plan = planOf(session.cache, instance);
+  const wanted = findOtherPlan(session, instance, { plan, body });
+  const version = body.maintenance_info?.version;
+  if (version !== undefined) requireVersion(instance, { plan, wanted, version });
+  const asked = listAsked(session, instance, { plan, body });
+  if (!plan?.spec.available && asked[0])
+    throw new CFError("ServiceInstanceWithInaccessiblePlanNotUpdateable", asked[0]);
+  const planRef = wanted ?? plan;
+  return {
+    isAsync: wanted !== undefined || asked.length > 0,
+    spec: {
+      ...(planRef && { planRef: toPlanRef(planRef) }),
+      maintenanceVersion: asked.includes("maintenance_info") ? version : null,
+    },
+  };
+}
+
+/** What the broker is asked to change besides the plan. */
+function listAsked(
+  { cache }: Session,
+  { status }: ServiceInstance,
+  { plan, body: { parameters, name, maintenance_info } }: { plan: ServicePlan | undefined; body: UpdateInstance },
+): ("parameters" | "name" | "maintenance_info")[] {
+  const tellsName = name !== undefined && plan && offeringOf(cache, plan)?.spec.allowContextUpdates;
+  return [
+    ...(parameters ? (["parameters"] as const) : []),
+    ...(tellsName ? (["name"] as const) : []),
+    ...(isOther(maintenance_info?.version, status?.provided?.maintenanceVersion)
+      ? (["maintenance_info"] as const)
+      : []),
+  ];
+}
+
+function findOtherPlan(
+  session: Session,
+  instance: ServiceInstance,
+  { plan, body }: { plan: ServicePlan | undefined; body: UpdateInstance },
+): ServicePlan | undefined {
+  const guid = body.relationships?.service_plan?.data.guid;
+  if (guid === undefined || (plan && session.cache.guid(ServicePlan, plan) === guid)) return undefined;
+  const { namespace = "" } = instance.metadata;
+  const wanted = getUsablePlan(session, guid, namespace);
+  requireSameOffering(session, instance, { plan, wanted });
+  if (!wanted.spec.free) requirePaidQuota(session, namespace);
+  return wanted;
+}
+
+function requireSameOffering(
+  { cache }: Session,
+  { status }: ServiceInstance,
+  { plan, wanted }: { plan: ServicePlan | undefined; wanted: ServicePlan },
+): void {
+  const offering = offeringOf(cache, wanted);
+  if (!offering || offering.spec.catalogID !== status?.provided?.offeringID)
+    throw new CFError("InvalidRelation", "service plan relates to a different service offering");
+  if (!(plan?.spec.planUpdateable ?? offering.spec.planUpdateable)) throw new CFError("ServicePlanNotUpdateable");
+}
+
+function requireVersion(
+  { status }: ServiceInstance,
+  { plan, wanted, version }: { plan: ServicePlan | undefined; wanted: ServicePlan | undefined; version: string },
+): void {
+  if (wanted) throw new CFError("MaintenanceInfoNotUpdatableWhenChangingPlan");
+  if (!plan?.spec.maintenanceInfo) throw new CFError("MaintenanceInfoNotSupported");
+  if (![plan.spec.maintenanceInfo.version, status?.provided?.maintenanceVersion].includes(version))
+    throw new CFError("MaintenanceInfoConflict");
+}
+
+/** Its bindings go first: its controller sees to that. @throws CFError 422 while an operation is under way */
+export async function deleteManaged(session: Session, instance: ServiceInstance): Promise<void> {
+  const { type, state } = instance.status?.lastOperation ?? {};
+  if (type === "update" && (state === "initial" || state === "in progress"))
+    throw unprocessable("There is an operation in progress for the service instance.");
+  await session.delete(ServiceInstance, instance);
+}
+
+/** Forgets it without a word to its broker. @throws CFError 403 for who is no admin, unless the broker is the space's own */
+export async function purgeManaged(session: Session, instance: ServiceInstance): Promise<void> {
+  if (!isAdmin(session) && !isOfSpaceBroker(instance)) throw notAuthorized();
+  const after = await session.patch(ServiceInstance, instance, { type: "merge", body: { spec: { purge: true } } });
+  await session.delete(ServiceInstance, after);
+}
