@@ -1,5 +1,6 @@
 // The contract of stores and packages on the directory store; archives, and what may be removed.
-import { mkdir, mkdtemp, readdir, readlink, rm, stat, symlink, writeFile, chmod } from "node:fs/promises";
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile, chmod } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -7,10 +8,13 @@ import { buffer } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { pack } from "tar-stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { ZipFile } from "yazl";
 import { packDirectory, unpackTar } from "./archive/tar.ts";
 import { isDiskFull } from "../kube/server/disk-full.ts";
 import { mountSmallDisk, whyNoSmallDisk } from "../kube/testing/small-disk.ts";
 import { createDirectoryStore } from "./directory/directory-store.ts";
+import { receivePackage } from "./package/receive-package.ts";
+import { listNewestPackages, matchResources, type Resource } from "./package/resources.ts";
 import { planBlobRemoval } from "./plan-blob-removal.ts";
 import { packageSuite } from "./testing/package-suite.ts";
 import { storeSuite } from "./testing/store-suite.ts";
@@ -52,6 +56,31 @@ test("unpacking never writes through a symlink and refuses special files", async
       unpackTar(await gz(tarOf([{ name: "x", type, linkname: "/etc/passwd" }])), empty, { maxBytes, symlinks: "any" }),
     ).rejects.toThrow(/only files, directories and symlinks/);
   }
+});
+
+test("a damaged package is taken over by no other: a push that needs it fails once", async () => {
+  const store = await createDirectoryStore(directory);
+  const body = randomBytes(2 ** 21);
+  const zip = new ZipFile();
+  zip.addBuffer(body, "large", { mode: 0o100644 });
+  zip.end();
+  const receive = (resources: Resource[], bits?: Buffer) =>
+    receivePackage(store, { space, resources, maxBytes, ...(bits && { bits: Readable.from([bits]) }) });
+  const { digest } = await receive([], await buffer(zip.outputStream as Readable));
+  const path = join(directory, space, "package", digest.slice("sha256:".length));
+  const bytes = await readFile(path);
+  await writeFile(path, bytes.fill(0, 2 ** 20, 2 ** 20 + 10));
+  const resource = {
+    path: "other",
+    mode: "644",
+    sha1: createHash("sha1").update(body).digest("hex"),
+    size: body.length,
+  };
+  const matched = async (): Promise<unknown> =>
+    matchResources(store, await listNewestPackages(store, space), [resource]);
+  expect(await matched()).toEqual([resource]);
+  await expect(receive([{ ...resource, path: "large" }])).rejects.toThrow(/is damaged; push again/);
+  expect(await matched()).toEqual([]);
 });
 
 test("a packed directory is unpacked the same, and packs to the same bytes", async () => {

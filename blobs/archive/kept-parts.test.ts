@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { packInParts, type Parts } from "./kept-parts.ts";
+import { packInParts } from "./kept-parts.ts";
+import type { Parts } from "./parts.ts";
 import { unpackTar } from "./tar.ts";
 
 let folder: string;

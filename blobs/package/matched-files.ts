@@ -36,18 +36,25 @@ interface MatchedUpload {
 
 type CheckedResource = ReturnType<typeof checkResource>;
 
+/** Files that earlier packages have. */
+export interface FoundFiles {
+  wanted: readonly CheckedResource[];
+  /** By SHA-1. */
+  known: ReadonlyMap<string, KnownFile>;
+}
+
 /**
  * Looks up the resources of an upload, but for those whose path was sent.
  * @throws ArchiveRejected for a resource that is malformed, or not known any more
  */
-export async function openMatched(
+export async function findMatched(
   store: BlobStore,
   upload: MatchedUpload,
-  { scratch, isSent }: { scratch: string; isSent: (path: string) => boolean },
-): Promise<MatchedFiles> {
+  isSent: (path: string) => boolean,
+): Promise<FoundFiles> {
   const resources = (upload.resources ?? []).map(checkResource);
   // A store in a registry takes several requests to list its packages.
-  if (resources.length === 0) return { members: [], close: () => undefined };
+  if (resources.length === 0) return { wanted: [], known: new Map() };
   const limits = upload.limits ?? defaultZipLimits;
   if (resources.length > limits.maxEntries)
     throw new ArchiveRejected(`it has ${resources.length} resources, more than the ${limits.maxEntries} allowed`);
@@ -58,8 +65,20 @@ export async function openMatched(
     throw new ArchiveRejected(
       `the resource ${JSON.stringify(missing.path)} (SHA-1 ${missing.sha1}) is not known any more; push again`,
     );
-  const wanted = resources.filter(({ path }) => !isSent(path));
-  const from = { store, scratch, maxBytes: limits.maxUnpackedBytes };
+  return { wanted: resources.filter(({ path }) => !isSent(path)), known };
+}
+
+/** A member without content. */
+export function listMember({ path, mode, sha1, size }: CheckedResource): PackageMember {
+  return { path, mode, size, sha1, type: "file" };
+}
+
+/** Opens the contents of found files. */
+export async function openMatched(
+  from: { store: BlobStore; scratch: string; maxBytes: number },
+  { wanted, known }: FoundFiles,
+): Promise<MatchedFiles> {
+  if (wanted.length === 0) return { members: [], close: () => undefined };
   const source = inOneReading(wanted, known);
   return source ? readThrough(from, { source, wanted, known }) : copyFirst(from, { wanted, known });
 }
@@ -115,11 +134,8 @@ async function copyFirst(
   };
 }
 
-function toMember(
-  { path, mode, sha1, size }: CheckedResource,
-  content: NonNullable<TarMember["content"]>,
-): PackageMember {
-  return { path, mode, size, sha1, type: "file", content };
+function toMember(file: CheckedResource, content: NonNullable<TarMember["content"]>): PackageMember {
+  return { ...listMember(file), content };
 }
 
 /** Writes each known content to `<scratch>/<sha1>`, reading each package once. */

@@ -7,11 +7,19 @@ import { join } from "node:path";
 import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ArchiveRejected, checkTree } from "../archive/archive-path.ts";
-import { packMembers, type TarMember } from "../archive/tar.ts";
-import { type AcceptedZip, openZip, type ZipLimits } from "../archive/zip.ts";
+import { comparePaths, type TarMember } from "../archive/tar.ts";
+import { type AcceptedZip, defaultZipLimits, openZip, type ZipLimits } from "../archive/zip.ts";
 import { type Blob, type BlobStore, BlobTooLarge, limitBytes } from "../blob-store.ts";
-import { type MatchedFiles, openMatched, type PackageMember } from "./matched-files.ts";
-import { type PackageSource, type Resource, toNote } from "./resources.ts";
+import {
+  findMatched,
+  listMember,
+  openMatched,
+  type FoundFiles,
+  type MatchedFiles,
+  type PackageMember,
+} from "./matched-files.ts";
+import { PackageDamaged, packParts, planParts, type PlannedPart } from "./package-parts.ts";
+import { type PackageSource, readParts, type Resource, toNote } from "./resources.ts";
 
 /** An upload. At least one of `bits` and `resources` is needed. */
 export interface PackageUpload {
@@ -34,24 +42,61 @@ export interface PackageUpload {
  */
 export async function receivePackage(store: BlobStore, upload: PackageUpload): Promise<Blob> {
   const scratch = await mkdtemp(join(upload.scratch ?? tmpdir(), "cupola-upload-"));
+  const { limits = defaultZipLimits } = upload;
   let zip: AcceptedZip | undefined;
   let matched: MatchedFiles | undefined;
   try {
-    if (upload.bits !== undefined)
-      zip = await openZip(await toFile(upload.bits, scratch, upload.maxBytes), upload.limits);
+    if (upload.bits !== undefined) zip = await openZip(await toFile(upload.bits, scratch, upload.maxBytes), limits);
     // Files of this upload win over those of earlier packages.
-    const sent = new Set(zip?.members.map((member) => member.path));
-    matched = await openMatched(store, upload, { scratch, isSent: (path) => sent.has(path) });
-    const members: PackageMember[] = [...(zip?.members ?? []), ...matched.members];
+    const sent = new Map(zip?.members.map((member) => [member.path, member]));
+    const found = await findMatched(store, upload, (path) => sent.has(path));
+    const members: PackageMember[] = [...sent.values(), ...found.wanted.map(listMember)];
     if (!members.some((member) => member.type === "file"))
       throw new ArchiveRejected("it has no files; is the path to the app right?");
     checkTree(members);
-    return await storeMembers(store, upload, members);
+    checkSize(members, limits);
+    const source = mostlyFrom(found);
+    const planned = await planParts(
+      members.sort((a, b) => comparePaths(a.path, b.path)),
+      source ? await readParts(store, source) : {},
+    );
+    matched = await openMatched(
+      { store, scratch, maxBytes: limits.maxUnpackedBytes },
+      { ...found, wanted: withoutPacked(found.wanted, planned) },
+    );
+    const contents = new Map(matched.members.map((member) => [member.path, member]));
+    const opened = planned.map((part) => ({
+      ...part,
+      members: part.members.map((member) => contents.get(member.path) ?? member),
+    }));
+    return await storeParts(store, upload, opened, source);
   } finally {
     zip?.close();
     matched?.close();
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+function checkSize(members: readonly PackageMember[], { maxUnpackedBytes }: ZipLimits): void {
+  const bytes = members.reduce((sum, { size }) => sum + size, 0);
+  if (bytes > maxUnpackedBytes)
+    throw new ArchiveRejected(`it unpacks to ${bytes} bytes, more than the ${maxUnpackedBytes} allowed`);
+}
+
+/** The package that has most of the found files. */
+function mostlyFrom({ wanted, known }: FoundFiles): PackageSource | undefined {
+  const counts = new Map<PackageSource, number>();
+  for (const { sha1 } of wanted) {
+    const source = known.get(sha1)?.source;
+    if (source) counts.set(source, (counts.get(source) ?? 0) + 1);
+  }
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+}
+
+/** The files whose content is needed, since their part must be packed. */
+function withoutPacked(wanted: FoundFiles["wanted"], planned: readonly PlannedPart[]): FoundFiles["wanted"] {
+  const packed = new Set(planned.flatMap(({ before, members }) => (before ? members.map(({ path }) => path) : [])));
+  return wanted.filter(({ path }) => !packed.has(path));
 }
 
 async function toFile(bits: Readable | string, scratch: string, maxBytes: number): Promise<string> {
@@ -64,33 +109,60 @@ async function toFile(bits: Readable | string, scratch: string, maxBytes: number
   return file;
 }
 
-async function storeMembers(store: BlobStore, upload: PackageUpload, members: readonly PackageMember[]): Promise<Blob> {
-  const files = new Map<string, { path: string; size: number }>();
-  const hashed = members.map((member) => {
-    if (member.sha1 !== undefined) files.set(member.sha1, { path: member.path, size: member.size });
-    return member.content && member.sha1 === undefined
-      ? { ...member, content: hashing(member, member.content, files) }
-      : member;
-  });
-  return store
-    .put(upload.space, "package", packMembers(hashed), { maxBytes: upload.maxBytes, note: () => toNote(files) })
-    .catch((error: unknown) => {
-      // Some contradictions between a zip's entries and its directory appear only during unpacking.
-      if (error instanceof ArchiveRejected) throw error;
-      if (
-        error instanceof Error &&
-        /bytes in the stream|invalid|incorrect|unexpected end|Size mismatch/i.test(error.message)
-      )
-        throw new ArchiveRejected(`its content is broken: ${error.message}`, { cause: error });
-      throw error;
-    });
+async function storeParts(
+  store: BlobStore,
+  upload: PackageUpload,
+  planned: readonly PlannedPart[],
+  source: PackageSource | undefined,
+): Promise<Blob> {
+  const read = new Map<string, string>();
+  const { content, parts } = packParts(
+    planned.map((part) => ({ ...part, members: part.members.map((member) => hashed(member, read)) })),
+    {
+      open: () => (source ? store.open(source.space, source.digest) : Promise.reject(new PackageDamaged("no source"))),
+      sha1Of: ({ path, sha1 }) => sha1 ?? read.get(path),
+    },
+  );
+  const note = (): string => toNote(filesOf(planned, read), parts);
+  try {
+    return await store.put(upload.space, "package", content, { maxBytes: upload.maxBytes, note });
+  } catch (error) {
+    if (error instanceof PackageDamaged && source) {
+      // Nothing is taken from it any more.
+      await store.writeNote(source.space, source.digest, "{}");
+      throw new ArchiveRejected("a package that has some of its files is damaged; push again", { cause: error });
+    }
+    // Some contradictions between a zip's entries and its directory appear only during unpacking.
+    if (error instanceof ArchiveRejected) throw error;
+    if (
+      error instanceof Error &&
+      /bytes in the stream|invalid|incorrect|unexpected end|Size mismatch/i.test(error.message)
+    )
+      throw new ArchiveRejected(`its content is broken: ${error.message}`, { cause: error });
+    throw error;
+  }
 }
 
-/** Opens a member so that its SHA-1 is in `files` once it has been read. */
+function filesOf(
+  planned: readonly PlannedPart[],
+  read: ReadonlyMap<string, string>,
+): Map<string, { path: string; size: number }> {
+  const files = new Map<string, { path: string; size: number }>();
+  for (const { path, size, sha1 = read.get(path) } of planned.flatMap(({ members }) => members))
+    if (sha1 !== undefined) files.set(sha1, { path, size });
+  return files;
+}
+
+function hashed(member: PackageMember, read: Map<string, string>): PackageMember {
+  if (!member.content || member.sha1 !== undefined) return member;
+  return { ...member, content: hashing(member, member.content, read) };
+}
+
+/** Opens a member so that its SHA-1 is in `read`, by its path, once it has been read. */
 function hashing(
   member: TarMember,
   open: NonNullable<TarMember["content"]>,
-  files: Map<string, { path: string; size: number }>,
+  read: Map<string, string>,
 ): () => Promise<Readable> {
   return async () => {
     const hash = createHash("sha1");
@@ -100,7 +172,7 @@ function hashing(
         done(null, chunk);
       },
       flush(done) {
-        files.set(hash.digest("hex"), { path: member.path, size: member.size });
+        read.set(member.path, hash.digest("hex"));
         done();
       },
     });

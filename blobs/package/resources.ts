@@ -1,6 +1,7 @@
 // Resource matching: which files are known from earlier packages. The index of a package is kept as a note beside it.
 import type { BlobStore, Digest } from "../blob-store.ts";
 import { ArchiveRejected, cleanPath } from "../archive/archive-path.ts";
+import type { Parts } from "../archive/parts.ts";
 
 /** One file of a client's list, as `POST /v3/resource_matches` and the `resources` part of an upload have it. */
 export interface Resource {
@@ -34,11 +35,22 @@ export const minResourceBytes = 1;
 
 type Index = Record<string, [path: string, size: number]>;
 
+/** What is known of a package: where its files are, by SHA-1, and its parts. */
+interface Note {
+  files: Index;
+  parts: Parts;
+}
+
 /** The note of a package. */
-export function toNote(files: ReadonlyMap<string, { path: string; size: number }>): string {
+export function toNote(files: ReadonlyMap<string, { path: string; size: number }>, parts: Parts): string {
   const index: Index = {};
   for (const [sha1, { path, size }] of files) index[sha1] = [path, size];
-  return JSON.stringify({ files: index });
+  return JSON.stringify({ files: index, parts } satisfies Note);
+}
+
+/** The parts of a package; none when it is older than parts. */
+export async function readParts(store: BlobStore, source: PackageSource): Promise<Parts> {
+  return (await readNote(store, source)).parts;
 }
 
 /** The newest packages of a space. */
@@ -60,8 +72,8 @@ export async function findFiles(
   // The newest package has most of the files, so not all are read at once.
   for (let at = 0; at < sources.length && found.size < wanted.size; at += READS_AT_ONCE) {
     const batch = sources.slice(at, at + READS_AT_ONCE);
-    const indexes = await Promise.all(batch.map((source) => readIndex(store, source)));
-    for (const [nth, source] of batch.entries()) addFiles(found, source, indexes[nth] ?? {}, wanted);
+    const indexes = await Promise.all(batch.map((source) => readNote(store, source)));
+    for (const [nth, source] of batch.entries()) addFiles(found, source, indexes[nth]?.files ?? {}, wanted);
   }
   return found;
 }
@@ -106,14 +118,13 @@ export function checkResource(resource: Resource): { path: string; mode: number;
   return { path, mode, sha1: resource.sha1, size: resource.size };
 }
 
-/** An index that is damaged matches nothing: its files are sent again. */
-async function readIndex(store: BlobStore, { space, digest }: PackageSource): Promise<Index> {
+/** A note that is damaged matches nothing: the files are sent again. */
+async function readNote(store: BlobStore, { space, digest }: PackageSource): Promise<Note> {
   const note = await store.findNote(space, digest);
-  if (note === undefined) return {};
   try {
-    const { files } = JSON.parse(note) as { files?: Index };
-    return files ?? {};
+    const { files = {}, parts = {} } = JSON.parse(note ?? "{}") as Partial<Note>;
+    return { files, parts };
   } catch {
-    return {}; // a crash cut it short
+    return { files: {}, parts: {} }; // a crash cut it short
   }
 }

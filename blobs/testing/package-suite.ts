@@ -1,5 +1,5 @@
 // Uploads and downloads of packages on any store: what is kept, what is refused, and that the same bits give the same digest.
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -238,6 +238,30 @@ function packageTests(open: OpenStore): void {
       const root = await unpacked(digest);
       for (const [path, body] of Object.entries(expected)) expect(await readFile(join(root, path), "utf8")).toBe(body);
     }
+  });
+
+  test("a package of known files and new ones is the package of all files that were sent, bit for bit", async () => {
+    const random = randomBytes(1_200_000).toString("latin1");
+    const items = (changed: string): Item[] => [
+      { path: "a-large", body: Buffer.from(random, "latin1"), mode: 0o100644 },
+      { path: "b-small", body: "small", mode: 0o100644 },
+      { path: "c-empty", body: "", mode: 0o100644 },
+      { path: "d-large", body: Buffer.from(`${random}2`, "latin1"), mode: 0o100644 },
+      { path: "server.js", body: changed, mode: 0o100644 },
+    ];
+    const known = (path: string, body: Buffer): Resource => ({
+      path,
+      mode: "644",
+      sha1: createHash("sha1").update(body).digest("hex"),
+      size: body.length,
+    });
+    await receive(await zipOf(items("one")));
+    const resources = items("").flatMap(({ path, body }) => (Buffer.isBuffer(body) ? [known(path, body)] : []));
+    const sent = items("two").filter(({ body }) => typeof body === "string");
+    const second = await receive(await zipOf(sent), { resources });
+    expect(await receive(await zipOf(items("two")))).toEqual(second);
+    const third = await receive(await zipOf(items("three").slice(1)), { resources: resources.slice(0, 1) });
+    expect(await receive(await zipOf(items("three")))).toEqual(third);
   });
 
   test("a file of another space's package is taken from there when the caller names that package", async () => {

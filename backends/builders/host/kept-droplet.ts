@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { KeptArchive, Parts } from "../../../blobs/archive/kept-parts.ts";
+import type { KeptArchive } from "../../../blobs/archive/kept-parts.ts";
+import type { Parts } from "../../../blobs/archive/parts.ts";
 
 const index = z.object({
   archive: z.string(),
