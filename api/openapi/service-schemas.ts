@@ -56,12 +56,18 @@ export const serviceBinding = named(
   z.strictObject({
     ...identity,
     name: text.nullable(),
-    type: z.enum(["app"]),
+    type: z.enum(["app", "key"]),
     last_operation: lastOperation,
     // An object that kubectl made may name an app or instance that is not there: the GUID is empty then.
-    relationships: z.strictObject({ app: toApp, service_instance: toApp }),
+    relationships: z.strictObject({ app: toApp.optional(), service_instance: toApp }),
     metadata,
-    links: z.strictObject({ self: link, details: link, app: link, service_instance: link }),
+    links: z.strictObject({
+      self: link,
+      details: link,
+      parameters: link.optional(),
+      app: link.optional(),
+      service_instance: link,
+    }),
   }),
 );
 

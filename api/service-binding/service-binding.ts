@@ -2,16 +2,23 @@
 import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
+import { isBound } from "../../crds/service-binding/bound-service.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { newBrokerJob } from "../jobs/jobs.ts";
 import type { Session } from "../access/session.ts";
 import { isOneOf, listObjects } from "../cache/list-objects.ts";
 import { appGUIDOf, appOf } from "../cf/app/owner-app.ts";
 import { toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { instanceOf } from "../cf/service/bindings.ts";
-import { createBinding } from "../cf/service/create-binding.ts";
-import { findCredentials } from "../cf/service/instance-credentials.ts";
-import { created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { createBinding, createKey } from "../cf/service/create-binding.ts";
+import { findBindingContent } from "../cf/service/binding-content.ts";
+import { offeringOf, planOf } from "../cf/service/catalog.ts";
+import { isUnderWay } from "../cf/service/managed-binding.ts";
+import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { includedBound } from "../http/included.ts";
 import { presentPage } from "../http/page.ts";
@@ -24,27 +31,40 @@ const read = { verb: "get", on: ServiceBinding } as const;
 
 type ListQuery = z.output<typeof bindingListQuery>;
 
-/** Filters by what only service brokers have match nothing. */
-const BROKER_FILTERS = [
-  "service_plan_guids",
-  "service_plan_names",
-  "service_offering_guids",
-  "service_offering_names",
-] as const;
-
 function filterOf({ cache }: Session, query: ListQuery): (binding: ServiceBinding) => boolean {
-  const canMatch =
-    BROKER_FILTERS.every((name) => query[name] === undefined) && (query.type === undefined || query.type === "app");
+  const isOfCatalog = catalogFilter(cache, query);
   return (binding) => {
-    if (!canMatch) return false;
     const instance = instanceOf(cache, binding);
-    const app = appOf(cache, binding);
     return (
       isOneOf(query.names, binding.spec.name ?? "") &&
+      (query.type === undefined || query.type === binding.spec.type) &&
       isOneOf(query.service_instance_guids, instance ? cache.guid(ServiceInstance, instance) : "") &&
       isOneOf(query.service_instance_names, instance ? displayNameOf(instance) : "") &&
-      isOneOf(query.app_guids, appGUIDOf(cache, binding)) &&
-      isOneOf(query.app_names, app ? displayNameOf(app) : "")
+      isOfApp(cache, query, binding) &&
+      isOfCatalog(instance)
+    );
+  };
+}
+
+function isOfApp(cache: ClusterCache, query: ListQuery, binding: ServiceBinding): boolean {
+  const app = appOf(cache, binding);
+  return isOneOf(query.app_guids, appGUIDOf(cache, binding)) && isOneOf(query.app_names, app ? displayNameOf(app) : "");
+}
+
+/** By plan and offering, which only managed instances have. */
+function catalogFilter(cache: ClusterCache, query: ListQuery): (instance: ServiceInstance | undefined) => boolean {
+  const { service_plan_guids, service_plan_names, service_offering_guids, service_offering_names } = query;
+  if (!service_plan_guids && !service_plan_names && !service_offering_guids && !service_offering_names)
+    return () => true;
+  return (instance) => {
+    const plan = instance && planOf(cache, instance);
+    const offering = plan && offeringOf(cache, plan);
+    if (!offering) return false;
+    return (
+      isOneOf(service_plan_guids, cache.guid(ServicePlan, plan)) &&
+      isOneOf(service_plan_names, plan.spec.name) &&
+      isOneOf(service_offering_guids, cache.guid(ServiceOffering, offering)) &&
+      isOneOf(service_offering_names, offering.spec.name)
     );
   };
 }
@@ -69,7 +89,8 @@ const list = endpoint({
       url,
       filter: filterOf(session, query),
       sortKeys: { name: (binding) => binding.spec.name ?? "" },
-      dependsOn: [App, ServiceInstance],
+      dependsOn: [App, ServiceInstance, ServicePlan, ServiceOffering],
+      readsIn: "anywhere",
     });
     return ok(
       presentPage(
@@ -87,24 +108,57 @@ const create = endpoint({
   path: "/v3/service_credential_bindings",
   permission: { verb: "create", on: ServiceBinding },
   body: createBindingBody,
-  summary: "Bind a service instance to an app",
+  summary: "Bind a service instance to an app, or make a key",
   handler: async ({ session, body, base }) => {
-    const { app: appRelationship, service_instance } = body.relationships;
-    if (body.type === "app" && !appRelationship)
+    const { app, service_instance } = body.relationships;
+    if (body.type === "app" && !app)
       throw unprocessable("Relationships 'relationships' must include one or more valid relationships");
     const instance = session.find(ServiceInstance, service_instance.data.guid);
     if (!instance) throw unprocessable(`The service instance could not be found: '${service_instance.data.guid}'`);
-    if (body.type === "key" || !appRelationship)
-      throw unprocessable(
-        "Service credential bindings of type 'key' are not supported for user-provided service instances.",
-      );
-    const app = session.find(App, appRelationship.data.guid);
-    if (!app) throw unprocessable(`The app could not be found: '${appRelationship.data.guid}'`);
-    if (body.parameters)
-      throw unprocessable("Binding parameters are not supported for user-provided service instances");
-    return created(presentBinding(session.cache, await createBinding(session, { app, instance }, body), base));
+    const isManaged = instance.spec.type === "managed";
+    if (!isManaged) requireUserProvided(body);
+    if (body.type === "key" && app) throw unprocessable("Relationships Unknown field(s): 'app'");
+    const binding = app
+      ? await bindApp(session, app.data.guid, { instance, body })
+      : await makeKey(session, instance, body);
+    if (!isManaged) return created(presentBinding(session.cache, binding, base));
+    return accepted(await newBrokerJob(session, `${nounOf(binding)}.create`, ServiceBinding, binding));
   },
 });
+
+type CreateBody = z.output<typeof createBindingBody>;
+
+const nounOf = ({ spec }: ServiceBinding): "service_keys" | "service_bindings" =>
+  spec.type === "key" ? "service_keys" : "service_bindings";
+
+function requireUserProvided({ type, parameters }: CreateBody): void {
+  if (type === "key")
+    throw unprocessable(
+      "Service credential bindings of type 'key' are not supported for user-provided service instances.",
+    );
+  if (parameters) throw unprocessable("Binding parameters are not supported for user-provided service instances");
+}
+
+function bindApp(
+  session: Session,
+  guid: string,
+  { instance, body }: { instance: ServiceInstance; body: CreateBody },
+): Promise<ServiceBinding> {
+  const app = session.find(App, guid);
+  if (!app) throw unprocessable(`The app could not be found: '${guid}'`);
+  return createBinding(session, { app, instance }, body);
+}
+
+/** @throws CFError 403 for a supporter, who binds apps only */
+function makeKey(session: Session, instance: ServiceInstance, body: CreateBody): Promise<ServiceBinding> {
+  if (!body.name) throw unprocessable("Name can't be blank");
+  requireKeyRights(session, instance.metadata.namespace);
+  return createKey(session, instance, { ...body, name: body.name });
+}
+
+function requireKeyRights(session: Session, namespace = ""): void {
+  session.authorize({ verb: "update", on: ServiceBinding, subresource: "settings", namespace });
+}
 
 const get = endpoint({
   method: "GET",
@@ -139,10 +193,23 @@ const remove = endpoint({
   permission: { verb: "delete", on: ServiceBinding },
   summary: "Delete a service credential binding",
   handler: async ({ session, params }) => {
-    await session.delete(ServiceBinding, session.get(ServiceBinding, params.guid));
-    return noContent();
+    const binding = session.get(ServiceBinding, params.guid);
+    if (binding.spec.type === "key") requireKeyRights(session, binding.metadata.namespace);
+    if (!isOfBroker(session, binding)) {
+      await session.delete(ServiceBinding, binding);
+      return noContent();
+    }
+    const last = binding.status?.lastOperation;
+    if (last && last.type !== "delete" && isUnderWay(last))
+      throw unprocessable("There is an operation in progress for the service binding.");
+    await session.delete(ServiceBinding, binding);
+    return accepted(await newBrokerJob(session, `${nounOf(binding)}.delete`, ServiceBinding, binding));
   },
 });
+
+function isOfBroker({ cache }: Session, binding: ServiceBinding): boolean {
+  return instanceOf(cache, binding)?.spec.type === "managed" || binding.status?.lastOperation !== undefined;
+}
 
 const details = endpoint({
   method: "GET",
@@ -156,11 +223,12 @@ const details = endpoint({
     if (!session.allows({ verb: "get", on: ServiceBinding, subresource: "credentials", namespace, name }))
       throw notFound("Service credential binding");
     const instance = instanceOf(session.cache, binding);
-    const { syslogDrainURL } = instance?.spec ?? {};
+    if (instance && !isBound(instance, binding)) throw notFound("Service credential binding");
+    const content = instance ? await findBindingContent(session, binding, instance) : { credentials: {} };
     return ok({
-      credentials: instance ? await findCredentials(session, instance) : {},
-      ...(syslogDrainURL !== undefined && { syslog_drain_url: syslogDrainURL }),
-      volume_mounts: [],
+      credentials: content.credentials,
+      ...(content.syslogDrainURL !== undefined && { syslog_drain_url: content.syslogDrainURL }),
+      volume_mounts: [...(content.volumeMounts ?? [])],
     });
   },
 });
@@ -169,7 +237,7 @@ const parameters = endpoint({
   method: "GET",
   path: `${path}/parameters`,
   permission: read,
-  summary: "Get the parameters of a service credential binding: refused, a user-provided instance has none",
+  summary: "Get the parameters of a service credential binding: refused, they are not read back",
   handler: ({ session, params }) => {
     session.get(ServiceBinding, params.guid);
     throw new CFError("ServiceFetchBindingParametersNotSupported");

@@ -1,4 +1,4 @@
-// Binds an instance to an app. The object's name says which two, so that of two requests at once one binds.
+// Binds an instance to an app, or makes a key. The object's name says of what, so that of two requests at once one binds.
 import { App } from "../../../crds/app/app.ts";
 import { newGUID } from "../../../crds/guid.ts";
 import { LABELS } from "../../../crds/labels.ts";
@@ -9,20 +9,31 @@ import type { Session } from "../../access/session.ts";
 import { unprocessable } from "../../http/errors.ts";
 import { appOwnerReferences } from "../app/owner-app.ts";
 import { toNewMetadata, type MetadataInput } from "../metadata/metadata.ts";
+import { requireKeyQuota } from "../quota/check.ts";
 import { bindingsOfApp, instanceOf } from "./bindings.ts";
+import { createManagedBinding, isBindingFailed, requireBindable } from "./managed-binding.ts";
+import type { Parameters } from "./parameters-secret.ts";
 
 const BOUND = "The app is already bound to the service instance.";
 
-/** @throws CFError 422 when they are in different spaces, are bound already, or another binding of the app has the name */
+interface BindingInput {
+  name?: string | null | undefined;
+  metadata?: MetadataInput | undefined;
+  /** For the broker of a managed instance. */
+  parameters?: Parameters | null | undefined;
+}
+
+/** @throws CFError 422 when they are in different spaces, are bound already, cannot be bound, or another binding of the app has the name */
 export async function createBinding(
   session: Session,
   { app, instance }: { app: App; instance: ServiceInstance },
-  { name, metadata }: { name?: string | null | undefined; metadata?: MetadataInput | undefined },
+  { name, metadata, parameters }: BindingInput,
 ): Promise<ServiceBinding> {
-  const { namespace } = app.metadata;
+  const { namespace = "" } = app.metadata;
   if (namespace !== instance.metadata.namespace)
     throw unprocessable("The service instance and the app are in different spaces.");
   requireFree(session, app, instance, name ?? undefined);
+  requireBindable(session, instance);
   const { labels, annotations } = toNewMetadata(metadata);
   const draft = {
     metadata: {
@@ -41,12 +52,43 @@ export async function createBinding(
       instanceRef: { name: instance.metadata.name },
     },
   };
-  return session.create(ServiceBinding, draft, () => unprocessable(BOUND));
+  const taken = () => unprocessable(BOUND);
+  return instance.spec.type === "managed"
+    ? createManagedBinding(session, draft, { parameters, taken })
+    : session.create(ServiceBinding, draft, taken);
+}
+
+/** @throws CFError 422 when the name is taken, the instance cannot be bound, or the quota is used up */
+export async function createKey(
+  session: Session,
+  instance: ServiceInstance,
+  { name, metadata, parameters }: BindingInput & { name: string },
+): Promise<ServiceBinding> {
+  const { namespace = "" } = instance.metadata;
+  requireBindable(session, instance);
+  requireKeyQuota(session, namespace);
+  const { labels, annotations } = toNewMetadata(metadata);
+  const draft = {
+    metadata: {
+      name: generatedName(`${instance.metadata.name}-key`, `${instance.metadata.uid}/key/${name}`),
+      namespace,
+      labels: { ...labels, [LABELS.guid]: newGUID() },
+      annotations,
+    },
+    spec: { type: "key", name, instanceRef: { name: instance.metadata.name } },
+  };
+  return createManagedBinding(session, draft, {
+    parameters,
+    taken: () =>
+      unprocessable(
+        `The binding name is invalid. Key binding names must be unique. The service instance already has a key binding with name '${name}'.`,
+      ),
+  });
 }
 
 function requireFree(session: Session, app: App, instance: ServiceInstance, name: string | undefined): void {
   const { cache } = session;
-  const bindings = bindingsOfApp(cache, app);
+  const bindings = bindingsOfApp(cache, app).filter((one) => !isBindingFailed(one));
   if (bindings.some(({ spec }) => spec.instanceRef.name === instance.metadata.name)) throw unprocessable(BOUND);
   const names = bindings.map((one) => one.spec.name ?? displayOfInstance(instanceOf(cache, one)));
   if (name !== undefined && names.includes(name))

@@ -1,17 +1,15 @@
 // Managed service instances and their bindings: what their broker is asked, and what becomes of its answers.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
-import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
-import { ServiceOffering } from "../../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import { eventually } from "../../eventually.ts";
 import { type ApiHarness, startApiHarness, to } from "./harness.ts";
+import { makeCatalog, SYSTEM } from "./managed-world.ts";
 import { startScriptedBroker, type ScriptedBroker } from "./scripted-broker.ts";
 
-const SYSTEM = "cupola-system";
 let bench: ApiHarness;
 let broker: ScriptedBroker;
 let namespace: string;
@@ -20,56 +18,12 @@ beforeAll(async () => {
   [bench, broker] = [await startApiHarness(), await startScriptedBroker()];
   space = await bench.space(await bench.org("org"), "space");
   namespace = bench.testEnv.replicas[0].api.cache.store(Space).byIndex("guid", space.guid)[0]?.status?.namespace ?? "";
-  await makeCatalog();
+  await makeCatalog(bench, broker);
 });
 afterAll(async () => {
   await bench.testEnv.stop();
   await broker.stop();
 });
-
-/** A broker with a plan for everybody and one for nobody, as its controller would make them. */
-async function makeCatalog(): Promise<void> {
-  const { kube } = bench.testEnv;
-  const at = (name: string) => ({ metadata: { name, namespace: SYSTEM } });
-  const data = { username: "dXNlcg==", password: "c2VjcmV0" };
-  await kube.create(Secret, {
-    metadata: { ...at("scripted").metadata, labels: { "cupola.dev/env": "allowed" } },
-    type: "Opaque",
-    data,
-  });
-  await kube.create(ServiceBroker, {
-    ...at("scripted"),
-    spec: { name: "scripted", url: broker.url, credentialsSecretRef: { name: "scripted" } },
-  });
-  await kube.create(ServiceOffering, {
-    ...at("db"),
-    spec: {
-      name: "db",
-      brokerRef: { name: "scripted" },
-      catalogID: "db-id",
-      tags: ["sql"],
-      bindingsRetrievable: true,
-      planUpdateable: true,
-    },
-  });
-  await kube.create(ServiceOffering, {
-    ...at("fixed"),
-    spec: { name: "fixed", brokerRef: { name: "scripted" }, catalogID: "fixed-id" },
-  });
-  for (const [name, offering, type, more] of [
-    ["small", "db", "public", {}],
-    ["large", "db", "public", {}],
-    ["hidden", "db", "admin", {}],
-    ["new", "db", "public", { maintenanceInfo: { version: "2.0.0", description: "faster" } }],
-    ["gone", "db", "public", { available: true }],
-    ["one", "fixed", "public", {}],
-    ["two", "fixed", "public", {}],
-  ] as const)
-    await kube.create(ServicePlan, {
-      ...at(name),
-      spec: { name, offeringRef: { name: offering }, catalogID: `${name}-id`, visibility: { type }, ...more },
-    });
-}
 
 let made = 0;
 /** A name that no other test, and no other try of this one, uses. */

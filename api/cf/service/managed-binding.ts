@@ -1,0 +1,75 @@
+// What a binding of a managed instance needs besides: a plan that allows it, an idle instance, parameters for the broker.
+import { LABELS } from "../../../crds/labels.ts";
+import { displayNameOf } from "../../../crds/object-names.ts";
+import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
+import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
+import type { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
+import type { Draft } from "../../../kube/client/client.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import type { Session } from "../../access/session.ts";
+import { unprocessable, type CFError } from "../../http/errors.ts";
+import { offeringOf, planOf } from "./catalog.ts";
+import { keepParameters, requireBoundedParameters, withParameters, type Parameters } from "./parameters-secret.ts";
+
+const IN_PROGRESS = "There is an operation in progress for the service instance.";
+
+export function isUnderWay({ state }: Pick<LastOperation, "state">): boolean {
+  return state === "initial" || state === "in progress";
+}
+
+/** May it be bound now? One of people always may. @throws CFError 422 */
+export function requireBindable({ cache }: Pick<Session, "cache">, instance: ServiceInstance): void {
+  if (instance.spec.type !== "managed") return;
+  if (!isPlanBindable(cache, instance)) throw unprocessable("Service plan does not allow bindings.");
+  const last = instance.status?.lastOperation;
+  if (last?.type === "create" && last.state === "failed")
+    throw unprocessable(
+      `The service instance '${displayNameOf(instance)}' was not created. Delete it, and create it again.`,
+    );
+  requireIdle(instance);
+}
+
+function isPlanBindable(cache: ClusterCache, instance: ServiceInstance): boolean {
+  const plan = planOf(cache, instance);
+  const offering = plan && offeringOf(cache, plan);
+  return plan?.spec.bindable ?? offering?.spec.bindable ?? false;
+}
+
+/** @throws CFError 422 while the broker changes the instance */
+function requireIdle({ status, metadata }: ServiceInstance): void {
+  const last = status?.lastOperation;
+  if (metadata.deletionTimestamp || !last || isUnderWay(last)) throw unprocessable(IN_PROGRESS);
+}
+
+/** Has the broker refused to make it? */
+export function isBindingFailed({ status }: ServiceBinding): boolean {
+  return status?.lastOperation?.type === "create" && status.lastOperation.state === "failed";
+}
+
+/** Makes a binding, whose GUID is in its draft's labels, with its parameters. One that failed before and has its name goes first. */
+export async function createManagedBinding(
+  session: Session,
+  draft: Draft & { metadata: { name: string; namespace: string }; spec: object },
+  { parameters, taken }: { parameters: Parameters | null | undefined; taken: () => CFError },
+): Promise<ServiceBinding> {
+  requireBoundedParameters(parameters);
+  const { namespace, name, labels = {} } = draft.metadata;
+  await removeFailed(session, { namespace, name });
+  const kept = await keepParameters(
+    session,
+    { namespace, stem: name, labels: { [LABELS.serviceBinding]: labels[LABELS.guid] ?? "" } },
+    parameters,
+  );
+  const spec = { ...draft.spec, ...(kept && { parametersSecretRef: { name: kept.name } }) };
+  return withParameters(kept, ServiceBinding, () => session.create(ServiceBinding, { ...draft, spec }, taken));
+}
+
+/** Once it has failed, a binding is only in the way. @throws CFError 422 while it is still being taken back */
+async function removeFailed(session: Session, key: { namespace: string; name: string }): Promise<void> {
+  const find = (): ServiceBinding | undefined => session.cache.store(ServiceBinding).find(key);
+  const found = find();
+  if (!found || !isBindingFailed(found)) return;
+  await session.delete(ServiceBinding, found);
+  await session.holdWhile([ServiceBinding], () => find() !== undefined);
+  if (find()) throw unprocessable("The binding is getting deleted or its deletion failed.");
+}

@@ -1,0 +1,141 @@
+// Bindings and keys of managed service instances by the CF API.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
+import { type ApiHarness, startApiHarness, to } from "./harness.ts";
+import { makeCatalog, SYSTEM } from "./managed-world.ts";
+import { startScriptedBroker, type ScriptedBroker } from "./scripted-broker.ts";
+
+let bench: ApiHarness;
+let broker: ScriptedBroker;
+let space: { guid: string };
+beforeAll(async () => {
+  [bench, broker] = [await startApiHarness(), await startScriptedBroker()];
+  const org = await bench.org("org");
+  space = await bench.space(org, "space");
+  const relationships = { user: to("bob"), organization: to(org) };
+  await bench.make("/v3/roles", { type: "organization_user", relationships });
+  await bench.make("/v3/roles", { type: "space_supporter", relationships: { user: to("bob"), space: to(space) } });
+  await makeCatalog(bench, broker);
+});
+afterAll(async () => {
+  await bench.testEnv.stop();
+  await broker.stop();
+});
+
+let made = 0;
+/** A name that no other test, and no other try of this one, uses. */
+const freeName = (stem: string): string => `${stem}-${++made}`;
+
+describe("bindings by the CF API", () => {
+  const BINDINGS = "/v3/service_credential_bindings";
+  const credentials = { uri: "postgres://u:s3cret@db/x" };
+  async function instance(): Promise<{ guid: string; name: string }> {
+    const name = freeName("bound");
+    const plan = (await bench.testEnv.kube.get(ServicePlan, { namespace: SYSTEM, name: "small" })).metadata.uid ?? "";
+    const sent = { type: "managed", name, relationships: { space: to(space), service_plan: to(plan) } };
+    const job = await bench.job(await bench.call("POST", "/v3/service_instances", sent));
+    expect(job.state).toBe("COMPLETE");
+    const { resources } = await bench.read(`/v3/service_instances?names=${name}`);
+    broker.answer(`${resources[0].guid}/service_bindings/`, ({ method }) =>
+      method === "DELETE" ? { status: 200 } : { status: 201, body: { credentials, syslog_drain_url: "syslog://d" } },
+    );
+    return resources[0] as { guid: string; name: string };
+  }
+  const keyBody = (of: { guid: string }, name: string, more: object = {}): object => ({
+    type: "key",
+    name,
+    relationships: { service_instance: to(of) },
+    ...more,
+  });
+
+  test("a key is made with parameters, shown, listed and deleted", async () => {
+    const of = await instance();
+    const name = freeName("key");
+    const job = await bench.job(await bench.call("POST", BINDINGS, keyBody(of, name, { parameters: { ro: true } })));
+    expect([job.state, job.operation, job.errors]).toEqual(["COMPLETE", "service_keys.create", []]);
+    expect(broker.calls(`${of.guid}/service_bindings/`)[0]?.body.parameters).toEqual({ ro: true });
+    const { resources } = await bench.read(
+      `${BINDINGS}?type=key&names=${name}&service_instance_guids=${of.guid}&service_plan_names=small&service_offering_names=db`,
+    );
+    expect(resources).toMatchObject([
+      {
+        type: "key",
+        name,
+        last_operation: { type: "create", state: "succeeded" },
+        relationships: { service_instance: to(of) },
+      },
+    ]);
+    const [{ guid }] = resources;
+    expect(await bench.read(`${BINDINGS}/${guid}/details`)).toEqual({
+      credentials,
+      syslog_drain_url: "syslog://d",
+      volume_mounts: [],
+    });
+    const again = await bench.call("POST", BINDINGS, keyBody(of, name));
+    expect([again.status, again.json.errors[0].detail]).toEqual([422, expect.stringMatching(/must be unique/)]);
+    const gone = await bench.job(await bench.call("DELETE", `${BINDINGS}/${guid}`));
+    expect([gone.state, gone.operation]).toEqual(["COMPLETE", "service_keys.delete"]);
+    expect(broker.calls(`${of.guid}/service_bindings/`).map(({ method }) => method)).toEqual(["PUT", "DELETE"]);
+  });
+
+  test("a supporter makes and deletes no key, and binds apps", async () => {
+    const [of, app] = [await instance(), await bench.app(space, freeName("app"))];
+    expect((await bench.call("POST", BINDINGS, keyBody(of, freeName("key")), "bob")).status).toBe(403);
+    const name = freeName("key");
+    await bench.job(await bench.call("POST", BINDINGS, keyBody(of, name)));
+    const [{ guid }] = (await bench.read(`${BINDINGS}?names=${name}`)).resources;
+    expect((await bench.call("DELETE", `${BINDINGS}/${guid}`, undefined, "bob")).status).toBe(403);
+    const sent = { type: "app", relationships: { app: to(app), service_instance: to(of) } };
+    expect((await bench.call("POST", BINDINGS, sent, "bob")).status).toBe(202);
+  });
+
+  test("an app is bound, sees VCAP_SERVICES, and is unbound", async () => {
+    const [of, app] = [await instance(), await bench.app(space, freeName("app"))];
+    const sent = { type: "app", relationships: { app: to(app), service_instance: to(of) } };
+    const job = await bench.job(await bench.call("POST", BINDINGS, sent));
+    expect([job.state, job.operation]).toEqual(["COMPLETE", "service_bindings.create"]);
+    const env = await bench.read(`/v3/apps/${app.guid}/env`);
+    expect(env.system_env_json.VCAP_SERVICES).toMatchObject({
+      db: [
+        {
+          label: "db",
+          plan: "small",
+          provider: null,
+          tags: ["sql"],
+          instance_name: of.name,
+          credentials,
+          syslog_drain_url: "syslog://d",
+        },
+      ],
+    });
+    const again = await bench.call("POST", BINDINGS, sent);
+    expect([again.status, again.json.errors[0].detail]).toEqual([422, expect.stringMatching(/already bound/)]);
+    const [{ guid }] = (await bench.read(`${BINDINGS}?app_guids=${app.guid}`)).resources;
+    const gone = await bench.job(await bench.call("DELETE", `${BINDINGS}/${guid}`));
+    expect([gone.state, gone.operation]).toEqual(["COMPLETE", "service_bindings.delete"]);
+  });
+
+  test("one that the broker refused fails its job, and is made at the next attempt", async () => {
+    const of = await instance();
+    const name = freeName("key");
+    broker.answer(`${of.guid}/service_bindings/`, () => ({ status: 400, body: { description: "no more" } }));
+    const refused = await bench.job(await bench.call("POST", BINDINGS, keyBody(of, name)));
+    expect([refused.state, refused.errors[0]?.detail]).toEqual(["FAILED", expect.stringMatching(/no more/)]);
+    const [{ guid }] = (await bench.read(`${BINDINGS}?names=${name}`)).resources;
+    expect((await bench.call("GET", `${BINDINGS}/${guid}/details`)).status).toBe(404);
+    broker.answer(`${of.guid}/service_bindings/`, () => ({ status: 200, body: { credentials } }));
+    const made = await bench.job(await bench.call("POST", BINDINGS, keyBody(of, name)));
+    expect(made.state).toBe("COMPLETE");
+  });
+
+  test("a manifest binds with parameters, and waits for the broker", async () => {
+    const of = await instance();
+    const name = freeName("app");
+    const text = `applications: [{ name: ${name}, no-route: true, services: [{ name: ${of.name}, parameters: { a: 1 } }] }]`;
+    const job = await bench.job(await bench.manifest(space, text));
+    expect([job.state, job.errors]).toEqual(["COMPLETE", []]);
+    expect(broker.calls(`${of.guid}/service_bindings/`)[0]?.body.parameters).toEqual({ a: 1 });
+    const { resources } = await bench.read(`${BINDINGS}?service_instance_guids=${of.guid}`);
+    expect(resources).toMatchObject([{ last_operation: { state: "succeeded" } }]);
+  });
+});

@@ -1,0 +1,53 @@
+// A catalog for tests of managed service instances.
+import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
+import { ServiceOffering } from "../../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
+import { Secret } from "../../../kube/api/builtin.ts";
+import type { ApiHarness } from "./harness.ts";
+import type { ScriptedBroker } from "./scripted-broker.ts";
+
+export const SYSTEM = "cupola-system";
+
+/** A broker with a plan for everybody and one for nobody, as its controller would make them. */
+export async function makeCatalog(bench: ApiHarness, broker: ScriptedBroker): Promise<void> {
+  const { kube } = bench.testEnv;
+  const at = (name: string) => ({ metadata: { name, namespace: SYSTEM } });
+  const data = { username: "dXNlcg==", password: "c2VjcmV0" };
+  await kube.create(Secret, {
+    metadata: { ...at("scripted").metadata, labels: { "cupola.dev/env": "allowed" } },
+    type: "Opaque",
+    data,
+  });
+  await kube.create(ServiceBroker, {
+    ...at("scripted"),
+    spec: { name: "scripted", url: broker.url, credentialsSecretRef: { name: "scripted" } },
+  });
+  await kube.create(ServiceOffering, {
+    ...at("db"),
+    spec: {
+      name: "db",
+      brokerRef: { name: "scripted" },
+      catalogID: "db-id",
+      tags: ["sql"],
+      bindingsRetrievable: true,
+      planUpdateable: true,
+    },
+  });
+  await kube.create(ServiceOffering, {
+    ...at("fixed"),
+    spec: { name: "fixed", brokerRef: { name: "scripted" }, catalogID: "fixed-id" },
+  });
+  for (const [name, offering, type, more] of [
+    ["small", "db", "public", {}],
+    ["large", "db", "public", {}],
+    ["hidden", "db", "admin", {}],
+    ["new", "db", "public", { maintenanceInfo: { version: "2.0.0", description: "faster" } }],
+    ["gone", "db", "public", { available: true }],
+    ["one", "fixed", "public", {}],
+    ["two", "fixed", "public", {}],
+  ] as const)
+    await kube.create(ServicePlan, {
+      ...at(name),
+      spec: { name, offeringRef: { name: offering }, catalogID: `${name}-id`, visibility: { type }, ...more },
+    });
+}
