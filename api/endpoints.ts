@@ -13,7 +13,10 @@ import { roleEndpoints } from "./role/role.ts";
 import { routeEndpoints } from "./route/route.ts";
 import { securityGroupEndpoints } from "./security-group/security-group.ts";
 import { serviceBindingEndpoints } from "./service-binding/service-binding.ts";
+import { serviceBrokerEndpoints } from "./service-broker/service-broker.ts";
 import { serviceInstanceEndpoints } from "./service-instance/service-instance.ts";
+import { serviceOfferingEndpoints } from "./service-offering/service-offering.ts";
+import { servicePlanEndpoints } from "./service-plan/service-plan.ts";
 import { spaceQuotaEndpoints } from "./space-quota/space-quota.ts";
 import { usageSummaryEndpoints } from "./usage-summary/usage-summary.ts";
 import { sidecarEndpoints } from "./sidecar/sidecar.ts";
@@ -39,7 +42,10 @@ import type { Services } from "./services.ts";
 import { spaceEndpoints } from "./space/space.ts";
 import { whoamiEndpoints } from "./whoami/whoami.ts";
 
-const serviceEndpoints: readonly Endpoint[] = [
+const serviceEndpoints = (services: Services): readonly Endpoint[] => [
+  ...serviceBrokerEndpoints,
+  ...serviceOfferingEndpoints(services),
+  ...servicePlanEndpoints(services),
   ...serviceInstanceEndpoints,
   ...serviceBindingEndpoints,
   ...emptyListEndpoints,
@@ -80,7 +86,7 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...revisionEndpoints,
     ...manifestEndpoints,
     ...resourceMatchEndpoints(services),
-    ...serviceEndpoints,
+    ...serviceEndpoints(services),
   ];
   return [...rows, openApiEndpoint(rows)];
 }

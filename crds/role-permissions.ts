@@ -81,7 +81,7 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Process, Package, Build, Droplet, Revision, Rollout, Task], verbs: READ, roles: readers },
   { on: [ServiceInstance, ServiceBinding], verbs: READ, roles: readers },
   // Those of a space's own brokers. Of the others the CF API shows what a plan's visibility allows.
-  { on: [ServiceBroker], verbs: READ, roles: [developer, globalAuditor] },
+  { on: [ServiceBroker], verbs: READ, roles: [developer, supporter, globalAuditor] },
   { on: [ServiceOffering, ServicePlan], verbs: READ, roles: readers },
   { on: [ServiceBroker], verbs: WRITE, roles: [developer] },
   { on: [ServiceOffering, ServicePlan], verbs: ["patch"], roles: [developer] },

@@ -3,6 +3,7 @@ import { firstFailing } from "../../kube/api/binary-search.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Session, ListScope } from "../access/session.ts";
+import type { ClusterCache } from "./cluster-cache.ts";
 import { metadataOf } from "../cf/metadata/metadata.ts";
 import { timeFilter, type ListParameters } from "../http/query.ts";
 import { createdAt, updatedAt } from "./object-times.ts";
@@ -69,6 +70,17 @@ export function listObjects<T extends KubeObject>(
   });
   recordSources(items, session, { ref, key, dependsOn });
   return items;
+}
+
+/** Of objects that the caller sees by another rule than RBAC alone, those that match, sorted. */
+export function listAmong<T extends KubeObject>(
+  { cache, ref, objects }: { cache: ClusterCache; ref: ResourceRef<T>; objects: readonly T[] },
+  query: ListParameters,
+  options: Pick<ListOptions<T>, "filter" | "sortKeys">,
+): readonly T[] {
+  const filter = filterOf(query, options);
+  const found = objects.filter((object) => isOneOf(query.guids, cache.guid(ref, object)) && filter(object));
+  return sorted(found, orderOf(query.order_by, options));
 }
 
 /** The visible objects that match, in the order of creation. The list's index finds them if it has one; else a binary search applies `created_ats`. */

@@ -32,14 +32,14 @@ export function apiReference(endpoints: readonly Endpoint[]): string {
     "CAPI 3.228.0; [errors.md](errors.md) lists the errors, `GET /v3/openapi.json` gives queries and bodies.",
     "",
     "**right** is what Kubernetes RBAC must allow the caller on the object concerned: verb, kind, and for finer rights a virtual subresource (`apps/env`). Who cannot see an object gets",
-    "404, who can see but not change it 403. *authenticated*: any caller, who finds what RBAC lets them see. *anonymous*: no credential is asked for.",
+    "404, who can see but not change it 403. *authenticated*: any caller, who finds what RBAC lets them see. *anonymous*: no credential is asked for. *anyone*: nor here, but who has one finds more.",
     "",
     ...[...groups]
       .sort(([one], [other]) => (one === "entrance" ? -1 : other === "entrance" ? 1 : one < other ? -1 : 1))
       .flatMap(([name, members]) => section(name, members)),
     "## Answers that are empty, and true",
     "",
-    "Nothing of these kinds can exist on this platform yet, so their lists have no members, whatever the filter, and one by its GUID is not found (GET, PATCH and DELETE). There is no way to create one: POST of a service instance or broker is refused with the next step (422), every other POST is `Unknown request`.",
+    "Nothing of these kinds can exist on this platform yet, so their lists have no members, whatever the filter, and one by its GUID is not found (GET, PATCH and DELETE). There is no way to create one: a POST is `Unknown request`.",
     "",
     ...new Set(endpoints.filter(({ isAlwaysEmpty }) => isAlwaysEmpty).map(({ path }) => `- \`${path}\``)),
     "",

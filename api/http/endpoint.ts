@@ -49,7 +49,7 @@ export interface RequestContext<Params = Record<string, string>, Query = unknown
   base: string;
   /** Path and query as received, normalised; list links are built from it. */
   url: string;
-  /** Undefined only on anonymous endpoints. */
+  /** Undefined only where nobody needs a credential. */
   caller: Caller | undefined;
   /** Reads and writes with the caller's rights. Throws 401 when there is no caller. */
   session: Session;

@@ -115,6 +115,12 @@ export const errorCatalogue = {
     status: 413,
     detail: "Bad request: the body is larger than %s",
   },
+  ServiceBrokerNotRemovable: {
+    code: 270010,
+    title: "CF-ServiceBrokerNotRemovable",
+    status: 422,
+    detail: "Can not remove brokers that have associated service instances: %s",
+  },
   ServiceFetchInstanceParametersNotSupported: {
     code: 120004,
     title: "CF-ServiceFetchInstanceParametersNotSupported",

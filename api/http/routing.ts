@@ -164,7 +164,8 @@ async function toRequestContext(
   const anonymous = row.permission === "anonymous";
   const pending = anonymous ? undefined : deps.waitUntilCurrent();
   if (pending) await pending;
-  const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
+  const isUnknown = anonymous || (row.permission === "anyone" && request.headers.authorization === undefined);
+  const caller = isUnknown ? undefined : await deps.authenticate(request.headers, signal);
   const query = row.query ? rememberedQuery(row, row.query, request.originalUrl) : rawQuery(request.originalUrl);
   const body = await parseRequestBody(row, request, signal);
   const { permission, method, bodyFormat } = row;

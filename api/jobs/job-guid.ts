@@ -29,6 +29,9 @@ export const operations = {
   "service_bindings.delete": "ServiceBinding",
   "service_keys.create": "ServiceBinding",
   "service_keys.delete": "ServiceBinding",
+  "service_broker.catalog.synchronize": undefined,
+  "service_broker.update": undefined,
+  "service_broker.delete": "ServiceBroker",
 } as const;
 export type Operation = keyof typeof operations;
 

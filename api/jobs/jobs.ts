@@ -8,6 +8,9 @@ import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Route } from "../../crds/route/route.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
+import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
@@ -21,6 +24,7 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { Session } from "../access/session.ts";
 import { dropletState } from "../cf/droplet/droplet-state.ts";
 import { brokerJobState, type BrokerJob, type BrokerJobState } from "./broker-jobs.ts";
+import { catalogStateOf } from "./broker-outcome.ts";
 import { getJobKey } from "./job-key.ts";
 import { type Job, toJobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
 
@@ -38,6 +42,7 @@ const kinds: Record<string, ResourceRef> = {
   SecurityGroup,
   ServiceInstance,
   ServiceBinding,
+  ServiceBroker,
 };
 
 /** The GUID of a job that starts now. `errors` are given when the operation has already failed. */
@@ -87,8 +92,22 @@ function stateOf(job: Job, cache: ClusterCache): BrokerJobState["state"] {
   const brokerState = findBrokerState(job, cache);
   if (brokerState) return brokerState.state;
   if (job.operation === "droplet.upload") return uploadStateOf(cache.findByGUID(Droplet, job.guid));
+  if (isOfCatalog(job)) return catalogStateOf(cache, cache.findByGUID(ServiceBroker, job.guid)).state;
   const ref = kindOf(job);
   return ref && cache.findByGUID(ref, job.guid) ? "PROCESSING" : "COMPLETE";
+}
+
+function isOfCatalog({ operation }: Job): boolean {
+  return operation === "service_broker.catalog.synchronize" || operation === "service_broker.update";
+}
+
+const CATALOG_KINDS: readonly ResourceRef[] = [ServiceBroker, ServiceOffering, ServicePlan];
+
+/** The kinds whose objects decide how far the job is. */
+function watchedKindsOf(job: Job): readonly ResourceRef[] {
+  if (isOfCatalog(job)) return CATALOG_KINDS;
+  const ref = job.operation === "droplet.upload" ? Droplet : kindOf(job);
+  return ref ? [ref] : [];
 }
 
 /** An uploaded file may become an image, which takes its time. */
@@ -98,9 +117,14 @@ function uploadStateOf(droplet: Droplet | undefined): "PROCESSING" | "COMPLETE" 
   return state === "PROCESSING_UPLOAD" ? "PROCESSING" : "COMPLETE";
 }
 
-/** What went wrong: when the operation began, or after it with the droplet. */
+/** What went wrong: when the operation began, or after it with the droplet or the broker's catalog. */
 function errorsOf(job: Job, cache: ClusterCache): readonly string[] {
-  if (job.errors || job.operation !== "droplet.upload") return job.errors ?? [];
+  if (job.errors) return job.errors;
+  if (isOfCatalog(job)) {
+    const outcome = catalogStateOf(cache, cache.findByGUID(ServiceBroker, job.guid));
+    return "error" in outcome ? [outcome.error] : [];
+  }
+  if (job.operation !== "droplet.upload") return [];
   const conditions = cache.findByGUID(Droplet, job.guid)?.status?.conditions ?? [];
   return conditions.flatMap(({ type, status, message }) =>
     type === "Ready" && status === "False" ? [`Uploaded droplet file is invalid: ${message}`] : [],
@@ -116,7 +140,7 @@ function presentErrors(job: Job, cache: ClusterCache): readonly PresentedError[]
 /** Name of the link to what the job is about, and the path of its resource. */
 function nounOf(operation: Operation): [name: string, path: string] {
   const noun = operation.split(".")[0] ?? "";
-  if (noun === "service_instance") return ["service_instances", "service_instances"];
+  if (noun === "service_instance" || noun === "service_broker") return [`${noun}s`, `${noun}s`];
   return BROKER_JOB.test(operation)
     ? ["service_credential_binding", "service_credential_bindings"]
     : [noun, `${noun}s`];
@@ -152,8 +176,10 @@ export const jobEndpoints: readonly Endpoint[] = [
     handler: async ({ session, params, base }) => {
       const job = parseJobGUID(params.guid, await getJobKey(session.platformClient));
       if (!job) throw notFound("Job");
-      const ref = job.operation === "droplet.upload" ? Droplet : kindOf(job);
-      if (ref) await session.holdWhile([ref], () => stateOf(job, session.cache) === "PROCESSING");
+      const refs = watchedKindsOf(job);
+      if (refs.length > 0) await session.holdWhile(refs, () => stateOf(job, session.cache) === "PROCESSING");
+      // Whoever learns that a catalog is there asks for it next, perhaps another replica.
+      if (isOfCatalog(job)) await session.publishObserved(CATALOG_KINDS);
       return ok(presentJob(params.guid, job, session.cache, base));
     },
   }),

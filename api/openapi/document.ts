@@ -145,6 +145,9 @@ function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
+/** What an endpoint asks for unless it says otherwise. */
+const SECURITY = [{ bearer: [] }];
+
 function operation(row: Endpoint): object {
   const body = requestBody(row);
   return {
@@ -152,6 +155,7 @@ function operation(row: Endpoint): object {
     tags: [/^\/v3\/([^/:.]+)/.exec(row.path)?.[1] ?? "entrance"],
     summary: row.summary ?? "",
     ...(row.permission === "anonymous" && { security: [] }),
+    ...(row.permission === "anyone" && { security: [{}, ...SECURITY] }),
     "x-permission": describePermission(row.permission),
     parameters: parameters(row),
     ...(body && { requestBody: body }),
@@ -176,7 +180,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]): object {
     openapi: "3.0.3",
     info: { title: "Cloud Foundry API", version: apiVersion },
     servers: [{ url: "/" }],
-    security: [{ bearer: [] }],
+    security: SECURITY,
     paths,
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },

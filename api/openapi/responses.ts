@@ -4,6 +4,7 @@ import * as apps from "./app-schemas.ts";
 import * as content from "./content-schemas.ts";
 import * as places from "./place-schemas.ts";
 import * as platform from "./platform-schemas.ts";
+import * as catalog from "./catalog-schemas.ts";
 import * as services from "./service-schemas.ts";
 import * as routes from "./route-schemas.ts";
 import { anyObject, including, named, page, relationship, text, toMany, toOneOrNone } from "./schema-parts.ts";
@@ -23,6 +24,11 @@ const { organization, space } = places;
 const inSpaces = { spaces: z.array(space), organizations: z.array(organization) };
 const roleIncludes = { users: z.array(places.user), ...inSpaces };
 const bindingIncludes = { apps: z.array(apps.app), service_instances: z.array(services.serviceInstance) };
+const planIncludes = {
+  ...inSpaces,
+  ...catalog.offeringIncludes,
+  service_offerings: z.array(catalog.serviceOffering),
+};
 const routeIncludes = { domains: z.array(routes.domain), ...inSpaces };
 
 const appPage = page("App", apps.app, inSpaces);
@@ -310,9 +316,25 @@ const platformResponses: Record<string, readonly Response[]> = {
   "DELETE /v3/service_credential_bindings/:guid": [...deleted, ...accepted],
   "GET /v3/service_credential_bindings/:guid/details": ok(services.bindingDetails),
   "GET /v3/service_credential_bindings/:guid/parameters": [],
-  ...serviceResponses("/v3/service_brokers", "ServiceBroker"),
-  ...serviceResponses("/v3/service_offerings", "ServiceOffering"),
-  ...serviceResponses("/v3/service_plans", "ServicePlan"),
+  "GET /v3/service_brokers": ok(page("ServiceBroker", catalog.serviceBroker)),
+  "POST /v3/service_brokers": accepted,
+  "GET /v3/service_brokers/:guid": ok(catalog.serviceBroker),
+  "PATCH /v3/service_brokers/:guid": [...ok(catalog.serviceBroker), ...accepted],
+  "DELETE /v3/service_brokers/:guid": accepted,
+  "GET /v3/service_offerings": ok(page("ServiceOffering", catalog.serviceOffering, catalog.offeringIncludes)),
+  "GET /v3/service_offerings/:guid": ok(
+    including("ServiceOffering", catalog.serviceOffering, catalog.offeringIncludes),
+  ),
+  "PATCH /v3/service_offerings/:guid": ok(catalog.serviceOffering),
+  "DELETE /v3/service_offerings/:guid": deleted,
+  "GET /v3/service_plans": ok(page("ServicePlan", catalog.servicePlan, planIncludes)),
+  "GET /v3/service_plans/:guid": ok(including("ServicePlan", catalog.servicePlan, planIncludes)),
+  "PATCH /v3/service_plans/:guid": ok(catalog.servicePlan),
+  "DELETE /v3/service_plans/:guid": deleted,
+  "GET /v3/service_plans/:guid/visibility": ok(catalog.planVisibility),
+  "PATCH /v3/service_plans/:guid/visibility": ok(catalog.planVisibility),
+  "POST /v3/service_plans/:guid/visibility": ok(catalog.planVisibility),
+  "DELETE /v3/service_plans/:guid/visibility/:org_guid": deleted,
   ...serviceResponses("/v3/service_route_bindings", "ServiceRouteBinding"),
 };
 
@@ -320,7 +342,6 @@ const platformResponses: Record<string, readonly Response[]> = {
 function serviceResponses(path: string, name: string): Record<string, readonly Response[]> {
   return {
     [`GET ${path}`]: ok(page(name, anyObject)),
-    [`POST ${path}`]: [],
     [`GET ${path}/:guid`]: [],
     [`PATCH ${path}/:guid`]: [],
     [`DELETE ${path}/:guid`]: [],

@@ -1,6 +1,7 @@
 // Bodies and queries of service instances.
 import { z } from "zod";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { fields } from "../http/fields.ts";
 import { csv, listQuery } from "../http/query.ts";
 import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
 
@@ -49,22 +50,6 @@ export const updateInstanceBody = z.strictObject({
   ...managed,
 });
 export type UpdateInstance = z.output<typeof updateInstanceBody>;
-
-/** A parameter `fields[…]`: the members that `included` shows of a resource. */
-function fields<const Word extends string>(name: string, ...words: readonly Word[]) {
-  const isKnown = (word: string): word is Word => (words as readonly string[]).includes(word);
-  return csv
-    .transform((list, context): Word[] => {
-      if (!list.every(isKnown))
-        context.addIssue({
-          code: "custom",
-          message: `Fields[${name}]: valid keys are: ${words.map((word) => `'${word}'`).join(", ")}`,
-          params: { whole: true },
-        });
-      return list.filter(isKnown);
-    })
-    .optional();
-}
 
 const spaceFields = {
   "fields[space]": fields("space", "guid", "name", "relationships.organization"),

@@ -5,7 +5,7 @@ import type { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { parseCatalog, type Catalog } from "../shared/osb/catalog.ts";
 import { planCatalog, type KnownCatalog } from "./plan.ts";
 
-const owner = { namespace: "cupola-system", name: "mine", guid: "broker-guid" };
+const owner = { namespace: "cupola-system", name: "mine", guid: "broker-guid", purged: [] };
 const none: KnownCatalog = { offerings: [], plans: [] };
 const nobody = (): boolean => false;
 
@@ -42,6 +42,11 @@ describe("a catalog", () => {
       kind: "ServicePlan",
       spec: { name: "small", offeringRef: { name: offering?.metadata.name }, catalogID: "p1", free: true },
     });
+  });
+
+  test("leaves out what was purged", () => {
+    const purged = { ...owner, purged: ["s1"] };
+    expect(planCatalog(purged, catalogOf(), none, nobody)).toEqual([]);
   });
 
   test("says nothing of visibility, which is the operators'", () => {

@@ -13,7 +13,12 @@ export interface CatalogOwner {
   namespace: string;
   name: string;
   guid: string;
+  /** Ids of offerings that are left out. */
+  purged: readonly string[];
 }
+
+/** An offering or a plan. */
+export type CatalogDraft = Draft & { spec: object };
 
 export interface KnownCatalog {
   offerings: readonly ServiceOffering[];
@@ -26,11 +31,10 @@ export function planCatalog(
   { services }: Catalog,
   known: KnownCatalog,
   isInUse: (plan: ServicePlan) => boolean,
-): Draft[] {
-  const current = services.flatMap((service) => [
-    toOffering(owner, service),
-    ...service.plans.map((plan) => toPlan(owner, service, plan)),
-  ]);
+): CatalogDraft[] {
+  const current = services
+    .filter(({ id }) => !owner.purged.includes(id))
+    .flatMap((service) => [toOffering(owner, service), ...service.plans.map((plan) => toPlan(owner, service, plan))]);
   const names = new Set(current.map(({ kind, metadata }) => `${kind ?? ""} ${metadata.name}`));
   const plans = known.plans.filter(({ metadata }) => !names.has(`ServicePlan ${metadata.name}`)).filter(isInUse);
   const offeringsOfKept = new Set(plans.map(({ spec }) => spec.offeringRef.name));
@@ -53,7 +57,7 @@ function offeringName(owner: CatalogOwner, service: string): string {
   return generatedName(owner.name, `${owner.name}/${service}`);
 }
 
-function toOffering(owner: CatalogOwner, service: CatalogService): Draft {
+function toOffering(owner: CatalogOwner, service: CatalogService): CatalogDraft {
   return toDraft(owner, ServiceOffering, {
     name: offeringName(owner, service.id),
     id: service.id,
@@ -87,7 +91,7 @@ function fromMetadata(metadata: CatalogService["metadata"]): object {
   };
 }
 
-function toPlan(owner: CatalogOwner, service: CatalogService, plan: CatalogPlan): Draft {
+function toPlan(owner: CatalogOwner, service: CatalogService, plan: CatalogPlan): CatalogDraft {
   const { metadata, schemas, maintenance_info: maintenance } = plan;
   const costs = metadata === undefined ? [] : toCosts(JSON.parse(metadata));
   return toDraft(owner, ServicePlan, {
@@ -119,7 +123,7 @@ function toDraft(
   { namespace, guid }: CatalogOwner,
   ref: typeof ServiceOffering | typeof ServicePlan,
   { name, id, spec }: { name: string; id: string; spec: object },
-): Draft {
+): CatalogDraft {
   return {
     apiVersion: apiVersionOf(ref),
     kind: ref.kind,

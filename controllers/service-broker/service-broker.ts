@@ -1,15 +1,19 @@
 // Fetches a ServiceBroker's catalog and makes its offerings and plans. One leader does it, since each fetch is a request to somebody else's server.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, serviceBrokerName } from "../../crds/claim/rules.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { guidOf } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
+import { catalogDigest } from "../../crds/service-broker/catalog-digest.ts";
+import { BROKER_CREDENTIALS_SECRET, credentialKeys } from "../../crds/service-broker/credentials.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { isConflict, isNotFound } from "../../kube/client/errors.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isConflict, isForbidden, isNotFound } from "../../kube/client/errors.ts";
 import {
   defineController,
   NotReady,
@@ -66,12 +70,18 @@ async function reconcileBroker(
     throw new NotReady(outcome.reason, outcome.message, { isFailure: true, requeueAfterMs: againInMs });
   const { namespace = "", name } = broker.metadata;
   const { read } = context;
+  const owner = { namespace, name, guid, purged: broker.spec.purgedOfferings ?? [] };
+  const children = planCatalog(owner, outcome.catalog, listKnown(broker, read), (plan) =>
+    isPlanInUse(plan, broker, read),
+  );
   return {
     labels,
-    children: planCatalog({ namespace, name, guid }, outcome.catalog, listKnown(broker, read), (plan) =>
-      isPlanInUse(plan, broker, read),
-    ),
-    status: { offerings: outcome.catalog.services.length, catalogFetchedAt: outcome.at.toISOString() },
+    children,
+    status: {
+      offerings: outcome.catalog.services.length,
+      catalog: catalogDigest(children),
+      catalogFetchedAt: outcome.at.toISOString(),
+    },
     ready: { status: "True", reason: "CatalogFetched", message: "" },
     requeueAfterMs: againInMs,
   };
@@ -86,10 +96,26 @@ async function finalizeBroker(broker: ServiceBroker, { read, client }: Reconcile
       `${left} service instances are this broker's, and only it can delete them; delete or purge them first`,
       { isFailure: true },
     );
-  const key = { namespace: broker.metadata.namespace ?? "", name: broker.spec.credentialsSecretRef.name };
-  const secret = await client.find(Secret, key);
-  if (secret?.metadata.labels?.[LABELS.serviceBroker] !== guidOf(broker)) return;
-  const { uid } = secret.metadata;
+  await removeCredentials(broker, client);
+}
+
+/** Those that the API wrote; somebody else's stay. */
+async function removeCredentials(broker: ServiceBroker, client: KubeClient): Promise<void> {
+  const { credentialsSecretRef: ref } = broker.spec;
+  const key = { namespace: broker.metadata.namespace ?? "", name: ref.name };
+  const secret = await client.find(Secret, key).catch((error: unknown) => {
+    // One that the platform may not read is not the API's.
+    if (!isForbidden(error)) throw error;
+  });
+  if (!secret) return;
+  if (key.namespace === SYSTEM_NAMESPACE && ref.name === BROKER_CREDENTIALS_SECRET) {
+    const names = credentialKeys(ref).filter((name) => secret.data?.[name] !== undefined);
+    const data = Object.fromEntries(names.map((name) => [name, null]));
+    if (names.length > 0) await client.patch(Secret, key, { type: "merge", body: { data } });
+    return;
+  }
+  const { labels, uid } = secret.metadata;
+  if (labels?.[LABELS.serviceBroker] !== guidOf(broker)) return;
   await client.delete(Secret, key, { ...(uid && { preconditions: { uid } }) }).catch((error: unknown) => {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   });

@@ -1,9 +1,13 @@
 // The ServiceBroker kind: a server that makes service instances, and the offerings in its catalog.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { defineResource, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { refTo } from "../schema-fields.ts";
+import { catalogID } from "../service-offering/service-offering.ts";
+
+/** Offerings of a catalog that may be left out. */
+export const MAX_PURGED_OFFERINGS = 500;
 
 export const ServiceBroker = defineResource({
   group: GROUP,
@@ -26,12 +30,28 @@ export const ServiceBroker = defineResource({
       .max(1024)
       .regex(/^https?:\/\/[^/@?#\s]+(\/[^?#\s]*)?$/)
       .describe("Address of the broker, without credentials. Its catalog is at /v2/catalog below it."),
-    credentialsSecretRef: refTo("Secret").describe(
-      "The Secret with the keys username and password, in this namespace. It must be labelled cupola.dev/env=allowed, unless the API wrote it.",
-    ),
+    credentialsSecretRef: refTo("Secret")
+      .extend({
+        prefix: z
+          .string()
+          .min(1)
+          .max(63)
+          .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)
+          .optional()
+          .describe("With it the keys are PREFIX.username and PREFIX.password."),
+      })
+      .describe(
+        "The Secret with the keys username and password, in this namespace. It must be labelled cupola.dev/env=allowed, unless the API wrote it. In the system namespace it is cupola-broker-credentials, with a prefix for each broker.",
+      ),
+    purgedOfferings: listSet(z.array(catalogID).max(MAX_PURGED_OFFERINGS))
+      .optional()
+      .describe(
+        "Ids of offerings of its catalog that are left out. cf purge-service-offering adds one, cf update-service-broker takes all away.",
+      ),
   }),
   status: readyStatus({
     offerings: z.int().min(0).optional().describe("How many offerings its catalog has."),
+    catalog: z.string().max(64).optional().describe("Digest of the offerings and plans that were made of it."),
     catalogFetchedAt: z
       .string()
       .max(64)

@@ -9,6 +9,7 @@ import { listControllerPermissions } from "../../controllers/shared/permissions.
 import { JOB_KEY_SECRET } from "../../api/jobs/job-key.ts";
 import { ENV_KEY_SECRET } from "../../controllers/shared/env-snapshot.ts";
 import { LABELS } from "../../crds/labels.ts";
+import { BROKER_CREDENTIALS_SECRET } from "../../crds/service-broker/credentials.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import { Replica } from "../../crds/replica/replica.ts";
@@ -40,14 +41,13 @@ export interface OperationPermissions {
 /** Secrets in the system namespace that an operation creates and reads by name. */
 const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
   api: [JOB_KEY_SECRET],
-  controllers: [ENV_KEY_SECRET, REGISTRY_SECRET],
+  controllers: [ENV_KEY_SECRET, REGISTRY_SECRET, BROKER_CREDENTIALS_SECRET],
 };
 
-/** Credentials of service brokers, whose names nobody knows before: the API writes them, the controllers read them, both delete old ones. */
-const BROKER_SECRETS: Partial<Record<Operation, Permission["verbs"]>> = {
-  api: ["create", "delete"],
-  controllers: ["get", "delete"],
-};
+/** For those that keep credentials of the platform's service brokers, and take them away. */
+const BROKER_CREDENTIALS_PERMISSIONS: readonly Permission[] = [
+  { resource: Secret, verbs: ["patch"], names: [BROKER_CREDENTIALS_SECRET] },
+];
 
 /** For every process: membership, leader election, and its Replica object. */
 const MEMBER_PERMISSIONS: readonly Permission[] = [
@@ -66,7 +66,6 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
   const usesTelemetry = operation === "api" || hasTelemetry([operation]);
   const declared = listDeclaredPermissions(operation);
   const systemSecrets = SYSTEM_SECRETS[operation];
-  const brokerVerbs = BROKER_SECRETS[operation];
   return {
     cluster: toResourceRules([
       ...declared.filter((permission) => !isOnSecrets(permission)),
@@ -90,7 +89,7 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
             { resource: Secret, verbs: ["create"] },
           ] as const)
         : []),
-      ...(brokerVerbs ? [{ resource: Secret, verbs: brokerVerbs }] : []),
+      ...(["api", "controllers"].includes(operation) ? BROKER_CREDENTIALS_PERMISSIONS : []),
     ]),
   };
 }

@@ -1,8 +1,12 @@
 // How a ServiceBroker is reached: its address, and the username and password in its Secret.
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { INTERNAL_LABELS, LABELS } from "../../../crds/labels.ts";
 import { guidOf } from "../../../crds/guid.ts";
+import { BROKER_CREDENTIALS_SECRET, credentialKeys } from "../../../crds/service-broker/credentials.ts";
 import type { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
+import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
+import { isForbidden } from "../../../kube/client/errors.ts";
 import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
 import type { BrokerAccess } from "./call-broker.ts";
 
@@ -16,17 +20,37 @@ export async function readBrokerAccess(
 ): Promise<BrokerAccess> {
   const { namespace = "" } = broker.metadata;
   const { name } = broker.spec.credentialsSecretRef;
-  const secret = await client.find(Secret, { namespace, name });
-  const labels = secret?.metadata.labels ?? {};
-  const isAllowed = labels[INTERNAL_LABELS.envAllowed] === "allowed" || labels[LABELS.serviceBroker] === guidOf(broker);
-  const [username, password] = ["username", "password"].map((key) => secret?.data?.[key]);
-  if (!isAllowed || username === undefined || password === undefined)
-    throw new NotReady(
-      "CredentialsMissing",
-      `Secret ${name} does not exist, has no keys username and password, or is neither the broker's own nor labelled cupola.dev/env=allowed; correct it`,
-      { isFailure: true, requeueAfterMs: RECHECK_MS },
+  const secret = await client.find(Secret, { namespace, name }).catch((error: unknown) => {
+    if (isForbidden(error)) throw toMissing(`the controllers may not read Secret ${name}; ${placeOf(namespace)}`);
+    throw error;
+  });
+  const [username, password] = credentialKeys(broker.spec.credentialsSecretRef).map((key) => secret?.data?.[key]);
+  if (!secret || username === undefined || password === undefined)
+    throw toMissing(`Secret ${name} does not exist or has no username and password; ${placeOf(namespace)}`);
+  if (!isAllowed(secret, broker))
+    throw toMissing(
+      `Secret ${name} is neither the broker's own nor labelled ${INTERNAL_LABELS.envAllowed}=allowed; label it`,
     );
   return { url: broker.spec.url.replace(/\/+$/, ""), username: decode(username), password: decode(password) };
+}
+
+function isAllowed({ metadata }: ObjectOf<typeof Secret>, broker: ServiceBroker): boolean {
+  const { labels = {}, namespace, name } = metadata;
+  return (
+    (namespace === SYSTEM_NAMESPACE && name === BROKER_CREDENTIALS_SECRET) ||
+    labels[INTERNAL_LABELS.envAllowed] === "allowed" ||
+    labels[LABELS.serviceBroker] === guidOf(broker)
+  );
+}
+
+function placeOf(namespace: string): string {
+  return namespace === SYSTEM_NAMESPACE
+    ? `put them into Secret ${BROKER_CREDENTIALS_SECRET} as PREFIX.username and PREFIX.password, and PREFIX into spec.credentialsSecretRef.prefix`
+    : "create it, with the keys username and password";
+}
+
+function toMissing(message: string): NotReady {
+  return new NotReady("CredentialsMissing", message, { isFailure: true, requeueAfterMs: RECHECK_MS });
 }
 
 function decode(value: string): string {

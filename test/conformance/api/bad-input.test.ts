@@ -38,7 +38,7 @@ function toRow(method: string, path: string, operation: Operation): Row {
   return {
     method,
     path,
-    anonymous: operation["x-permission"].includes("anonymous"),
+    anonymous: operation["x-permission"].some((one) => one === "anonymous" || one === "anyone"),
     media,
     fields: media === "application/json" ? Object.keys(content?.schema.properties ?? {}) : undefined,
     query: operation.parameters.filter((one) => one.in === "query").map((one) => one.name),

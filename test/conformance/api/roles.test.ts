@@ -224,11 +224,3 @@ test.each([
     { error: "invalid_scim_resource", error_description: expect.stringMatching(words) as string },
   ]);
 });
-
-test("a service broker is refused with a next step", async () => {
-  expect(fault(await bench.call("POST", "/v3/service_brokers", { name: "db" }))).toEqual([
-    422,
-    "CF-UnprocessableEntity",
-    expect.stringMatching(/^Service brokers are not available here yet\. .*create-user-provided-service/),
-  ]);
-});

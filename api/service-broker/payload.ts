@@ -1,0 +1,45 @@
+// Bodies and queries of service brokers.
+import { z } from "zod";
+import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { csv, listQuery } from "../http/query.ts";
+import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
+
+const text = z.string().min(1, "can't be blank").max(1024);
+
+const url = z
+  .string()
+  .max(1024)
+  .superRefine((value, context) => {
+    const message = urlProblem(value);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  });
+
+function urlProblem(value: string): string | undefined {
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value)) return "must be a valid url";
+  const { username, password, search, hash } = new URL(value);
+  if (username !== "" || password !== "") return "must not contain authentication";
+  return search !== "" || hash !== "" || /[?#\s]/.test(value) ? "must be a valid url" : undefined;
+}
+
+const authentication = z.strictObject({
+  type: z.literal("basic", "authentication.type must be one of ['basic']"),
+  credentials: z.strictObject({ username: text, password: text }),
+});
+
+export const createBrokerBody = z.strictObject({
+  name: nameSchema,
+  url,
+  authentication,
+  relationships: z.strictObject({ space: toOneSchema.optional() }).optional(),
+  metadata: metadataSchema.optional(),
+});
+export type CreateBroker = z.output<typeof createBrokerBody>;
+
+export const updateBrokerBody = z.strictObject({
+  name: nameSchema.optional(),
+  url: url.optional(),
+  authentication: authentication.optional(),
+  metadata: metadataSchema.optional(),
+});
+
+export const brokerListQuery = listQuery({ names: csv.optional(), space_guids: csv.optional() }, { orders: ["name"] });
