@@ -21,7 +21,7 @@ export interface WebhookScope {
 }
 
 export interface ConfigurationDraft {
-  metadata: Pick<ObjectMeta, "name">;
+  metadata: Pick<ObjectMeta, "name" | "ownerReferences">;
   webhooks: { name: string; [field: string]: unknown }[];
   [field: string]: unknown;
 }

@@ -1,7 +1,7 @@
 // Health of a webhook registration: pending until the first attempt has failed, degraded from then on.
 import pino from "pino";
 import { expect, test, vi } from "vitest";
-import { Secret, ValidatingWebhookConfiguration } from "../api/builtin.ts";
+import { ClusterRole, Secret, ValidatingWebhookConfiguration } from "../api/builtin.ts";
 import type { KubeObject } from "../api/object.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import type { Informers } from "../cache/informers.ts";
@@ -32,6 +32,7 @@ test("a registration that fails is degraded, so that it does not keep the proces
     } as unknown as Informers,
     secret: { namespace: "system", name: "webhook" },
     names: { configuration: "names", webhook: "names.example.org" },
+    owner: { ref: ClusterRole, name: "webhook" },
     scope: { rules: [], timeoutSeconds: 1 },
     address: { url: "https://localhost:1/review" },
     hosts: ["localhost"],

@@ -6,7 +6,8 @@ import { Secret, ValidatingWebhookConfiguration } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isAlreadyExists, isConflict } from "../client/errors.ts";
 import type { KeyPair } from "../server/pki.ts";
-import type { ObjectOf } from "../api/resource-ref.ts";
+import type { OwnerReference } from "../api/object.ts";
+import { apiVersionOf, type ObjectOf, type ResourceRef } from "../api/resource-ref.ts";
 import type { Informers } from "../cache/informers.ts";
 import {
   caBundleOf,
@@ -34,6 +35,8 @@ export interface WebhookRegistrationOptions {
   scope: WebhookScope;
   /** The webhook's address. The replica that started last decides for all. */
   address: WebhookAddress;
+  /** The cluster-wide object, where there is one, whose deletion takes the configuration with it. */
+  owner: { ref: ResourceRef; name: string };
   /** Hosts of the serving certificate. */
   hosts: readonly string[];
   lifetimes: CertificateLifetimes;
@@ -185,23 +188,36 @@ async function reconcileOnce(
 
 /** Returns whether it wrote. */
 async function applyConfiguration(
-  { client, names, scope, address, fieldManager, signal }: WebhookRegistrationOptions,
+  options: WebhookRegistrationOptions,
   state: RegistrationState,
   held: WebhookCertificates,
   seen: LiveObjects["configuration"],
 ): Promise<boolean> {
+  const { client, names, scope, address, fieldManager, signal } = options;
   const wanted = toConfiguration(
     names,
     scope,
     (state.hasAnnouncedAddress && addressIn(seen, names.webhook)) || address,
     caBundleOf(held),
   );
-  if (isApplied(wanted, seen)) {
+  const hasOwner = (seen?.metadata.ownerReferences ?? []).length > 0;
+  const isSame = isApplied(wanted, seen);
+  // Another owner of that name comes with the deletion of the configuration.
+  const owners = isSame && hasOwner ? [] : await findOwners(options);
+  if (isSame && owners.length === 0) {
     state.hasAnnouncedAddress = true;
     return false;
   }
-  await client.apply(ValidatingWebhookConfiguration, wanted, { fieldManager, force: true, signal });
+  const configuration = { ...wanted, metadata: { ...wanted.metadata, ownerReferences: owners } };
+  await client.apply(ValidatingWebhookConfiguration, configuration, { fieldManager, force: true, signal });
   return true;
+}
+
+async function findOwners({ client, owner, signal }: WebhookRegistrationOptions): Promise<OwnerReference[]> {
+  const { ref, name } = owner;
+  const found = await client.find(ref, { name }, { signal });
+  if (!found?.metadata.uid) return [];
+  return [{ apiVersion: apiVersionOf(ref), kind: ref.kind, name, uid: found.metadata.uid }];
 }
 
 /** Writes over the observed version only: one replica wins, the others serve what it wrote. */

@@ -16,7 +16,7 @@ import type { WebhookAddress, WebhookScope } from "../../kube/admission/webhook-
 import { startWebhookRegistration, type WebhookRegistration } from "../../kube/admission/webhook-registration.ts";
 import { ALLOWED, type AdmissionRequest, type AdmissionDecision } from "../../kube/admission/admission-review.ts";
 import { startAdmissionServer, type AdmissionServer } from "../../kube/admission/admission-server.ts";
-import { Secret, ValidatingWebhookConfiguration } from "../../kube/api/builtin.ts";
+import { ClusterRole, Secret, ValidatingWebhookConfiguration } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
@@ -29,6 +29,8 @@ import type { Informers } from "../../kube/cache/informers.ts";
 export const WEBHOOK_SECRET = "cupola-webhook";
 const WEBHOOK_SERVICE = { namespace: SYSTEM_NAMESPACE, name: "cupola-webhook" };
 export const WEBHOOK_NAMES = { configuration: "cupola", webhook: "names.cupola.dev" };
+/** Its own, which an uninstallation removes. */
+const WEBHOOK_ROLE = "cupola-webhook";
 const WEBHOOK_PATH = "/names";
 const TIMEOUT_SECONDS = 2;
 /** Shorter than the webhook's timeout, so that the answer arrives in time. */
@@ -72,6 +74,7 @@ export const WEBHOOK_PERMISSIONS: readonly Permission[] = [
     verbs: [...LIST_WATCH_VERBS, "create", "patch"],
     names: [WEBHOOK_NAMES.configuration],
   },
+  { resource: ClusterRole, verbs: ["get"], names: [WEBHOOK_ROLE] },
 ];
 /** Permissions in the platform's namespace: the Secret of its certificates. The first replica creates it. */
 export const WEBHOOK_SYSTEM_PERMISSIONS: readonly Permission[] = [
@@ -150,6 +153,7 @@ function register(
     address,
     secret: { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET },
     names: WEBHOOK_NAMES,
+    owner: { ref: ClusterRole, name: WEBHOOK_ROLE },
     scope: WEBHOOK_SCOPE,
     hosts: [listen.service ? `${WEBHOOK_SERVICE.name}.${WEBHOOK_SERVICE.namespace}.svc` : listen.host],
     lifetimes: listen.lifetimes ?? DEFAULT_CERTIFICATE_LIFETIMES,

@@ -68,14 +68,14 @@ describe.skipIf(reason)("installed with other values", { timeout: 600_000 }, () 
     await installed.operator.install({ ...installed.values, data: { keep: false } });
     await isServed();
     await installed.operator.helm("uninstall", "cupola", ...SYSTEM, "--wait", "--timeout", "5m");
-    const left = await eventually(async () => {
+    const rules = "validatingadmissionpolicies,validatingwebhookconfigurations,clusterroles,clusterrolebindings";
+    await eventually(async () => {
       const kinds = await kubectl("get", "customresourcedefinitions", "-o", "name");
       expect(kinds).not.toContain("cupola.dev");
-      const rules = "validatingadmissionpolicies,clusterroles,clusterrolebindings";
       const namespaces = await kubectl("get", "namespaces", "-o", "name");
       expect(namespaces).not.toMatch(/namespace\/local/);
-      return await kubectl("get", rules, "-o", "name");
+      const left = await kubectl("get", rules, "-o", "name");
+      expect(left.split("\n").filter((name) => name.includes("cupola"))).toEqual([]);
     }, SLOW_MS);
-    expect(left.split("\n").filter((name) => name.includes("cupola"))).toEqual([]);
   });
 });

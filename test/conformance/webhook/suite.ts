@@ -8,7 +8,7 @@ import { Route } from "../../../crds/route/route.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { ALLOWED } from "../../../kube/admission/admission-review.ts";
 import { startAdmissionServer } from "../../../kube/admission/admission-server.ts";
-import { ConfigMap, Namespace, Role, ValidatingWebhookConfiguration } from "../../../kube/api/builtin.ts";
+import { ClusterRole, ConfigMap, Namespace, Role, ValidatingWebhookConfiguration } from "../../../kube/api/builtin.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import type { KubeError } from "../../../kube/client/errors.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
@@ -209,6 +209,18 @@ export function webhookTests(server: Server): void {
         rules.flatMap(({ apiGroups = [] }) => apiGroups).filter((group) => ![GROUP, WORKLOADS_GROUP].includes(group)),
       ).toEqual([]);
       expect(new Set(rules.flatMap(({ operations = [] }) => operations))).toEqual(new Set(["CREATE", "UPDATE"]));
+    });
+
+    test("its configuration goes with the role that an installation gave it", async () => {
+      const { admin } = testEnv;
+      await admin.delete(ClusterRole, { name: "cupola-webhook" }).catch(() => undefined);
+      const role = await admin.create(ClusterRole, { metadata: { name: "cupola-webhook" }, rules: [] });
+      await admin.delete(ValidatingWebhookConfiguration, { name: WEBHOOK_NAMES.configuration });
+      await eventually(async () =>
+        expect((await findConfiguration(admin))?.metadata.ownerReferences).toMatchObject([
+          { kind: "ClusterRole", name: "cupola-webhook", uid: role.metadata.uid },
+        ]),
+      );
     });
 
     test("when every process is down, objects are made, edited and deleted, and nothing waits", async () => {
