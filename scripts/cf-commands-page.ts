@@ -1,7 +1,7 @@
 // docs/cf-commands.md: what each command of stock cf does here, and the cases that show it.
 import { isWorking, type CommandCases } from "../test/e2e/cf/support/case.ts";
 import { COMMANDS, NEEDED_BY } from "../test/e2e/cf/support/command-list.ts";
-import { SEEN_ON_NODE, TABLES } from "../test/e2e/cf/tables.ts";
+import { SEEN_ON_NODE, TABLES, UNRECORDED_TABLES } from "../test/e2e/cf/tables.ts";
 
 const NO_PLATFORM = "no platform";
 
@@ -41,7 +41,9 @@ export function cfCommandsDocument(): string {
 
 function listProofs(): Proof[] {
   const known = new Set(Object.values(COMMANDS).flat());
-  const proofs = Object.entries(TABLES).flatMap(([file, tables]) => tables.map((table) => ({ ...table, file })));
+  const proofs = Object.entries({ ...TABLES, ...UNRECORDED_TABLES }).flatMap(([file, tables]) =>
+    tables.map((table) => ({ ...table, file })),
+  );
   for (const { command, file } of proofs)
     if (!known.has(command)) throw new Error(`${file}.cases.ts has cases of ${command}, which stock cf does not have`);
   return proofs;

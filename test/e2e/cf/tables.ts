@@ -22,6 +22,7 @@ import { ROUTE_CASES } from "./routes.cases.ts";
 import { QUOTA_CASES } from "./quotas.cases.ts";
 import { SECURITY_GROUP_CASES } from "./security-groups.cases.ts";
 import { ISOLATION_SEGMENT_CASES } from "./isolation-segments.cases.ts";
+import { BROKER_CASES } from "./service-brokers.cases.ts";
 import { SERVICE_CASES } from "./services.cases.ts";
 import { SETTING_CASES } from "./settings.cases.ts";
 import type { CommandCases } from "./support/case.ts";
@@ -53,6 +54,11 @@ export const TABLES: Record<string, readonly CommandCases[]> = {
   strategies: STRATEGY_CASES,
   "more-flags": MORE_FLAG_CASES,
   services: SERVICE_CASES,
+};
+
+/** Cases that are not recorded: their requests name a server of their own, which a replay does not have. */
+export const UNRECORDED_TABLES: Record<string, readonly CommandCases[]> = {
+  "service-brokers": BROKER_CASES,
 };
 
 /** Files whose cases were seen to pass on a node, but for those that say why they cannot run there. */
