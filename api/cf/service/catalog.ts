@@ -46,8 +46,3 @@ function orgNameOf(cache: ClusterCache, namespace: string): string {
   const org = cache.orgOf(cache.spaceOf(namespace)?.metadata.namespace);
   return org?.metadata.name ?? "";
 }
-
-export function planGUIDOf(cache: ClusterCache, instance: ServiceInstance): string | undefined {
-  const plan = planOf(cache, instance);
-  return plan && cache.guid(ServicePlan, plan);
-}
