@@ -24,7 +24,8 @@ const ends = { file: "controllers/audit-log/app-events.ts" };
 /** An endpoint leaves the event: `recordAppEvent`. */
 const endpoint = (file: string) => ({ file, isCall: true });
 
-const NO_SERVICES = "there are no services and brokers yet";
+const NO_SERVICES = "not recorded yet";
+const STARTS_ONLY = "the broker is asked after the write, which is recorded as the start; the end is in the status";
 const FIRST_API = "CAPI writes it in its first API (/v2) only";
 
 const lifecycle = (noun: string, kind: string, deletion = "delete") => ({
@@ -94,16 +95,24 @@ const TYPES: Readonly<Record<string, ReturnType<typeof write> | { file: string; 
   ...none("service", "create update delete", NO_SERVICES),
   ...none("service_broker", "create update delete", NO_SERVICES),
   ...none("service_plan", "create update delete", NO_SERVICES),
-  ...none(
-    "service_instance",
-    "create update delete start_create start_update start_delete bind_route unbind_route share unshare purge show",
-    NO_SERVICES,
-  ),
-  ...none("service_binding", "create update delete start_create start_delete show", NO_SERVICES),
-  ...none("service_key", "create update delete start_create start_delete show", NO_SERVICES),
+  ...none("service_instance", "create update delete", STARTS_ONLY),
+  ...none("service_instance", "bind_route unbind_route share unshare purge show", NO_SERVICES),
+  "audit.service_instance.start_create": write("create ServiceInstance", of({ type: "managed" })),
+  "audit.service_instance.start_update": write("patch ServiceInstance", of({ type: "managed" })),
+  "audit.service_instance.start_delete": write("delete ServiceInstance", of({ type: "managed" })),
+  ...none("service_binding", "update start_create start_delete show", NO_SERVICES),
+  "audit.service_binding.create": write("create ServiceBinding", of({ type: "app" })),
+  "audit.service_binding.delete": write("delete ServiceBinding", of({ type: "app" })),
+  ...none("service_key", "create update delete", STARTS_ONLY),
+  ...none("service_key", "show", NO_SERVICES),
+  "audit.service_key.start_create": write("create ServiceBinding", of({ type: "key" })),
+  "audit.service_key.start_delete": write("delete ServiceBinding", of({ type: "key" })),
   ...none("service_plan_visibility", "create update delete", NO_SERVICES),
   ...none("service_route_binding", "create update delete start_create start_delete", NO_SERVICES),
-  ...none("user_provided_service_instance", "create update delete show", NO_SERVICES),
+  ...none("user_provided_service_instance", "show", NO_SERVICES),
+  "audit.user_provided_service_instance.create": write("create ServiceInstance", of()),
+  "audit.user_provided_service_instance.update": write("patch ServiceInstance", of()),
+  "audit.user_provided_service_instance.delete": write("delete ServiceInstance", of()),
   ...none("service_dashboard_client", "create delete", NO_SERVICES),
   ...lifecycle("route", "Route", "delete-request"),
   "audit.route.create": write("create Route", aRoute()),

@@ -28,6 +28,13 @@ type Row = [
 ];
 
 test.each<Row>([
+  ["create ServiceInstance", of({ type: "managed" }), {}, [["audit.service_instance.start_create", { request }]]],
+  ["patch ServiceInstance", of({ type: "managed" }), {}, [["audit.service_instance.start_update", { request }]]],
+  ["delete ServiceInstance", of({ type: "managed" }), {}, [["audit.service_instance.start_delete", {}]]],
+  ["delete ServiceInstance", of({}), {}, [["audit.user_provided_service_instance.delete", {}]]],
+  ["create ServiceBinding", of({ type: "key" }), {}, [["audit.service_key.start_create", { request }]]],
+  ["delete ServiceBinding", of({ type: "key" }), {}, [["audit.service_key.start_delete", {}]]],
+  ["create ServiceBinding", of({ type: "app" }), {}, [["audit.service_binding.create", { request }]]],
   ["create App", stopped, {}, [["audit.app.create", { request }]]],
   ["patch App", stopped, { state: "Started", restart: "1" }, [["audit.app.start", {}]]],
   ["patch App", started, { state: "Started", restart: "1" }, [["audit.app.restart", {}]]],

@@ -4,6 +4,8 @@ import type { Process } from "../../../crds/process/process.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
 import type { Org } from "../../../crds/org/org.ts";
 import type { Destination, Route } from "../../../crds/route/route.ts";
+import type { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
+import type { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Space } from "../../../crds/space/space.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { rolesOf } from "../role/role-assignments.ts";
@@ -66,6 +68,21 @@ function ofSelf(type: string, data: (write: AuditedWrite) => Record<string, unkn
   return (write) => [{ type: `audit.${type}`, target: SELF, data: data(write) }];
 }
 
+/** A broker's work on a managed instance begins with the write, and its end is in the status. */
+function ofInstance(verb: string, data: (write: AuditedWrite) => Record<string, unknown> = requestOf): Rule {
+  return (write) => {
+    const isManaged = (write.object as ServiceInstance).spec.type === "managed";
+    return ofSelf(isManaged ? `service_instance.start_${verb}` : `user_provided_service_instance.${verb}`, data)(write);
+  };
+}
+
+function ofBinding(verb: string, data: (write: AuditedWrite) => Record<string, unknown> = requestOf): Rule {
+  return (write) => {
+    const isKey = (write.object as ServiceBinding).spec.type === "key";
+    return ofSelf(isKey ? `service_key.start_${verb}` : `service_binding.${verb}`, data)(write);
+  };
+}
+
 /** Create, update and delete of an object that is its own target. */
 function lifecycleOf(kind: string, noun: string, deletion: string): Record<string, Rule> {
   return {
@@ -111,9 +128,11 @@ const rules: Readonly<Record<string, Rule>> = {
   ...lifecycleOf("Stack", "stack", "delete"),
   ...lifecycleOf("OrgQuota", "organization_quota", "delete"),
   ...lifecycleOf("SpaceQuota", "space_quota", "delete"),
-  ...lifecycleOf("ServiceInstance", "user_provided_service_instance", "delete"),
-  "create ServiceBinding": ofSelf("service_binding.create"),
-  "delete ServiceBinding": ofSelf("service_binding.delete", () => ({})),
+  "create ServiceInstance": ofInstance("create"),
+  "patch ServiceInstance": ofInstance("update"),
+  "delete ServiceInstance": ofInstance("delete", () => ({})),
+  "create ServiceBinding": ofBinding("create"),
+  "delete ServiceBinding": ofBinding("delete", () => ({})),
   "create RoleBinding": roleEvents("add"),
   "delete RoleBinding": roleEvents("remove"),
 };
