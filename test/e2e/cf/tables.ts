@@ -6,6 +6,7 @@ import { CONFIG_CASES } from "./config.cases.ts";
 import { DEPLOYMENT_CASES } from "./deployments.cases.ts";
 import { LOG_CASES } from "./logs.cases.ts";
 import { MANIFEST_CASES } from "./manifests.cases.ts";
+import { MANAGED_SERVICE_CASES } from "./managed-services.cases.ts";
 import { MORE_FLAG_CASES } from "./more-flags.cases.ts";
 import { METADATA_CASES } from "./metadata.cases.ts";
 import { PACKAGE_CASES } from "./packages.cases.ts";
@@ -59,6 +60,7 @@ export const TABLES: Record<string, readonly CommandCases[]> = {
 /** Cases that are not recorded: their requests name a server of their own, which a replay does not have. */
 export const UNRECORDED_TABLES: Record<string, readonly CommandCases[]> = {
   "service-brokers": BROKER_CASES,
+  "managed-services": MANAGED_SERVICE_CASES,
 };
 
 /** Files whose cases were seen to pass on a node, but for those that say why they cannot run there. */
