@@ -8,9 +8,10 @@ import { startScriptedBroker, type ScriptedBroker } from "./scripted-broker.ts";
 let bench: ApiHarness;
 let broker: ScriptedBroker;
 let space: { guid: string };
+let org: { guid: string };
 beforeAll(async () => {
   [bench, broker] = [await startApiHarness(), await startScriptedBroker()];
-  const org = await bench.org("org");
+  org = await bench.org("org");
   space = await bench.space(org, "space");
   const relationships = { user: to("bob"), organization: to(org) };
   await bench.make("/v3/roles", { type: "organization_user", relationships });
@@ -138,4 +139,32 @@ describe("bindings by the CF API", () => {
     const { resources } = await bench.read(`${BINDINGS}?service_instance_guids=${of.guid}`);
     expect(resources).toMatchObject([{ last_operation: { state: "succeeded" } }]);
   });
+});
+
+test("quotas bound instances, keys and paid plans", async () => {
+  const limited = await bench.space(org, freeName("limited"));
+  await bench.make("/v3/space_quotas", {
+    name: freeName("quota"),
+    services: { paid_services_allowed: false, total_service_instances: 1, total_service_keys: 0 },
+    relationships: { organization: to(org), spaces: { data: [{ guid: limited.guid }] } },
+  });
+  const order = async (name: string, plan = "small") => {
+    const found = await bench.testEnv.kube.get(ServicePlan, { namespace: SYSTEM, name: plan });
+    const relationships = { space: to(limited), service_plan: to(found.metadata.uid ?? "") };
+    return bench.call("POST", "/v3/service_instances", { type: "managed", name, relationships });
+  };
+  const refusal = ({ status, json }: Awaited<ReturnType<typeof order>>) => [status, json.errors?.[0]?.detail];
+  expect(refusal(await order(freeName("paid"), "paid"))).toEqual([
+    422,
+    "The service instance cannot be created because paid service plans are not allowed for your space.",
+  ]);
+  const name = freeName("first");
+  expect((await bench.job(await order(name))).state).toBe("COMPLETE");
+  expect(refusal(await order(freeName("second")))).toEqual([422, "You have exceeded your space's services limit."]);
+  const [first] = (await bench.read(`/v3/service_instances?names=${name}`)).resources;
+  const key = { type: "key", name: "k", relationships: { service_instance: to(first) } };
+  expect(refusal(await bench.call("POST", "/v3/service_credential_bindings", key))).toEqual([
+    422,
+    "You have exceeded your space's limit for service keys.",
+  ]);
 });

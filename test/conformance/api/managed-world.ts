@@ -43,6 +43,7 @@ export async function makeCatalog(bench: ApiHarness, broker: ScriptedBroker): Pr
     ["hidden", "db", "admin", {}],
     ["new", "db", "public", { maintenanceInfo: { version: "2.0.0", description: "faster" } }],
     ["gone", "db", "public", { available: true }],
+    ["paid", "db", "public", { free: false }],
     ["one", "fixed", "public", {}],
     ["two", "fixed", "public", {}],
   ] as const)
