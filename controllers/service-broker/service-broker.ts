@@ -27,7 +27,7 @@ import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import type { BrokerPace } from "../shared/osb/broker-pace.ts";
 import { createCatalogs, type Catalogs } from "./catalogs.ts";
 import { planCatalog, type KnownCatalog } from "./plan.ts";
-import { brokerOf, BROKER_USE_INDEX, indexByUse, isPlanInUse, listInstancesOf } from "./uses.ts";
+import { brokerOf, BROKER_USE_INDEX, indexByUse, isPlanInUse, filterInstancesOf, listInstancesOf } from "./uses.ts";
 
 export function serviceBrokerController(pace: BrokerPace): Controller {
   const catalogs = createCatalogs(pace);
@@ -89,7 +89,8 @@ async function reconcileBroker(
 
 /** @throws NotReady("InstancesExist") */
 async function finalizeBroker(broker: ServiceBroker, { read, client }: ReconcileContext): Promise<void> {
-  const left = listInstancesOf(broker, read).length;
+  // The cache may not have an instance that was made just before.
+  const left = listInstancesOf(broker, read).length || (await countLive(broker, { read, client }));
   if (left > 0)
     throw new NotReady(
       "InstancesExist",
@@ -97,6 +98,18 @@ async function finalizeBroker(broker: ServiceBroker, { read, client }: Reconcile
       { isFailure: true },
     );
   await removeCredentials(broker, client);
+}
+
+async function countLive(
+  broker: ServiceBroker,
+  { read, client }: Pick<ReconcileContext, "read" | "client">,
+): Promise<number> {
+  const { items } = await client.list(ServiceInstance).catch((error: unknown) => {
+    // Where instances of all namespaces may not be listed, the cache is all there is.
+    if (isForbidden(error)) return { items: [] };
+    throw error;
+  });
+  return filterInstancesOf(broker, read, items).length;
 }
 
 /** Those that the API wrote; somebody else's stay. */

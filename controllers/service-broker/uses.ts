@@ -62,12 +62,25 @@ function listProvided({ metadata: { namespace = "", name } }: ServiceBroker, rea
 
 /** All instances that the broker has, or is to have. */
 export function listInstancesOf(broker: ServiceBroker, read: Reader): ServiceInstance[] {
+  const ofPlans = planKeysOf(broker, read).flatMap((key) => read.byIndex(ServiceInstance, BROKER_USE_INDEX, key));
+  return [...new Map([...listProvided(broker, read), ...ofPlans].map((one) => [one.metadata.uid, one])).values()];
+}
+
+/** The same of instances that the cache may not have yet. */
+export function filterInstancesOf(
+  broker: ServiceBroker,
+  read: Reader,
+  instances: readonly ServiceInstance[],
+): ServiceInstance[] {
+  const { namespace = "", name } = broker.metadata;
+  const keys = new Set([...planKeysOf(broker, read), brokerKey(namespace, name)]);
+  return instances.filter((instance) => indexByUse(instance).some((key) => keys.has(key)));
+}
+
+function planKeysOf(broker: ServiceBroker, read: Reader): string[] {
   const { namespace = "", name } = broker.metadata;
   const offerings = read.list(ServiceOffering, { namespace }).filter(({ spec }) => spec.brokerRef.name === name);
   const names = new Set(offerings.map(({ metadata }) => metadata.name));
   const plans = read.list(ServicePlan, { namespace }).filter(({ spec }) => names.has(spec.offeringRef.name));
-  const ofPlans = plans.flatMap(({ metadata }) =>
-    read.byIndex(ServiceInstance, BROKER_USE_INDEX, planKey(namespace, metadata.name)),
-  );
-  return [...new Map([...listProvided(broker, read), ...ofPlans].map((one) => [one.metadata.uid, one])).values()];
+  return plans.map(({ metadata }) => planKey(namespace, metadata.name));
 }
