@@ -13,6 +13,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import { isAlreadyExists } from "../../kube/client/errors.ts";
 import {
   defineController,
+  NotReady,
   watch,
   type Controller,
   type ReconcileContext,
@@ -34,6 +35,8 @@ import { planBinding } from "./plan.ts";
 
 /** A silent broker holds some of them for a minute each. */
 const WORKERS = 48;
+/** Until an app is looked for again: it is read, not watched. */
+const APP_MISSING_MS = 1_000;
 
 interface Brokers {
   pace: BrokerPace;
@@ -165,6 +168,11 @@ async function toRequest(bound: Bound, context: ReconcileContext): Promise<Broke
   const { binding, guid, provided, offering } = bound;
   const { namespace = "" } = binding.metadata;
   const app = binding.spec.appRef && context.read.find(App, { namespace, name: binding.spec.appRef.name });
+  // Without its GUID the broker would take the binding for a key.
+  if (binding.spec.appRef && !app)
+    throw new NotReady("AppMissing", `app ${binding.spec.appRef.name} does not exist yet`, {
+      requeueAfterMs: APP_MISSING_MS,
+    });
   const parameters = await readParameters(
     { namespace, name: binding.spec.parametersSecretRef?.name },
     { label: LABELS.serviceBinding, guid },

@@ -17,8 +17,9 @@ export interface PlanEntry {
 export function findEntry(instance: ServiceInstance, read: Reader): { entry?: PlanEntry; problem?: ReadyDraft } {
   const entry = readEntry(instance, read);
   if (!entry) return { problem: planMissing(instance, "does not exist") };
-  if (instance.status?.provided?.planID === entry.plan.spec.catalogID) return { entry };
+  // First: brokers choose the catalog's ids, so another broker's plan may have the same.
   if (isOtherOffering(instance, entry)) return { problem: planMissing(instance, "is of another offering") };
+  if (instance.status?.provided?.planID === entry.plan.spec.catalogID) return { entry };
   return isOrderable(instance, entry.plan, read)
     ? { entry }
     : { problem: planMissing(instance, "is not available in this space") };

@@ -15,7 +15,13 @@ export interface BindingContent {
 
 const DRAIN_KEY = "syslog_drain_url";
 const MOUNTS_KEY = "volume_mounts";
-const KEY = /^[-._a-zA-Z0-9]{1,253}$/;
+/** Keys of the Secret with a meaning of their own; all credentials are in `credentials`, whatever their names. */
+const RESERVED = new Set([CREDENTIALS_KEY, DRAIN_KEY, MOUNTS_KEY, "type"]);
+
+/** Does Kubernetes take it as a key of a Secret? */
+function isKey(name: string): boolean {
+  return /^[-._a-zA-Z0-9]{1,253}$/.test(name) && name !== "." && !name.startsWith("..");
+}
 
 export function bindingSecretName(binding: string): string {
   return `${binding}-binding`;
@@ -27,7 +33,7 @@ export function toBindingData(
   type: string,
 ): Record<string, string> {
   const single = Object.entries(credentials)
-    .filter(([key]) => KEY.test(key))
+    .filter(([key]) => isKey(key) && !RESERVED.has(key))
     .map(([key, value]): [string, string] => [key, typeof value === "string" ? value : JSON.stringify(value)]);
   const texts = {
     ...Object.fromEntries(single),
@@ -46,8 +52,17 @@ export function readBindingContent(secret: SecretObject | undefined, bindingGUID
   return {
     credentials: readCredentials(secret) ?? {},
     ...(drain !== undefined && { syslogDrainURL: drain }),
-    ...(mounts !== undefined && { volumeMounts: JSON.parse(mounts) as unknown[] }),
+    ...(mounts !== undefined && { volumeMounts: parseList(mounts) }),
   };
+}
+
+function parseList(text: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return []; // a person wrote it
+  }
 }
 
 function decode(value: string | undefined): string | undefined {

@@ -1,0 +1,42 @@
+// Which plan an instance may have: a provided one stays its plan, and another broker's is none, whatever ids that broker chose.
+import { expect, test } from "vitest";
+import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
+import type { ObjectKey } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { findEntry } from "./plan-entry.ts";
+
+/** A plan of an offering of the same name, both with ids that every broker has. */
+const catalogOf = (namespace: string) => ({
+  plan: {
+    metadata: { namespace, name: "small" },
+    spec: { catalogID: "p", offeringRef: { name: "pg" }, available: false, visibility: { type: "admin" } },
+  },
+  offering: { metadata: { namespace, name: "pg" }, spec: { catalogID: "s", brokerRef: { name: "broker" } } },
+});
+
+const read = {
+  find: (ref: ResourceRef, { namespace = "" }: ObjectKey) =>
+    ({ [ServicePlan.kind]: catalogOf(namespace).plan, [ServiceOffering.kind]: catalogOf(namespace).offering })[
+      ref.kind
+    ],
+  byIndex: () => [],
+  list: () => [],
+} as unknown as Reader;
+
+const instance = {
+  metadata: { namespace: "acme-dev", name: "db" },
+  spec: { planRef: { namespace: "system", name: "small" } },
+  status: { provided: { planID: "p", offeringID: "s", brokerRef: { namespace: "system", name: "broker" } } },
+};
+
+test("what is provided stays, though nobody may order it now", () => {
+  expect(findEntry(instance as unknown as ServiceInstance, read).entry?.plan.metadata.namespace).toBe("system");
+});
+
+test("another broker's plan with the same ids is of another offering", () => {
+  const forged = { ...instance, spec: { planRef: { namespace: "acme-dev", name: "small" } } };
+  expect(findEntry(forged as unknown as ServiceInstance, read).problem?.message).toMatch(/is of another offering/);
+});

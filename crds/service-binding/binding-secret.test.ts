@@ -1,0 +1,39 @@
+// What a broker gave for a binding comes back from its Secret as it was, whatever the credentials are called.
+import { expect, test } from "vitest";
+import { LABELS } from "../labels.ts";
+import { readBindingContent, toBindingData, type BindingContent } from "./binding-secret.ts";
+
+const secret = (data: Record<string, string>) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: "b-binding", labels: { [LABELS.serviceBinding]: "g" } },
+  data,
+});
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+test.each<[string, BindingContent, string[]]>([
+  ["plain credentials", { credentials: { user: "u", port: 1 } }, ["credentials", "port", "type", "user"]],
+  [
+    "credentials with names that have a meaning of their own",
+    { credentials: { volume_mounts: "x", syslog_drain_url: "y", type: "z", credentials: "c" } },
+    ["credentials", "type"],
+  ],
+  ["names that are no keys", { credentials: { ".": "a", "..": "b", "..x": "c", "a b": "d" } }, ["credentials", "type"]],
+  [
+    "a drain and volumes",
+    { credentials: {}, syslogDrainURL: "syslog://h", volumeMounts: [{ driver: "d" }] },
+    ["credentials", "syslog_drain_url", "type", "volume_mounts"],
+  ],
+])("%s", (_, content, keys) => {
+  const data = toBindingData(content, "pg");
+  expect(Object.keys(data).sort()).toEqual(keys);
+  expect(Buffer.from(data["type"] ?? "", "base64").toString()).toBe("pg");
+  expect(readBindingContent(secret(data), "g")).toEqual(content);
+});
+
+test("volumes that a person wrote wrongly are none", () => {
+  expect(readBindingContent(secret({ volume_mounts: base64("{") }), "g")).toEqual({
+    credentials: { volume_mounts: "{" },
+    volumeMounts: [],
+  });
+});
