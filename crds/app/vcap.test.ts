@@ -56,6 +56,18 @@ describe("system environment", () => {
     expect(env.DATABASE_URL).toBe("mysql2://u:p@h/d");
     expect(Object.keys(JSON.parse(env.VCAP_SERVICES) as object)).toEqual(["mail", "db"]);
   });
+  test("names that objects have by themselves are names like others", () => {
+    const env = systemEnv([
+      { label: "constructor", credentials: { uri: "constructor://x" } },
+      { label: "__proto__", credentials: { uri: "toString://x" } },
+    ]);
+    const services = JSON.parse(env.VCAP_SERVICES) as object;
+    expect(Object.entries(services).map(([label, list]) => [label, (list as unknown[]).length])).toEqual([
+      ["constructor", 1],
+      ["__proto__", 1],
+    ]);
+    expect(env).not.toHaveProperty("DATABASE_URL");
+  });
   test.each([
     ["VCAP_SERVICES", true],
     ["vcap_x", true],

@@ -54,24 +54,24 @@ export interface BoundService {
 
 /** VCAP_SERVICES by label, and DATABASE_URL from the first credentials that name a database. `{}` when nothing is bound. */
 export function systemEnv(services: readonly BoundService[]): { VCAP_SERVICES: string; DATABASE_URL?: string } {
-  const byLabel: Record<string, BoundService[]> = {};
-  for (const service of services) (byLabel[service.label] ??= []).push(service);
+  // Labels are brokers' words, such as "constructor" and "__proto__".
+  const byLabel = Object.fromEntries(Map.groupBy(services, ({ label }) => label));
   const url = services.map((service) => databaseURL(service.credentials["uri"])).find(Boolean);
   return { VCAP_SERVICES: JSON.stringify(byLabel), ...(url && { DATABASE_URL: url }) };
 }
 
 // Cloud Foundry translates these schemes to the names of Rails adapters.
-const SCHEMES: Readonly<Record<string, string>> = {
-  mysql: "mysql2",
-  mysql2: "mysql2",
-  postgres: "postgres",
-  postgresql: "postgres",
-};
+const SCHEMES: ReadonlyMap<string, string> = new Map([
+  ["mysql", "mysql2"],
+  ["mysql2", "mysql2"],
+  ["postgres", "postgres"],
+  ["postgresql", "postgres"],
+]);
 
 function databaseURL(uri: unknown): string | undefined {
   if (typeof uri !== "string") return undefined;
   const [, scheme, rest] = /^([a-z0-9]+):(\/\/.*)$/s.exec(uri) ?? [];
-  const adapter = scheme && SCHEMES[scheme];
+  const adapter = SCHEMES.get(scheme ?? "");
   return adapter ? `${adapter}:${rest}` : undefined;
 }
 

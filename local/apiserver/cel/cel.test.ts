@@ -133,6 +133,7 @@ describe("functions", () => {
       "a.b:80a.b80",
     ],
     ["url('https://a.b/c?d=e&d=f').getQuery()['d']", ["e", "f"]],
+    ["url('https://a.b/c?constructor=e').getQuery()['constructor']", ["e"]],
     ["duration('1h30m').getMinutes()", 90],
     ["string(duration('90m'))", "5400s"],
     ["duration('1h') > duration('59m')", true],

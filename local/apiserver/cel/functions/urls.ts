@@ -41,9 +41,8 @@ function hostParts(host: string): { name: string; port: string } {
 }
 
 function queryOf(query: string): CelValue {
-  const values: Record<string, string[]> = {};
-  for (const [key, value] of new URLSearchParams(query)) (values[key] ??= []).push(value);
-  return jsonMap(values);
+  const values = Map.groupBy(new URLSearchParams(query), ([key]) => key);
+  return jsonMap(Object.fromEntries([...values].map(([key, pairs]) => [key, pairs.map(([, value]) => value)])));
 }
 
 const urlMethods: Record<string, (url: UrlParts) => CelValue> = {
