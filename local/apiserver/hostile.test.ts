@@ -152,6 +152,20 @@ describe("what cannot be meant is refused, not a fault", () => {
       "a patch from nowhere",
       ["PATCH", `${MAPS}/target`, [{ op: "copy", from: 5, path: "/data" }], type("json-patch+json"), 400],
     ],
+    ...["constructor", "__proto__", "toString"].map((op): [string, Refused] => [
+      `a patch whose operation is ${op}`,
+      ["PATCH", `${MAPS}/target`, [{ op, path: "/data/a", value: "b" }], type("json-patch+json"), 422],
+    ]),
+    [
+      "a patch of a prototype",
+      [
+        "PATCH",
+        `${MAPS}/target`,
+        [{ op: "add", path: "/data/__proto__", value: { b: "c" } }],
+        type("json-patch+json"),
+        400,
+      ],
+    ],
     ["a patch that is none", ["PATCH", `${MAPS}/target`, [null], type("json-patch+json"), 422]],
     [
       "an apply of nulls",

@@ -153,7 +153,8 @@ function fromNumber(json: number, shape: ValueShape | undefined): CelValue {
 }
 
 function fromText(json: string, shape: ValueShape | undefined): CelValue {
-  const convert = shape?.format === undefined ? undefined : textFormats[shape.format];
+  const format = shape?.format;
+  const convert = format !== undefined && Object.hasOwn(textFormats, format) ? textFormats[format] : undefined;
   return convert ? convert(json) : json;
 }
 

@@ -25,7 +25,7 @@ export function jsonPatch(target: KubeObject, patch: unknown): KubeObject {
       `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`,
     );
   const state: State = { root: target, copied: 0 };
-  for (const operation of patch.map(readOperation)) (VERBS[operation.op] ?? rejected)(state, operation);
+  for (const operation of patch.map(readOperation)) (VERBS.get(operation.op) ?? rejected)(state, operation);
   return state.root as unknown as KubeObject;
 }
 
@@ -61,6 +61,8 @@ interface Place {
 /** The map or list that a pointer ends in; 422 when there is none. What stands before the first slash does not count. */
 function find({ root }: State, pointer: string): Place {
   const [, ...parts] = pointer.split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  // It would set a prototype, and is no field of any kind.
+  if (parts.includes("__proto__")) throw badRequest("a field may not be named __proto__");
   const key = parts.pop();
   if (key === undefined) return rejected();
   let holder: Holder = root;
@@ -97,40 +99,45 @@ function remove({ holder, key }: Place): void {
   else rejected();
 }
 
-const VERBS: Record<string, (state: State, operation: Operation) => void> = {
-  add: (state, { path, value }) => add(find(state, path), structuredClone(value)),
-  remove: (state, { path }) => remove(find(state, path)),
-  replace(state, { path, value }) {
-    if (path === "") {
-      if (typeof value !== "object" || value === null) rejected();
-      state.root = structuredClone(value) as Holder;
-      return;
-    }
-    const place = find(state, path);
-    if (Array.isArray(place.holder)) place.holder[indexOf(place.key, place.holder.length)] = structuredClone(value);
-    else place.holder[place.key] = structuredClone(value);
-  },
-  move(state, { path, from }) {
-    const source = find(state, from);
-    const value = get(source);
-    remove(source);
-    add(find(state, path), value);
-  },
-  copy(state, { path, from }) {
-    const value = get(find(state, from)) ?? null;
-    const goal = find(state, path);
-    // Copies of copies double an object with each operation.
-    state.copied += JSON.stringify(value).length;
-    if (state.copied > MOST_COPIED)
-      throw failure(
-        413,
-        "RequestEntityTooLarge",
-        `Unable to copy, the accumulated size increase of copy is ${state.copied}, exceeding the limit ${MOST_COPIED}`,
-      );
-    add(goal, structuredClone(value));
-  },
-  test(state, { path, value }) {
-    const present = path === "" ? state.root : (get(find(state, path)) ?? null);
-    if (!sameValue(present, value)) rejected();
-  },
-};
+type Verb = (state: State, operation: Operation) => void;
+
+/** A map, because the client's word may be one that every object inherits. */
+const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>(
+  Object.entries<Verb>({
+    add: (state, { path, value }) => add(find(state, path), structuredClone(value)),
+    remove: (state, { path }) => remove(find(state, path)),
+    replace(state, { path, value }) {
+      if (path === "") {
+        if (typeof value !== "object" || value === null) rejected();
+        state.root = structuredClone(value) as Holder;
+        return;
+      }
+      const place = find(state, path);
+      if (Array.isArray(place.holder)) place.holder[indexOf(place.key, place.holder.length)] = structuredClone(value);
+      else place.holder[place.key] = structuredClone(value);
+    },
+    move(state, { path, from }) {
+      const source = find(state, from);
+      const value = get(source);
+      remove(source);
+      add(find(state, path), value);
+    },
+    copy(state, { path, from }) {
+      const value = get(find(state, from)) ?? null;
+      const goal = find(state, path);
+      // Copies of copies double an object with each operation.
+      state.copied += JSON.stringify(value).length;
+      if (state.copied > MOST_COPIED)
+        throw failure(
+          413,
+          "RequestEntityTooLarge",
+          `Unable to copy, the accumulated size increase of copy is ${state.copied}, exceeding the limit ${MOST_COPIED}`,
+        );
+      add(goal, structuredClone(value));
+    },
+    test(state, { path, value }) {
+      const present = path === "" ? state.root : (get(find(state, path)) ?? null);
+      if (!sameValue(present, value)) rejected();
+    },
+  }),
+);
