@@ -28,6 +28,7 @@ import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { providingBrokerKey, wantedPlanKey } from "../../crds/service-plan/plan-use.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Space } from "../../crds/space/space.ts";
@@ -74,6 +75,8 @@ const indexByApp = ({
 const indexByStatusNamespace = (object: { status?: { namespace?: string } }): string[] =>
   object.status?.namespace ? [object.status.namespace] : [];
 
+const toList = (key: string | undefined): string[] => (key === undefined ? [] : [key]);
+
 /** Every kind that this API reads, with its indexes besides name, namespace, label, uid and GUID. */
 const cachedKinds: readonly CachedKind[] = [
   cachedKind(Org, { namespace: indexByStatusNamespace }),
@@ -104,8 +107,8 @@ const cachedKinds: readonly CachedKind[] = [
     offering: ({ metadata, spec }) => [`${metadata.namespace}/${spec.offeringRef.name}`],
   }),
   cachedKind(ServiceInstance, {
-    plan: ({ metadata, spec: { planRef } }) =>
-      planRef ? [`${planRef.namespace ?? metadata.namespace}/${planRef.name}`] : [],
+    plan: (instance) => toList(wantedPlanKey(instance)),
+    broker: (instance) => toList(providingBrokerKey(instance)),
     sharedWith: ({ spec }) => spec.sharedSpaces ?? [],
   }),
   cachedKind(ServiceBinding, {

@@ -4,18 +4,16 @@ import { guidOf, newGUID } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
-import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
-import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { isOneOf, listObjects } from "../cache/list-objects.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
 import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
 import { resolveSpace } from "../cf/org/org-and-space-namespaces.ts";
 import { removeCredentials, withNewCredentials } from "../cf/service/broker-credentials.ts";
-import { offeringsOf, plansOf } from "../cf/service/marketplace.ts";
+import { hasInstances } from "../cf/service/plan-uses.ts";
 import { accepted, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
@@ -146,13 +144,5 @@ const remove = endpoint({
     return accepted(await newJob(session, "service_broker.delete", guid));
   },
 });
-
-function hasInstances(cache: ClusterCache, broker: ServiceBroker): boolean {
-  const instances = cache.store(ServiceInstance);
-  const { namespace } = broker.metadata;
-  return offeringsOf(cache, broker)
-    .flatMap((offering) => plansOf(cache, offering))
-    .some((plan) => instances.byIndex("plan", `${namespace}/${plan.metadata.name}`).length > 0);
-}
 
 export const serviceBrokerEndpoints: readonly Endpoint[] = [list, create, get, update, remove];

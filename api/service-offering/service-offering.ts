@@ -19,6 +19,7 @@ import {
   toViewer,
   type Viewer,
 } from "../cf/service/marketplace.ts";
+import { instancesOfPlan } from "../cf/service/plan-uses.ts";
 import { placeFilter } from "../cf/service/plan-places.ts";
 import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
@@ -135,9 +136,7 @@ async function purge(session: Session, offering: ServiceOffering): Promise<void>
       purgedOfferings.includes(catalogID) ? undefined : { spec: { purgedOfferings: [...purgedOfferings, catalogID] } },
     );
   for (const plan of plansOf(session.cache, offering)) {
-    const { namespace = "", name } = plan.metadata;
-    const instances = session.cache.store(ServiceInstance).byIndex("plan", `${namespace}/${name}`);
-    for (const instance of instances) await purgeInstance(session, instance);
+    for (const instance of instancesOfPlan(session.cache, plan)) await purgeInstance(session, instance);
     await session.delete(ServicePlan, plan);
   }
 }

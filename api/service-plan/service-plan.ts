@@ -7,6 +7,7 @@ import { isOneOf, listAmong } from "../cache/list-objects.ts";
 import { toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { offeringOf } from "../cf/service/catalog.ts";
 import { brokerGUIDOf, findBroker, canSeePlan, getPlan, toViewer, type Viewer } from "../cf/service/marketplace.ts";
+import { instancesOfPlan } from "../cf/service/plan-uses.ts";
 import { placeFilter } from "../cf/service/plan-places.ts";
 import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
@@ -124,7 +125,7 @@ const remove = endpoint({
     const plan = getPlan({ cache: session.cache, session }, params.guid);
     const { namespace = "", name } = plan.metadata;
     session.authorize({ verb: "delete", on: ServicePlan, namespace, name });
-    if (session.cache.store(ServiceInstance).byIndex("plan", `${namespace}/${name}`).length > 0)
+    if (instancesOfPlan(session.cache, plan).length > 0)
       throw unprocessable("Please delete the service_instances associations for your service_plans.");
     await session.delete(ServicePlan, plan);
     return noContent();

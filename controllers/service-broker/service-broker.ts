@@ -25,6 +25,7 @@ import {
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import type { BrokerPace } from "../shared/osb/broker-pace.ts";
+import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { createCatalogs, type Catalogs } from "./catalogs.ts";
 import { planCatalog, type KnownCatalog } from "./plan.ts";
 import { brokerOf, BROKER_USE_INDEX, indexByUse, isPlanInUse, filterInstancesOf, listInstancesOf } from "./uses.ts";
@@ -36,6 +37,7 @@ export function serviceBrokerController(pace: BrokerPace): Controller {
     kind: "singleton",
     for: ServiceBroker,
     owns: [ServiceOffering, ServicePlan],
+    reads: TENANCY_KINDS,
     indexes: {
       [GUID_INDEX]: indexByGUID,
       [CLAIMED_NAME_INDEX]: (broker: ServiceBroker) => [claimObjectName(serviceBrokerName(broker))],
@@ -87,15 +89,24 @@ async function reconcileBroker(
   };
 }
 
+/**
+ * A broker that is being deleted takes no new instances. What asked for one of its plans just before may still be provided for so long; after it, what the broker was
+ * never asked for holds nothing.
+ */
+const LAST_ORDERS_MS = 10_000;
+
 /** @throws NotReady("InstancesExist") */
-async function finalizeBroker(broker: ServiceBroker, { read, client }: ReconcileContext): Promise<void> {
+async function finalizeBroker(broker: ServiceBroker, { read, client, now }: ReconcileContext): Promise<void> {
+  const ordersMs = Date.parse(broker.metadata.deletionTimestamp ?? "") + LAST_ORDERS_MS - now().getTime();
+  const withAsking = ordersMs > 0;
   // The cache may not have an instance that was made just before.
-  const left = listInstancesOf(broker, read).length || (await countLive(broker, { read, client }));
+  const left =
+    listInstancesOf(broker, read, withAsking).length || (await countLive(broker, { read, client }, withAsking));
   if (left > 0)
     throw new NotReady(
       "InstancesExist",
       `${left} service instances are this broker's, and only it can delete them; delete or purge them first`,
-      { isFailure: true },
+      { isFailure: true, ...(withAsking && { requeueAfterMs: ordersMs }) },
     );
   await removeCredentials(broker, client);
 }
@@ -103,13 +114,14 @@ async function finalizeBroker(broker: ServiceBroker, { read, client }: Reconcile
 async function countLive(
   broker: ServiceBroker,
   { read, client }: Pick<ReconcileContext, "read" | "client">,
+  withAsking: boolean,
 ): Promise<number> {
   const { items } = await client.list(ServiceInstance).catch((error: unknown) => {
     // Where instances of all namespaces may not be listed, the cache is all there is.
     if (isForbidden(error)) return { items: [] };
     throw error;
   });
-  return filterInstancesOf(broker, read, items).length;
+  return filterInstancesOf(broker, read, { instances: items, withAsking }).length;
 }
 
 /** Those that the API wrote; somebody else's stay. */

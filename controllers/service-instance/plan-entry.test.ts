@@ -1,5 +1,6 @@
 // Which plan an instance may have: a provided one stays its plan, and another broker's is none, whatever ids that broker chose.
 import { expect, test } from "vitest";
+import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
@@ -39,4 +40,24 @@ test("what is provided stays, though nobody may order it now", () => {
 test("another broker's plan with the same ids is of another offering", () => {
   const forged = { ...instance, spec: { planRef: { namespace: "acme-dev", name: "small" } } };
   expect(findEntry(forged as unknown as ServiceInstance, read).problem?.message).toMatch(/is of another offering/);
+});
+
+test.each<[string, object | undefined, boolean]>([
+  ["is there", { metadata: {} }, true],
+  ["is being deleted", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, false],
+  ["is gone", undefined, false],
+])("a broker that %s takes new instances: %s", (_, broker, isTaken) => {
+  const { plan, offering } = catalogOf("acme-dev");
+  const available = { ...plan, spec: { ...plan.spec, available: true } };
+  const found: Record<string, unknown> = {
+    [ServicePlan.kind]: available,
+    [ServiceOffering.kind]: offering,
+    [ServiceBroker.kind]: broker,
+  };
+  const own = { ...read, find: ({ kind }: ResourceRef) => found[kind] } as unknown as Reader;
+  const { entry, problem } = findEntry(
+    { ...instance, spec: { planRef: { name: "small" } }, status: {} } as unknown as ServiceInstance,
+    own,
+  );
+  expect([entry !== undefined, problem?.message.includes("being deleted") ?? false]).toEqual([isTaken, !isTaken]);
 });

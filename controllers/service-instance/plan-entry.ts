@@ -1,4 +1,5 @@
 // The plan of a managed instance in the catalog, and why it may not be used.
+import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
@@ -19,10 +20,20 @@ export function findEntry(instance: ServiceInstance, read: Reader): { entry?: Pl
   if (!entry) return { problem: planMissing(instance, "does not exist") };
   // First: brokers choose the catalog's ids, so another broker's plan may have the same.
   if (isOtherOffering(instance, entry)) return { problem: planMissing(instance, "is of another offering") };
-  if (instance.status?.provided?.planID === entry.plan.spec.catalogID) return { entry };
-  return isOrderable(instance, entry.plan, read)
+  const { provided } = instance.status ?? {};
+  if (provided?.planID === entry.plan.spec.catalogID) return { entry };
+  if (!isOrderable(instance, entry.plan, read))
+    return { problem: planMissing(instance, "is not available in this space") };
+  return provided || isTakingOrders(entry, read)
     ? { entry }
-    : { problem: planMissing(instance, "is not available in this space") };
+    : { problem: planMissing(instance, "is of a service broker that is gone or being deleted") };
+}
+
+/** A new instance would hold a broker that is to go. */
+function isTakingOrders({ offering: { metadata, spec } }: PlanEntry, read: Reader): boolean {
+  const { namespace = "" } = metadata;
+  const broker = read.find(ServiceBroker, { namespace, name: spec.brokerRef.name });
+  return broker !== undefined && broker.metadata.deletionTimestamp === undefined;
 }
 
 function isOrderable({ metadata: { namespace = "" } }: ServiceInstance, plan: ServicePlan, read: Reader): boolean {

@@ -35,14 +35,22 @@ export function isOfSpaceBroker({ spec, metadata }: ServiceInstance): boolean {
 export function getUsablePlan({ cache }: Pick<Session, "cache">, guid: string, namespace: string): ServicePlan {
   const plan = cache.findByGUID(ServicePlan, guid);
   const org = orgNameOf(cache, namespace);
-  if (!plan?.spec.available || !isUsableIn(plan, { namespace, org }))
+  if (!plan?.spec.available || !isUsableIn(plan, { namespace, org }) || !isTakingOrders(cache, plan))
     throw unprocessable(
       "Invalid service plan. Ensure that the service plan exists, is available, and you have access to it.",
     );
   return plan;
 }
 
-function orgNameOf(cache: ClusterCache, namespace: string): string {
+/** A broker that is gone or being deleted takes no new instances. */
+function isTakingOrders(cache: ClusterCache, plan: ServicePlan): boolean {
+  const offering = offeringOf(cache, plan);
+  const broker = offering && brokerOf(cache, offering);
+  return broker !== undefined && broker.metadata.deletionTimestamp === undefined;
+}
+
+/** Object name of the org of a space's namespace; "" for any other namespace. */
+export function orgNameOf(cache: ClusterCache, namespace: string): string {
   const org = cache.orgOf(cache.spaceOf(namespace)?.metadata.namespace);
   return org?.metadata.name ?? "";
 }

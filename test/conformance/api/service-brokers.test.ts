@@ -82,9 +82,14 @@ async function offeringOf({ name }: Registered): Promise<any> {
 const namesFor = async (path: string, person: TestUser): Promise<string[]> =>
   (await bench.call("GET", path, undefined, person)).json.resources.map((one: { name: string }) => one.name).sort();
 
-/** An instance as kubectl makes it; purged at the end, so that no broker is asked. */
-async function withInstance(broker: Registered, act: () => Promise<void>): Promise<void> {
+/** An instance as kubectl makes it, of a plan for all or for nobody; purged at the end, so that no broker is asked. */
+async function withInstance(
+  broker: Registered,
+  act: () => Promise<void>,
+  type: "public" | "admin" = "public",
+): Promise<void> {
   const plan = await planOf(broker);
+  expect((await bench.call("PATCH", `/v3/service_plans/${plan.guid}/visibility`, { type })).status).toBe(200);
   const { cache } = bench.testEnv.replicas[0].api;
   const { metadata } = cache.findByGUID(ServicePlan, plan.guid) as ServicePlan;
   const namespace = cache.store(ServicePlan).find({ namespace: SYSTEM_NAMESPACE, name: metadata.name }) && "org-space";
@@ -201,6 +206,17 @@ describe("a broker", () => {
       const answer = await bench.call("DELETE", `${BROKERS}/${broker.guid}`);
       expect(fault(answer).slice(0, 2)).toEqual([422, "CF-ServiceBrokerNotRemovable"]);
     });
+  });
+
+  test("of which an instance only names a plan is deleted, and so is the plan", async () => {
+    const broker = await registered();
+    const deletePlan = async (): Promise<void> => {
+      const { guid } = await planOf(broker);
+      expect((await bench.call("DELETE", `/v3/service_plans/${guid}`)).status).toBe(204);
+      const deleted = await bench.job(await bench.call("DELETE", `${BROKERS}/${broker.guid}`));
+      expect(deleted.state).toBe("COMPLETE");
+    };
+    await withInstance(broker, deletePlan, "admin");
   });
 
   test("of the platform is an operator's only; of a space, also its developers'", async () => {

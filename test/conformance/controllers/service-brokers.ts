@@ -59,6 +59,13 @@ export function serviceBrokerTests(given: () => ControllerFixtures): void {
     return plan;
   }
 
+  const enable = (name: string) =>
+    given().client.patch(
+      ServicePlan,
+      { namespace, name },
+      { type: "merge", body: { spec: { visibility: { type: "public" } } } },
+    );
+
   /** The broker is asked again, since its name is another. */
   async function askAgain({ server, ...key }: Registered, control: Control): Promise<void> {
     const { client } = given();
@@ -123,6 +130,7 @@ export function serviceBrokerTests(given: () => ControllerFixtures): void {
       const large = await planOf(key, "large");
       const instance = { namespace: given().namespace, name: key.name };
       const planRef = { namespace, name: large.metadata.name };
+      await enable(large.metadata.name);
       await client.apply(
         ServiceInstance,
         { metadata: instance, spec: { name: key.name, type: "managed", planRef } },
@@ -144,6 +152,7 @@ export function serviceBrokerTests(given: () => ControllerFixtures): void {
       const { metadata } = await planOf(key, "small");
       const instance = { namespace: given().namespace, name: key.name };
       const planRef = { namespace, name: metadata.name };
+      await enable(metadata.name);
       await client.apply(
         ServiceInstance,
         { metadata: instance, spec: { name: key.name, type: "managed", planRef } },
@@ -158,6 +167,24 @@ export function serviceBrokerTests(given: () => ControllerFixtures): void {
       await client.delete(ServiceInstance, instance);
       await eventually(async () => expect(await client.find(ServiceBroker, key)).toBeUndefined());
       await eventually(async () => expect(await catalogOf(key)).toEqual({ offerings: [], plans: [] }));
+    });
+
+    test("goes though an instance names a plan of it that it may not have", async () => {
+      const { client } = given();
+      const key = await register();
+      await untilReady(client, ServiceBroker, key);
+      const { metadata } = await planOf(key, "small");
+      const instance = { namespace: given().namespace, name: key.name };
+      const planRef = { namespace, name: metadata.name };
+      await client.apply(
+        ServiceInstance,
+        { metadata: instance, spec: { name: key.name, type: "managed", planRef } },
+        apply,
+      );
+      await untilReady(client, ServiceInstance, instance, { status: "False", reason: "PlanMissing" });
+      await client.delete(ServiceBroker, key);
+      await eventually(async () => expect(await client.find(ServiceBroker, key)).toBeUndefined());
+      await client.delete(ServiceInstance, instance);
     });
 
     test.each<[string, Parameters<typeof register>[0], string]>([
