@@ -75,7 +75,21 @@ export default tseslint.config(
       "@typescript-eslint/no-import-type-side-effects": "error",
     },
   },
-  { files: ["cli/**/*.ts", "scripts/**/*.ts", "test/**/*.ts"], rules: { "no-console": "off" } },
+  { files: ["scripts/**/*.ts", "test/**/*.ts"], rules: { "no-console": "off" } },
+  {
+    files: ["cli/**/*.ts"],
+    ignores: ["cli/output.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector: "MemberExpression[object.object.name='process'][property.name='write']",
+          message:
+            "printLines, printError and printJson of cli/output.ts show what others wrote without its control characters",
+        },
+      ],
+    },
+  },
   {
     files: FACTORIES,
     rules: { "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }] },

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { stderrColours } from "./colours.ts";
 import type { Context } from "./context.ts";
 import { EXIT_CODES, Failure } from "./failure.ts";
-import { stderrProgress, type Progress, type Result } from "./output.ts";
+import { printError, printJson, printLines, stderrProgress, type Progress, type Result } from "./output.ts";
 
 /** Options every command has. */
 export interface CommonOptions {
@@ -24,11 +24,8 @@ export function withoutContext<Args extends unknown[]>(action: (progress: Progre
     const json = command.optsWithGlobals<CommonOptions>().json === true;
     try {
       const result = await action(stderrProgress(json), ...(all.slice(0, -1) as unknown as Args));
-      process.stdout.write(
-        json && result.json !== undefined
-          ? `${JSON.stringify(result.json, null, 2)}\n`
-          : result.text.map((line) => `${line}\n`).join(""),
-      );
+      if (json && result.json !== undefined) printJson(result.json, 2);
+      else printLines(...result.text);
     } catch (error) {
       report(error, json);
     }
@@ -42,16 +39,13 @@ function report(error: unknown, json: boolean): void {
       : new Failure(error instanceof Error ? error.message : String(error), { cause: error });
   process.exitCode = EXIT_CODES[failure.kind];
   const { kind, message, next, log } = failure;
-  if (json)
-    process.stdout.write(
-      `${JSON.stringify({ error: { kind, message, next, ...(log.length > 0 && { log }) } }, null, 2)}\n`,
-    );
+  if (json) printJson({ error: { kind, message, next, ...(log.length > 0 && { log }) } }, 2);
   else printFailure(failure);
 }
 
 /** Tells a person on stderr; the exit code stays as it is. */
 export function printFailure(failure: Failure): void {
-  process.stderr.write(`${toLines(failure).join("\n")}\n`);
+  printError(...toLines(failure));
 }
 
 /** What went wrong, the log that tells why, and the next step as the last line. */

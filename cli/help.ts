@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { stderrColours } from "./colours.ts";
 import { EXIT_CODES } from "./failure.ts";
+import { printError, printJson } from "./output.ts";
 
 /** All commands, as a person looks for them. A test holds that none is missing and that it fits a screen. */
 const GROUPS: readonly (readonly [title: string, commands: string])[] = [
@@ -49,9 +50,8 @@ export function tellUsageErrors(command: Command, name = command.name()): void {
 
 function reportUsageError(text: string, command: string): void {
   const { message, next } = toUsageError(text, command);
-  if (process.argv.includes("--json"))
-    process.stdout.write(`${JSON.stringify({ error: { kind: "usage", message, next } }, null, 2)}\n`);
-  else process.stderr.write(`${stderrColours.red("✗")} ${message}\n  Next: ${next}\n`);
+  if (process.argv.includes("--json")) printJson({ error: { kind: "usage", message, next } }, 2);
+  else printError(`${stderrColours.red("✗")} ${message}`, `  Next: ${next}`);
   process.exitCode = EXIT_CODES.usage;
 }
 

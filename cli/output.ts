@@ -1,5 +1,6 @@
 // How `cup` prints: results on stdout, progress on stderr, tables as borderless columns.
 import { stderrColours, stdoutColours } from "./colours.ts";
+import { toCell, toJsonText, toLines } from "./printable.ts";
 
 /** What a command answers: `json` for --json, `text` for people. */
 export interface Result {
@@ -17,6 +18,20 @@ export interface Progress {
   transfer(doneBytes: number, totalBytes: number): void;
 }
 
+/** The only ways to stdout and stderr for text that others may have written. */
+export function printLines(...lines: readonly string[]): void {
+  process.stdout.write(lines.map((line) => `${toLines(line)}\n`).join(""));
+}
+
+export function printError(...lines: readonly string[]): void {
+  process.stderr.write(lines.map((line) => `${toLines(line)}\n`).join(""));
+}
+
+/** `indent` for people who read it. */
+export function printJson(value: unknown, indent?: number): void {
+  process.stdout.write(`${toJsonText(value, indent)}\n`);
+}
+
 /** For what nobody watches. */
 export const silentProgress: Progress = { step: () => undefined, line: () => undefined, transfer: () => undefined };
 
@@ -24,8 +39,8 @@ export const silentProgress: Progress = { step: () => undefined, line: () => und
 export function stderrProgress(quiet: boolean): Progress {
   if (quiet) return silentProgress;
   return {
-    step: (text) => process.stderr.write(`${stderrColours.dim("→")} ${text}\n`),
-    line: (text) => process.stderr.write(`   ${text}\n`),
+    step: (text) => printError(`${stderrColours.dim("→")} ${text}`),
+    line: (text) => printError(`   ${text}`),
     transfer: process.stderr.isTTY ? drawBar() : () => undefined,
   };
 }
@@ -52,21 +67,27 @@ export function bar(done: number, total: number): string {
 
 /** Columns padded to their widest cell; the first row is the header. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const cells = rows.map((row) => row.map(toCell));
   const widths = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)),
+    Math.max(title.length, ...cells.map((row) => (row[column] ?? "").length)),
   );
   const toLine = (row: readonly string[]): string =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join("   ")
       .trimEnd();
-  return [stdoutColours.bold(toLine(header)), ...rows.map(toLine)];
+  return [stdoutColours.bold(toLine(header)), ...cells.map(toLine)];
 }
 
-/** `name:   value` lines, values aligned. */
+/** `name:   value` lines, values aligned, also further lines of one. */
 export function fields(entries: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...entries.map(([name]) => name.length)) + 1;
-  return entries.map(([name, value]) => `${`${name}:`.padEnd(width)}   ${value}`);
+  const shown = (value: string): string =>
+    value
+      .split("\n")
+      .map(toCell)
+      .join(`\n${"".padEnd(width + 3)}`);
+  return entries.map(([name, value]) => `${`${toCell(name)}:`.padEnd(width)}   ${shown(value)}`);
 }
 
 /** Bytes as people read them: 64M, 1.5G. */

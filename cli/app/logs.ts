@@ -1,6 +1,6 @@
 // `cup logs`: follows, or with --recent prints what there is.
 import type { Context } from "../context.ts";
-import { silentProgress, type Result } from "../output.ts";
+import { printJson, printLines, silentProgress, type Result } from "../output.ts";
 import { followLog, formatLine, recentLog, type LogLine } from "./log-stream.ts";
 
 export async function logs(context: Context, name: string, options: { recent?: boolean }): Promise<Result> {
@@ -10,8 +10,8 @@ export async function logs(context: Context, name: string, options: { recent?: b
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   context.progress.step(`Following the log of ${name}; Ctrl-C ends`);
-  const print = (line: LogLine): boolean =>
-    process.stdout.write(`${context.progress === silentProgress ? JSON.stringify(toJson(line)) : formatLine(line)}\n`);
+  const print = (line: LogLine): void =>
+    context.progress === silentProgress ? printJson(toJson(line)) : printLines(formatLine(line));
   for (const line of lines.slice(-10)) print(line);
   const since = (lines.at(-1)?.timestamp ?? 0n) + 1n;
   for await (const line of followLog(context.api, app.guid, { since, signal: stop.signal })) print(line);

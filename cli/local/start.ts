@@ -6,7 +6,7 @@ import { extname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { stdoutColours } from "../colours.ts";
 import { Failure } from "../failure.ts";
-import type { Progress, Result } from "../output.ts";
+import { printLines, type Progress, type Result } from "../output.ts";
 import { findRunning, homeAt, makeHome, type Home, type Running } from "../../local/home.ts";
 import { pushExample } from "./push-example.ts";
 import { tellParent } from "./tell-parent.ts";
@@ -60,7 +60,7 @@ async function startHere(home: Home, progress: Progress, options: StartOptions):
   try {
     // Once: whoever deletes the example does not get it again.
     const hello = options.empty ? undefined : await cluster.doOnce("hello", "true", () => pushExample(home, progress));
-    process.stdout.write(`${welcome(home, cluster.url, hello).join("\n")}\n`);
+    printLines(...welcome(home, cluster.url, hello));
     tellParent(READY);
     // Now, since a killed process writes no cache.
     flushCompileCache();

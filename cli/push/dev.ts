@@ -8,7 +8,7 @@ import { stderrColours } from "../colours.ts";
 import { printFailure } from "../action.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
-import type { Result } from "../output.ts";
+import { printLines, type Result } from "../output.ts";
 import { quoteForShell, withSource } from "./advice.ts";
 import { readManifest, sourceOf } from "./manifest.ts";
 import type { PushOptions } from "./options.ts";
@@ -36,7 +36,7 @@ async function pushAndWatch(context: Context, name: string | undefined, options:
   const folder = sourceOf(entry, manifest.folder);
   let files = await listFiles(folder);
   const pushed = await pushApp(context, entry, { manifest, start: true });
-  for (const line of pushed.text) process.stdout.write(`${line}\n`);
+  printLines(...pushed.text);
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   context.progress.step(`Watching ${folder}; Ctrl-C ends, and ${entry.name} runs on`);
@@ -76,7 +76,7 @@ async function pushChange(
     await restarting;
     await waitUntilRunning(context, app);
     const seconds = ((Date.now() - started) / 1000).toFixed(1);
-    process.stdout.write(`${stderrColours.green("✓")} ${app.name} runs again after ${seconds} s\n`);
+    printLines(`${stderrColours.green("✓")} ${app.name} runs again after ${seconds} s`);
   } catch (error) {
     const told = withSource(error, options);
     if (!(told instanceof Failure)) throw told;
@@ -151,7 +151,7 @@ async function showLog({ api }: Context, guid: string, signal: AbortSignal): Pro
   const since = BigInt(Date.now()) * 1_000_000n;
   try {
     for await (const { source, message } of followLog(api, guid, { since, signal }))
-      if (source.startsWith("APP/")) process.stdout.write(`${message}\n`);
+      if (source.startsWith("APP/")) printLines(message);
   } catch (error) {
     if (!signal.aborted) printFailure(new Failure("the app's log cannot be read any more", { cause: error }));
   }

@@ -1,5 +1,6 @@
 // What Ctrl-C leaves behind: the platform goes on by itself, so whoever stops watching is told with what.
 import { stderrColours } from "../colours.ts";
+import { printError } from "../output.ts";
 import { quoteForShell, repeatSource } from "./advice.ts";
 import type { PushOptions } from "./options.ts";
 
@@ -30,7 +31,7 @@ function whatGoesOn(phase: Phase, name: string): string {
 /** Ends `cup` at Ctrl-C with what `describe` says then. The returned function undoes it. */
 export function tellAtInterrupt(describe: () => string): () => void {
   const onSignal = (): void => {
-    process.stderr.write(`\n${stderrColours.yellow("!")} Stopped watching. ${describe()}\n`);
+    printError("", `${stderrColours.yellow("!")} Stopped watching. ${describe()}`);
     process.exit(INTERRUPTED);
   };
   process.once("SIGINT", onSignal);
