@@ -66,6 +66,33 @@ describe("detection", () => {
   });
 });
 
+describe("detection by an image whose optional buildpack also leads a group", () => {
+  const go = { id: "cupola/go", version: "1.0.0" };
+  const order = [[optional(procfile), node], [node, optional(procfile)], [pages], [go, optional(procfile)], [procfile]];
+  const image = { buildpacks: new Map([...builder.buildpacks, ["cupola/go", ["1.0.0"]]]), order };
+  const detect = (...ids: (string | typeof uploaded)[]) =>
+    planOrder(
+      { buildpacks: ids.map((id) => (typeof id === "string" ? ofImage(`cupola/${id}`) : id)), detect: true },
+      image,
+      new Set(),
+    );
+
+  test.each([
+    ["by leaders, as new Buildpacks stand", ["nodejs", "static", "go", "procfile"]],
+    ["by first appearance, as earlier versions made them", ["procfile", "nodejs", "static", "go"]],
+  ])("keeps the image's order while nobody moved one: %s", (_how, ids) => {
+    expect(detect(...ids)).toBeUndefined();
+    expect(detect(...ids.filter((id) => id !== "static"))).toEqual(order.filter((group) => group[0] !== pages));
+    expect(detect(...ids.flatMap((id) => (id === "static" ? [uploaded, id] : [id])))).toEqual(
+      (order as PlacedEntry[][]).toSpliced(2, 0, [rust, optional(procfile)]),
+    );
+    expect(detect(...ids, uploaded)).toEqual([...order, [rust, optional(procfile)]]);
+  });
+
+  test("tries a moved one at its position", () =>
+    expect(detect("go", "nodejs", "static", "procfile")).toEqual([order[3], order[0], order[1], order[2], order[4]]));
+});
+
 describe("detection when every buildpack of the image is disabled", () => {
   const detect = (buildpacks: Parameters<typeof planOrder>[0]["buildpacks"], disabled: readonly string[]) =>
     planOrder({ buildpacks, detect: true }, builder, new Set(disabled));

@@ -4,6 +4,7 @@ import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import type { BuilderImage, OrderEntry, OrderGroup } from "./builder-image.ts";
+import { isImageOrder, leaderOf } from "./image-order.ts";
 import type { PlacedEntry, PlacedGroup } from "./placed-buildpacks.ts";
 
 type Wanted = Pick<Staging["spec"], "buildpacks" | "detect">;
@@ -76,7 +77,8 @@ function toEntry(buildpack: WantedBuildpack, known: Image["buildpacks"]): Placed
 
 /**
  * An uploaded buildpack is a group of its own, beside the image's optional ones (as Procfile). A listed one of the image stands for the image's groups
- * that it leads, without those whose other members are not listed. When none is listed, the image's groups follow, of what is enabled.
+ * that it leads, without those whose other members are not listed: in the image's order while no listed one was moved, else by the leaders' positions.
+ * When none is listed, the image's groups follow, of what is enabled.
  */
 function planDetection(
   buildpacks: readonly WantedBuildpack[],
@@ -87,12 +89,43 @@ function planDetection(
   const listed = new Set(buildpacks.flatMap((one) => idInImage(one, ids) ?? []));
   const allowed = groups.flatMap((group) => withoutDisabled(group, listed.size === 0 ? enabled : listed));
   const extras = listExtras(allowed);
-  const planned = buildpacks.flatMap((one): PlacedGroup[] => {
-    if (one.content) return [[{ content: one.content.digest, name: one.name }, ...toPlaced(known)(extras)]];
-    const id = idInImage(one, ids);
-    return id === undefined ? [] : allowed.filter((group) => leaderOf(group) === id).map(toPlaced(known));
+  const placed = allowed.map((group) => ({ leader: leaderOf(group), group: toPlaced(known)(group) }));
+  const positions: Position[] = buildpacks.flatMap((one): Position[] => {
+    if (one.content)
+      return [{ uploaded: [{ content: one.content.digest, name: one.name }, ...toPlaced(known)(extras)] }];
+    return idInImage(one, listed) === undefined ? [] : [{ id: one.path ?? one.name }];
   });
-  return listed.size === 0 ? [...planned, ...allowed.map(toPlaced(known))] : planned;
+  if (listed.size === 0) return [...positions.flatMap(uploadedAt), ...placed.map(({ group }) => group)];
+  return isImageOrder([...listed], groups) ? putBetween(placed, positions) : sortByLeaders(placed, positions);
+}
+
+/** A position of the list: an uploaded buildpack's group, or an id of the image. */
+type Position = { uploaded: PlacedGroup } | { id: string };
+type LedGroup = { leader: string | undefined; group: PlacedGroup };
+
+function uploadedAt(position: Position): PlacedGroup[] {
+  return "uploaded" in position ? [position.uploaded] : [];
+}
+
+/** The groups in the image's order; an uploaded one stands before the first that is led by one of a later position. */
+function putBetween(groups: readonly LedGroup[], positions: readonly Position[]): PlacedGroup[] {
+  const after = (at: number) => new Set(positions.slice(at).flatMap((one) => ("id" in one ? [one.id] : [])));
+  const uploads = positions.flatMap((position, at) => {
+    const later = after(at);
+    const before = groups.findIndex(({ leader }) => leader !== undefined && later.has(leader));
+    return uploadedAt(position).map((group) => ({ group, before: before < 0 ? groups.length : before }));
+  });
+  const uploadsBefore = (at: number): PlacedGroup[] =>
+    uploads.filter(({ before }) => before === at).map(({ group }) => group);
+  return [...groups.flatMap(({ group }, at) => [...uploadsBefore(at), group]), ...uploadsBefore(groups.length)];
+}
+
+function sortByLeaders(groups: readonly LedGroup[], positions: readonly Position[]): PlacedGroup[] {
+  return positions.flatMap((position) =>
+    "uploaded" in position
+      ? [position.uploaded]
+      : groups.filter(({ leader }) => leader === position.id).map(({ group }) => group),
+  );
 }
 
 function idInImage({ name, path, content }: WantedBuildpack, ids: ReadonlySet<string>): string | undefined {
@@ -104,11 +137,6 @@ function withoutDisabled(group: OrderGroup, enabled: ReadonlySet<string>): Order
   if (group.some(({ id, optional }) => !optional && !enabled.has(id))) return [];
   const left = group.filter(({ id }) => enabled.has(id));
   return left.length === 0 ? [] : [left];
-}
-
-/** By whose position a group is tried: its first buildpack that must take part. */
-function leaderOf(group: OrderGroup): string | undefined {
-  return (group.find(({ optional }) => !optional) ?? group[0])?.id;
 }
 
 /** The optional buildpacks that stand behind the leaders, each once. */

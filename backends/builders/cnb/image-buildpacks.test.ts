@@ -7,7 +7,7 @@ import { builder, digest } from "./fixtures.ts";
 import { planImageBuildpacks } from "./image-buildpacks.ts";
 
 const owner = makeObject(BackendClass, "cnb", { spec: { role: "builder" } });
-const NAMES = ["cupola-nodejs", "cupola-procfile", "cupola-static"];
+const NAMES = ["cupola-nodejs", "cupola-static", "cupola-procfile"];
 const made = (id: string, change: object = {}, status?: object) =>
   makeObject(Buildpack, planned(id)?.metadata?.name ?? id.replace("/", "-"), {
     spec: { name: id, path: id, builder: "cnb", position: 1, ...change },
@@ -16,17 +16,35 @@ const made = (id: string, change: object = {}, status?: object) =>
 const planned = (id: string) =>
   planImageBuildpacks(owner, builder, []).create.find((draft) => (draft["spec"] as { path: string }).path === id);
 
-test("each buildpack of the order is made once, in that order, behind those that are there", () => {
+test("each buildpack of the order is made once, by the groups that they lead, behind those that are there", () => {
   const own = makeObject(Buildpack, "mine", { spec: { name: "mine", position: 4 } });
   const { create, remove, identify } = planImageBuildpacks(owner, builder, [own]);
   expect(create.map((draft) => draft["spec"])).toEqual([
     { name: "cupola/nodejs", path: "cupola/nodejs", position: 5, builder: "cnb" },
-    { name: "cupola/procfile", path: "cupola/procfile", position: 6, builder: "cnb" },
-    { name: "cupola/static", path: "cupola/static", position: 7, builder: "cnb" },
+    { name: "cupola/static", path: "cupola/static", position: 6, builder: "cnb" },
+    { name: "cupola/procfile", path: "cupola/procfile", position: 7, builder: "cnb" },
   ]);
   expect(create.map(({ metadata }) => metadata?.name?.replace(/-[^-]{5}$/, ""))).toEqual(NAMES);
   expect(create[0]?.metadata?.ownerReferences).toMatchObject([{ kind: "BackendClass", name: "cnb" }]);
   expect([remove, identify]).toEqual([[], []]);
+});
+
+test("an optional buildpack that also leads a group stands where it leads, and one that leads none is last", () => {
+  const entry = (id: string, optional = false) => ({ id, version: "1.0.0", ...(optional && { optional }) });
+  const order = [
+    [entry("script")],
+    [entry("java"), entry("ca", true), entry("procfile", true)],
+    [entry("go"), entry("procfile", true)],
+    [entry("procfile")],
+  ];
+  const { create } = planImageBuildpacks(owner, { order, buildpacks: new Map() }, []);
+  expect(create.map((draft) => (draft["spec"] as { path: string }).path)).toEqual([
+    "script",
+    "java",
+    "go",
+    "procfile",
+    "ca",
+  ]);
 });
 
 test("an image that states no order removes none: what an admin changed is still there when the order is back", () => {

@@ -6,6 +6,7 @@ import { objectNameFor } from "../../../crds/object-names.ts";
 import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import type { BuilderImage } from "./builder-image.ts";
+import { listByLeaders } from "./image-order.ts";
 
 export interface ImageBuildpacksPlan {
   /** Made once; what an admin changes in them stays. */
@@ -19,7 +20,7 @@ export interface ImageBuildpacksPlan {
 /** So many are listed; detection tries all. */
 const MAX_LISTED = 100;
 
-/** `known` are all Buildpacks. New ones come after them, in the image's order. */
+/** `known` are all Buildpacks. New ones come after them: by the groups of the image that they lead, so that an optional one does not move to the front. */
 export function planImageBuildpacks(
   owner: BackendClass,
   { order, buildpacks }: Pick<BuilderImage, "order" | "buildpacks">,
@@ -28,7 +29,7 @@ export function planImageBuildpacks(
   const versions = new Map(
     order.flat().map(({ id, version }): [string, string] => [id, version ?? buildpacks.get(id)?.at(-1) ?? ""]),
   );
-  const ids = [...versions.keys()].slice(0, MAX_LISTED);
+  const ids = listByLeaders(order).slice(0, MAX_LISTED);
   const ours = known.filter(({ spec }) => spec.builder === owner.metadata.name);
   const names = new Set(known.map(({ metadata }) => metadata.name));
   const last = Math.max(0, ...known.filter(({ spec }) => spec.lifecycle === "buildpack").map(positionOf));
