@@ -2,9 +2,10 @@
 import type { KubeObject } from "../kube/api/object.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { featureFlagPolicies } from "./feature-flag/policies.ts";
+import { guidPolicies } from "./guid-policies.ts";
 import { fieldPolicies } from "./field-policies.ts";
 import { GROUP } from "./groups.ts";
-import { ANNOTATIONS, STABLE_LABELS } from "./labels.ts";
+import { ANNOTATIONS } from "./labels.ts";
 import { Org } from "./org/org.ts";
 import {
   CALLER_IS_PLATFORM,
@@ -25,7 +26,7 @@ import { tenancyPolicies } from "./tenancy-policies.ts";
 export function listAdmissionPolicies(): KubeObject[] {
   return [
     ...fieldPolicies(),
-    guidPolicy(),
+    ...guidPolicies(),
     deletionPolicy(),
     creatorPolicy(),
     ...tenancyPolicies(),
@@ -52,27 +53,6 @@ function creatorPolicy(): AdmissionPolicy {
         expression: `(oldObject == null ? ${by("object")} in ['', request.userInfo.username] : ${by("object")} == ${by("oldObject")}) || ${CALLER_IS_PLATFORM}`,
         message: `the annotation ${ANNOTATIONS.createdBy} must name the creator of the org, and is immutable`,
         reason: "Forbidden",
-      },
-    ],
-  };
-}
-
-/**
- * A GUID label is never added, changed or removed by users: an older object that adds one later could take over the GUID of an object in another
- * namespace (guid.ts). Only the platform, which may create claims, sets GUIDs and repairs duplicates.
- */
-function guidPolicy(): AdmissionPolicy {
-  const key = `'${STABLE_LABELS.guid}'`;
-  const has = (object: string): string => `(has(${object}.metadata.labels) && ${key} in ${object}.metadata.labels)`;
-  return {
-    name: "guid.cupola.dev",
-    resources: DEFINITIONS.map((definition) => toPolicyResource(definition)),
-    operations: ["UPDATE"],
-    validations: [
-      {
-        expression: `(${has("object")} == ${has("oldObject")} && (!${has("object")} || object.metadata.labels[${key}] == oldObject.metadata.labels[${key}])) || ${CALLER_IS_PLATFORM}`,
-        message: `the label ${STABLE_LABELS.guid} is immutable; only the platform adds it`,
-        reason: "Invalid",
       },
     ],
   };

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { fieldTests } from "./fields.ts";
 import { flagTests } from "./flags.ts";
+import { guidTests } from "./guids.ts";
 import { imageTests } from "./images.ts";
 import { roleTests } from "./roles.ts";
 import { routeSharingTests } from "./route-sharing.ts";
@@ -29,5 +30,6 @@ export function permissionTests(server: ServerUnderTest): void {
     flagTests(get);
     secretTests(get);
     routeSharingTests(get);
+    guidTests(get);
   });
 }
