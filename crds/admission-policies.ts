@@ -19,6 +19,7 @@ import { imagePolicies } from "./image-policies.ts";
 import { podPolicies } from "./pod-policies.ts";
 import { routeDestinationPolicy, routeSharingPolicy } from "./route/policies.ts";
 import { securityGroupPolicy } from "./security-group/policies.ts";
+import { serviceInstancePolicies } from "./service-instance/policies.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
 
@@ -37,6 +38,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     securityGroupPolicy(),
     routeSharingPolicy(),
     routeDestinationPolicy(),
+    ...serviceInstancePolicies(),
   ].flatMap(toPolicyObjects);
 }
 

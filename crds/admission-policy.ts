@@ -154,3 +154,37 @@ export function addedNames(
     allAllowed: checks.map(({ name }) => `variables.${name}`).join(" && "),
   };
 }
+
+/** Spaces that one write may add, to the shared ones or to those of destinations. */
+export const MAX_ADDED_SPACES = 8;
+
+/** Whoever adds a space to `spec.sharedSpaces` may update objects of the kind there. */
+export function sharingPolicy(
+  on: Pick<ResourceRef, "group" | "plural">,
+  { name, noun }: { name: string; noun: string },
+): AdmissionPolicy {
+  const spacesOf = (object: string): string =>
+    `(${object} == null || !has(${object}.spec.sharedSpaces) ? [] : ${object}.spec.sharedSpaces)`;
+  const { variables, allAllowed } = addedNames(spacesOf, {
+    most: MAX_ADDED_SPACES,
+    mayAdd: (namespace) => authorizerAllows({ group: on.group, resource: on.plural, namespace, verb: "update" }),
+  });
+  return {
+    name,
+    resources: [toPolicyResource(on)],
+    operations: ["CREATE", "UPDATE"],
+    variables,
+    validations: [
+      {
+        expression: `size(variables.added) <= ${MAX_ADDED_SPACES} || ${CALLER_IS_PLATFORM}`,
+        message: `share a ${noun} with at most ${MAX_ADDED_SPACES} more spaces at a time`,
+        reason: "Forbidden",
+      },
+      {
+        expression: `(${allAllowed}) || ${CALLER_IS_PLATFORM}`,
+        message: `sharing a ${noun} with a space needs the right to update ${noun}s there`,
+        reason: "Forbidden",
+      },
+    ],
+  };
+}

@@ -22,7 +22,7 @@ export function fieldPolicies(): AdmissionPolicy[] {
 }
 
 function toValidation(right: FieldPermission): Validation {
-  const { on, subresource, fields, metadata } = right;
+  const { on, subresource, fields, metadata, unless } = right;
   const untouched = [
     ...fields.map(isSpecFieldUnchanged),
     ...(metadata ? ["labels", "annotations"].map((field) => isFieldUnchanged("metadata", field)) : []),
@@ -30,7 +30,7 @@ function toValidation(right: FieldPermission): Validation {
   const defaults = fields.map((field) => isDefaultValue(on, field));
   const what = [...fields.map((field) => `spec.${field}`), ...(metadata ? ["labels, annotations"] : [])].join(", ");
   return {
-    expression: `(oldObject == null ? ${allOf(defaults)} : ${allOf(untouched)}) || ${canUpdateSubresource(on, subresource)} || ${CALLER_IS_PLATFORM}`,
+    expression: `(oldObject == null ? ${allOf(defaults)} : ${allOf(untouched)}) || ${unless ? `(${unless}) || ` : ""}${canUpdateSubresource(on, subresource)} || ${CALLER_IS_PLATFORM}`,
     message: `changing ${what} needs the right to update ${on.plural}/${subresource}`,
     reason: "Forbidden",
   };

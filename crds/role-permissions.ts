@@ -152,7 +152,13 @@ export interface FieldPermission {
   fields: readonly string[];
   /** Set when labels and annotations need the permission, too. */
   metadata?: true;
+  /** A CEL expression: whoever may update the object may change the fields where it is true. */
+  unless?: string;
 }
+
+/** The broker that made the instance is of its own space, so its developers may forget the instance, as in CF. */
+const IS_OF_OWN_BROKER =
+  "oldObject != null && has(oldObject.status) && has(oldObject.status.provided) && has(oldObject.status.provided.brokerRef.namespace) && oldObject.status.provided.brokerRef.namespace == request.namespace";
 
 /** Fields that need a permission besides update on the object; the policy compares old and new. A dot separates nested fields. */
 export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
@@ -173,6 +179,8 @@ export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
   { on: Task, subresource: "cancel", fields: ["cancelled"] },
   { on: Task, subresource: "settings", fields: [], metadata: true },
   { on: ServiceBinding, subresource: "settings", fields: [], metadata: true },
+  // What its broker keeps goes on and may cost; an admin's, as in CF.
+  { on: ServiceInstance, subresource: "purge", fields: ["purge"], unless: IS_OF_OWN_BROKER },
   { on: Space, subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegment"] },
   // An org manager may rename the org, but neither lift its suspension nor choose its quota or the segments that it may use.
   { on: Org, subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegments"] },

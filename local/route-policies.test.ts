@@ -1,7 +1,7 @@
 // Who may lead a route to apps of other spaces by kubectl: the policy of crds/route, evaluated by the embedded server.
 import { expect, test } from "vitest";
-import { toPolicyObjects } from "../crds/admission-policy.ts";
-import { MAX_ADDED_SPACES, routeDestinationPolicy } from "../crds/route/policies.ts";
+import { MAX_ADDED_SPACES, toPolicyObjects } from "../crds/admission-policy.ts";
+import { routeDestinationPolicy } from "../crds/route/policies.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import { createMemoryStore } from "./apiserver/memory-store.ts";
 import type { AdmissionRequest } from "./apiserver/types.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { isAvailableIn } from "../../crds/route/destinations.ts";
-import { MAX_ADDED_SPACES } from "../../crds/route/policies.ts";
+import { MAX_ADDED_SPACES } from "../../crds/admission-policy.ts";
 import { MAX_SHARED_SPACES, Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";

@@ -3,7 +3,6 @@ import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
-import { isAdmin } from "../access/is-admin.ts";
 import type { Session } from "../access/session.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
 import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
@@ -201,7 +200,13 @@ export async function deleteManaged(session: Session, instance: ServiceInstance)
 
 /** Forgets it without a word to its broker. @throws CFError 403 for who is no admin, unless the broker is the space's own */
 export async function purgeManaged(session: Session, instance: ServiceInstance): Promise<void> {
-  if (!isAdmin(session) && !isOfSpaceBroker(instance)) throw notAuthorized();
-  const after = await session.patch(ServiceInstance, instance, { type: "merge", body: { spec: { purge: true } } });
+  const { namespace = "", name } = instance.metadata;
+  const mayPurge = session.allows({ verb: "update", on: ServiceInstance, subresource: "purge", namespace, name });
+  if (!mayPurge && !isOfSpaceBroker(instance)) throw notAuthorized();
+  // No broker was asked yet: there is nobody to be silent to, and only what a broker has may be purged by developers.
+  const isKnown = instance.status?.provided !== undefined;
+  const body = { spec: { purge: true } };
+  const after =
+    isKnown || mayPurge ? await session.patch(ServiceInstance, instance, { type: "merge", body }) : instance;
   await session.delete(ServiceInstance, after);
 }

@@ -2,7 +2,7 @@
 import type { Domain } from "../../../crds/domain/domain.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { appNamespaceOf, toDestinationNamespace } from "../../../crds/route/destinations.ts";
-import { MAX_ADDED_SPACES } from "../../../crds/route/policies.ts";
+import { MAX_ADDED_SPACES } from "../../../crds/admission-policy.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { routeURL } from "../../../crds/route/route-url.ts";
 import { Space } from "../../../crds/space/space.ts";

@@ -1,0 +1,5 @@
+// All rows of the suite.
+import { serviceRows } from "./service-rows.ts";
+import type { RuleRow } from "./world.ts";
+
+export const RULE_ROWS: readonly RuleRow[] = [...serviceRows];
