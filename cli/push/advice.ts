@@ -52,7 +52,7 @@ const OF_BUILDS: readonly Advice[] = [
 const OF_CRASHES: readonly Advice[] = [
   [
     /it listens on port|never healthy.*connection refused/i,
-    'listen on the port in PORT: process.env.PORT, os.environ["PORT"], os.Getenv("PORT"); then: cup push APP. Without a port: cup push APP -u process',
+    'listen on the port in PORT: process.env.PORT, os.environ["PORT"], os.Getenv("PORT"), System.getenv("PORT"); then: cup push APP. Without a port: cup push APP -u process',
   ],
   [/out of memory/, "cup scale APP -m 512M, or make it use less"],
   [/disk quota exceeded/, "cup scale APP -k 2G, or make it write less"],
