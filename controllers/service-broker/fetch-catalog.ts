@@ -1,4 +1,5 @@
 // Asks a broker for its catalog. What can go wrong has a reason for the Ready condition.
+import { toBrokerError, toMalformed } from "../shared/osb/broker-words.ts";
 import type { Catalog } from "../shared/osb/catalog.ts";
 import { MAX_CATALOG_BYTES, parseCatalog } from "../shared/osb/catalog.ts";
 import { callBroker, type BrokerAccess, type BrokerAnswer } from "../shared/osb/call-broker.ts";
@@ -19,16 +20,21 @@ export function toFetchedCatalog(answer: BrokerAnswer): FetchedCatalog {
     };
   if (answer.kind === "lost")
     return { reason: "BrokerFailed", message: `the service broker gave no catalog: ${answer.why}` };
-  const refusal = toRefusal(answer.status);
+  const refusal = toRefusal(answer);
   if (refusal) return refusal;
-  if (!answer.body) return { reason: "CatalogInvalid", message: "the service broker's catalog is no JSON object" };
+  if (!answer.body)
+    return {
+      reason: "CatalogInvalid",
+      message: toMalformed("its catalog is no JSON object"),
+    };
   const parsed = parseCatalog(answer.body);
   return "catalog" in parsed
     ? parsed
-    : { reason: "CatalogInvalid", message: `the service broker's catalog is invalid: ${parsed.problems.join("; ")}` };
+    : { reason: "CatalogInvalid", message: `Service broker catalog is invalid: ${parsed.problems.join("; ")}` };
 }
 
-function toRefusal(status: number): { reason: string; message: string } | undefined {
+function toRefusal(answer: BrokerAnswer & { kind: "answer" }): { reason: string; message: string } | undefined {
+  const { status } = answer;
   if (status === 200) return undefined;
   if (status === 401 || status === 403)
     return {
@@ -42,6 +48,6 @@ function toRefusal(status: number): { reason: string; message: string } | undefi
     };
   return {
     reason: status >= 500 ? "BrokerFailed" : "BrokerRefused",
-    message: `the service broker answered ${status} to GET /v2/catalog, in place of its catalog`,
+    message: toBrokerError(answer),
   };
 }

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { callBroker, type BrokerRequest } from "./call-broker.ts";
 
@@ -55,7 +56,7 @@ describe("a request", () => {
       requests += 1;
       response.writeHead(307, { location: "/elsewhere" }).end();
     });
-    expect([answer, requests]).toEqual([{ kind: "answer", status: 307, body: undefined }, 1]);
+    expect([answer, requests]).toEqual([{ kind: "answer", status: 307, body: undefined, text: "" }, 1]);
   });
 });
 
@@ -74,6 +75,42 @@ describe("an answer", () => {
       (_, response) => response.end(JSON.stringify({ a: "x".repeat(2000) })),
       { maxBytes: 1000 },
       { kind: "lost", why: "its answer has more than 1000 bytes" },
+    ],
+    [
+      "a wish to be asked in a thousand years",
+      (_, response) => response.writeHead(503, { "retry-after": "31536000000" }).end("{}"),
+      {},
+      { kind: "answer", retryAfterSeconds: 86_400 },
+    ],
+    [
+      "a small one that unpacks to gigabytes",
+      (_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(Buffer.alloc(50_000_000))),
+      {},
+      { kind: "lost", why: "its answer has more than 32768 bytes" },
+    ],
+    [
+      "deeper than parsers like",
+      (_, response) => response.end(`{"a":${"[".repeat(10_000)}`),
+      {},
+      { kind: "lost", why: "its answer has more than 100 values within each other" },
+    ],
+    [
+      "a million values",
+      (_, response) => response.end(`[${"0,".repeat(1_000_000)}0]`),
+      { maxBytes: 4_000_000 },
+      { kind: "lost", why: "its answer has more than 50000 values" },
+    ],
+    [
+      "a refusal in words that a terminal would obey",
+      (_, response) => response.writeHead(500).end(JSON.stringify({ description: "no\u001b[2J", other: 1 })),
+      {},
+      { kind: "answer", status: 500, body: { description: "no [2J", other: 1 } },
+    ],
+    [
+      "a refusal in no words",
+      (_, response) => response.writeHead(502).end("<b>gone\u009b</b>"),
+      {},
+      { kind: "answer", status: 502, body: undefined, text: "<b>gone </b>" },
     ],
     ["a cut connection", ({ socket }) => void socket.destroy(), {}, { kind: "lost" }],
   ])("that is %s", async (_, listener, request, expected) => {

@@ -1,5 +1,8 @@
 // One request to a service broker (Open Service Broker API 2.17): a deadline, a bound, no redirects, and no secret in an error.
 import { fetch, type Response } from "undici";
+import { MAX_OPERATION_DESCRIPTION } from "../../../crds/service-instance/managed-fields.ts";
+import { findExcess } from "./json-bounds.ts";
+import { toPlainWords } from "./plain-words.ts";
 
 /** How a broker is reached. */
 export interface BrokerAccess {
@@ -21,8 +24,15 @@ export interface BrokerRequest {
 }
 
 export type BrokerAnswer =
-  /** `body` is undefined when the answer is no JSON object. */
-  | { kind: "answer"; status: number; body: Record<string, unknown> | undefined; retryAfterSeconds?: number }
+  /** `body` is undefined when the answer is no JSON object; its description is fit to be shown. */
+  | {
+      kind: "answer";
+      status: number;
+      body: Record<string, unknown> | undefined;
+      /** As it came, fit to be shown. Not that of a success, which may have credentials. */
+      text?: string;
+      retryAfterSeconds?: number;
+    }
   /** No connection: the broker has not seen the request. */
   | { kind: "unreachable"; why: string }
   /** The broker may have done what it was asked. */
@@ -32,6 +42,9 @@ export const OSB_VERSION = "2.17";
 const DEADLINE_MS = 60_000;
 /** A binding's credentials are most of it. */
 export const MAX_ANSWER_BYTES = 32 * 1024;
+/** Beyond these JSON takes a parser too long. */
+const JSON_BOUNDS = { values: 50_000, depth: 100 };
+const MAX_RETRY_SECONDS = 86_400;
 const NO_CONNECTION = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 
 /** Never throws but for an aborted `signal`. */
@@ -61,6 +74,7 @@ function toHeaders({ username, password }: BrokerAccess, { body, user }: BrokerR
     authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
     "x-broker-api-version": OSB_VERSION,
     accept: "application/json",
+    "accept-encoding": "identity",
     ...(body && { "content-type": "application/json" }),
     ...(user !== undefined && {
       "x-broker-api-originating-identity": `cloudfoundry ${Buffer.from(JSON.stringify({ user_id: user })).toString("base64")}`,
@@ -77,13 +91,31 @@ async function readAnswer(response: Response, maxBytes: number): Promise<BrokerA
     if (bytes > maxBytes) return { kind: "lost", why: `its answer has more than ${maxBytes} bytes` };
     chunks.push(part);
   }
-  const retryAfter = Number(response.headers.get("retry-after") ?? NaN);
+  return toAnswer(response, Buffer.concat(chunks));
+}
+
+function toAnswer({ ok, status, headers }: Response, bytes: Buffer): BrokerAnswer {
+  const excess = findExcess(bytes, JSON_BOUNDS);
+  if (excess !== undefined) return { kind: "lost", why: `its answer has ${excess}` };
+  const text = bytes.toString("utf8");
+  const retryAfter = Number(headers.get("retry-after") ?? NaN);
   return {
     kind: "answer",
-    status: response.status,
-    body: parseObject(Buffer.concat(chunks).toString("utf8")),
-    ...(retryAfter > 0 && { retryAfterSeconds: retryAfter }),
+    status,
+    body: withPlainWords(parseObject(text)),
+    ...(!ok && { text: toPlainWords(text, MAX_OPERATION_DESCRIPTION) }),
+    ...(retryAfter > 0 && { retryAfterSeconds: Math.min(retryAfter, MAX_RETRY_SECONDS) }),
   };
+}
+
+/** What people are shown of it. */
+function withPlainWords(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  if (!body) return undefined;
+  const words = ["description", "error"].flatMap((name) => {
+    const text = body[name];
+    return typeof text === "string" ? [[name, toPlainWords(text, MAX_OPERATION_DESCRIPTION)]] : [];
+  });
+  return { ...body, ...(Object.fromEntries(words) as Record<string, string>) };
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -2,10 +2,28 @@
 import { z } from "zod";
 import { cfNameProblem } from "../../../crds/cf-name.ts";
 import { catalogID, MAX_CATALOG_JSON } from "../../../crds/service-offering/service-offering.ts";
+import { toPlainWords } from "./plain-words.ts";
 
 /** Bytes of a catalog. */
 export const MAX_CATALOG_BYTES = 4 * 1024 * 1024;
-const MAX_ENTRIES = 500;
+/** Plans of all offerings together: each is an object in the cluster. */
+export const MAX_CATALOG_PLANS = 1000;
+/** Offerings, some without plans that anybody may use. */
+const MAX_OFFERINGS = 500;
+/** Problems that are told of, and characters of each. */
+const MAX_PROBLEMS = 10;
+const MAX_PROBLEM = 1000;
+
+/** A list that is refused unread when it is too long: each element of a wrong type would be a problem of its own. */
+function listOf<T extends z.ZodType>(element: T, most: number) {
+  return z
+    .unknown()
+    .refine((value) => !Array.isArray(value) || value.length <= most, {
+      error: `has more than ${most} elements`,
+      abort: true,
+    })
+    .pipe(z.array(element));
+}
 
 const name = z
   .string()
@@ -43,8 +61,8 @@ const service = z.object({
   id: catalogID,
   name,
   description,
-  tags: z.array(z.string().max(2048)).max(100).nullish(),
-  requires: z.array(z.enum(["syslog_drain", "route_forwarding", "volume_mount"])).nullish(),
+  tags: listOf(z.string().max(2048), 100).nullish(),
+  requires: listOf(z.enum(["syslog_drain", "route_forwarding", "volume_mount"]), 3).nullish(),
   bindable: z.boolean(),
   bindings_retrievable: isSet,
   instances_retrievable: isSet,
@@ -54,21 +72,50 @@ const service = z.object({
     .record(z.string(), z.unknown())
     .refine((value) => JSON.stringify(value).length <= MAX_CATALOG_JSON, `has more than ${MAX_CATALOG_JSON} characters`)
     .nullish(),
-  plans: z.array(plan).min(1).max(MAX_ENTRIES),
+  plans: listOf(plan, MAX_CATALOG_PLANS).refine((plans) => plans.length > 0, "has no plan"),
 });
 
-const catalog = z.object({ services: z.array(service).max(MAX_ENTRIES) });
-export type Catalog = z.output<typeof catalog>;
-export type CatalogService = Catalog["services"][number];
+const catalog = z.object({ services: listOf(z.unknown(), MAX_OFFERINGS) });
+export type CatalogService = z.output<typeof service>;
 export type CatalogPlan = CatalogService["plans"][number];
+export interface Catalog {
+  services: CatalogService[];
+}
 
 /** The catalog, or what is wrong with it. */
 export function parseCatalog(body: unknown): { catalog: Catalog } | { problems: string[] } {
+  const plans = countPlans(body);
+  if (plans > MAX_CATALOG_PLANS)
+    return { problems: [`it has ${plans} plans, and at most ${MAX_CATALOG_PLANS} are taken; offer fewer`] };
   const parsed = catalog.safeParse(body);
-  if (!parsed.success)
-    return { problems: parsed.error.issues.slice(0, 10).map((issue) => `${issue.path.join(".")}: ${issue.message}`) };
-  const problems = listDuplicates(parsed.data);
-  return problems.length > 0 ? { problems } : { catalog: parsed.data };
+  if (!parsed.success) return toProblems(listIssues(parsed.error));
+  const services: CatalogService[] = [];
+  // One by one: thousands of problems would take a second to be put into words.
+  for (const [at, each] of parsed.data.services.entries()) {
+    const one = service.safeParse(each);
+    if (!one.success) return toProblems(listIssues(one.error, ["services", at]));
+    services.push(one.data);
+  }
+  const duplicates = listDuplicates({ services });
+  return duplicates.length > 0 ? toProblems(duplicates) : { catalog: { services } };
+}
+
+function listIssues({ issues }: z.ZodError, place: readonly PropertyKey[] = []): string[] {
+  return issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => `${[...place, ...path].join(".")}: ${message}`);
+}
+
+function toProblems(problems: readonly string[]): { problems: string[] } {
+  return { problems: problems.slice(0, MAX_PROBLEMS).map((one) => toPlainWords(one, MAX_PROBLEM)) };
+}
+
+function countPlans(body: unknown): number {
+  const services = membersOf(body, "services");
+  return services.reduce<number>((sum, one) => sum + membersOf(one, "plans").length, 0);
+}
+
+function membersOf(value: unknown, name: "services" | "plans"): readonly unknown[] {
+  const member = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+  return Array.isArray(member) ? member : [];
 }
 
 function listDuplicates({ services }: Catalog): string[] {
@@ -86,5 +133,7 @@ function listDuplicates({ services }: Catalog): string[] {
 }
 
 function duplicates(values: readonly string[]): string[] {
-  return [...new Set(values.filter((value, index) => values.indexOf(value) !== index))];
+  const seen = new Set<string>();
+  const again = values.filter((value) => seen.size === seen.add(value).size);
+  return [...new Set(again)];
 }

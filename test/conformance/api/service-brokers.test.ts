@@ -167,7 +167,11 @@ describe("a broker", () => {
 
   test.each<[string, Control, RegExp]>([
     ["refuses its password", { password: "other" }, /refused its username or password/],
-    ["fails", { behaviours: { catalog: { answer: { status: 500, text: "{}" } } } }, /answered 500/],
+    [
+      "fails",
+      { behaviours: { catalog: { answer: { status: 500, text: "out of disks" } } } },
+      /^The service broker returned an invalid response\. Status Code: 500 Internal Server Error, Body: out of disks$/,
+    ],
     ["answers garbage", { behaviours: { catalog: { answer: { status: 200, text: "<" } } } }, /no JSON object/],
     ["has no valid catalog", { catalog: { services: [{ id: "x" }] } }, /catalog is invalid: services\.0/],
   ])("that %s fails the job, and is there to be corrected", async (_, control, words) => {

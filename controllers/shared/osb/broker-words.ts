@@ -1,0 +1,41 @@
+// What people are told of a broker's answer, in Cloud Foundry's words. Pure.
+import { STATUS_CODES } from "node:http";
+
+/** Characters of what a broker says. */
+const MAX_WORDS = 8192;
+const CUT = "...This message has been truncated due to size. To read the full message, check the broker's logs";
+
+/** An answer as far as it can be told. */
+export interface ToldAnswer {
+  status: number;
+  body: Record<string, unknown> | undefined;
+  /** The body as it came. */
+  text?: string | undefined;
+}
+
+/** Of an answer with which the broker fails or refuses: its own description, else all that came. */
+export function toBrokerError({ status, body, text = "" }: ToldAnswer): string {
+  const description = body?.["description"];
+  if (typeof description === "string" && description.trim() !== "")
+    return cutWords(`Service broker error: ${description}`);
+  if (status === 409) return "Resource conflict";
+  return cutWords(
+    `${causeOf(status)} Status Code: ${`${status} ${STATUS_CODES[status] ?? ""}`.trimEnd()}, Body: ${text}`,
+  );
+}
+
+function causeOf(status: number): string {
+  return status >= 400 && status < 500
+    ? "The service broker rejected the request."
+    : "The service broker returned an invalid response.";
+}
+
+/** Of an answer of success that says too little. Without the answer, which may have credentials. */
+export function toMalformed(what: string): string {
+  return `The service broker returned an invalid response: ${what}`;
+}
+
+/** As much of a broker's words as is kept. */
+export function cutWords(words: string): string {
+  return words.length > MAX_WORDS ? `${words.slice(0, MAX_WORDS)}${CUT}` : words;
+}
