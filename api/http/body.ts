@@ -1,12 +1,15 @@
 // Request bodies: read whole within a bound, parsed as JSON or YAML. Multipart bodies are not read here.
 import type { IncomingMessage } from "node:http";
-import { isAlias, isScalar, parseAllDocuments, visit, type Document, type YAMLMap } from "yaml";
-import { CFError } from "./errors.ts";
+import { findJsonExcess } from "../../kube/api/json-bounds.ts";
+import { WorkRefused } from "../../kube/server/worker-pool.ts";
+import { readYaml } from "../../kube/yaml/read-yaml.ts";
+import type { YamlFault } from "../../kube/yaml/yaml-to-json.ts";
+import { CFError, unavailable } from "./errors.ts";
 
 /** Largest JSON or YAML body, bytes. */
 export const maxBodyBytes = 1024 * 1024;
-/** Deepest nesting of a JSON or YAML body. */
-const maxDepth = 64;
+/** Of a JSON or YAML body: what is parsed, validated and presented within some milliseconds. The largest that clients send are 5,000 files to match. */
+const BOUNDS = { depth: 64, values: 40_000, members: 10_000 };
 
 /**
  * Reads a body whole. Refuses a larger one as soon as its size is known, without buffering the rest.
@@ -33,41 +36,46 @@ function tooLarge(limit: number): CFError {
   return new CFError("PayloadTooLarge", `${Math.floor(limit / 1024)} KiB`);
 }
 
-function parseError(cause?: unknown): CFError {
-  return new CFError("MessageParseError", "invalid request body", { cause });
+function parseError(cause?: unknown, problem = "invalid request body"): CFError {
+  return new CFError("MessageParseError", problem, { cause });
 }
 
 /** A JSON object; an empty body counts as `{}`, as in CF. @throws CFError MessageParseError */
 export function parseJson(body: Buffer): Record<string, unknown> {
-  if (body.length === 0) return {};
+  return body.length === 0 ? {} : toRecord(decodeUtf8(body));
+}
+
+function toRecord(json: string): Record<string, unknown> {
+  const excess = findJsonExcess(json, BOUNDS);
+  if (excess !== undefined) throw parseError(undefined, `the body has ${excess}`);
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    value = JSON.parse(json);
   } catch (cause) {
     throw parseError(cause);
   }
-  if (!isRecord(value) || isTooDeep(value, maxDepth)) throw parseError();
+  if (!isRecord(value)) throw parseError();
   return value;
 }
 
-/**
- * Disables the parser's checks and tags that take time quadratic in the body's length: it compares each key with all earlier ones, and
- * copies the line for each error.
- */
-const yamlOptions = {
-  schema: "core",
-  merge: false,
-  uniqueKeys: false,
-  resolveKnownTags: false,
-  prettyErrors: false,
-  logLevel: "silent",
-} as const;
+/** A YAML mapping without anchors, aliases or custom tags. `caller`: large bodies of one wait for each other. @throws CFError MessageParseError, BadRequest, 503 */
+export async function parseYaml(body: Buffer, caller: string): Promise<Record<string, unknown>> {
+  const read = await readYaml(decodeUtf8(body), "tree", caller).catch((error: unknown) => {
+    if (!(error instanceof WorkRefused)) throw error;
+    throw error.reason === "too many"
+      ? unavailable("You send too many manifests at once. Try again.")
+      : parseError(error);
+  });
+  if ("fault" in read) throw toRefusal(read);
+  return toRecord(read.json);
+}
 
-/** A YAML mapping without anchors, aliases or custom tags. @throws CFError MessageParseError, BadRequest */
-export function parseYaml(body: Buffer): Record<string, unknown> {
-  const value = yamlDocument(decodeUtf8(body)).toJS({ maxAliasCount: 0 }) as unknown;
-  if (!isRecord(value) || isTooDeep(value, maxDepth)) throw parseError();
-  return value;
+function toRefusal({ fault, message }: YamlFault): CFError {
+  if (fault === "unreadable") return parseError(new Error(message));
+  return new CFError(
+    "BadRequest",
+    fault === "alias" ? "Manifest does not support Anchors and Aliases" : "Manifest does not support custom tags",
+  );
 }
 
 function decodeUtf8(body: Buffer): string {
@@ -76,64 +84,6 @@ function decodeUtf8(body: Buffer): string {
   } catch (cause) {
     throw parseError(cause);
   }
-}
-
-function yamlDocument(text: string): Document {
-  if (isNestedTooDeep(text)) throw parseError();
-  let documents: Document[];
-  try {
-    documents = parseAllDocuments(text, yamlOptions) as Document[];
-  } catch (cause) {
-    throw parseError(cause);
-  }
-  const [document] = documents;
-  if (documents.length !== 1 || !document || document.errors.length > 0) throw parseError(document?.errors[0]);
-  visit(document, {
-    Alias: () => refuseAlias(),
-    Node: (_key, node) => checkNode(node),
-    Map: (_key, map) => {
-      checkNode(map);
-      checkKeys(map);
-    },
-  });
-  return document;
-}
-
-function checkNode({ anchor, tag }: { anchor?: string | undefined; tag?: string | undefined }): void {
-  if (anchor) refuseAlias();
-  if (tag && !tag.startsWith("tag:yaml.org,2002:"))
-    throw new CFError("BadRequest", "Manifest does not support custom tags");
-}
-
-/** Keys must be unique scalars: JSON has no list or mapping keys, and serializing one costs its whole depth. */
-function checkKeys({ items }: YAMLMap): void {
-  const seen = new Set<unknown>();
-  for (const { key } of items) {
-    if (isAlias(key)) refuseAlias();
-    if (!isScalar(key)) throw parseError(new Error("Map keys must be scalars"));
-    if (seen.has(key.value)) throw parseError(new Error("Map keys must be unique"));
-    seen.add(key.value);
-  }
-}
-
-function refuseAlias(): never {
-  throw new CFError("BadRequest", "Manifest does not support Anchors and Aliases");
-}
-
-/** Counts open brackets, on which a recursive parser would overflow its stack. Quoted brackets count too; no real body quotes this many. */
-function isNestedTooDeep(text: string): boolean {
-  let depth = 0;
-  for (const character of text) {
-    if (character === "[" || character === "{") depth += 1;
-    else if (character === "]" || character === "}") depth = Math.max(0, depth - 1);
-    if (depth > 8 * maxDepth) return true;
-  }
-  return /^(?:[ \t]*[-?] ){256}/m.test(text);
-}
-
-function isTooDeep(value: unknown, left: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return left === 0 || Object.values(value).some((child) => isTooDeep(child, left - 1));
 }
 
 /** A plain object, not an array or null. */

@@ -25,6 +25,8 @@ interface EndpointBase {
   /** CF answers some lists' bad queries with 422 instead of 400. */
   badQueryError?: "BadQueryParameter" | "UnprocessableEntity";
   bodyFormat?: BodyFormat;
+  /** Throws the refusals that need no body, before it is read. Rows whose body costs much to read have one. */
+  guard?: (context: { session: Session; params: Record<string, string> }) => void;
   /** Deadline of the request in milliseconds; 30 s by default. */
   timeoutMs?: number;
 }

@@ -49,6 +49,16 @@ const rows = [
     handler: ({ body }) => ok(body),
   }),
   endpoint({
+    method: "POST",
+    path: "/v3/guarded",
+    permission: "authenticated",
+    bodyFormat: "yaml",
+    guard: () => {
+      throw notFound("Space");
+    },
+    handler: () => noContent(),
+  }),
+  endpoint({
     method: "GET",
     path: "/v3/context",
     permission: "anonymous",
@@ -191,7 +201,7 @@ test.each([
     `{"name":${"[".repeat(5000)}${"]".repeat(5000)}}`,
     400,
     1001,
-    "Request invalid due to parse error: invalid request body",
+    "Request invalid due to parse error: the body has more than 64 levels",
   ],
   ["unknown fields", "POST", "/v3/things", '{"a":1,"b":2,"name":"x"}', 422, 10008, "Unknown field(s): 'a', 'b'"],
   [
@@ -302,4 +312,9 @@ test.each([
   const answer = await new Promise<IncomingMessage>((resolve) => sent.on("response", resolve));
   expect([answer.statusCode, answer.headers.connection]).toEqual([404, connection]);
   sent.destroy();
+});
+
+test("what needs no body is refused before the body is read", async () => {
+  const { status, json } = await call("POST", "/v3/guarded", { headers: { "content-type": "text/plain" }, body: "[" });
+  expect([status, json.errors?.[0]?.detail]).toEqual([404, "Space not found"]);
 });

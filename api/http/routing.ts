@@ -161,19 +161,17 @@ async function toRequestContext(
   row: Endpoint,
   { request, warnings, signal }: RequestInput,
 ): Promise<RequestContext> {
-  const anonymous = row.permission === "anonymous";
-  const pending = anonymous ? undefined : deps.waitUntilCurrent();
-  if (pending) await pending;
-  const isUnknown = anonymous || (row.permission === "anyone" && request.headers.authorization === undefined);
-  const caller = isUnknown ? undefined : await deps.authenticate(request.headers, signal);
+  const caller = await authenticate(deps, row, request, signal);
   const query = row.query ? rememberedQuery(row, row.query, request.originalUrl) : rawQuery(request.originalUrl);
-  const body = await parseRequestBody(row, request, signal);
+  const params = { ...(request.params as Record<string, string>) };
   const { permission, method, bodyFormat } = row;
-  const isManifest = bodyFormat === "yaml";
-  const session =
-    caller && deps.createSession({ caller, signal, permission, writes: method !== "GET", body, isManifest });
+  const asked = { signal, permission, writes: method !== "GET", isManifest: bodyFormat === "yaml" };
+  if (caller && row.guard)
+    await guard(row.guard, deps.createSession({ ...asked, caller, body: undefined }), { params, query });
+  const body = await parseRequestBody(row, request, { signal, caller });
+  const session = caller && deps.createSession({ ...asked, caller, body });
   return {
-    params: { ...(request.params as Record<string, string>) },
+    params,
     query,
     body,
     base: deps.url ?? `${request.protocol}://${safeHost(request.headers.host)}`,
@@ -186,6 +184,24 @@ async function toRequestContext(
     request,
     log: deps.log,
   };
+}
+
+async function guard(
+  check: NonNullable<Endpoint["guard"]>,
+  session: Session,
+  { params, query }: Pick<RequestContext, "params" | "query">,
+): Promise<void> {
+  await session.judge([params, query], []);
+  check({ session, params });
+}
+
+/** Anybody where no credential is looked at, or none is needed and there is none. */
+async function authenticate(deps: RoutingDeps, row: Endpoint, request: Request, signal: AbortSignal) {
+  const anonymous = row.permission === "anonymous";
+  const pending = anonymous ? undefined : deps.waitUntilCurrent();
+  if (pending) await pending;
+  const isUnknown = anonymous || (row.permission === "anyone" && request.headers.authorization === undefined);
+  return isUnknown ? undefined : deps.authenticate(request.headers, signal);
 }
 
 /** Queries that passed, by row and text: clients ask the same ones again, and validating a list's twenty parameters costs as much as sending a page. */
@@ -211,17 +227,23 @@ function safeHost(host: string | undefined): string {
   return host && /^[\w.-]+(?::\d{1,5})?$|^\[[\da-fA-F:]+\](?::\d{1,5})?$/.test(host) ? host : "localhost";
 }
 
-async function parseRequestBody(row: Endpoint, request: Request, signal: AbortSignal): Promise<unknown> {
+async function parseRequestBody(
+  row: Endpoint,
+  request: Request,
+  { signal, caller }: { signal: AbortSignal; caller: Caller | undefined },
+): Promise<unknown> {
   const { body: schema, bodyFormat = "json" } = row;
   if (bodyFormat === "multipart" || bodyFormat === "stream" || row.method === "GET") return undefined;
   const bytes = await readBody(request, signal);
-  if (bodyFormat === "yaml") {
-    if (!/^(?:application|text)\/(?:x-|vnd\.)?yaml\b/i.test(request.headers["content-type"] ?? ""))
-      throw new CFError("BadRequest", "Content-Type must be yaml");
-    return schema ? parseBody(schema, parseYaml(bytes)) : parseYaml(bytes);
-  }
-  if (!schema) return undefined;
-  return parseBody(schema, parseJson(bytes));
+  if (bodyFormat === "json" && !schema) return undefined;
+  const value = bodyFormat === "json" ? parseJson(bytes) : await parseManifest(request, bytes, caller);
+  return schema ? parseBody(schema, value) : value;
+}
+
+function parseManifest({ headers }: Request, bytes: Buffer, caller: Caller | undefined): Promise<object> {
+  if (!/^(?:application|text)\/(?:x-|vnd\.)?yaml\b/i.test(headers["content-type"] ?? ""))
+    throw new CFError("BadRequest", "Content-Type must be yaml");
+  return parseYaml(bytes, caller?.name ?? "");
 }
 
 async function send(response: Response, reply: Reply, base: string): Promise<void> {

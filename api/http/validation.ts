@@ -29,8 +29,12 @@ function capitalize(words: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function quotedList(names: readonly string[]): string {
-  return names.map((name) => `'${name}'`).join(", ");
+/** Of names in one problem, and of problems in one answer: a client may send thousands that are wrong. */
+const MOST_SHOWN = 100;
+
+function quotedList(names: readonly string[], separator = ", "): string {
+  const shown = names.slice(0, MOST_SHOWN).map((name) => `'${name}'`);
+  return [...shown, ...(names.length > MOST_SHOWN ? [`and ${names.length - MOST_SHOWN} more`] : [])].join(separator);
 }
 
 /** What a value of another type is told, by the expected one. */
@@ -131,8 +135,7 @@ function problemInDestination(issue: Issue, part: PropertyKey | undefined, rest:
 
 function unknownFields(issue: Issue & { code: "unrecognized_keys" }): string {
   const [root, ...rest] = issue.path.map(String);
-  if (root === "metadata")
-    return `Metadata has unexpected field(s): ${issue.keys.map((name) => `'${name}'`).join(" ")}`;
+  if (root === "metadata") return `Metadata has unexpected field(s): ${quotedList(issue.keys, " ")}`;
   const isLifecycleData = root === "lifecycle" && rest[0] === "data";
   const isNamed = isLifecycleData || isNamedPartByPart([root ?? "", "any"]);
   const part = isLifecycleData ? "Lifecycle" : humanize(issue.path);
@@ -153,10 +156,13 @@ function describe(issue: Issue): string[] {
 export function describeIssues(error: z.ZodError, body?: unknown): string[] {
   const isEmpty = hasEmptyRelationships(body);
   const noRelationship = ["Relationships 'relationships' must include one or more valid relationships"];
-  const problems = withoutBoundsOfOtherTypes(error.issues).flatMap((issue) =>
-    isEmpty && issue.path[0] === "relationships" ? noRelationship : describe(issue),
-  );
-  return [...new Set(problems)];
+  const problems = new Set<string>();
+  for (const issue of withoutBoundsOfOtherTypes(error.issues)) {
+    const described = isEmpty && issue.path[0] === "relationships" ? noRelationship : describe(issue);
+    for (const problem of described) problems.add(problem);
+    if (problems.size >= MOST_SHOWN) break;
+  }
+  return [...problems];
 }
 
 /** Leaves out what zod says of the length of a list where no list was expected. */

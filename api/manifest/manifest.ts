@@ -8,6 +8,7 @@ import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from 
 import { leadsTo } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
+import { createLoopBreaks } from "../../kube/server/loop-breaks.ts";
 import { accepted, endpoint, type Endpoint } from "../http/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { toCFError } from "../http/error-translation.ts";
@@ -31,13 +32,13 @@ import { presentRouteOptions } from "../cf/route/route-options.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
-import { diffApplication } from "./diff.ts";
+import { diffApplication, type Difference } from "./diff.ts";
 import { toApplication, toYaml } from "./generate.ts";
 import { differs } from "./merge-patch.ts";
 import { lifecycleMismatch, lifecycleOf, processesOf, processSpec } from "./plan.ts";
 import { applyRoutes, listUsableDomains } from "./routes.ts";
 import { applyServices, listBoundNames } from "./services.ts";
-import { manifestBody, parseApplications, type Application } from "./schema.ts";
+import { manifestBody, MOST_PROBLEMS, parseApplication, type Application } from "./schema.ts";
 
 const DEADLINE_MS = 120_000;
 
@@ -47,15 +48,32 @@ function spaceNamespace(session: Session, guid: string): string {
   return space.status.namespace;
 }
 
-function findApp(session: Session, namespace: string, name: string): App | undefined {
-  return session.list(App, { namespaces: [namespace] }).find((app) => foldName(displayNameOf(app)) === foldName(name));
+/** The namespace of a space in which the caller may apply manifests. @throws CFError 403, 404, 422 */
+function requireSpace(session: Session, guid: string): string {
+  const namespace = spaceNamespace(session, guid);
+  session.authorize({ verb: "create", on: App, namespace });
+  requireNotSuspended(session, namespace);
+  return namespace;
+}
+
+/** The space's apps by their folded names. */
+function listApps(session: Session, namespace: string): Map<string, App> {
+  return new Map(session.list(App, { namespaces: [namespace] }).map((app) => [foldName(displayNameOf(app)), app]));
 }
 
 /** Valid applications, or 422 with one error for each problem. */
-function parseEntries(session: Session, entries: readonly unknown[]): Application[] {
-  const { applications, problems } = parseApplications(entries, {
-    isHashAllowed: isFlagOn(session, "hash_based_routing"),
-  });
+async function parseEntries(session: Session, entries: readonly unknown[]): Promise<Application[]> {
+  const flags = { isHashAllowed: isFlagOn(session, "hash_based_routing") };
+  const takeBreak = createLoopBreaks();
+  const applications: Application[] = [];
+  const problems: string[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const parsed = parseApplication(entry, index, flags);
+    if (parsed.application) applications.push(parsed.application);
+    problems.push(...parsed.problems);
+    if (problems.length >= MOST_PROBLEMS) break;
+    await takeBreak();
+  }
   if (problems.length > 0) throw new CFError("UnprocessableEntity", problems);
   return applications;
 }
@@ -66,14 +84,13 @@ const apply = endpoint({
   permission: { verb: "create", on: App },
   bodyFormat: "yaml",
   body: manifestBody,
+  guard: ({ session, params }) => void requireSpace(session, params["guid"] ?? ""),
   timeoutMs: DEADLINE_MS,
   summary: "Apply a manifest",
   handler: async ({ session, params, body }) => {
     const guid = params.guid;
-    const namespace = spaceNamespace(session, guid);
-    session.authorize({ verb: "create", on: App, namespace });
-    requireNotSuspended(session, namespace);
-    const entries = parseEntries(session, body.applications);
+    const namespace = requireSpace(session, guid);
+    const entries = await parseEntries(session, body.applications);
     // Reviewed permissions for the namespaces that routes will read must be known before the first write (reviewed-permissions.ts).
     listUsableDomains(session, namespace);
     const pairs = await ensureApps(session, namespace, entries);
@@ -96,18 +113,18 @@ interface AppEntry {
 /** As in CF, every app exists before the job begins. */
 async function ensureApps(session: Session, namespace: string, entries: readonly Application[]): Promise<AppEntry[]> {
   const pairs: AppEntry[] = [];
+  const known = listApps(session, namespace);
+  const takeBreak = createLoopBreaks();
   for (const entry of entries) {
-    const found = findApp(session, namespace, entry.name);
+    const found = known.get(foldName(entry.name));
     const mismatch = found && lifecycleMismatch(entry, found.spec.lifecycle.type);
     if (mismatch) throw unprocessable(`For application '${entry.name}': ${mismatch}`);
-    pairs.push({
-      entry,
-      app:
-        found ??
-        (await createApp(session, namespace, entry).catch((error: unknown) =>
-          Promise.reject(withAppName(error, entry)),
-        )),
-    });
+    const app: App =
+      found ??
+      (await createApp(session, namespace, entry).catch((error: unknown) => Promise.reject(withAppName(error, entry))));
+    known.set(foldName(entry.name), app);
+    pairs.push({ entry, app });
+    await takeBreak();
   }
   return pairs;
 }
@@ -146,7 +163,9 @@ function withAppName(thrown: unknown, entry: Application): CFError {
 
 /** Stops at the first client error, keeping earlier writes, and returns its text as the job's error. */
 async function applyAll(session: Session, pairs: readonly AppEntry[]): Promise<string[]> {
+  const takeBreak = createLoopBreaks();
   for (const { app, entry } of pairs) {
+    await takeBreak();
     try {
       await applyOne(session, app, entry);
     } catch (thrown) {
@@ -252,20 +271,21 @@ const diff = endpoint({
   permission: { verb: "create", on: App },
   bodyFormat: "yaml",
   body: manifestBody,
+  guard: ({ session, params }) => void requireSpace(session, params["guid"] ?? ""),
   summary: "Compare a manifest with the space",
   handler: async ({ session, params, body }) => {
-    const namespace = spaceNamespace(session, params.guid);
-    session.authorize({ verb: "create", on: App, namespace });
-    requireNotSuspended(session, namespace);
+    const namespace = requireSpace(session, params.guid);
     const entries = body.applications as Record<string, unknown>[];
-    parseEntries(session, entries);
-    const differences = await Promise.all(
-      entries.map(async (entry, index) => {
-        const app = findApp(session, namespace, String(entry["name"]));
-        return diffApplication(entry, app && (await generated(session, app)), `/applications/${index}`);
-      }),
-    );
-    return { status: 201, body: { diff: differences.flat() } };
+    await parseEntries(session, entries);
+    const known = listApps(session, namespace);
+    const takeBreak = createLoopBreaks();
+    const differences: Difference[] = [];
+    for (const [index, entry] of entries.entries()) {
+      const app = known.get(foldName(String(entry["name"])));
+      differences.push(...diffApplication(entry, app && (await generated(session, app)), `/applications/${index}`));
+      await takeBreak();
+    }
+    return { status: 201, body: { diff: differences } };
   },
 });
 

@@ -1,12 +1,12 @@
 // Plans for an app and its processes from a manifest entry.
 import { expect, test } from "vitest";
 import { lifecycleOf, processesOf, processSpec } from "./plan.ts";
-import { parseApplications, type Application } from "./schema.ts";
+import { parseApplication, type Application } from "./schema.ts";
 
 function application(fields: object): Application {
-  const { applications, problems } = parseApplications([{ name: "app", ...fields }]);
-  expect(problems).toEqual([]);
-  return applications[0] as Application;
+  const parsed = parseApplication({ name: "app", ...fields }, 0);
+  expect(parsed.problems).toEqual([]);
+  return parsed.application as Application;
 }
 
 test.each<[object, unknown]>([

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { CFError } from "../http/errors.ts";
 import { parseBody } from "../http/validation.ts";
-import { manifestBody, parseApplications } from "./schema.ts";
+import { manifestBody, parseApplication } from "./schema.ts";
 
 const body = (document: unknown) => manifestBody.safeParse(document);
 
@@ -29,8 +29,8 @@ test("underscores and dashes are equivalent, except inside env, metadata and fea
       },
     ],
   });
-  const { applications } = parseApplications(parsed.data?.applications ?? []);
-  expect(applications[0]).toMatchObject({
+  const { application } = parseApplication(parsed.data?.applications[0], 0);
+  expect(application).toMatchObject({
     "disk-quota": 1024,
     env: { A_B: "1" },
     metadata: { labels: { a_b: "c" } },
@@ -154,12 +154,12 @@ test.each<[object, string[]]>([
     ["For application 'a': Route protocol must be 'http1', 'http2' or 'tcp'."],
   ],
 ])("problems of %j", (entry, problems) => {
-  expect(parseApplications([entry]).problems).toEqual(problems);
+  expect(parseApplication(entry, 0).problems).toEqual(problems);
 });
 
 test("hash load balancing, where its feature flag is on", () => {
   const problemsOf = (options: object): string[] =>
-    parseApplications([{ name: "a", routes: [{ route: "x.example", options }] }], { isHashAllowed: true }).problems;
+    parseApplication({ name: "a", routes: [{ route: "x.example", options }] }, 0, { isHashAllowed: true }).problems;
   expect(problemsOf({ loadbalancing: "hash", hash_header: "X", hash_balance: 1.5 })).toEqual([]);
   expect(problemsOf({ loadbalancing: "round-robin", hash_header: "X" })).toEqual([
     "For application 'a': Route 'x.example': Hash header can only be set when loadbalancing is hash",
@@ -171,22 +171,35 @@ test("hash load balancing, where its feature flag is on", () => {
 
 const applied = (app: object) => {
   const parsed = body({ applications: [{ name: "a", ...app }] });
-  return parseApplications(parsed.data?.applications ?? []);
+  return parseApplication(parsed.data?.applications[0], 0);
 };
 
 test("an attribute without a value is left out, as in CF", () => {
   const empty = { memory: null, disk_quota: "", instances: null, "no-route": null, buildpacks: null, docker: null };
-  const { applications, problems } = applied({ ...empty, processes: [{ type: "web", timeout: null }] });
+  const { application, problems } = applied({ ...empty, processes: [{ type: "web", timeout: null }] });
   expect(problems).toEqual([]);
-  expect(applications).toEqual([{ name: "a", processes: [{ type: "web" }] }]);
+  expect(application).toEqual({ name: "a", processes: [{ type: "web" }] });
 });
 
 test("a quoted number is a number, as in CF", () => {
   expect(applied({ instances: "2", timeout: "60" })).toEqual({
-    applications: [{ name: "a", instances: 2, timeout: 60 }],
+    application: { name: "a", instances: 2, timeout: 60 },
     problems: [],
   });
   expect(applied({ instances: "two" }).problems).toEqual([
     `For application 'a': Process "web": Instances is not a number`,
   ]);
+});
+
+test("a manifest has a bounded number of applications", () => {
+  const applications = Array.from({ length: 501 }, (_, at) => ({ name: `a${at}` }));
+  expect(body({ applications }).error?.issues[0]?.message).toBe(
+    "Applications is too long (maximum is 500 applications)",
+  );
+  expect(body({ applications: applications.slice(1) }).success).toBe(true);
+});
+
+test("the problems of one application are bounded", () => {
+  const env = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`VCAP_${at}`, "x"]));
+  expect(parseApplication({ name: "a", env }, 0).problems.length).toBeLessThanOrEqual(100);
 });

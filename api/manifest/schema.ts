@@ -118,23 +118,30 @@ export type Application = z.output<typeof application>;
 const NO_APPLICATIONS = "Cannot parse manifest with no 'applications' field.";
 const WRONG_VERSION = "Unsupported manifest schema version. Currently supported versions: [1].";
 
-/** Keys are normalized before validation. The body size limit bounds the number of applications. */
+/** Of one manifest, which is applied within one request. */
+const MOST_APPLICATIONS = 500;
+const TOO_MANY = `Applications is too long (maximum is ${MOST_APPLICATIONS} applications)`;
+/** That one answer names. */
+export const MOST_PROBLEMS = 100;
+
+/** Keys are normalized before validation. */
 export const manifestBody = z.preprocess(
   withDashes,
   z
     .looseObject({ version: z.unknown().optional(), applications: z.unknown().optional() })
     .transform(({ version, applications }, context) => {
-      const isSupported = version === undefined || version === null || version === 1;
-      if (isSupported && Array.isArray(applications) && applications.length > 0)
-        return { applications: (applications as unknown[]).map(withoutUnset) };
-      context.addIssue({
-        code: "custom",
-        message: isSupported ? NO_APPLICATIONS : WRONG_VERSION,
-        params: { whole: true },
-      });
+      const problem = problemOf(version, applications);
+      if (problem === undefined) return { applications: (applications as unknown[]).map(withoutUnset) };
+      context.addIssue({ code: "custom", message: problem, params: { whole: true } });
       return z.NEVER;
     }),
 );
+
+function problemOf(version: unknown, applications: unknown): string | undefined {
+  if (version !== undefined && version !== null && version !== 1) return WRONG_VERSION;
+  if (!Array.isArray(applications) || applications.length === 0) return NO_APPLICATIONS;
+  return applications.length > MOST_APPLICATIONS ? TOO_MANY : undefined;
+}
 
 /** Attributes that mean nothing when they are null, as in CF: their line has no value. */
 const NOTHING_WHEN_NULL = new Set([
@@ -170,18 +177,16 @@ function withDashes(value: unknown): unknown {
   );
 }
 
-/** The applications, or every problem, each prefixed with the application's name. */
-export function parseApplications(
-  entries: readonly unknown[],
+/** An application, or its problems, each prefixed with its name. */
+export function parseApplication(
+  entry: unknown,
+  index: number,
   { isHashAllowed }: { isHashAllowed: boolean } = { isHashAllowed: false },
-): { applications: Application[]; problems: string[] } {
-  const parsed = entries.map((entry) => application.safeParse(entry, { reportInput: true }));
-  const problems = parsed.flatMap((result, index) =>
-    [...new Set(findProblems(result, entries[index], isHashAllowed))].map(
-      (text) => `${prefix(entries[index], index)}: ${text}`,
-    ),
-  );
-  return { applications: parsed.flatMap((result) => (result.success ? [result.data] : [])), problems };
+): { application?: Application; problems: string[] } {
+  const result = application.safeParse(entry, { reportInput: true });
+  const found = new Set(findProblems(result, entry, isHashAllowed).slice(0, MOST_PROBLEMS));
+  const problems = [...found].map((text) => `${prefix(entry, index)}: ${text}`);
+  return { ...(result.success && { application: result.data }), problems };
 }
 
 function findProblems(result: z.ZodSafeParseResult<Application>, entry: unknown, isHashAllowed: boolean): string[] {

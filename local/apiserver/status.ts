@@ -98,6 +98,10 @@ export const notAcceptable = (accepted: string[]) =>
 export const tooLarge = (limit: number) =>
   failure(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`);
 
+/** The caller sends more at once than its share. */
+export const tooManyRequests = () =>
+  failure(429, "TooManyRequests", "too many requests, please try again later", { details: { retryAfterSeconds: 1 } });
+
 /** The version asked for is no longer in the history. */
 export const expired = (message: string) => failure(410, "Expired", message);
 

@@ -92,7 +92,7 @@ describe("an answer", () => {
       "deeper than parsers like",
       (_, response) => response.end(`{"a":${"[".repeat(10_000)}`),
       {},
-      { kind: "lost", why: "its answer has more than 100 values within each other" },
+      { kind: "lost", why: "its answer has more than 100 levels" },
     ],
     [
       "a million values",

@@ -1,7 +1,7 @@
 // One request to a service broker (Open Service Broker API 2.17): a deadline, a bound, no redirects, and no secret in an error.
 import { fetch, type Response } from "undici";
 import { MAX_OPERATION_DESCRIPTION } from "../../../crds/service-instance/managed-fields.ts";
-import { findExcess } from "./json-bounds.ts";
+import { findJsonExcess } from "../../../kube/api/json-bounds.ts";
 import { toPlainWords } from "./plain-words.ts";
 
 /** How a broker is reached. */
@@ -43,7 +43,7 @@ const DEADLINE_MS = 60_000;
 /** A binding's credentials are most of it. */
 export const MAX_ANSWER_BYTES = 32 * 1024;
 /** Beyond these JSON takes a parser too long. */
-const JSON_BOUNDS = { values: 50_000, depth: 100 };
+const JSON_BOUNDS = { values: 50_000, depth: 100, members: 10_000 };
 const MAX_RETRY_SECONDS = 86_400;
 const NO_CONNECTION = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 
@@ -95,9 +95,9 @@ async function readAnswer(response: Response, maxBytes: number): Promise<BrokerA
 }
 
 function toAnswer({ ok, status, headers }: Response, bytes: Buffer): BrokerAnswer {
-  const excess = findExcess(bytes, JSON_BOUNDS);
-  if (excess !== undefined) return { kind: "lost", why: `its answer has ${excess}` };
   const text = bytes.toString("utf8");
+  const excess = findJsonExcess(text, JSON_BOUNDS);
+  if (excess !== undefined) return { kind: "lost", why: `its answer has ${excess}` };
   const retryAfter = Number(headers.get("retry-after") ?? NaN);
   return {
     kind: "answer",

@@ -1,25 +1,18 @@
 // Request bodies: bounded, JSON or YAML, objects only where objects are needed.
 import type { IncomingMessage } from "node:http";
-import { parse } from "yaml";
+import { findJsonExcess } from "../../../kube/api/json-bounds.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
+import { WorkRefused } from "../../../kube/server/worker-pool.ts";
+import { readYaml } from "../../../kube/yaml/read-yaml.ts";
 import { isMap } from "../apply/values.ts";
-import { badRequest, tooLarge, unsupportedMedia } from "../status.ts";
+import { badRequest, tooLarge, tooManyRequests, unsupportedMedia } from "../status.ts";
 import { duplicateFields } from "./duplicates.ts";
-import { aliasProblem } from "./yaml-aliases.ts";
 import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 
 export const BODY_LIMIT = 3 * 1024 * 1024;
 const ACCEPTED = ["application/json", "application/yaml", PROTOBUF];
-/** YAML options that avoid quadratic work: no comparison of each key with all others, no such tags, no lists and maps as keys, no copied lines in errors. The last of duplicate keys wins, as in kube-apiserver. */
-const YAML = {
-  maxAliasCount: 100,
-  merge: true,
-  uniqueKeys: false,
-  stringKeys: true,
-  resolveKnownTags: false,
-  prettyErrors: false,
-  logLevel: "error",
-} as const;
+/** Of what is parsed. Kubernetes' own largest kinds, descriptions of custom resources, have some 50,000 values. */
+const BOUNDS = { depth: 512, values: 200_000, members: 20_000 };
 const PROTOTYPE = "__proto__";
 
 /** The whole body. Throws 413 beyond the limit. */
@@ -35,8 +28,14 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** A request and who sent it: large YAML texts of one user wait for each other. */
+export interface Sent {
+  request: IncomingMessage;
+  user: { name: string };
+}
+
 /** The whole body as text. Throws 413 beyond the limit. */
-export async function readText(request: IncomingMessage): Promise<string> {
+async function readText(request: IncomingMessage): Promise<string> {
   return (await readBytes(request)).toString("utf8");
 }
 
@@ -44,10 +43,10 @@ export function mediaTypeOf(request: IncomingMessage): string {
   return (request.headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
 }
 
-/** JSON, or YAML where the text is not JSON. Throws 400. */
-export function parseBody(text: string): unknown {
+/** JSON, or YAML where the text is not JSON. `caller`: large YAML texts of one wait for each other. Throws 400. */
+export async function parseBody(text: string, caller: string): Promise<unknown> {
   try {
-    return parseText(text);
+    return await parseText(text, caller);
   } catch (error) {
     if (error instanceof Unreadable) throw badRequest(`${NOT_READ}${error.message}`);
     throw error;
@@ -59,42 +58,44 @@ class Unreadable extends Error {}
 
 const NOT_READ = "couldn't get version/kind; json parse error: ";
 
-function parseText(text: string): unknown {
+async function parseText(text: string, caller: string): Promise<unknown> {
   const first = /\S/.exec(text)?.[0];
+  // JSON first: most bodies are, and YAML would accept broken ones in surprising ways.
+  const json = first === "{" || first === "[" ? text : await toJson(text, caller);
+  const excess = findJsonExcess(json, BOUNDS);
+  if (excess !== undefined) throw new Unreadable(`the text has ${excess}`);
   let body: unknown;
   try {
-    body = first === "{" || first === "[" ? JSON.parse(text) : parseYaml(text);
+    body = JSON.parse(json);
   } catch (cause) {
-    // JSON first: most bodies are, and YAML would accept broken ones in surprising ways.
     const message = cause instanceof Error ? cause.message : "unreadable";
     throw new Unreadable(message.replace("Unexpected end of JSON input", "unexpected end of JSON input"), { cause });
   }
   // A text without the word and without escapes cannot contain the key.
-  if (text.includes(PROTOTYPE) || text.includes("\\")) refusePrototypes(body);
+  if (json.includes(PROTOTYPE) || json.includes("\\")) refusePrototypes(body);
   return body;
 }
 
-/** A tree, also where the text has aliases. */
-function parseYaml(text: string): unknown {
-  const body: unknown = parse(text, YAML);
-  if (!text.includes("*")) return body;
-  const problem = aliasProblem(body);
-  if (problem) throw new Error(problem);
-  // Each alias becomes a copy, so that a default set in one place is not set in the others.
-  return JSON.parse(JSON.stringify(body)) as unknown;
+async function toJson(yaml: string, caller: string): Promise<string> {
+  const read = await readYaml(yaml, "kubernetes", caller).catch((error: unknown) => {
+    if (!(error instanceof WorkRefused)) throw error;
+    throw error.reason === "too many" ? tooManyRequests() : new Unreadable(error.message, { cause: error });
+  });
+  if ("fault" in read) throw new Unreadable(read.message);
+  return read.json;
 }
 
 const SHOWN = 1_000;
 
 /** As parseBody, for an object of a kind, which the refusal names. */
-function parseObject(text: string, kind: string): unknown {
+async function parseObject(text: string, kind: string, caller: string): Promise<unknown> {
   const unrecognized = (message: string) =>
     badRequest(
       `the object provided is unrecognized (must be of type ${kind}): ${NOT_READ}${message} (${text.slice(0, SHOWN) || "<empty>"})`,
     );
   if (text.trim() === "") throw unrecognized("unexpected end of JSON input");
   try {
-    return parseText(text);
+    return await parseText(text, caller);
   } catch (error) {
     if (error instanceof Unreadable) throw unrecognized(error.message);
     throw error;
@@ -112,10 +113,10 @@ function refusePrototypes(value: unknown): void {
 }
 
 /** The parsed body of a patch; fields that JSON gives twice go to `faults`. */
-export async function readPatch(request: IncomingMessage, faults: string[]): Promise<unknown> {
+export async function readPatch({ request, user }: Sent, faults: string[]): Promise<unknown> {
   const text = await readText(request);
   try {
-    const body = parseText(text);
+    const body = await parseText(text, user.name);
     noteDuplicates(text, body, faults);
     return body;
   } catch (error) {
@@ -129,11 +130,11 @@ function noteDuplicates(text: string, body: unknown, faults: string[]): void {
 }
 
 /** An object from the body of a create or update; fields given twice go to `faults`. Throws 400, 413, 415. @param kind what it should be, for refusals. */
-export async function readObject(request: IncomingMessage, faults: string[], kind: string): Promise<KubeObject> {
+export async function readObject(sent: Sent, faults: string[], kind: string): Promise<KubeObject> {
+  const { request } = sent;
   const mediaType = mediaTypeOf(request);
   if (mediaType && !ACCEPTED.includes(mediaType)) throw unsupportedMedia(ACCEPTED);
-  const body =
-    mediaType === PROTOBUF ? decodeProtobuf(await readBytes(request)) : await readParsed(request, faults, kind);
+  const body = mediaType === PROTOBUF ? decodeProtobuf(await readBytes(request)) : await readParsed(sent, faults, kind);
   if (!isMap(body)) throw badRequest("the body of the request is not an object");
   if (body.metadata !== undefined && body.metadata !== null && !isMap(body.metadata))
     throw badRequest("json: cannot unmarshal value into Go struct field .metadata of type v1.ObjectMeta");
@@ -141,15 +142,15 @@ export async function readObject(request: IncomingMessage, faults: string[], kin
   return body as unknown as KubeObject;
 }
 
-async function readParsed(request: IncomingMessage, faults: string[], kind: string): Promise<unknown> {
+async function readParsed({ request, user }: Sent, faults: string[], kind: string): Promise<unknown> {
   const text = await readText(request);
-  const body = parseObject(text, kind);
+  const body = await parseObject(text, kind, user.name);
   noteDuplicates(text, body, faults);
   return body;
 }
 
 /** DeleteOptions may be absent. */
-export async function readOptional(request: IncomingMessage): Promise<unknown> {
+export async function readOptional({ request, user }: Sent): Promise<unknown> {
   const mediaType = mediaTypeOf(request);
   if (mediaType === PROTOBUF) {
     const bytes = await readBytes(request);
@@ -158,5 +159,5 @@ export async function readOptional(request: IncomingMessage): Promise<unknown> {
   const text = await readText(request);
   if (text.trim() === "") return undefined;
   if (mediaType && !ACCEPTED.includes(mediaType)) throw unsupportedMedia(ACCEPTED);
-  return parseBody(text);
+  return parseBody(text, user.name);
 }

@@ -1,4 +1,5 @@
 // Finds fields that a JSON text gives twice: JSON.parse keeps the last one silently, kube-apiserver reports them.
+import { endOfString } from "../../../kube/api/json-bounds.ts";
 
 /** As in kube-apiserver: further faults are not reported. */
 const MOST_FAULTS = 100;
@@ -15,7 +16,7 @@ interface Frame {
   keys?: Map<string, boolean>;
 }
 
-const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [QUOTE, COMMA] = [0x22, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** `duplicate field "spec.size"` for each field, however often it comes; `parsed` is what the text, valid JSON, says. Linear in the text. */
@@ -52,13 +53,6 @@ function follow(frames: Frame[], mark: number): boolean | undefined {
   const frame = frames.at(-1);
   if (frame) frame.index += 1;
   return frame?.isArray === false;
-}
-
-/** Where the string that opens at `start` closes. */
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
-  return at;
 }
 
 function keyIn(text: string, start: number, end: number): string {

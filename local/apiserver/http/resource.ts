@@ -238,13 +238,13 @@ const VERBS: Record<string, Handler> = {
       exchange,
       call,
       201,
-      await create(core, call, await readObject(exchange.request, call.faults, call.target.type.kind)),
+      await create(core, call, await readObject(exchange, call.faults, call.target.type.kind)),
     ),
   update: async ({ core }, exchange, call) => {
     const { object, created } = await update(
       core,
       call,
-      await readObject(exchange.request, call.faults, call.target.type.kind),
+      await readObject(exchange, call.faults, call.target.type.kind),
     );
     sendObject(exchange, call, created ? 201 : 200, object);
   },
@@ -253,17 +253,17 @@ const VERBS: Record<string, Handler> = {
       core,
       call,
       mediaTypeOf(exchange.request),
-      await readPatch(exchange.request, call.faults),
+      await readPatch(exchange, call.faults),
     );
     sendObject(exchange, call, created ? 201 : 200, object);
   },
   delete: async ({ core }, exchange, call) => {
-    const { answer, code } = await remove(core, call, deleteOptions(await readOptional(exchange.request), call.query));
+    const { answer, code } = await remove(core, call, deleteOptions(await readOptional(exchange), call.query));
     addWarnings(exchange.response, call.warnings);
     sendText(exchange.response, code, JSON.stringify(answer), negotiate(exchange.request, []));
   },
   deletecollection: async ({ core }, exchange, call) => {
-    const removed = await removeCollection(core, call, deleteOptions(await readOptional(exchange.request), call.query));
+    const removed = await removeCollection(core, call, deleteOptions(await readOptional(exchange), call.query));
     addWarnings(exchange.response, call.warnings);
     const wanted = negotiate(exchange.request, LIST_VIEWS);
     sendText(
@@ -296,8 +296,8 @@ async function handleSubresource(context: ResourceContext, exchange: Exchange, c
   if (info.verb === "get") return sendText(exchange.response, 200, JSON.stringify(getScale(core, call)), wanted);
   const scale =
     info.verb === "update"
-      ? await writeScale(core, call, undefined, await readObject(request, call.faults, "Scale"))
-      : await writeScale(core, call, mediaTypeOf(request), await readPatch(request, call.faults));
+      ? await writeScale(core, call, undefined, await readObject(exchange, call.faults, "Scale"))
+      : await writeScale(core, call, mediaTypeOf(request), await readPatch(exchange, call.faults));
   addWarnings(exchange.response, call.warnings);
   sendText(exchange.response, 200, JSON.stringify(scale), wanted);
 }
@@ -307,7 +307,7 @@ async function handleVirtual(context: ResourceContext, exchange: Exchange, virtu
   if (info.verb !== "create") throw methodNotAllowed();
   checkScope(info, { namespaced: virtual.namespaced, ...virtual.gvr });
   const wanted = negotiate(exchange.request, []);
-  const body = await readObject(exchange.request, [], virtual.gvk.kind);
+  const body = await readObject(exchange, [], virtual.gvk.kind);
   checkTypedKind(virtual.gvk, body);
   const { group, version, kind } = virtual.gvk;
   decodeTyped(builtinView(schemaOfKind(group, version, kind) ?? ""), body, kind, version);

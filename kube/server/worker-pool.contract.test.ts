@@ -1,0 +1,61 @@
+// Workers are shared by owner, end with an overrun, and are made anew after one.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { WorkerPool } from "./worker-pool.ts";
+
+/** Answers a number with it, never ends a job of "loop", breaks on "throw". */
+const PROGRAM = `import { parentPort } from "node:worker_threads";
+parentPort.on("message", (message) => {
+  if (message === "throw") throw new Error("broken");
+  if (message === "loop") for (;;);
+  parentPort.postMessage(message);
+});
+`;
+
+const folder = mkdtempSync(join(tmpdir(), "worker-pool-"));
+const file = join(folder, "worker.mjs");
+writeFileSync(file, PROGRAM);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const start = (options: { most?: number; deadlineMs?: number; mostWaiting?: number } = {}) =>
+  new WorkerPool({ file, most: 1, deadlineMs: 500, idleMs: 1_000, mostWaiting: 3, ...options });
+
+test("a job is answered, and one that takes too long is ended and holds up no other", async () => {
+  const pool = start();
+  expect(await pool.run("ann", 1)).toBe(1);
+  const [late, next] = await Promise.allSettled([pool.run("ann", "loop"), pool.run("bob", 2)]);
+  expect(late).toMatchObject({ status: "rejected", reason: { reason: "too long" } });
+  expect(next).toEqual({ status: "fulfilled", value: 2 });
+});
+
+test("a job that breaks its worker is refused, and the next one has another", async () => {
+  const pool = start();
+  await expect(pool.run("ann", "throw")).rejects.toMatchObject({ reason: "broken" });
+  expect(await pool.run("ann", 3)).toBe(3);
+});
+
+test("owners take turns, however many jobs one has", async () => {
+  const pool = start();
+  const order: string[] = [];
+  const note = (owner: string): Promise<void> => pool.run(owner, 0).then(() => void order.push(owner));
+  await Promise.all([note("ann"), note("ann"), note("ann"), note("bob")]);
+  expect(order.indexOf("bob")).toBe(1);
+});
+
+test("one owner has one worker at a time, so that another finds one", async () => {
+  const pool = start({ most: 2, deadlineMs: 5_000 });
+  const loops = Promise.allSettled([pool.run("ann", "loop"), pool.run("ann", "loop")]);
+  const before = performance.now();
+  expect(await pool.run("bob", 4)).toBe(4);
+  expect(performance.now() - before).toBeLessThan(5_000);
+  await loops;
+}, 30_000);
+
+test("who sends too many is refused", async () => {
+  const pool = start({ deadlineMs: 200 });
+  const jobs = Array.from({ length: 4 }, () => pool.run("ann", 0));
+  await expect(pool.run("ann", 0)).rejects.toThrow("too many");
+  await Promise.all(jobs);
+});
