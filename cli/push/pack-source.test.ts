@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openPromise } from "yauzl";
 import { packFiles, readSource, type Archive } from "./pack-source.ts";
@@ -63,14 +63,27 @@ describe("packing", () => {
     await archive.dispose();
   });
 
-  test("a link to a folder is sent as a link, one to a file as that file", async () => {
-    put("venv/lib/a.py");
-    symlinkSync("lib", join(folder, "venv", "lib64"));
-    symlinkSync("lib/a.py", join(folder, "venv", "b.py"));
+  test("a link to a folder or to a file that is sent is a link, one to another file is sent as that file", async () => {
+    put("venv/lib/a.py", "tsx/cli.js", "secret.txt");
+    const outside = mkdtempSync(join(tmpdir(), "cup-outside-"));
+    writeFileSync(join(outside, "c.txt"), "outside");
+    mkdirSync(join(folder, "bin"));
+    writeFileSync(join(folder, ".cfignore"), "/secret.txt\n");
+    const links = {
+      "venv/lib64": "lib",
+      "bin/tsx": "../tsx/cli.js",
+      "bin/again": "tsx",
+      "bin/absolute": join(folder, "tsx", "cli.js"),
+      "bin/outside": join(outside, "c.txt"),
+      "bin/above": relative(join(folder, "bin"), join(outside, "c.txt")),
+      "bin/ignored": "../secret.txt",
+    };
+    for (const [path, target] of Object.entries(links)) symlinkSync(target, join(folder, path));
     const archive = await pack(folder);
-    expect(await namesIn(archive.file)).toEqual(["venv/b.py", "venv/lib/a.py", "venv/lib64"]);
-    expect(await linksIn(archive.file)).toEqual(["venv/lib64"]);
+    expect(await namesIn(archive.file)).toEqual([...Object.keys(links), "venv/lib/a.py", "tsx/cli.js"].sort());
+    expect(await linksIn(archive.file)).toEqual(["bin/again", "bin/tsx", "venv/lib64"]);
     await archive.dispose();
+    rmSync(outside, { recursive: true });
   });
 
   test("a file is taken as the archive that it is", async () => {

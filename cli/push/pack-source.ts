@@ -2,7 +2,7 @@
 import { createWriteStream, rmSync, type Stats } from "node:fs";
 import { lstat, mkdtemp, open, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import ignore, { type Ignore } from "ignore";
 import { ZipFile } from "yazl";
@@ -40,7 +40,7 @@ export interface SourceFile {
   size: number;
   /** Of a file. */
   version?: FileVersion;
-  /** Of a symbolic link to a folder: where it points. A link to a file is sent as that file. */
+  /** Of a symbolic link to a folder, or to a file that is sent, too: where it points. A link to another file is sent as that file. */
   target?: string;
 }
 
@@ -159,12 +159,37 @@ async function listFiles(root: string, ignored: Ignore, folder = root): Promise<
     const path = relative(root, absolute).split(sep).join("/");
     if (ignored.ignores(entry.isDirectory() ? `${path}/` : path)) continue;
     if (entry.isDirectory()) found.push(...(await listFiles(root, ignored, absolute)));
+    else if (entry.isSymbolicLink() && (await isSent(root, ignored, absolute)))
+      found.push(...(await toLink(path, absolute)));
     else found.push(...(await toSourceFile(path, absolute)));
   }
   return found;
 }
 
+/** Whether a link leads to a file of the folder that is sent itself, as programs in node_modules/.bin do: those look for others beside their own file. */
+async function isSent(root: string, ignored: Ignore, link: string): Promise<boolean> {
+  const target = await readlink(link).catch(() => "");
+  const path = relative(root, resolve(dirname(link), target))
+    .split(sep)
+    .join("/");
+  if (target === "" || isAbsolute(target) || path === "" || path.startsWith("../") || path === "..") return false;
+  if (ignored.ignores(path)) return false;
+  const info = await stat(link).catch(() => undefined);
+  return info?.isFile() === true;
+}
+
 const LINK_MODE = 0o120777;
+
+/** Nothing for a link that went away since its folder was listed. */
+async function toLink(path: string, absolute: string): Promise<[] | [SourceFile]> {
+  try {
+    const { mtime } = await lstat(absolute);
+    return [{ path, absolute, mode: LINK_MODE, mtime, size: 0, target: await readlink(absolute) }];
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}
 
 /** Programs that set the time of the content back, such as `cp -p`, cannot set that of the inode. */
 function toVersion({ size, mtimeMs, ctimeMs, ino }: Stats): FileVersion {
@@ -189,8 +214,7 @@ async function toSourceFile(path: string, absolute: string): Promise<[] | [Sourc
   const { mode, mtime, size } = info;
   if (info.isFile()) return [{ path, absolute, mode, mtime, size, version: toVersion(info) }];
   // The folder of another name in a virtual environment of Python, for example.
-  if (info.isDirectory())
-    return [{ path, absolute, mode: LINK_MODE, mtime, size: 0, target: await readlink(absolute) }];
+  if (info.isDirectory()) return toLink(path, absolute);
   throw new Failure(`${absolute} is neither a file nor a folder`, {
     kind: "usage",
     next: "remove it, or name it in .cfignore",
