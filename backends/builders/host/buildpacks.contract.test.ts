@@ -284,6 +284,18 @@ describe("dependencies", () => {
     expect((await stat(library())).nlink).toBe(1);
   });
 
+  test("of development stay where the start command needs one of them, without a build script, too", async () => {
+    const tarball = await packLib("module.exports = 1;");
+    await build({
+      "package.json": `{"name":"app","scripts":{"start":"lib server.ts"},"devDependencies":{"lib":"file:${tarball}"}}`,
+      ".npmrc": "package-lock=false\n",
+    });
+    expect(lines.join("\n")).toMatch(
+      /npm install --include=dev[^]*the start command needs lib, so devDependencies are kept/,
+    );
+    expect(await readdir(join(root, "app", "node_modules"))).toContain("lib");
+  });
+
   test("a package-lock.json is obeyed, and a folder of the app may be a dependency", async () => {
     const files: Files = {
       "package.json": '{"name":"app","version":"1.0.0","dependencies":{"lib":"file:./lib"}}',

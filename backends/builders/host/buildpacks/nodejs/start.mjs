@@ -1,5 +1,5 @@
 // How a built app starts: its start script, its server file, its framework's server, or a server for the files that the build left.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { quote, readIfThere } from "../shared/files.mjs";
 import { dependsOn } from "./package.mjs";
@@ -110,16 +110,4 @@ function* findPages(root) {
       if (entry.isDirectory() && depth < DEEPEST) folders.push({ path: found, depth: depth + 1 });
     }
   }
-}
-
-/** The package of devDependencies whose program the command starts: without it the app would not start. */
-export function findNeededDevDependency(app, { devDependencies }, command) {
-  const words = (command ?? "").split(/&&|;|\|\|/).map((part) => part.trim().replace(/^npx /, "").split(/\s+/)[0]);
-  return Object.keys(devDependencies ?? {}).find((name) => {
-    const path = join(app, "node_modules", name, "package.json");
-    if (!existsSync(path)) return false;
-    const { bin } = JSON.parse(readFileSync(path, "utf8"));
-    const programs = typeof bin === "string" ? [name.split("/").at(-1)] : Object.keys(bin ?? {});
-    return programs.some((program) => words.includes(program));
-  });
 }

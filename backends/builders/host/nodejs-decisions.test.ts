@@ -1,0 +1,214 @@
+// What the Node.js buildpack decides: package managers, versions and start commands, by the files of an app.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { takesBun, withBun } from "./buildpacks/nodejs/bun.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { wantedNode } from "./buildpacks/nodejs/node-version.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { choosePackageManager } from "./buildpacks/nodejs/package-manager.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { findStart as findNodeStart, isSinglePage } from "./buildpacks/nodejs/start.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { findNeededDevDependency, mayNeedDev } from "./buildpacks/nodejs/start-programs.mjs";
+
+type Files = Record<string, string>;
+let app: string;
+beforeEach(async () => {
+  app = await mkdtemp(join(tmpdir(), "cupola-decisions-"));
+  vi.spyOn(console, "log").mockImplementation(() => undefined);
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await rm(app, { recursive: true, force: true });
+});
+
+async function write(files: Files): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(app, path)), { recursive: true });
+    await writeFile(join(app, path), content);
+  }
+}
+
+describe("Node.js", () => {
+  test.each<[string, Files, object, object]>([
+    ["npm without a lockfile", {}, {}, { name: "npm", lock: undefined }],
+    ["npm's lockfile", { "package-lock.json": "{}" }, {}, { name: "npm", lock: "package-lock.json" }],
+    [
+      "pnpm's lockfile, of pnpm 8",
+      { "pnpm-lock.yaml": "lockfileVersion: '6.0'\n" },
+      {},
+      { name: "pnpm", version: "8", lock: "pnpm-lock.yaml" },
+    ],
+    ["Yarn's classic lockfile", { "yarn.lock": "# yarn lockfile v1\n" }, {}, { name: "yarn", version: "1" }],
+    ["Yarn's lockfile", { "yarn.lock": "__metadata:\n  version: 8\n" }, {}, { name: "yarn", version: "4" }],
+    ["Bun's lockfile", { "bun.lock": "{}" }, {}, { name: "bun", version: "1", lock: "bun.lock" }],
+    ["Bun's binary lockfile", { "bun.lockb": "" }, {}, { name: "bun", version: "1", lock: "bun.lockb" }],
+    ["Bun by name", {}, { packageManager: "bun@1.2.23" }, { name: "bun", version: "1.2.23", why: "packageManager" }],
+    [
+      "packageManager wins over another lockfile",
+      { "package-lock.json": "{}" },
+      { packageManager: "pnpm@9.1.0+sha512.abc" },
+      { name: "pnpm", version: "9.1.0", lock: undefined, why: "packageManager" },
+    ],
+  ])("package manager: %s", async (_name, files, description, expected) => {
+    await write(files);
+    expect(choosePackageManager(app, description)).toMatchObject(expected);
+  });
+
+  test("an unknown package manager is refused", () => {
+    expect(() => choosePackageManager(app, { packageManager: "vlt@1.2.0" })).toThrow(
+      /Next: use npm, pnpm, yarn or bun/,
+    );
+  });
+
+  test.each<[Files, object, object | undefined]>([
+    [{}, {}, undefined],
+    [{ ".nvmrc": "v20\n" }, {}, { range: "20", source: ".nvmrc" }],
+    [{ ".nvmrc": "v20\n" }, { engines: { node: "22.x" } }, { range: "22.x", source: "engines.node" }],
+  ])("version: %j, %j", async (files, description, expected) => {
+    await write(files);
+    expect(wantedNode(app, description)).toEqual(expected);
+  });
+
+  test.each<[string, Files, string | undefined]>([
+    ["bun run src/index.ts", {}, "bun run src/index.ts"],
+    ["exec /x/bun server.js", {}, "exec /x/bun server.js"],
+    ["node index.ts", { "index.ts": "" }, "bun index.ts"],
+    ["node index.js", { "index.js": "Bun.serve({})" }, "bun index.js"],
+    ["node index.js", { "index.js": 'import { Database } from "bun:sqlite"' }, "bun index.js"],
+    ["node index.js", { "index.js": 'require("./bundle")' }, undefined],
+    ["next start", {}, undefined],
+    ["node bundle.js", {}, undefined],
+  ])("the start %s of an app that Bun installs, %j, needs Bun: %s", async (command, files, expected) => {
+    await write(files);
+    expect(withBun(app, command)).toBe(expected);
+  });
+
+  const byNode = { command: "node server.js" };
+  test.each<[string, object, boolean]>([
+    ["starts by Node", { start: byNode }, false],
+    ["starts by Bun", { start: { command: "bun server.ts" } }, true],
+    [
+      "has a web process of Node and a worker of Bun",
+      { procfile: { web: byNode.command, worker: "bun w.ts" }, start: byNode },
+      true,
+    ],
+    ["has a worker of Bun alone, and starts by Node", { procfile: { worker: "bun w.ts" }, start: byNode }, true],
+    ["has processes of Node", { procfile: { web: byNode.command, worker: "node w.js" }, start: byNode }, false],
+    ["has no start command, so that -c gives it", {}, true],
+    ["has a worker of Node, and no start command of web", { procfile: { worker: "node w.js" } }, true],
+    ["is a site", { start: { site: "dist" } }, false],
+  ])("an app that Bun installs and that %s, %j, takes Bun along: %s", (_, starts, expected) => {
+    expect(takesBun(app, starts)).toBe(expected);
+  });
+
+  const built = { scripts: { build: "x" } };
+  test.each<[string, Files, object, object | undefined]>([
+    ["a start script", {}, { scripts: { start: "node a.js" } }, { command: "node a.js" }],
+    [
+      "a production script before a server for development",
+      { "src/main.ts": "" },
+      { scripts: { start: "nest start", "start:prod": "node dist/main" } },
+      { command: "node dist/main" },
+    ],
+    [
+      "the files of a build before a server for development",
+      { "build/index.html": "" },
+      { scripts: { start: "react-scripts start", build: "react-scripts build" } },
+      { site: "build" },
+    ],
+    ["Vite's files", { "dist/index.html": "", "index.html": "main.js", "main.js": "" }, built, { site: "dist" }],
+    [
+      "Angular's files",
+      { "dist/shop/browser/index.html": "" },
+      { ...built, name: "shop" },
+      { site: "dist/shop/browser" },
+    ],
+    ["Nuxt's server", { ".output/server/index.mjs": "" }, built, { command: "node .output/server/index.mjs" }],
+    [
+      "Next.js without a start script",
+      { ".next/BUILD_ID": "1" },
+      { dependencies: { next: "15" } },
+      { command: "next start" },
+    ],
+    [
+      "a page whose script is for the browser",
+      { "index.html": '<script src="app.js">', "app.js": "" },
+      {},
+      { site: "." },
+    ],
+    ["a server beside a page", { "index.html": "<p>", "app.js": "" }, {}, { command: "node app.js" }],
+    ["TypeScript, which Node runs", { "index.ts": "" }, {}, { command: "node index.ts" }],
+    ["a Staticfile", { Staticfile: "", "dist/index.html": "" }, { scripts: { start: "x" } }, { site: "dist" }],
+    [
+      "nodemon, which is for development",
+      { "server.js": "" },
+      { scripts: { start: "nodemon server.js" } },
+      { command: "node server.js" },
+    ],
+    ["nothing", { "src/x.js": "" }, {}, undefined],
+  ])("start: %s", async (_name, files, description, expected) => {
+    await write(files);
+    const start = findNodeStart(app, description);
+    if (expected) expect(start).toMatchObject(expected);
+    else expect(start).toBeUndefined();
+  });
+
+  test.each([
+    ["one page and its assets", { "dist/assets/a.js": "" }, true],
+    ["a page for what is missing", { "dist/404.html": "not here" }, false],
+    ["its page again as 404.html and 200.html", { "dist/404.html": "", "dist/200.html": "" }, true],
+    ["a page per folder", { "dist/about/index.html": "" }, false],
+    ["a page per file", { "dist/about.html": "" }, false],
+    ["pages two folders down", { "dist/blog/first/index.html": "" }, false],
+    ["pages that are not served", { "dist/.git/a.html": "", "dist/node_modules/a/a.html": "" }, true],
+    ["a page too far down", { "dist/1/2/3/4/5/6/7/8/9/a.html": "" }, true],
+  ])("a site that routes in the browser: %s", async (_name, files, expected) => {
+    await write({ "dist/index.html": "", ...files });
+    expect(isSinglePage(app, "dist")).toBe(expected);
+  });
+
+  describe("a start command that needs a devDependency", () => {
+    const scripts = { web: "tsx server.ts", prestart: "vite build", start: "node server.js", circle: "npm run circle" };
+    const description = {
+      scripts,
+      dependencies: { next: "1" },
+      devDependencies: { vite: "1", tsx: "1", "ts-node": "1" },
+    };
+
+    test.each<[string, boolean, string | undefined]>([
+      ["tsx src/index.ts", true, "tsx"],
+      ["echo a && tsx server.ts", true, "tsx"],
+      ["NODE_ENV=production exec npx --yes tsx server.ts", true, "tsx"],
+      ["cross-env A=b tsx server.ts", true, "tsx"],
+      ["./node_modules/.bin/tsx server.ts", true, "tsx"],
+      ["npm run --silent web", true, "tsx"],
+      ["node --run web", true, "tsx"],
+      ["pnpm exec tsx server.ts", true, "tsx"],
+      ["yarn start", true, "vite"],
+      ["node --import tsx server.ts", true, "tsx"],
+      ["node -r ts-node/register server.ts", true, "ts-node"],
+      ["node --loader=ts-node/esm server.ts", true, "ts-node"],
+      ["unknown server.ts", true, undefined],
+      ["npm run circle", false, undefined],
+      ["cd web && node tsx.js; echo tsx", false, undefined],
+      ["next start", false, undefined],
+      ["./tsx", false, undefined],
+    ])("%s: before the install perhaps, %s; after it %s", async (command, perhaps, needed) => {
+      await write({
+        "node_modules/tsx/package.json": '{"bin":"cli.js"}',
+        "node_modules/vite/package.json": '{"bin":{"vite":"x"}}',
+      });
+      expect(mayNeedDev(description, ["node worker.js", command])).toBe(perhaps);
+      expect(findNeededDevDependency(app, description, command)).toBe(needed);
+    });
+
+    test("is none without devDependencies", () => {
+      expect(mayNeedDev({ dependencies: {} }, ["unknown"])).toBe(false);
+      expect(findNeededDevDependency(app, {}, "tsx a.ts")).toBeUndefined();
+    });
+  });
+});
