@@ -43,11 +43,8 @@ export interface ControllersOptions {
   makeDropletImage?: MakeDropletImage | undefined;
 }
 
-/** Requests to one broker at a time. */
-const BROKER_REQUESTS = 4;
-
 export function createControllers(options: ControllersOptions): Controller[] {
-  const brokerPace = createBrokerPace(BROKER_REQUESTS);
+  const brokerPace = createBrokerPace();
   return [
     claimController(),
     orgController,

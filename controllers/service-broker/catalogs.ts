@@ -1,19 +1,21 @@
 // Catalogs that this leader has fetched: of a broker's generation and credentials once, and again with back-off after a failure.
-// No reconcile waits for a broker, so that silent ones delay nobody.
+// No reconcile waits for a broker, so that silent ones delay nobody. A new leader goes on where the status says that the last one was.
 import { hash } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
-import pLimit from "p-limit";
 import type { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
 import { NotReady } from "../../kube/controller/controller.ts";
 import type { ObjectKey } from "../../kube/api/object.ts";
-import type { BrokerPace } from "../shared/osb/broker-pace.ts";
+import { toPacedBroker, type BrokerPace } from "../shared/osb/broker-pace.ts";
 import type { Catalog } from "../shared/osb/catalog.ts";
 import { readBrokerAccess } from "../shared/osb/find-broker.ts";
 import { fetchCatalog } from "./fetch-catalog.ts";
 
-type Outcome =
-  { kind: "fetched"; catalog: Catalog; at: Date; digest: string } | { kind: "failed"; reason: string; message: string };
+export type Outcome =
+  | { kind: "fetched"; catalog: Catalog; at: Date; digest: string }
+  /** An earlier leader fetched it, and all of it is there. */
+  | { kind: "kept"; digest: string | undefined }
+  | { kind: "failed"; reason: string; message: string };
 
 interface Entry {
   generation: number | undefined;
@@ -28,13 +30,23 @@ interface Entry {
 /** What a reconcile has of the controller's context. */
 export interface FetchContext {
   client: KubeClient;
+  read: Reader;
   signal: AbortSignal;
   now: () => Date;
 }
 
+/** The latest outcome; without one, the broker is being asked, or others of its tenant are. */
+export interface Found {
+  outcome?: Outcome;
+  /** Failures one after the other, and when the last one was. */
+  failures?: { count: number; at: Date };
+  /** Milliseconds until it is to be looked at again; undefined while the broker is asked: `enqueue` follows. */
+  againInMs?: number;
+}
+
 export interface Catalogs {
-  /** The latest outcome, and the milliseconds until it is to be looked at again; undefined while the broker is asked: `enqueue` follows. */
-  find(broker: ServiceBroker, context: FetchContext): { outcome: Outcome; againInMs: number } | undefined;
+  /** @param isWhole whether the cluster has all of the catalog that the status names, so that it need not be fetched */
+  find(broker: ServiceBroker, context: FetchContext, isWhole: () => boolean): Found;
   /** A new term of this leader: another one may have fetched newer catalogs. */
   start(enqueue: (key: ObjectKey) => void): void;
   forget(broker: ServiceBroker): void;
@@ -44,10 +56,8 @@ export interface Catalogs {
 const CREDENTIALS_MS = 300_000;
 const FIRST_RETRY_MS = 10_000;
 const LAST_RETRY_MS = 600_000;
-/** Milliseconds until a broker that has its share of requests already is looked at again. */
+/** Milliseconds until a broker that has no place among the requests under way is looked at again. */
 const BUSY_MS = 1_000;
-/** Brokers asked at once. */
-const CONCURRENCY = 32;
 
 /** Milliseconds until the next attempt. */
 export function retryDelayMs(failures: number): number {
@@ -61,7 +71,6 @@ export function createCatalogs(pace: BrokerPace, fetch: typeof fetchCatalog = fe
 class CatalogMemory implements Catalogs {
   readonly #pace: BrokerPace;
   readonly #fetch: typeof fetchCatalog;
-  readonly #limit = pLimit(CONCURRENCY);
   #entries = new Map<string, Entry>();
   #enqueue: (key: ObjectKey) => void = () => undefined;
 
@@ -70,17 +79,26 @@ class CatalogMemory implements Catalogs {
     this.#fetch = fetch;
   }
 
-  find(broker: ServiceBroker, context: FetchContext): { outcome: Outcome; againInMs: number } | undefined {
-    const entry = this.#entryOf(broker);
-    if (entry.isUnderWay) return undefined;
+  find(broker: ServiceBroker, context: FetchContext, isWhole: () => boolean): Found {
+    const entry = this.#entryOf(broker, isWhole);
+    if (entry.isUnderWay) return {};
+    if (entry.outcome?.kind === "kept" && !isWhole()) delete entry.outcome;
     const againInMs = entry.checkedAt + delayOf(entry) - context.now().getTime();
-    if (entry.outcome && againInMs > 0) return { outcome: entry.outcome, againInMs };
+    if (entry.outcome && againInMs > 0)
+      return {
+        outcome: entry.outcome,
+        againInMs,
+        failures: { count: entry.failures, at: new Date(entry.checkedAt) },
+      };
+    const giveBack = this.#pace.take(toPacedBroker(broker, context.read));
+    if (!giveBack) return { againInMs: BUSY_MS };
     entry.isUnderWay = true;
-    void this.#limit(() => this.#ask(broker, entry, context)).finally(() => {
+    void this.#ask(broker, entry, context).finally(() => {
+      giveBack();
       entry.isUnderWay = false;
       this.#enqueue(keyOf(broker));
     });
-    return undefined;
+    return {};
   }
 
   start(enqueue: (key: ObjectKey) => void): void {
@@ -92,10 +110,11 @@ class CatalogMemory implements Catalogs {
     this.#entries.delete(metadata.uid ?? "");
   }
 
-  #entryOf({ metadata: { uid = "", generation } }: ServiceBroker): Entry {
+  #entryOf(broker: ServiceBroker, isWhole: () => boolean): Entry {
+    const { uid = "", generation } = broker.metadata;
     const known = this.#entries.get(uid);
     if (known?.generation === generation && known) return known;
-    const entry = { generation, isUnderWay: false, checkedAt: 0, failures: 0 };
+    const entry: Entry = { generation, isUnderWay: false, checkedAt: 0, failures: 0, ...recall(broker, isWhole) };
     this.#entries.set(uid, entry);
     return entry;
   }
@@ -120,20 +139,33 @@ class CatalogMemory implements Catalogs {
     const access = await readBrokerAccess(broker, context).catch(toRefused);
     if ("kind" in access) return access;
     const digest = hash("sha256", JSON.stringify(access));
-    if (known?.kind === "fetched" && known.digest === digest) return known;
-    const fetched = await this.#whenFree(broker, context, () => this.#fetch(access, context.signal));
+    if (known?.kind === "kept" && known.digest === undefined) return { kind: "kept", digest };
+    if (known && known.kind !== "failed" && known.digest === digest) return known;
+    const fetched = await this.#fetch(access, context.signal);
     if ("catalog" in fetched) return { kind: "fetched", catalog: fetched.catalog, at: context.now(), digest };
     return { kind: "failed", ...fetched };
   }
+}
 
-  /** Each of its requests has a deadline, so this ends. */
-  async #whenFree<T>({ metadata }: ServiceBroker, { signal }: FetchContext, call: () => Promise<T>): Promise<T> {
-    for (;;) {
-      const answer = await this.#pace.run(metadata.uid ?? "", async () => ({ value: await call() }));
-      if (answer) return answer.value;
-      await delay(BUSY_MS, undefined, { signal });
-    }
-  }
+/** Reasons of Ready that are about the catalog. */
+const FETCH_REASONS = new Set([
+  "BrokerUnreachable",
+  "BrokerFailed",
+  "BrokerRefused",
+  "CatalogInvalid",
+  "CredentialsMissing",
+  "CredentialsUnreadable",
+]);
+
+/** What the status says of an earlier leader's fetch of this generation. */
+function recall({ metadata, status = {} }: ServiceBroker, isWhole: () => boolean): Partial<Entry> {
+  const ready = status.conditions?.find(({ type }) => type === "Ready");
+  if (!ready || ready.observedGeneration !== metadata.generation) return {};
+  if (ready.status === "True") return isWhole() ? { outcome: { kind: "kept", digest: undefined } } : {};
+  const { fetchFailures: failures, fetchFailedAt } = status;
+  const { reason, message } = ready;
+  if (failures === undefined || fetchFailedAt === undefined || !FETCH_REASONS.has(reason)) return {};
+  return { outcome: { kind: "failed", reason, message }, failures, checkedAt: Date.parse(fetchFailedAt) };
 }
 
 function keyOf({ metadata: { namespace = "", name } }: ServiceBroker): ObjectKey {
@@ -155,5 +187,5 @@ function toUnreadable(error: unknown): Outcome {
 }
 
 function delayOf({ outcome, failures }: Entry): number {
-  return outcome?.kind === "fetched" ? CREDENTIALS_MS : retryDelayMs(failures);
+  return outcome?.kind === "failed" ? retryDelayMs(failures) : CREDENTIALS_MS;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import type { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { parseCatalog, type Catalog } from "../shared/osb/catalog.ts";
-import { planCatalog, type KnownCatalog } from "./plan.ts";
+import { planCatalog, planSlice, type KnownCatalog } from "./plan.ts";
 
 const owner = { namespace: "cupola-system", name: "mine", guid: "broker-guid", purged: [] };
 const none: KnownCatalog = { offerings: [], plans: [] };
@@ -107,5 +107,47 @@ describe("what left the catalog", () => {
 
   test("is available again once it is back", () => {
     expect(plan(catalogOf(), known, () => true).map(({ spec }) => spec["available"])).toEqual([true, true]);
+  });
+});
+
+describe("of a large catalog", () => {
+  const many = (count: number, description: string): Planned[] =>
+    plan(
+      catalogOf({
+        plans: Array.from({ length: count }, (_, at) => ({ id: `p${at}`, name: `plan-${at}`, description })),
+      }),
+    );
+  type Wanted = Parameters<typeof planSlice>[0];
+  const asKnown = (entries: readonly Planned[]): KnownCatalog =>
+    ({
+      offerings: entries.filter(({ kind }) => kind === "ServiceOffering"),
+      plans: entries.filter(({ kind }) => kind === "ServicePlan"),
+    }) as unknown as KnownCatalog;
+
+  test("each reconcile makes a slice, and the last one all", () => {
+    const wanted = many(119, "d");
+    let made: Planned[] = [];
+    const slices: [number, boolean][] = [];
+    for (let isAll = false; !isAll && slices.length < 10;) {
+      const slice = planSlice(wanted as unknown as Wanted, asKnown(made), 50);
+      made = slice.children as unknown as Planned[];
+      isAll = slice.isAll;
+      slices.push([made.length, isAll]);
+    }
+    expect(slices).toEqual([
+      [50, false],
+      [100, false],
+      [120, true],
+    ]);
+  });
+
+  test("what waits for its change stays as it is, without its visibility, which is the operators'", () => {
+    const before = many(2, "old").map((one) => ({ ...one, spec: { ...one.spec, visibility: { type: "public" } } }));
+    const { children, isAll } = planSlice(many(2, "new") as unknown as Wanted, asKnown(before), 1);
+    expect([isAll, children.map(({ spec }) => (spec as { description: string }).description)]).toEqual([
+      false,
+      ["A database", "new", "old"],
+    ]);
+    expect(children.every(({ spec }) => !("visibility" in spec))).toBe(true);
   });
 });

@@ -1,4 +1,5 @@
 // The offerings and plans of a broker: those of its catalog, and those that left it while instances use them. Pure.
+import { isDeepStrictEqual } from "node:util";
 import { deriveGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { generatedName } from "../../crds/object-names.ts";
@@ -50,6 +51,37 @@ export function planCatalog(
       toDraft(owner, ServicePlan, { name: metadata.name, id: spec.catalogID, spec: { ...spec, available: false } }),
     ),
   ];
+}
+
+/** Of what is wanted, all that is there already and at most so many more that are to be made or changed, in the catalog's order. */
+export function planSlice(
+  wanted: readonly CatalogDraft[],
+  known: KnownCatalog,
+  most: number,
+): { children: CatalogDraft[]; isAll: boolean } {
+  const live = new Map([...known.offerings, ...known.plans].map((one) => [nameOf(one), one]));
+  let changes = 0;
+  const children = wanted.flatMap((draft) => {
+    const before = live.get(nameOf(draft));
+    if (before && isSameEntry(draft, before)) return [draft];
+    changes += 1;
+    if (changes <= most) return [draft];
+    // As it is, since what is left out would be deleted.
+    return before ? [{ ...draft, spec: withoutVisibility(before) }] : [];
+  });
+  return { children, isAll: changes <= most };
+}
+
+const nameOf = ({ kind, metadata }: { kind?: string; metadata: { name?: string } }): string =>
+  `${kind ?? ""} ${metadata.name ?? ""}`;
+
+function isSameEntry(draft: CatalogDraft, live: ServiceOffering | ServicePlan): boolean {
+  return isDeepStrictEqual(draft.spec, withoutVisibility(live));
+}
+
+function withoutVisibility({ spec }: ServiceOffering | ServicePlan): object {
+  const { visibility: _, ...rest } = spec as { visibility?: unknown };
+  return rest;
 }
 
 /** By id, since a broker may rename what it offers. */

@@ -26,8 +26,8 @@ import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import type { BrokerPace } from "../shared/osb/broker-pace.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
-import { createCatalogs, type Catalogs } from "./catalogs.ts";
-import { planCatalog, type KnownCatalog } from "./plan.ts";
+import { createCatalogs, type Catalogs, type Found, type Outcome } from "./catalogs.ts";
+import { planCatalog, planSlice, type KnownCatalog } from "./plan.ts";
 import { brokerOf, BROKER_USE_INDEX, indexByUse, isPlanInUse, filterInstancesOf, listInstancesOf } from "./uses.ts";
 
 export function serviceBrokerController(pace: BrokerPace): Controller {
@@ -65,27 +65,55 @@ async function reconcileBroker(
 ): Promise<ReconcileResult> {
   const { guid, labels } = resolveGUID(ServiceBroker, broker, context);
   await ensureClaim(ServiceBroker.kind, broker, serviceBrokerName(broker), context);
-  const found = catalogs.find(broker, context);
-  if (!found) return { labels, keepStatus: true };
+  const known = listKnown(broker, context.read);
+  const found = catalogs.find(broker, context, () => isWhole(broker, known));
   const { outcome, againInMs } = found;
-  if (outcome.kind === "failed")
-    throw new NotReady(outcome.reason, outcome.message, { isFailure: true, requeueAfterMs: againInMs });
-  const { namespace = "", name } = broker.metadata;
-  const { read } = context;
-  const owner = { namespace, name, guid, purged: broker.spec.purgedOfferings ?? [] };
-  const children = planCatalog(owner, outcome.catalog, listKnown(broker, read), (plan) =>
-    isPlanInUse(plan, broker, read),
-  );
+  const again = againInMs === undefined ? {} : { requeueAfterMs: againInMs };
+  // A kept catalog is as the status says already.
+  if (!outcome || outcome.kind === "kept") return { labels, keepStatus: true, ...again };
+  const result =
+    outcome.kind === "failed" ? toFailure(outcome, found) : apply(broker, { guid, known, outcome }, context);
+  return { labels, ...again, ...result };
+}
+
+/** Has the cluster all that was made of the catalog, and nothing that stays only while instances use it? */
+function isWhole({ status }: ServiceBroker, { offerings, plans }: KnownCatalog): boolean {
+  const entries = [...offerings, ...plans];
+  return entries.every(({ spec }) => spec.available) && catalogDigest(entries) === status?.catalog;
+}
+
+function toFailure({ reason, message }: Outcome & { kind: "failed" }, { failures }: Found): ReconcileResult {
   return {
-    labels,
+    status: { fetchFailures: failures?.count, fetchFailedAt: failures?.at.toISOString() },
+    ready: { status: "False", reason, message, isFailure: true },
+  };
+}
+
+/** Offerings and plans that one reconcile makes or changes, so that other brokers' come in between. */
+const SLICE = 50;
+/** Until the next ones, if no event comes before. */
+const SLICE_MS = 1_000;
+
+function apply(
+  broker: ServiceBroker,
+  { guid, known, outcome }: { guid: string; known: KnownCatalog; outcome: Outcome & { kind: "fetched" } },
+  { read }: ReconcileContext,
+): ReconcileResult {
+  const { namespace = "", name } = broker.metadata;
+  const owner = { namespace, name, guid, purged: broker.spec.purgedOfferings ?? [] };
+  const wanted = planCatalog(owner, outcome.catalog, known, (plan) => isPlanInUse(plan, broker, read));
+  const { children, isAll } = planSlice(wanted, known, SLICE);
+  if (!isAll) return { children, keepStatus: true, requeueAfterMs: SLICE_MS };
+  return {
     children,
     status: {
       offerings: outcome.catalog.services.length,
       catalog: catalogDigest(children),
       catalogFetchedAt: outcome.at.toISOString(),
+      fetchFailures: undefined,
+      fetchFailedAt: undefined,
     },
     ready: { status: "True", reason: "CatalogFetched", message: "" },
-    requeueAfterMs: againInMs,
   };
 }
 

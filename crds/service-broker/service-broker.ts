@@ -58,6 +58,19 @@ export const ServiceBroker = defineResource({
       .meta({ format: "date-time" })
       .optional()
       .describe("When its catalog was last fetched."),
+    fetchFailures: z
+      .int()
+      .min(0)
+      .optional()
+      .describe("How often the catalog was asked for in vain, one time after the other."),
+    fetchFailedAt: z
+      .string()
+      .max(64)
+      .meta({ format: "date-time" })
+      .optional()
+      .describe(
+        "When that was last. It is asked for again after 10 s, then twice as long each time, up to 10 minutes.",
+      ),
   }),
 });
 export type ServiceBroker = Resource<typeof ServiceBroker>;

@@ -5,7 +5,7 @@ import { Secret } from "../../../kube/api/builtin.ts";
 import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
 import { INTERNAL_LABELS } from "../../../crds/labels.ts";
 import { callBroker, type BrokerAnswer, type BrokerRequest } from "./call-broker.ts";
-import type { BrokerPace } from "./broker-pace.ts";
+import { toPacedBroker, type BrokerPace } from "./broker-pace.ts";
 import { readBrokerAccess } from "./find-broker.ts";
 
 /** While the broker has its share of requests. */
@@ -26,7 +26,7 @@ export async function askBroker(
       `service broker ${key.name} does not exist in namespace ${key.namespace}; create it again, or purge what it made`,
       { isFailure: true },
     );
-  const answer = await pace.run(`${key.namespace}/${key.name}`, async () =>
+  const answer = await pace.run(toPacedBroker(broker, read), async () =>
     callBroker(await readBrokerAccess(broker, context), request, signal),
   );
   if (!answer)

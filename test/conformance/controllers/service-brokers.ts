@@ -201,6 +201,22 @@ export function serviceBrokerTests(given: () => ControllerFixtures): void {
       await untilReady(given().client, ServiceBroker, key, { status: "False", reason });
     });
 
+    test("of many plans gets them in slices, and delays no other", async () => {
+      const { client } = given();
+      const [first] = TEST_CATALOG.services;
+      const plans = Array.from({ length: 120 }, (_, at) => ({
+        ...first?.plans[at % 2],
+        id: `plan-${at}`,
+        name: `plan-${at}`,
+      }));
+      const large = await register({ control: { catalog: { services: [{ ...first, plans }] } } });
+      await eventually(async () => expect((await catalogOf(large)).plans.length).toBeGreaterThan(0));
+      const other = await register();
+      await untilReady(client, ServiceBroker, other);
+      await untilReady(client, ServiceBroker, large);
+      expect((await catalogOf(large)).plans).toHaveLength(120);
+    });
+
     test("that is silent delays no other", async () => {
       const { client } = given();
       const silent = await register({ control: { behaviours: { catalog: { silent: true } } } });
