@@ -61,8 +61,8 @@ function findDeployableApp(session: Session, guid: string | undefined): App {
 }
 
 function findTarget(session: Session, app: App, { droplet, revision }: DeploymentInput): Target {
-  if (revision) return findFormer(session, app, revision.guid);
-  if (droplet) return { droplet: findDroplet(session, app, droplet.guid) };
+  if (revision?.guid) return findFormer(session, app, revision.guid);
+  if (droplet?.guid) return { droplet: findDroplet(session, app, droplet.guid) };
   const current = currentDroplet(session.cache, app);
   if (!current)
     throw unprocessable(

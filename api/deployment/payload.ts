@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { csv, listQuery } from "../http/query.ts";
-import { toOneSchema } from "../http/shared-schemas.ts";
+import { blankAs, toOneSchema } from "../http/shared-schemas.ts";
 import { shownAs } from "../http/shown-as.ts";
 
 interface IssueContext {
@@ -90,7 +90,6 @@ function isWeight(value: unknown): value is number {
 }
 
 function checkOptions(options: unknown, context: IssueContext): void {
-  if (options === undefined || options === null) return;
   for (const message of listOptionProblems(options))
     context.addIssue({ code: "custom", message, params: { whole: true } });
 }
@@ -100,7 +99,7 @@ function toText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-const reference = z.strictObject({ guid: z.string().min(1).max(255) }).nullish();
+const reference = blankAs(z.strictObject({ guid: blankAs(z.string().max(255), undefined) }), undefined);
 
 export const createDeploymentBody = z
   .strictObject({
@@ -108,7 +107,10 @@ export const createDeploymentBody = z
     droplet: reference,
     revision: reference,
     strategy: shownAs(z.unknown(), z.enum(["rolling", "canary"])).optional(),
-    options: shownAs(z.unknown().superRefine(checkOptions).pipe(optionsSchema.nullish()), optionsSchema).optional(),
+    options: shownAs(
+      blankAs(z.unknown().superRefine(checkOptions).pipe(optionsSchema), undefined),
+      optionsSchema,
+    ).optional(),
     metadata: metadataSchema.optional(),
   })
   .superRefine((body, context) => {

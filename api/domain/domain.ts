@@ -19,7 +19,7 @@ import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toNewMetadata, metadataSchema } from "../cf/metadata/metadata.ts";
 import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
 import { presentPage } from "../http/page.ts";
-import { metadataOnlySchema, toManySchema, toOneSchema } from "../http/shared-schemas.ts";
+import { metadataOnlySchema, optionalRelationships, toManySchema, toOneSchema } from "../http/shared-schemas.ts";
 import { resolveOrg } from "../cf/org/org-and-space-namespaces.ts";
 import { csv, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
@@ -49,9 +49,10 @@ const createDomainBody = z.strictObject({
   name: domainName,
   internal: z.boolean().nullish(),
   router_group: z.strictObject({ guid: z.string() }).nullish(),
-  relationships: z
-    .strictObject({ organization: toOneSchema.nullish(), shared_organizations: toManySchema.nullish() })
-    .optional(),
+  relationships: optionalRelationships({
+    organization: toOneSchema.nullish(),
+    shared_organizations: toManySchema.nullish(),
+  }),
   metadata: metadataSchema.optional(),
 });
 const domainListQuery = listQuery({ names: csv.optional(), organization_guids: csv.optional() });

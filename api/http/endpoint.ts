@@ -24,6 +24,8 @@ interface EndpointBase {
   isAlwaysEmpty?: true;
   /** CF answers some lists' bad queries with 422 instead of 400. */
   badQueryError?: "BadQueryParameter" | "UnprocessableEntity";
+  /** CF answers some bad bodies with 400 instead of 422. */
+  badBodyError?: "BadRequest";
   bodyFormat?: BodyFormat;
   /** Throws the refusals that need no body, before it is read. Rows whose body costs much to read have one. */
   guard?: (context: { session: Session; params: Record<string, string> }) => void;

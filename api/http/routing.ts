@@ -237,7 +237,7 @@ async function parseRequestBody(
   const bytes = await readBody(request, signal);
   if (bodyFormat === "json" && !schema) return undefined;
   const value = bodyFormat === "json" ? parseJson(bytes) : await parseManifest(request, bytes, caller);
-  return schema ? parseBody(schema, value) : value;
+  return schema ? parseBody(schema, value, row.badBodyError) : value;
 }
 
 function parseManifest({ headers }: Request, bytes: Buffer, caller: Caller | undefined): Promise<object> {

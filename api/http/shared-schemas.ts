@@ -3,6 +3,7 @@ import { z } from "zod";
 import { isBlank } from "./blank.ts";
 import { cfNameProblem } from "../../crds/cf-name.ts";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { shownAs } from "./shown-as.ts";
 
 /** A GUID in `{ data: { guid } }`, with CF's bound. */
 export const relatedGUID = z.string().min(1).max(200);
@@ -18,6 +19,20 @@ export function guidOf(subject: string, { isRequired }: { isRequired: boolean })
     .string({ error: ({ input }) => (isBlank(input) ? blank : wrong) })
     .min(1, empty)
     .max(200, LENGTH);
+}
+
+/** `schema`, and what CF's `allow_blank` takes besides: null and every empty value, which count as `instead`. */
+export function blankAs<T extends z.ZodType>(schema: T, instead: z.output<T> | undefined) {
+  const taken = z.preprocess((value) => (isBlank(value) ? instead : value), schema.optional());
+  return shownAs(taken, schema.nullable()).optional();
+}
+
+/** Relationships that a body may leave out, but not give without any of them. */
+export function optionalRelationships<const T extends z.core.$ZodLooseShape>(shape: T) {
+  return z
+    .strictObject(shape)
+    .refine((given) => Object.keys(given).length > 0, "'relationships' must include one or more valid relationships")
+    .optional();
 }
 
 /** `{ data: { guid } }` of a body. */

@@ -184,11 +184,15 @@ function hasEmptyRelationships(body: unknown): boolean {
   );
 }
 
-/** Parses a body by its schema. @throws CFError UnprocessableEntity */
-export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
+/** Parses a body by its schema. @throws CFError UnprocessableEntity, or BadRequest where CF does that */
+export function parseBody<T extends z.ZodType>(
+  schema: T,
+  body: unknown,
+  key: "BadRequest" | "UnprocessableEntity" = "UnprocessableEntity",
+): z.output<T> {
   const parsed = schema.safeParse(body, { reportInput: true });
   if (parsed.success) return parsed.data;
-  throw new CFError("UnprocessableEntity", describeIssues(parsed.error, body).join(", "), { cause: parsed.error });
+  throw new CFError(key, describeIssues(parsed.error, body).join(", "), { cause: parsed.error });
 }
 
 function describeQuery(schema: z.ZodObject, issue: Issue): string[] {

@@ -10,8 +10,8 @@ const body = z.strictObject({
   resources: z
     .array(
       z.object({
-        path: z.string().max(4096).optional(),
-        mode: z.string().max(10).optional(),
+        path: z.string().max(4096).nullish(),
+        mode: z.string().min(1).max(10).nullish(),
         checksum: z.strictObject({ value: z.string().length(40) }),
         size_in_bytes: z.int().min(0),
       }),
@@ -22,8 +22,8 @@ const body = z.strictObject({
 
 type Match = z.output<typeof body>["resources"][number];
 
-function toResource({ path = "", mode = "644", checksum, size_in_bytes }: Match): Resource {
-  return { path, mode, sha1: checksum.value, size: size_in_bytes };
+function toResource({ path, mode, checksum, size_in_bytes }: Match): Resource {
+  return { path: path ?? "", mode: mode ?? "644", sha1: checksum.value, size: size_in_bytes };
 }
 
 /**

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { findRuleProblems } from "../../crds/security-group/rules.ts";
 import type { SecurityRule } from "../../crds/security-group/security-group.ts";
-import { requiredText, toManySchema } from "../http/shared-schemas.ts";
+import { optionalRelationships, requiredText, toManySchema } from "../http/shared-schemas.ts";
 import { booleanText, csv, listQuery } from "../http/query.ts";
 import { shownAs } from "../http/shown-as.ts";
 
@@ -55,9 +55,10 @@ export const createGroupBody = z.strictObject({
   name,
   rules: shownAs(rules, ruleList).optional(),
   globally_enabled: shownAs(globallyEnabled, switches).optional(),
-  relationships: z
-    .strictObject({ running_spaces: toManySchema.optional(), staging_spaces: toManySchema.optional() })
-    .optional(),
+  relationships: optionalRelationships({
+    running_spaces: toManySchema.nullish(),
+    staging_spaces: toManySchema.nullish(),
+  }),
 });
 export const updateGroupBody = z.strictObject({
   name: name.optional(),

@@ -2,11 +2,11 @@
 import { z } from "zod";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { csv, include, listQuery } from "../http/query.ts";
-import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
+import { blankAs, nameSchema, toOneSchema } from "../http/shared-schemas.ts";
 
 export const createBindingBody = z.strictObject({
   type: z.enum(["app", "key"], "must be 'app' or 'key'"),
-  name: nameSchema.nullish(),
+  name: blankAs(nameSchema, undefined),
   relationships: z.strictObject({ service_instance: toOneSchema, app: toOneSchema.optional() }),
   parameters: z.record(z.string(), z.unknown(), "must be an object").nullish(),
   strategy: z.enum(["single", "multiple"], "must be 'single' or 'multiple'").optional(),

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { csv, listQuery } from "../http/query.ts";
-import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
+import { nameSchema, optionalRelationships, toOneSchema } from "../http/shared-schemas.ts";
 
 const text = z.string().min(1, "can't be blank").max(1024);
 
@@ -30,7 +30,7 @@ export const createBrokerBody = z.strictObject({
   name: nameSchema,
   url,
   authentication,
-  relationships: z.strictObject({ space: toOneSchema.optional() }).optional(),
+  relationships: optionalRelationships({ space: toOneSchema.optional() }),
   metadata: metadataSchema.optional(),
 });
 export type CreateBroker = z.output<typeof createBrokerBody>;

@@ -10,9 +10,8 @@ import { requirePaidQuota, requireServiceQuota } from "../cf/quota/check.ts";
 import { getUsablePlan, isOfSpaceBroker, offeringOf, planOf } from "../cf/service/catalog.ts";
 import { keepParameters, requireBoundedParameters, withParameters } from "../cf/service/parameters-secret.ts";
 import { CFError, notAuthorized, unprocessable } from "../http/errors.ts";
+import { taken } from "./name-taken.ts";
 import type { CreateInstance, UpdateInstance } from "./payload.ts";
-
-const taken = (name: string) => () => unprocessable(`The service instance name is taken: ${name}.`);
 
 /** @throws CFError 422 */
 export async function createManaged(
@@ -160,7 +159,7 @@ function findOtherPlan(
   instance: ServiceInstance,
   { plan, body }: { plan: ServicePlan | undefined; body: UpdateInstance },
 ): ServicePlan | undefined {
-  const guid = body.relationships?.service_plan?.data.guid;
+  const guid = body.relationships?.service_plan?.data?.guid;
   if (guid === undefined || (plan && session.cache.guid(ServicePlan, plan) === guid)) return undefined;
   const { namespace = "" } = instance.metadata;
   const wanted = getUsablePlan(session, guid, namespace);

@@ -3,38 +3,51 @@ import { z } from "zod";
 import { metadataSchema } from "../cf/metadata/metadata.ts";
 import { fields } from "../http/fields.ts";
 import { csv, listQuery } from "../http/query.ts";
-import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
+import { shownAs } from "../http/shown-as.ts";
+import { blankAs, nameSchema, optionalRelationships, relatedGUID, toOneSchema } from "../http/shared-schemas.ts";
 
 const MAX_TAGS = "combined length of tags for service instance must be 2048 characters or less.";
 
-const tags = z
-  .array(z.string())
-  .max(100)
-  .refine((list) => list.join("").length <= 2048, MAX_TAGS);
+const tags = blankAs(
+  z
+    .array(z.string())
+    .max(100)
+    .refine((list) => list.join("").length <= 2048, MAX_TAGS),
+  [],
+);
 const url = z.string().max(2048);
 const syslogDrainURL = url.refine((text) => text === "" || URL.canParse(text), "must be a valid URI");
 const routeServiceURL = url.refine((text) => text === "" || /^https:\/\/[^/]/.test(text), "must be https");
 
 /** What only people's own instances have. */
 const userProvided = {
-  credentials: z.record(z.string(), z.unknown(), "must be an object").optional(),
+  credentials: z.record(z.string(), z.unknown(), "must be an object").nullish(),
   syslog_drain_url: syslogDrainURL.nullish(),
   route_service_url: routeServiceURL.nullish(),
 };
 
 const parameters = z.record(z.string(), z.unknown(), "must be an object").nullish();
 
+const givenMaintenanceInfo = z.strictObject({ version: z.string().min(1).max(255).nullish() }).nullish();
+/** One without a version asks for nothing, as in CF. */
+const maintenanceInfo = shownAs(
+  givenMaintenanceInfo.transform((given) => (given?.version ? { version: given.version } : undefined)),
+  givenMaintenanceInfo,
+).optional();
+
 /** What only those of service brokers have. */
 const managed = {
   parameters,
-  relationships: z.strictObject({ service_plan: toOneSchema.optional() }).optional(),
-  maintenance_info: z.strictObject({ version: z.string().min(1).max(255) }).optional(),
+  relationships: optionalRelationships({
+    service_plan: z.strictObject({ data: z.strictObject({ guid: relatedGUID }).nullable() }).optional(),
+  }),
+  maintenance_info: maintenanceInfo,
 };
 
 export const createInstanceBody = z.strictObject({
   type: z.enum(["managed", "user-provided"], "must be one of 'managed', 'user-provided'"),
   name: nameSchema,
-  tags: tags.optional(),
+  tags,
   relationships: z.strictObject({ space: toOneSchema, service_plan: toOneSchema.optional() }),
   parameters,
   metadata: metadataSchema.optional(),
@@ -44,7 +57,7 @@ export type CreateInstance = z.output<typeof createInstanceBody>;
 
 export const updateInstanceBody = z.strictObject({
   name: nameSchema.optional(),
-  tags: tags.optional(),
+  tags,
   metadata: metadataSchema.optional(),
   ...userProvided,
   ...managed,

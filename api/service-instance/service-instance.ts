@@ -1,7 +1,6 @@
 // Endpoints of ServiceInstance: `/v3/service_instances`, their lists, and writes of user-provided ones.
 import type { z } from "zod";
 import { displayNameOf } from "../../crds/object-names.ts";
-import { credentialsSecretName } from "../../crds/service-instance/credentials.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
@@ -12,12 +11,10 @@ import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import type { Session } from "../access/session.ts";
 import { isOneOf, listObjects } from "../cache/list-objects.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
-import { toNamedMetadata } from "../cf/free-object-name.ts";
-import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import { planOf } from "../cf/service/catalog.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
-import { findCredentials, findOwnSecret, putCredentials, requireBounded } from "../cf/service/instance-credentials.ts";
+import { findCredentials } from "../cf/service/instance-credentials.ts";
 import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { presentPage } from "../http/page.ts";
@@ -31,14 +28,12 @@ import {
   purgeQuery,
   updateInstanceBody,
 } from "./payload.ts";
-import type { UpdateInstance } from "./payload.ts";
 import { sharedSpaceEndpoints } from "./shared-spaces.ts";
 import { hasFields, includedFields, presentInstance } from "./present.ts";
+import { createUserProvided, updateUserProvided } from "./user-provided.ts";
 
 const path = "/v3/service_instances/:guid";
 const read = { verb: "get", on: ServiceInstance } as const;
-
-const taken = (name: string) => () => unprocessable(`The service instance name is taken: ${name}.`);
 
 function planFilter(
   { cache }: Session,
@@ -113,8 +108,7 @@ const create = endpoint({
       return accepted(await newBrokerJob(session, "service_instance.create", ServiceInstance, instance));
     }
     if (body.relationships.service_plan) throw unprocessable("Relationships Unknown field(s): 'service_plan'");
-    requireBounded(body.credentials);
-    return created(presentInstance(session.cache, await createInstance(session, namespace, body), base));
+    return created(presentInstance(session.cache, await createUserProvided(session, namespace, body), base));
   },
 });
 
@@ -122,48 +116,6 @@ const create = endpoint({
 function requireOwn(type: "managed" | "user-provided", body: object): void {
   const foreign = listForeign(type, body);
   if (foreign.length > 0) throw unprocessable(`Unknown field(s): ${foreign.map((name) => `'${name}'`).join(", ")}`);
-}
-
-async function createInstance(
-  session: Session,
-  namespace: string,
-  body: z.output<typeof createInstanceBody>,
-): Promise<ServiceInstance> {
-  const { name, credentials } = body;
-  const metadata = toNamedMetadata(session.cache, ServiceInstance, {
-    namespace,
-    name,
-    fallback: "service",
-    ...toNewMetadata(body.metadata),
-  });
-  const spec = {
-    name,
-    type: "user-provided",
-    tags: body.tags ?? [],
-    ...toURLs(body, undefined),
-    ...(credentials && { credentialsSecretRef: { name: credentialsSecretName(metadata.name) } }),
-  };
-  const instance = await session.create(ServiceInstance, { metadata, spec }, taken(name));
-  try {
-    if (credentials) await putCredentials(session, instance, credentials);
-  } catch (cause) {
-    await session.delete(ServiceInstance, instance).catch((error: unknown) => {
-      throw new AggregateError([cause, error], "the credentials were not kept, and their instance was not removed");
-    });
-    throw cause;
-  }
-  return instance;
-}
-
-/** The URLs of a spec: an empty one is none. `absent` stands for one that is taken away. */
-function toURLs(body: UpdateInstance, absent: null | undefined): Record<string, string | null> {
-  const urls = { syslogDrainURL: body.syslog_drain_url, routeServiceURL: body.route_service_url };
-  return Object.fromEntries(
-    Object.entries(urls)
-      .filter(([, value]) => value !== undefined)
-      .map(([key, value]): [string, string | null | undefined] => [key, value || absent])
-      .filter((entry): entry is [string, string | null] => entry[1] !== undefined),
-  );
 }
 
 const update = endpoint({
@@ -180,24 +132,7 @@ const update = endpoint({
       if (!isAsync) return ok(presentInstance(session.cache, after, base));
       return accepted(await newBrokerJob(session, "service_instance.update", ServiceInstance, after));
     }
-    requireBounded(body.credentials);
-    // What is refused changes nothing.
-    if (body.credentials) await findOwnSecret(session, instance);
-    const spec = {
-      ...(body.name !== undefined && { name: body.name }),
-      ...(body.tags && { tags: body.tags }),
-      ...toURLs(body, null),
-      ...(body.credentials && { credentialsSecretRef: { name: credentialsSecretName(instance.metadata.name) } }),
-    };
-    const patch = { type: "merge" as const, body: { metadata: toMetadataPatch(body.metadata, instance), spec } };
-    const { name } = body;
-    const renamed =
-      name === undefined || name === displayNameOf(instance)
-        ? undefined
-        : { to: { ...instance, spec: { ...instance.spec, name } }, taken: taken(name) };
-    const after = await session.patch(ServiceInstance, instance, patch, renamed);
-    if (body.credentials) await putCredentials(session, after, body.credentials);
-    return ok(presentInstance(session.cache, after, base));
+    return ok(presentInstance(session.cache, await updateUserProvided(session, instance, body), base));
   },
 });
 

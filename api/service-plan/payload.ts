@@ -1,6 +1,7 @@
 // Bodies and queries of service plans and their visibility.
 import { z } from "zod";
 import { fields } from "../http/fields.ts";
+import { blankAs } from "../http/shared-schemas.ts";
 import { booleanText, csv, include, listQuery } from "../http/query.ts";
 
 const included = {
@@ -32,12 +33,8 @@ export type PlanListQuery = z.output<typeof planListQuery>;
 export const visibilityBody = z
   .strictObject({
     type: z.enum(["public", "admin", "organization"], "must be one of 'public', 'admin', 'organization'"),
-    organizations: z
-      // As a GET gives them, name and all.
-      .array(z.object({ guid: z.string().min(1).max(255) }))
-      .min(1)
-      .max(1000)
-      .optional(),
+    // As a GET gives them, name and all.
+    organizations: blankAs(z.array(z.object({ guid: z.string().min(1).max(255) })).max(1000), undefined),
   })
   .superRefine(({ type, organizations }, context) => {
     if ((type === "organization") === (organizations !== undefined)) return;

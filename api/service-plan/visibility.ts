@@ -61,6 +61,7 @@ const replace = endpoint({
   path,
   permission: write,
   body: visibilityBody,
+  badBodyError: "BadRequest",
   summary: "Replace the visibility of a service plan",
   handler: async ({ session, params, body }) => {
     const plan = getWritable(session, params.guid);
@@ -77,6 +78,7 @@ const add = endpoint({
   path,
   permission: write,
   body: visibilityBody,
+  badBodyError: "BadRequest",
   summary: "Set the visibility of a service plan, and add organizations to it",
   handler: async ({ session, params, body }) => {
     const plan = getWritable(session, params.guid);

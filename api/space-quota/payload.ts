@@ -9,7 +9,7 @@ const { domains: _domains, ...limits } = quotaLimitsBody;
 export const createSpaceQuotaBody = z.strictObject({
   name: quotaName,
   ...limits,
-  relationships: z.strictObject({ organization: toOneSchema, spaces: toManySchema.optional() }),
+  relationships: z.strictObject({ organization: toOneSchema, spaces: toManySchema.nullish() }),
 });
 /** As in CF, an update may name domains, which have no effect. */
 export const updateSpaceQuotaBody = z.strictObject({ name: quotaName.optional(), ...quotaLimitsBody });

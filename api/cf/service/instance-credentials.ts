@@ -33,7 +33,7 @@ export async function findCredentials(session: Session, instance: ServiceInstanc
 }
 
 /** @throws CFError 422 when they are too large */
-export function requireBounded(credentials: Credentials | undefined): void {
+export function requireBounded(credentials: Credentials | null | undefined): void {
   const bytes = credentials ? Buffer.byteLength(JSON.stringify(credentials)) : 0;
   if (bytes > MAX_CREDENTIALS_BYTES)
     throw unprocessable(`Credentials may have ${MAX_CREDENTIALS_BYTES} bytes as JSON; these have ${bytes}.`);
@@ -69,6 +69,16 @@ export async function putCredentials(
   }
   if (found && isDeepStrictEqual({ ...found.data }, data)) return;
   await platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal });
+}
+
+/** Deletes the instance's own Secret, if there is one. @throws CFError 403 in a suspended space */
+export async function removeCredentials(session: Session, instance: ServiceInstance): Promise<void> {
+  requireNotSuspended(session, instance.metadata.namespace);
+  const { platformClient, signal } = session;
+  const found = await findOwnSecret(session, instance);
+  if (!found) return;
+  const { uid, resourceVersion } = found.metadata;
+  await platformClient.delete(Secret, secretKeyOf(instance), { signal, preconditions: { uid, resourceVersion } });
 }
 
 /** False when another request at the same time has created it. */

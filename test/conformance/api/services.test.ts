@@ -106,6 +106,13 @@ describe("instances", () => {
     expect([after.status, after.json]).toMatchObject([200, { name: renamed, tags: [], syslog_drain_url: null }]);
     expect((await bench.call("GET", `${at}/credentials`)).json).toEqual({ a: 1 });
 
+    const emptied = await bench.call("PATCH", at, { credentials: null, tags: null });
+    expect([emptied.status, emptied.json.tags]).toEqual([200, []]);
+    expect((await bench.call("GET", `${at}/credentials`)).json).toEqual({});
+    const secrets = await bench.testEnv.kube.list(Secret, { namespace: namespaceOf(space) });
+    const ofInstance = secrets.items.filter(({ metadata }) => JSON.stringify(metadata.labels).includes(instance.guid));
+    expect(ofInstance).toEqual([]);
+
     expect((await bench.call("DELETE", at)).status).toBe(204);
     expect((await bench.call("GET", at)).status).toBe(404);
   });
