@@ -32,6 +32,7 @@ import { spaceQuotaController } from "./space-quota/space-quota.ts";
 import { userController } from "./user/user.ts";
 import type { HasContent } from "./shared/has-content.ts";
 import { createBrokerPace } from "./shared/osb/broker-pace.ts";
+import { createInstanceTurns } from "./shared/osb/instance-turns.ts";
 import { stackController } from "./stack/stack.ts";
 import { taskController } from "./task/task.ts";
 
@@ -45,6 +46,7 @@ export interface ControllersOptions {
 
 export function createControllers(options: ControllersOptions): Controller[] {
   const brokerPace = createBrokerPace();
+  const brokers = { pace: brokerPace, turns: createInstanceTurns() };
   return [
     claimController(),
     orgController,
@@ -74,9 +76,9 @@ export function createControllers(options: ControllersOptions): Controller[] {
     serviceOfferingController,
     servicePlanController,
     serviceInstanceController,
-    managedInstanceController(brokerPace),
+    managedInstanceController(brokers),
     serviceBindingController,
-    managedBindingController(brokerPace),
+    managedBindingController(brokers),
     auditLogController,
     taskController(options),
   ];

@@ -47,6 +47,7 @@ export const ANNOTATIONS = {
   taskName: "cupola.dev/task-name",
   owner: "cupola.dev/owner",
   createdBy: "cupola.dev/created-by",
+  deletionWish: "cupola.dev/deletion-wish",
 } as const;
 
 /** Is this label or annotation key reserved for the platform or Kubernetes? Such keys are not CF metadata. */

@@ -226,7 +226,7 @@ const details = endpoint({
     if (instance && !isBound(instance, binding)) throw notFound("Service credential binding");
     const content = instance ? await findBindingContent(session, binding, instance) : { credentials: {} };
     return ok({
-      credentials: content.credentials,
+      credentials: content.credentials ?? {},
       ...(content.syslogDrainURL !== undefined && { syslog_drain_url: content.syslogDrainURL }),
       volume_mounts: [...(content.volumeMounts ?? [])],
     });

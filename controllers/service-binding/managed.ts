@@ -1,15 +1,13 @@
 // Bindings of managed instances: asks the broker for credentials and keeps them in a Secret. One replica does.
 import { App } from "../../crds/app/app.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { bindingSecretName, toBindingData, type BindingContent } from "../../crds/service-binding/binding-secret.ts";
-import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { bindingSecretName, toBindingData } from "../../crds/service-binding/binding-secret.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
-import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import type { ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { Secret } from "../../kube/api/builtin.ts";
-import type { Reader } from "../../kube/cache/reader.ts";
 import { isAlreadyExists } from "../../kube/client/errors.ts";
 import {
   defineController,
@@ -22,15 +20,21 @@ import {
 import { toOwnerReference } from "../shared/app-owned.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { askBroker, readParameters } from "../shared/osb/ask-broker.ts";
+import { createBrokerMemory } from "../shared/osb/broker-memory.ts";
 import type { BrokerRequest } from "../shared/osb/call-broker.ts";
-import type { BrokerPace } from "../shared/osb/broker-pace.ts";
+import { mitigate } from "../shared/osb/mitigation.ts";
 import { beginOperation } from "../shared/osb/operation-status.ts";
-import { askOnce, mitigate, poll, removeAtBroker, settle, underWay, type Provided } from "../shared/osb/operation.ts";
-import { textOf, toOutcome } from "../shared/osb/outcomes.ts";
-import { createBrokerMemory, type BrokerMemory } from "../shared/osb/broker-memory.ts";
+import { ask, poll } from "../shared/osb/operation.ts";
+import type { Outcome } from "../shared/osb/outcomes.ts";
+import { toAskedOutcome, type Brokers, type Provided } from "../shared/osb/provided.ts";
+import { underWay } from "../shared/osb/ready.ts";
+import { removeAtBroker } from "../shared/osb/removal.ts";
+import { wishOf } from "../shared/osb/wish.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { toBind, toBindingPoll, toRead, toUnbind } from "./broker-requests.ts";
-import { INSTANCE_INDEX, instanceKey, indexByInstance } from "./instance-index.ts";
+import { INSTANCE_INDEX, instanceKey, indexByInstance } from "../shared/binding-index.ts";
+import { toBindOutcome, toContent, toFetchOutcome } from "./binding-answer.ts";
+import { findBound, type Bound, type LiveBound } from "./bound.ts";
 import { planBinding } from "./plan.ts";
 
 /** A silent broker holds some of them for a minute each. */
@@ -38,24 +42,13 @@ const WORKERS = 48;
 /** Until an app is looked for again: it is read, not watched. */
 const APP_MISSING_MS = 1_000;
 
-interface Brokers {
-  pace: BrokerPace;
-  memory: BrokerMemory;
-}
+/** Until another operation on the instance is looked at again. */
+const SIBLING_MS = 1_000;
+/** Until a Secret that is in the way is looked for again. */
+const SECRET_TAKEN_MS = 30_000;
 
-/** A binding with its managed instance, which its broker has been asked for. */
-interface Bound {
-  binding: ServiceBinding;
-  guid: string;
-  instance: ServiceInstance;
-  provided: ProvidedBy;
-  instanceGUID: string;
-  plan: ServicePlan | undefined;
-  offering: ServiceOffering | undefined;
-}
-
-export function managedBindingController(pace: BrokerPace): Controller {
-  const brokers = { pace, memory: createBrokerMemory() };
+export function managedBindingController(shared: Omit<Brokers, "memory">): Controller {
+  const brokers = { ...shared, memory: createBrokerMemory() };
   return defineController({
     name: "managed-service-binding",
     kind: "singleton",
@@ -69,59 +62,47 @@ export function managedBindingController(pace: BrokerPace): Controller {
       watch(ServiceInstance, ({ metadata }) => ({ [INSTANCE_INDEX]: instanceKey(metadata.namespace, metadata.name) })),
     ],
     finalizer: "cupola.dev/broker",
-    // What no broker was asked for needs none.
+    // What no broker was asked for needs none. One that has it and no status was restored from a backup.
     needsFinalizer: ({ status }: ServiceBinding) => status?.lastOperation !== undefined,
     permissions: [{ resource: Secret, verbs: ["get", "create", "patch"] }],
 
     async reconcile(binding, context) {
       const bound = findBound(binding, context);
-      return bound ? run(bound, context, brokers) : { keepStatus: true };
+      return bound?.instance ? run({ ...bound, instance: bound.instance }, context, brokers) : { keepStatus: true };
     },
 
     async finalize(binding, context) {
       const bound = findBound(binding, context);
-      // Without its instance, nobody knows the broker any more.
-      if (bound && !bound.instance.spec.purge) await removeAtBroker(toWork(bound, context, brokers));
+      if (bound?.instance?.spec.purge) return;
+      if (bound) return unbind(bound, context, brokers);
+      context.recordEvent(binding, { type: "Warning", reason: "NotUnbound", message: NOT_UNBOUND });
     },
   });
 }
 
-/** Undefined for one of a user-provided instance, of none, or of one that is not shared with this space. */
-function findBound(binding: ServiceBinding, context: ReconcileContext): Bound | undefined {
-  const { read } = context;
-  const key = { namespace: instanceNamespaceOf(binding), name: binding.spec.instanceRef.name };
-  const instance = read.find(ServiceInstance, key);
-  const provided = instance?.status?.provided;
-  const isOurs =
-    binding.status?.lastOperation !== undefined || (instance && isWithin(instance, binding.metadata.namespace));
-  if (!instance || !provided || !isOurs) return undefined;
-  return {
-    binding,
-    guid: resolveGUID(ServiceBinding, binding, context).guid,
-    instance,
-    provided,
-    instanceGUID: resolveGUID(ServiceInstance, instance, context).guid,
-    ...findPlan(instance, read),
-  };
-}
+const NOT_UNBOUND =
+  "the service broker was not asked to delete it: its instance is gone, and nothing else says which broker that is";
 
-function findPlan({ metadata, spec }: ServiceInstance, read: Reader): Pick<Bound, "plan" | "offering"> {
-  const namespace = spec.planRef?.namespace ?? metadata.namespace ?? "";
-  const plan = spec.planRef && read.find(ServicePlan, { namespace, name: spec.planRef.name });
-  const offering = plan && read.find(ServiceOffering, { namespace, name: plan.spec.offeringRef.name });
-  return { plan, offering };
+/** Deletes it at the broker, which may be gone together with the instance. */
+async function unbind(bound: Bound, context: ReconcileContext, brokers: Brokers): Promise<void> {
+  const { namespace = "", name } = bound.provided.brokerRef;
+  if (bound.instance || context.read.find(ServiceBroker, { namespace, name }))
+    return removeAtBroker(toWork(bound, context, brokers));
+  const message = `the service broker was not asked to delete it: ServiceBroker ${name} is gone, and so is the instance`;
+  context.recordEvent(bound.binding, { type: "Warning", reason: "NotUnbound", message });
 }
 
 function toWork(bound: Bound, context: ReconcileContext, brokers: Brokers): Provided {
   const { binding, provided, plan } = bound;
   return {
-    ref: ServiceBinding,
     object: binding,
     guid: bound.guid,
+    instanceGUID: bound.instanceGUID,
     provided,
     last: binding.status?.lastOperation,
     operation: binding.status?.operation,
     maximumSeconds: plan?.spec.maximumPollingDuration,
+    wish: wishOf(binding, bound.instance),
     removal: "unbind",
     requests: {
       poll: (id) => toBindingPoll(bound, provided, id),
@@ -132,36 +113,49 @@ function toWork(bound: Bound, context: ReconcileContext, brokers: Brokers): Prov
   };
 }
 
-async function run(bound: Bound, context: ReconcileContext, brokers: Brokers): Promise<ReconcileResult> {
-  const { binding, instance } = bound;
-  const step = planBinding(binding, instance, isBindable(bound));
+async function run(bound: LiveBound, context: ReconcileContext, brokers: Brokers): Promise<ReconcileResult> {
+  const { binding, instance, plan, offering } = bound;
+  const step = planBinding(binding, instance, { plan, offering });
   const work = toWork(bound, context, brokers);
   switch (step.kind) {
     case "rest":
       return step.ready ? { ready: step.ready } : {};
-    case "begin": {
-      const begun = beginOperation("create", { now: context.now(), generation: binding.metadata.generation });
-      return { status: { ...begun }, ready: underWay(begun.lastOperation) };
-    }
+    case "begin":
+      return begin(bound, context);
     case "bind":
       return bind(bound, work);
     case "poll":
-      return poll(work, () => readBack(bound, work));
+      return poll(work, { fetch: () => fetchBinding(bound, work), keep: (body) => keep(bound, body, context) });
     case "mitigate":
       return mitigate(work);
   }
 }
 
-function isBindable({ plan, offering }: Bound): boolean {
-  return plan?.spec.bindable ?? offering?.spec.bindable ?? true;
+/** Keeps at which broker it is to be deleted, whatever becomes of its instance. */
+function begin({ binding, provided, instanceGUID }: Bound, context: ReconcileContext): ReconcileResult {
+  const begun = beginOperation("create", { now: context.now(), generation: binding.metadata.generation });
+  return { status: { ...begun, provided, instanceGUID }, ready: underWay(begun.lastOperation) };
 }
 
-function bind(bound: Bound, work: Provided): Promise<ReconcileResult> {
-  return askOnce(
-    work,
-    () => toRequest(bound, work.context),
-    (answer) => settle(work, toOutcome("bind", answer), (body) => keep(bound, body, work.context)),
-  );
+async function bind(bound: LiveBound, work: Provided): Promise<ReconcileResult> {
+  if (isInstanceBusy(bound, work.context))
+    throw new NotReady("InstanceBusy", "another operation on the service instance goes first", {
+      requeueAfterMs: SIBLING_MS,
+    });
+  return ask(work, "bind", {
+    toRequest: () => toRequest(bound, work.context),
+    toOutcome: (answer) => toBindOutcome(answer, bound.offering),
+    keep: (body) => keep(bound, body, work.context),
+  });
+}
+
+/** A broker may do one thing at a time with an instance and its bindings. */
+function isInstanceBusy({ binding, instance }: LiveBound, { read }: ReconcileContext): boolean {
+  const { namespace, name, uid } = { ...instance.metadata, uid: binding.metadata.uid };
+  const siblings = read
+    .byIndex(ServiceBinding, INSTANCE_INDEX, instanceKey(namespace, name))
+    .filter(({ metadata }) => metadata.uid !== uid);
+  return [instance, ...siblings].some(({ status }) => status?.lastOperation?.state === "in progress");
 }
 
 async function toRequest(bound: Bound, context: ReconcileContext): Promise<BrokerRequest> {
@@ -187,22 +181,20 @@ async function toRequest(bound: Bound, context: ReconcileContext): Promise<Broke
 }
 
 /** An asynchronous broker tells the credentials once it is done. */
-async function readBack(bound: Bound, work: Provided): Promise<Record<string, unknown>> {
-  const answer = await askBroker(bound.provided, toRead(bound, bound.provided), work);
-  if (answer.kind !== "answer" || answer.status !== 200 || !answer.body)
-    throw new Error("the service broker did not tell the credentials of a binding that it has made");
-  return keep(bound, answer.body, work.context);
+function fetchBinding(bound: Bound, work: Provided): Promise<Outcome> {
+  const asking = askBroker(bound.provided, toRead(bound, bound.provided), work);
+  return toAskedOutcome(asking, (answer) => toFetchOutcome(answer, bound.offering));
 }
 
 /** Keeps what the broker gave. The status names the Secret. */
 async function keep(
-  { binding, guid, provided }: Bound,
+  { binding, guid, provided, offering }: Bound,
   body: Record<string, unknown>,
   { client }: ReconcileContext,
 ): Promise<Record<string, unknown>> {
   const { namespace = "" } = binding.metadata;
   const key = { namespace, name: bindingSecretName(binding.metadata.name) };
-  const data = toBindingData(toContent(body), provided.offeringName ?? "managed");
+  const data = toBindingData(toContent(body, offering), provided.offeringName ?? "managed");
   const metadata = {
     ...key,
     labels: { [LABELS.serviceBinding]: guid },
@@ -213,19 +205,16 @@ async function keep(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const found = await client.get(Secret, key);
-    if (found.metadata.labels?.[LABELS.serviceBinding] !== guid) throw error;
+    if (found.metadata.labels?.[LABELS.serviceBinding] !== guid) throw secretTaken(key.name);
     await client.patch(Secret, key, { type: "merge", body: { data } });
   }
   return { binding: { name: key.name } };
 }
 
-function toContent(body: Record<string, unknown>): BindingContent {
-  const { credentials, volume_mounts } = body;
-  const drain = textOf(body["syslog_drain_url"]);
-  return {
-    credentials:
-      typeof credentials === "object" && credentials !== null ? (credentials as BindingContent["credentials"]) : {},
-    ...(drain !== undefined && { syslogDrainURL: drain }),
-    ...(Array.isArray(volume_mounts) && { volumeMounts: volume_mounts }),
-  };
+function secretTaken(name: string): NotReady {
+  return new NotReady(
+    "SecretTaken",
+    `Secret ${name} exists already and is not of this binding, whose credentials are to be in it; delete that Secret`,
+    { isFailure: true, requeueAfterMs: SECRET_TAKEN_MS },
+  );
 }

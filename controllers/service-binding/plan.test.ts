@@ -2,12 +2,15 @@
 import { expect, test } from "vitest";
 import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import type { ProvidedPlan } from "../shared/osb/provided-plan.ts";
 import { planBinding } from "./plan.ts";
 
 const operation = (type: string, state: string): object => ({ lastOperation: { type, state, description: "words" } });
 const ready = operation("create", "succeeded");
 
-test.each<[string, object, object, boolean, object]>([
+type Bindable = boolean | "volumes";
+
+test.each<[string, object, object, Bindable, object]>([
   ["of a ready instance", {}, ready, true, { kind: "begin" }],
   ["of an instance whose update failed", {}, operation("update", "failed"), true, { kind: "begin" }],
   [
@@ -26,6 +29,14 @@ test.each<[string, object, object, boolean, object]>([
   ],
   ["of one that was not made", {}, operation("create", "failed"), true, { ready: { reason: "InstanceFailed" } }],
   ["of a plan without bindings", {}, ready, false, { ready: { reason: "NotBindable" } }],
+  [
+    "while an update waits for the broker",
+    {},
+    { ...operation("update", "initial"), operation: { attempts: 1 } },
+    true,
+    { kind: "begin" },
+  ],
+  ["of a plan with volumes", {}, ready, "volumes", { ready: { reason: "VolumesDisabled" } }],
   ["begun", operation("create", "initial"), ready, true, { kind: "bind" }],
   ["accepted", operation("create", "in progress"), ready, true, { kind: "poll" }],
   ["bound", operation("create", "succeeded"), ready, true, { kind: "rest" }],
@@ -35,5 +46,10 @@ test.each<[string, object, object, boolean, object]>([
 ])("%s", (...[, status, instanceStatus, isBindable, step]) => {
   const binding = { metadata: { name: "b" }, spec: {}, status } as unknown as ServiceBinding;
   const instance = { metadata: { name: "i" }, spec: {}, status: instanceStatus } as unknown as ServiceInstance;
-  expect(planBinding(binding, instance, isBindable)).toMatchObject(step);
+  const requires = isBindable === "volumes" ? ["volume_mount"] : [];
+  const provided = {
+    plan: { spec: { bindable: isBindable !== false } },
+    offering: { spec: { requires } },
+  } as unknown as ProvidedPlan;
+  expect(planBinding(binding, instance, provided)).toMatchObject(step);
 });

@@ -6,7 +6,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import { defineController, NotReady, Stalled, watch } from "../../kube/controller/controller.ts";
 import { getApp, indexByApp, mapAppToOwned, OWNING_APP_INDEX, toAppOwnership } from "../shared/app-owned.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
-import { INSTANCE_INDEX, indexByInstance, instanceKey } from "./instance-index.ts";
+import { INSTANCE_INDEX, indexByInstance, instanceKey } from "../shared/binding-index.ts";
 
 export const serviceBindingController = defineController({
   name: "service-binding",

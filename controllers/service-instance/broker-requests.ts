@@ -36,7 +36,7 @@ export function toProvision(
   };
 }
 
-/** Names the plan, parameters and version only where they change. */
+/** The plan is always named, as in CF, parameters and version only where they change. */
 export function toUpdate(
   { guid, name, tenancy }: InstanceFacts,
   { before, target }: { before: ProvidedBy; target: ProvidedBy },
@@ -48,8 +48,8 @@ export function toUpdate(
     path: `${at(guid)}?accepts_incomplete=true`,
     body: {
       service_id: target.offeringID,
+      plan_id: target.planID,
       context: toContext(tenancy, name),
-      ...(target.planID !== before.planID && { plan_id: target.planID }),
       ...(parameters && { parameters }),
       ...(isUpgraded &&
         target.maintenanceVersion !== undefined && { maintenance_info: { version: target.maintenanceVersion } }),

@@ -16,28 +16,34 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { indexByInstance, INSTANCE_INDEX } from "../shared/binding-index.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { readParameters } from "../shared/osb/ask-broker.ts";
 import type { BrokerRequest } from "../shared/osb/call-broker.ts";
-import type { BrokerPace } from "../shared/osb/broker-pace.ts";
+import { createBrokerMemory } from "../shared/osb/broker-memory.ts";
+import { mitigate } from "../shared/osb/mitigation.ts";
 import { beginOperation } from "../shared/osb/operation-status.ts";
-import { askOnce, mitigate, poll, removeAtBroker, settle, underWay, type Provided } from "../shared/osb/operation.ts";
+import { ask, poll } from "../shared/osb/operation.ts";
 import { textOf, toOutcome } from "../shared/osb/outcomes.ts";
-import { createBrokerMemory, type BrokerMemory } from "../shared/osb/broker-memory.ts";
+import type { Brokers, Provided } from "../shared/osb/provided.ts";
+import { findProvidedPlan } from "../shared/osb/provided-plan.ts";
+import { underWay } from "../shared/osb/ready.ts";
+import { removeAtBroker } from "../shared/osb/removal.ts";
+import { wishOf } from "../shared/osb/wish.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
+import { isBindingUnderWay, listBindings, removeBindings, removeUnshared } from "./bindings.ts";
 import { toDeprovision, toPoll, toProvision, toUpdate } from "./broker-requests.ts";
-import { findEntry, type PlanEntry } from "./plan-entry.ts";
-import { planInstance, wantedKey, type InstanceStep } from "./plan.ts";
+import { findEntry, findRestored } from "./plan-entry.ts";
+import { planInstance, toTarget, wantedKey, type InstanceStep } from "./plan.ts";
 
 const PLAN_INDEX = "controllers/service-plan";
 /** A silent broker holds some of them for a minute each. */
 const WORKERS = 48;
 
-interface Brokers {
-  pace: BrokerPace;
-  memory: BrokerMemory;
-}
+/** Until a binding's operation is looked at again. */
+const BINDING_MS = 1_000;
 
 function planKey({ metadata, spec: { planRef } }: ServiceInstance): string {
   return `${planRef?.namespace ?? metadata.namespace ?? ""}/${planRef?.name ?? ""}`;
@@ -49,8 +55,8 @@ const INDEXES = {
   [CLAIMED_NAME_INDEX]: (instance: ServiceInstance) => [claimObjectName(serviceInstanceName(instance))],
 };
 
-export function managedInstanceController(pace: BrokerPace): Controller {
-  const brokers = { pace, memory: createBrokerMemory() };
+export function managedInstanceController(shared: Omit<Brokers, "memory">): Controller {
+  const brokers = { ...shared, memory: createBrokerMemory() };
   return defineController({
     name: "managed-service-instance",
     kind: "singleton",
@@ -62,63 +68,78 @@ export function managedInstanceController(pace: BrokerPace): Controller {
     watches: [
       watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
       watch(ServicePlan, ({ metadata }) => ({ [PLAN_INDEX]: `${metadata.namespace ?? ""}/${metadata.name}` })),
-      watch(ServiceBinding, (binding) => [
-        { namespace: instanceNamespaceOf(binding), name: binding.spec.instanceRef.name },
-      ]),
+      watch(
+        ServiceBinding,
+        (binding) => [{ namespace: instanceNamespaceOf(binding), name: binding.spec.instanceRef.name }],
+        { indexes: { [INSTANCE_INDEX]: indexByInstance } },
+      ),
     ],
     permissions: [{ resource: ServiceBinding, verbs: ["delete"] }],
     finalizer: "cupola.dev/broker",
+    // What no broker was asked for needs none. One that has it and no status was restored from a backup.
+    needsFinalizer: ({ status }: ServiceInstance) => status?.lastOperation !== undefined,
 
     async reconcile(instance, context) {
       const { guid, labels } = resolveGUID(ServiceInstance, instance, context);
       await ensureClaim(ServiceInstance.kind, instance, serviceInstanceName(instance), context);
       const { entry, problem } = findEntry(instance, context.read);
       const step = planInstance(instance, entry, problem);
+      await removeUnshared(instance, context);
       return {
         labels,
-        ...(await run(step, { instance, context, work: toWork(instance, { guid, entry, context, brokers }) })),
+        ...(await run(step, { instance, context, work: toWork(instance, { guid, context, brokers }) })),
       };
     },
 
-    async finalize(instance, context) {
-      await removeBindings(instance, context);
-      const { guid } = resolveGUID(ServiceInstance, instance, context);
-      const work = toWork(instance, { guid, entry: undefined, context, brokers });
-      if (work && !instance.spec.purge) await removeAtBroker(work);
-    },
+    finalize: (instance, context) => remove(instance, context, brokers),
   });
+}
+
+async function remove(instance: ServiceInstance, context: ReconcileContext, brokers: Brokers): Promise<void> {
+  if (!isGoing(instance)) await removeBindings(instance, context);
+  if (instance.spec.purge) return;
+  const { guid } = resolveGUID(ServiceInstance, instance, context);
+  const known = instance.status?.provided ? instance : withRestored(instance, context.read);
+  const work = toWork(known, { guid, context, brokers });
+  if (work) await removeAtBroker(work);
+}
+
+/** Has the broker said that it deletes it? */
+function isGoing({ status }: ServiceInstance): boolean {
+  return status?.lastOperation?.type === "delete" && status.lastOperation.state === "in progress";
+}
+
+/** Restored without its status, it is one of the plan that it asks for. @throws NotReady("PlanMissing") */
+function withRestored(instance: ServiceInstance, read: Reader): ServiceInstance {
+  const entry = findRestored(instance, read);
+  return { ...instance, status: { ...instance.status, provided: toTarget(instance, entry) } };
 }
 
 /** Undefined until the broker is to be asked for the first time. */
 function toWork(
   instance: ServiceInstance,
-  {
-    guid,
-    entry,
-    context,
-    brokers,
-  }: { guid: string; entry: PlanEntry | undefined; context: ReconcileContext; brokers: Brokers },
+  { guid, context, brokers }: { guid: string; context: ReconcileContext; brokers: Brokers },
 ): Provided | undefined {
   const { provided, lastOperation, operation } = instance.status ?? {};
-  return (
-    provided && {
-      ref: ServiceInstance,
-      object: instance,
-      guid,
-      provided,
-      last: lastOperation,
-      operation,
-      maximumSeconds: entry?.plan.spec.maximumPollingDuration,
-      removal: "deprovision",
-      requests: {
-        poll: (id) => toPoll(guid, provided, id),
-        remove: () => toDeprovision(guid, provided),
-      },
-      failedStatus: ({ type }) => (type === "update" ? { refusedUpdate: wantedKey(instance) } : {}),
-      context,
-      ...brokers,
-    }
-  );
+  if (!provided) return undefined;
+  return {
+    object: instance,
+    guid,
+    instanceGUID: guid,
+    provided,
+    last: lastOperation,
+    operation,
+    maximumSeconds: findProvidedPlan(provided, context.read).plan?.spec.maximumPollingDuration,
+    wish: wishOf(instance),
+    removal: "deprovision",
+    requests: {
+      poll: (id) => toPoll(guid, provided, id),
+      remove: () => toDeprovision(guid, provided),
+    },
+    failedStatus: ({ type }) => (type === "update" ? { refusedUpdate: wantedKey(instance) } : {}),
+    context,
+    ...brokers,
+  };
 }
 
 async function run(
@@ -128,9 +149,12 @@ async function run(
   if (step.kind === "rest") return step.ready ? { ready: step.ready } : {};
   if (step.kind === "begin") return begin(step, instance, context.now());
   if (!work) return {};
-  if (step.kind === "poll") return poll(work, () => Promise.resolve(toDone(work, {})));
-  return step.kind === "mitigate" ? mitigate(work) : ask(step.kind, instance, work);
+  if (step.kind === "poll") return poll(work, { fetch: nothingMore, keep: () => Promise.resolve(toDone(work, {})) });
+  return step.kind === "mitigate" ? mitigate(work) : askFor(step.kind, instance, work);
 }
+
+/** Of an instance nothing is read that its broker has made. */
+const nothingMore = () => Promise.resolve({ kind: "done", body: {}, description: "" } as const);
 
 function begin(
   { type, target }: InstanceStep & { kind: "begin" },
@@ -145,17 +169,24 @@ function begin(
   };
 }
 
-function ask(kind: "provision" | "update", instance: ServiceInstance, work: Provided): Promise<ReconcileResult> {
-  return askOnce(
-    work,
-    () => toRequest(kind, instance, work),
-    async (answer) => {
+async function askFor(
+  kind: "provision" | "update",
+  instance: ServiceInstance,
+  work: Provided,
+): Promise<ReconcileResult> {
+  if (kind === "update" && isBindingUnderWay(listBindings(instance, work.context)))
+    throw new NotReady("BindingUnderWay", "an operation of a binding goes first", { requeueAfterMs: BINDING_MS });
+  let accepted: Record<string, unknown> = {};
+  const result = await ask(work, kind, {
+    toRequest: () => toRequest(kind, instance, work),
+    toOutcome: (answer) => {
       const outcome = toOutcome(kind, answer);
-      const result = await settle(work, outcome, (body) => Promise.resolve(toDone(work, body)));
-      const url = outcome.kind === "accepted" ? toDashboard(outcome.body) : {};
-      return { ...result, status: { ...result.status, ...url } };
+      if (outcome.kind === "accepted") accepted = toDashboard(outcome.body);
+      return outcome;
     },
-  );
+    keep: (body) => Promise.resolve(toDone(work, body)),
+  });
+  return { ...result, status: { ...result.status, ...accepted } };
 }
 
 async function toRequest(
@@ -185,16 +216,4 @@ function toDone({ operation }: Provided, body: Record<string, unknown>): Record<
 function toDashboard(body: Record<string, unknown>): Record<string, unknown> {
   const url = textOf(body["dashboard_url"]);
   return url === undefined || url.length > 2048 ? {} : { dashboardURL: url };
-}
-
-/** @throws NotReady("BindingsLeft"): the end of a binding is an event of the instance */
-async function removeBindings(instance: ServiceInstance, { read, client }: ReconcileContext): Promise<void> {
-  const { namespace = "", name } = instance.metadata;
-  const namespaces = [namespace, ...(instance.spec.sharedSpaces ?? [])];
-  const left = namespaces
-    .flatMap((each) => read.list(ServiceBinding, { namespace: each }))
-    .filter((one) => one.spec.instanceRef.name === name && instanceNamespaceOf(one) === namespace);
-  for (const { metadata } of left.filter((one) => !one.metadata.deletionTimestamp))
-    await client.delete(ServiceBinding, { namespace: metadata.namespace ?? "", name: metadata.name });
-  if (left.length > 0) throw new NotReady("BindingsLeft", `${left.length} bindings are being deleted first`);
 }

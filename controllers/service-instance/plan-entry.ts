@@ -5,8 +5,11 @@ import { ServiceOffering } from "../../crds/service-offering/service-offering.ts
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { isUsableIn } from "../../crds/service-plan/visibility.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import type { ReadyDraft } from "../../kube/controller/controller.ts";
+import { NotReady, type ReadyDraft } from "../../kube/controller/controller.ts";
 import { findTenancy } from "../shared/tenancy.ts";
+
+/** Until the plan of a restored instance is looked for again. */
+const RESTORED_MS = 30_000;
 
 /** The instance's plan as the catalog has it. */
 export interface PlanEntry {
@@ -29,6 +32,18 @@ export function findEntry(instance: ServiceInstance, read: Reader): { entry?: Pl
     : { problem: planMissing(instance, "is of a service broker that is gone or being deleted") };
 }
 
+/** The plan of one that was restored without its status: whoever may order the plan now may delete what was made of it. @throws NotReady("PlanMissing") */
+export function findRestored(instance: ServiceInstance, read: Reader): PlanEntry {
+  const entry = readEntry(instance, read);
+  if (entry && isOfPlan(instance, entry.plan, read)) return entry;
+  const { name } = instance.spec.planRef ?? { name: "" };
+  throw new NotReady(
+    "PlanMissing",
+    `nothing says at which service broker this is to be deleted: it has no status, and its plan ${name} does not exist or is not for this space; create the plan again, or purge this`,
+    { isFailure: true, requeueAfterMs: RESTORED_MS },
+  );
+}
+
 /** A new instance would hold a broker that is to go. */
 function isTakingOrders({ offering: { metadata, spec } }: PlanEntry, read: Reader): boolean {
   const { namespace = "" } = metadata;
@@ -36,9 +51,13 @@ function isTakingOrders({ offering: { metadata, spec } }: PlanEntry, read: Reade
   return broker !== undefined && broker.metadata.deletionTimestamp === undefined;
 }
 
-function isOrderable({ metadata: { namespace = "" } }: ServiceInstance, plan: ServicePlan, read: Reader): boolean {
+function isOrderable(instance: ServiceInstance, plan: ServicePlan, read: Reader): boolean {
+  return plan.spec.available && isOfPlan(instance, plan, read);
+}
+
+function isOfPlan({ metadata: { namespace = "" } }: ServiceInstance, plan: ServicePlan, read: Reader): boolean {
   const org = findTenancy(read, namespace)?.orgObjectName ?? "";
-  return plan.spec.available && isUsableIn(plan, { namespace, org });
+  return isUsableIn(plan, { namespace, org });
 }
 
 /** Its broker made it as one of an offering. */

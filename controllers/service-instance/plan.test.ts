@@ -73,6 +73,22 @@ test.each<[string, object, object | undefined, PlanEntry | undefined, object]>([
     entryOf("small", true),
     { kind: "begin", target: { name: "new" } },
   ],
+  [
+    "an update that the broker has not taken",
+    large,
+    did("update", "initial", {
+      operation: { attempts: 2, target: toTarget(instanceOf(large, made), entryOf("large")) },
+    }),
+    entryOf("large"),
+    { kind: "update" },
+  ],
+  [
+    "another plan than that of the update that the broker has not taken",
+    large,
+    did("update", "initial", { operation: { attempts: 2, target: toTarget(instanceOf({}, made), small) } }),
+    entryOf("large"),
+    { kind: "begin", type: "update", target: { planID: "large-id" } },
+  ],
   ["an update begun", large, did("update", "initial"), entryOf("large"), { kind: "update" }],
   [
     "an update that failed",

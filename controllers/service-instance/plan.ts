@@ -1,10 +1,11 @@
 // What comes next for a managed service instance: the next request to its broker, or its status. Pure.
+import { isDeepStrictEqual } from "node:util";
 import type { LastOperation, ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
-import { failedReady } from "../shared/osb/operation.ts";
+import { failedReady } from "../shared/osb/ready.ts";
 import type { PlanEntry } from "./plan-entry.ts";
 
 export type InstanceStep =
@@ -21,9 +22,19 @@ export function planInstance(
   const { lastOperation: last, operation } = instance.status ?? {};
   if (!last) return entry ? { kind: "begin", type: "create", target: toTarget(instance, entry) } : rest(problem);
   if (last.state === "in progress") return { kind: "poll" };
-  if (last.state === "initial") return { kind: last.type === "update" ? "update" : "provision" };
+  if (last.state === "initial") return planAsk(instance, last, entry);
   if (!isCreateFailed(last)) return planUpdate(instance, { entry, problem, last });
   return operation?.isOrphan ? { kind: "mitigate" } : rest(failedReady(last));
+}
+
+/** What the broker has not taken so far is replaced by what is wanted now. */
+function planAsk(instance: ServiceInstance, { type }: LastOperation, entry: PlanEntry | undefined): InstanceStep {
+  const isUpdate = type === "update";
+  const { attempts = 0, target } = instance.status?.operation ?? {};
+  const wanted = entry && attempts > 0 ? toTarget(instance, entry) : undefined;
+  if (wanted && !isDeepStrictEqual(wanted, target))
+    return { kind: "begin", type: isUpdate ? "update" : "create", target: wanted };
+  return { kind: isUpdate ? "update" : "provision" };
 }
 
 function isCreateFailed({ type, state }: LastOperation): boolean {

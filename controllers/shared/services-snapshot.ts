@@ -4,7 +4,7 @@ import { systemEnv, type BoundService } from "../../crds/app/vcap.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { readBindingContent, type BindingContent } from "../../crds/service-binding/binding-secret.ts";
-import { isBound, newestBindings, toBoundService } from "../../crds/service-binding/bound-service.ts";
+import { newestBound, toBoundService } from "../../crds/service-binding/bound-service.ts";
 import { isCredentialsSecret, readCredentials, type Credentials } from "../../crds/service-instance/credentials.ts";
 import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { Task } from "../../crds/task/task.ts";
@@ -29,28 +29,36 @@ export async function snapshotServices(
   const { items } = await context.client.list(ServiceBinding, { namespace });
   const own = withoutDeleting(items).filter(({ spec }) => spec.appRef?.name === owner.app.metadata.name);
   if (own.length === 0) return [];
+  const pairs = (await Promise.all(own.map((binding) => findInstance(binding, context)))).flat();
   const services = await whileSecretsAllowed(namespace, () =>
-    Promise.all(newestBindings(own).map((binding) => readService(binding, context))),
+    Promise.all(newestBound(pairs).map((pair) => readService(pair, context))),
   );
-  return await keepServices({ ...owner, client: context.client }, services.flat());
+  return await keepServices({ ...owner, client: context.client }, services);
+}
+
+interface Pair {
+  binding: ServiceBinding;
+  instance: ServiceInstance;
 }
 
 /** Nothing for a binding whose instance is gone: the binding's Ready says so. */
-async function readService(
-  binding: ServiceBinding,
-  context: Pick<ReconcileContext, "read" | "client">,
-): Promise<BoundService[]> {
-  const { namespace = "" } = binding.metadata;
+async function findInstance(binding: ServiceBinding, { client }: Pick<ReconcileContext, "client">): Promise<Pair[]> {
   const at = { namespace: instanceNamespaceOf(binding), name: binding.spec.instanceRef.name };
-  const instance = await context.client.find(ServiceInstance, at);
-  if (!instance || !isWithin(instance, namespace) || !isBound(instance, binding)) return [];
+  const instance = await client.find(ServiceInstance, at);
+  return instance && isWithin(instance, binding.metadata.namespace) ? [{ binding, instance }] : [];
+}
+
+async function readService(
+  { binding, instance }: Pair,
+  context: Pick<ReconcileContext, "read" | "client">,
+): Promise<BoundService> {
   const { guid } = resolveGUID(ServiceInstance, instance, context);
   const bound = { ...binding, guid: resolveGUID(ServiceBinding, binding, context).guid };
   const content =
     instance.spec.type === "managed"
       ? await readManagedContent(bound, context.client)
       : await readInstanceContent(instance, guid, context.client);
-  return [toBoundService({ instance: { ...instance, guid }, binding: bound, content })];
+  return toBoundService({ instance: { ...instance, guid }, binding: bound, content });
 }
 
 async function readManagedContent(
@@ -81,9 +89,9 @@ async function readInstanceCredentials(
   { metadata: { namespace = "", name }, spec }: ServiceInstance,
   guid: string,
   client: ReconcileContext["client"],
-): Promise<Credentials> {
+): Promise<Credentials | null> {
   const ref = spec.credentialsSecretRef?.name;
-  if (ref === undefined) return {};
+  if (ref === undefined) return null;
   const secret = await client.find(Secret, { namespace, name: ref });
   const isAllowed = secret && isCredentialsSecret(secret, name, guid);
   const credentials = isAllowed ? readCredentials(secret) : undefined;

@@ -45,10 +45,10 @@ export function vcapApplication(input: VcapApplicationInput): Record<string, unk
   };
 }
 
-/** One entry of VCAP_SERVICES; `credentials` is the broker's object. */
+/** One entry of VCAP_SERVICES; `credentials` is the broker's object, null where nobody has given any. */
 export interface BoundService {
   label: string;
-  credentials: Readonly<Record<string, unknown>>;
+  credentials: Readonly<Record<string, unknown>> | null;
   [field: string]: unknown;
 }
 
@@ -56,7 +56,7 @@ export interface BoundService {
 export function systemEnv(services: readonly BoundService[]): { VCAP_SERVICES: string; DATABASE_URL?: string } {
   // Labels are brokers' words, such as "constructor" and "__proto__".
   const byLabel = Object.fromEntries(Map.groupBy(services, ({ label }) => label));
-  const url = services.map((service) => databaseURL(service.credentials["uri"])).find(Boolean);
+  const url = services.map((service) => databaseURL(service.credentials?.["uri"])).find(Boolean);
   return { VCAP_SERVICES: JSON.stringify(byLabel), ...(url && { DATABASE_URL: url }) };
 }
 

@@ -21,8 +21,13 @@ test.each<[string, BindingContent, string[]]>([
   ["names that are no keys", { credentials: { ".": "a", "..": "b", "..x": "c", "a b": "d" } }, ["credentials", "type"]],
   [
     "a drain and volumes",
-    { credentials: {}, syslogDrainURL: "syslog://h", volumeMounts: [{ driver: "d" }] },
-    ["credentials", "syslog_drain_url", "type", "volume_mounts"],
+    {
+      credentials: {},
+      syslogDrainURL: "syslog://h",
+      routeServiceURL: "https://r",
+      volumeMounts: [{ driver: "d" }],
+    },
+    ["credentials", "route_service_url", "syslog_drain_url", "type", "volume_mounts"],
   ],
 ])("%s", (_, content, keys) => {
   const data = toBindingData(content, "pg");

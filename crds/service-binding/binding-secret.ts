@@ -8,15 +8,18 @@ type SecretObject = ObjectOf<typeof Secret>;
 
 /** What a broker gives for a binding. */
 export interface BindingContent {
-  credentials: Credentials;
+  /** Null where nobody has given any. */
+  credentials: Credentials | null;
   syslogDrainURL?: string;
+  routeServiceURL?: string;
   volumeMounts?: readonly unknown[];
 }
 
 const DRAIN_KEY = "syslog_drain_url";
+const ROUTE_SERVICE_KEY = "route_service_url";
 const MOUNTS_KEY = "volume_mounts";
 /** Keys of the Secret with a meaning of their own; all credentials are in `credentials`, whatever their names. */
-const RESERVED = new Set([CREDENTIALS_KEY, DRAIN_KEY, MOUNTS_KEY, "type"]);
+const RESERVED = new Set([CREDENTIALS_KEY, DRAIN_KEY, ROUTE_SERVICE_KEY, MOUNTS_KEY, "type"]);
 
 /** Does Kubernetes take it as a key of a Secret? */
 function isKey(name: string): boolean {
@@ -29,17 +32,18 @@ export function bindingSecretName(binding: string): string {
 
 /** `data`. `type` is the offering's name. */
 export function toBindingData(
-  { credentials, syslogDrainURL, volumeMounts = [] }: BindingContent,
+  { credentials, syslogDrainURL, routeServiceURL, volumeMounts = [] }: BindingContent,
   type: string,
 ): Record<string, string> {
-  const single = Object.entries(credentials)
+  const single = Object.entries(credentials ?? {})
     .filter(([key]) => isKey(key) && !RESERVED.has(key))
     .map(([key, value]): [string, string] => [key, typeof value === "string" ? value : JSON.stringify(value)]);
   const texts = {
     ...Object.fromEntries(single),
     type,
-    [CREDENTIALS_KEY]: JSON.stringify(credentials),
+    [CREDENTIALS_KEY]: JSON.stringify(credentials ?? {}),
     ...(syslogDrainURL !== undefined && { [DRAIN_KEY]: syslogDrainURL }),
+    ...(routeServiceURL !== undefined && { [ROUTE_SERVICE_KEY]: routeServiceURL }),
     ...(volumeMounts.length > 0 && { [MOUNTS_KEY]: JSON.stringify(volumeMounts) }),
   };
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]));
@@ -48,10 +52,13 @@ export function toBindingData(
 /** Undefined for a Secret that is not this binding's own. */
 export function readBindingContent(secret: SecretObject | undefined, bindingGUID: string): BindingContent | undefined {
   if (!secret || secret.metadata.labels?.[LABELS.serviceBinding] !== bindingGUID) return undefined;
-  const [drain, mounts] = [DRAIN_KEY, MOUNTS_KEY].map((key) => decode(secret.data?.[key]));
+  const [drain, routeService, mounts] = [DRAIN_KEY, ROUTE_SERVICE_KEY, MOUNTS_KEY].map((key) =>
+    decode(secret.data?.[key]),
+  );
   return {
     credentials: readCredentials(secret) ?? {},
     ...(drain !== undefined && { syslogDrainURL: drain }),
+    ...(routeService !== undefined && { routeServiceURL: routeService }),
     ...(mounts !== undefined && { volumeMounts: parseList(mounts) }),
   };
 }

@@ -1,22 +1,29 @@
 // An app's bindings as VCAP_SERVICES shows them. Pure.
 import type { BoundService } from "../app/vcap.ts";
+import { guidOf } from "../guid.ts";
 import { displayNameOf } from "../object-names.ts";
 import type { ServiceInstance } from "../service-instance/service-instance.ts";
 import type { BindingContent } from "./binding-secret.ts";
 import { instanceNamespaceOf, type ServiceBinding } from "./service-binding.ts";
 
-/** Of several bindings of one app to one instance the newest counts, as in CF; in the order of creation. */
-export function newestBindings(bindings: readonly ServiceBinding[]): ServiceBinding[] {
-  const byAge = bindings.toSorted((a, b) => compareAge(a, b));
-  return [
-    ...new Map(
-      byAge.map((binding) => [`${instanceNamespaceOf(binding)}/${binding.spec.instanceRef.name}`, binding]),
-    ).values(),
-  ];
+interface BoundPair {
+  binding: ServiceBinding;
+  instance: ServiceInstance;
 }
 
-function compareAge(a: ServiceBinding, b: ServiceBinding): number {
-  const [one, other] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ""} ${metadata.name}`);
+/** Of several bindings of one app to one instance the newest that has its credentials counts, as in CF; in the order of creation. */
+export function newestBound<T extends BoundPair>(pairs: readonly T[]): T[] {
+  const bound = pairs.filter(({ instance, binding }) => isBound(instance, binding)).toSorted(byAge);
+  return [...new Map(bound.map((pair) => [instanceKeyOf(pair.binding), pair])).values()];
+}
+
+function instanceKeyOf(binding: ServiceBinding): string {
+  return `${instanceNamespaceOf(binding)}/${binding.spec.instanceRef.name}`;
+}
+
+/** Those of one second by their GUID. */
+function byAge({ binding: a }: BoundPair, { binding: b }: BoundPair): number {
+  const [one, other] = [a, b].map((each) => `${each.metadata.creationTimestamp ?? ""} ${guidOf(each)}`);
   return (one ?? "") < (other ?? "") ? -1 : 1;
 }
 
@@ -48,8 +55,16 @@ export function toBoundService({
     binding_name: binding.spec.name ?? null,
     credentials,
     syslog_drain_url: syslogDrainURL ?? null,
-    volume_mounts: [...volumeMounts],
+    volume_mounts: volumeMounts.map(toShownMount),
   };
+}
+
+const SHOWN_OF_MOUNT = ["container_dir", "mode", "device_type"] as const;
+
+/** How a volume is reached may have secrets. */
+function toShownMount(mount: unknown): object {
+  const members = { ...(mount as Record<string, unknown> | null) };
+  return Object.fromEntries(SHOWN_OF_MOUNT.flatMap((name) => (name in members ? [[name, members[name]]] : [])));
 }
 
 /** What VCAP_SERVICES shows of the catalog. */

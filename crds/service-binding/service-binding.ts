@@ -4,7 +4,7 @@ import { cfName } from "../cf-name.ts";
 import { defineResource, immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
-import { lastOperation, pendingOperation, refAnywhere } from "../service-instance/managed-fields.ts";
+import { lastOperation, pendingOperation, providedBy, refAnywhere } from "../service-instance/managed-fields.ts";
 
 const spec = immutable(
   z.object({
@@ -55,6 +55,8 @@ export const ServiceBinding = defineResource({
   status: readyStatus({
     lastOperation: lastOperation.optional(),
     operation: pendingOperation.optional(),
+    provided: providedBy.optional(),
+    instanceGUID: z.string().max(253).optional().describe("GUID of the instance for which the broker was asked."),
     binding: z
       .object({ name: objectName.describe("Name of the Secret.") })
       .optional()

@@ -62,8 +62,11 @@ export type ProvidedBy = z.output<typeof providedBy>;
 export const pendingOperation = z
   .object({
     id: z.string().max(10_000).optional().describe("The broker's own name for it."),
-    attempts: z.int().min(0).optional().describe("Failed attempts one after the other."),
+    attempts: z.int().min(0).optional().describe("Attempts one after the other that the broker has not taken."),
     isOrphan: z.boolean().optional().describe("Whether what the broker may have made is being taken back."),
+    at: time.optional().describe("When that was last tried."),
+    isAccepted: z.boolean().optional().describe("Whether the broker takes it back by itself."),
+    wish: z.string().max(1024).optional().describe("The wish to delete it that was heard last."),
     target: providedBy.optional().describe("What an update is to bring."),
   })
   .describe("How an operation under way goes on.");

@@ -16,16 +16,24 @@ export class NotReady extends Error {
   readonly requeueAfterMs: number | undefined;
   /** As ReadyDraft.isFailure. */
   readonly isFailure: boolean;
+  /** As ReconcileResult.status: how far it is, written with the condition. */
+  readonly status: ReconcileResult["status"];
   constructor(
     reason: string,
     message: string,
-    options: { requeueAfterMs?: number; isFailure?: boolean; cause?: unknown } = {},
+    options: {
+      requeueAfterMs?: number;
+      isFailure?: boolean;
+      status?: ReconcileResult["status"];
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = "NotReady";
     this.reason = reason;
     this.requeueAfterMs = options.requeueAfterMs;
     this.isFailure = options.isFailure ?? false;
+    this.status = options.status;
   }
 }
 

@@ -58,9 +58,9 @@ function toSingleOutcome(error: unknown): ReconcileOutcome {
   );
 }
 
-function toWaitingOutcome({ reason, message, requeueAfterMs, isFailure }: NotReady): ReconcileOutcome {
+function toWaitingOutcome({ reason, message, requeueAfterMs, isFailure, status }: NotReady): ReconcileOutcome {
   return {
-    result: {},
+    result: { ...(status && { status }) },
     ready: { status: "False", reason, message, ...(isFailure && { isFailure }) },
     requeue: toRequeue(requeueAfterMs),
   };

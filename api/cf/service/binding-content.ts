@@ -15,7 +15,7 @@ export async function findBindingContent(
 ): Promise<BindingContent> {
   if (instance.spec.type !== "managed") {
     const { syslogDrainURL } = instance.spec;
-    const credentials = await findCredentials(session, instance);
+    const credentials = instance.spec.credentialsSecretRef ? await findCredentials(session, instance) : null;
     return { credentials, ...(syslogDrainURL !== undefined && { syslogDrainURL }) };
   }
   const { platformClient, signal, cache } = session;

@@ -1,9 +1,9 @@
 // The service bindings of an app or an instance, as the cache knows them.
 import type { App } from "../../../crds/app/app.ts";
 import { systemEnv } from "../../../crds/app/vcap.ts";
-import { isBound, newestBindings, toBoundService } from "../../../crds/service-binding/bound-service.ts";
+import { newestBound, toBoundService } from "../../../crds/service-binding/bound-service.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
-import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
+import { isWithin, ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Session } from "../../access/session.ts";
 import type { ClusterCache, ObjectFinder } from "../../cache/cluster-cache.ts";
 import { appKey } from "../app/owner-app.ts";
@@ -31,15 +31,17 @@ export function instanceOf(cache: ObjectFinder, binding: ServiceBinding): Servic
 /** VCAP_SERVICES as the app's next start would have it. The caller must have been authorized to read the app's environment. */
 export async function readSystemEnv(session: Session, app: App): Promise<{ VCAP_SERVICES: object }> {
   const { cache } = session;
+  const pairs = bindingsOfApp(cache, app).flatMap((binding) => {
+    const instance = instanceOf(cache, binding);
+    return instance && isWithin(instance, binding.metadata.namespace) ? [{ binding, instance }] : [];
+  });
   const services = await Promise.all(
-    newestBindings(bindingsOfApp(cache, app)).map(async (binding) => {
-      const instance = instanceOf(cache, binding);
-      if (!instance || !isBound(instance, binding)) return [];
+    newestBound(pairs).map(async ({ binding, instance }) => {
       const content = await findBindingContent(session, binding, instance);
       const toGUID = { guid: cache.guid(ServiceInstance, instance) };
       const bound = { ...binding, guid: cache.guid(ServiceBinding, binding) };
-      return [toBoundService({ instance: { ...instance, ...toGUID }, binding: bound, content })];
+      return toBoundService({ instance: { ...instance, ...toGUID }, binding: bound, content });
     }),
   );
-  return { VCAP_SERVICES: JSON.parse(systemEnv(services.flat()).VCAP_SERVICES) as object };
+  return { VCAP_SERVICES: JSON.parse(systemEnv(services).VCAP_SERVICES) as object };
 }

@@ -10,6 +10,8 @@ import { readBrokerAccess } from "./find-broker.ts";
 
 /** While the broker has its share of requests. */
 const PACE_MS = 500;
+/** Until a missing broker is looked for again: it is read, not watched. */
+const BROKER_MISSING_MS = 30_000;
 
 /** @throws NotReady when the broker is gone, its credentials are missing, or it has its share of requests */
 export async function askBroker(
@@ -24,7 +26,7 @@ export async function askBroker(
     throw new NotReady(
       "BrokerMissing",
       `service broker ${key.name} does not exist in namespace ${key.namespace}; create it again, or purge what it made`,
-      { isFailure: true },
+      { isFailure: true, requeueAfterMs: BROKER_MISSING_MS },
     );
   const answer = await pace.run(toPacedBroker(broker, read), async () =>
     callBroker(await readBrokerAccess(broker, context), request, signal),

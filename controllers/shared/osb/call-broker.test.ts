@@ -1,9 +1,11 @@
 // Requests to a broker on real sockets: headers, bounds, redirects, and that no error has a secret.
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createTLSServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
+import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
 import { callBroker, type BrokerRequest } from "./call-broker.ts";
 
 let server: Server | undefined;
@@ -129,5 +131,27 @@ describe("an answer", () => {
       kind: "unreachable",
       why: "ECONNREFUSED",
     });
+  });
+
+  test("that TLS refuses before anything is sent was no connection", async () => {
+    const pair = await issueCertificate(await makeAuthority("nobody knows it"), {
+      commonName: "127.0.0.1",
+      ipAddresses: ["127.0.0.1"],
+    });
+    let requests = 0;
+    const count: RequestListener = (_, response) => response.end(String(requests++));
+    for (const each of [createTLSServer(pair, count), createServer(count)]) {
+      server = each.listen(0, "127.0.0.1");
+      await once(each, "listening");
+      const url = `https://127.0.0.1:${(each.address() as AddressInfo).port}`;
+      const answer = await callBroker(
+        { url, username: "ann", password: "hidden-word" },
+        { method: "PUT", path: "/", body: {} },
+        AbortSignal.timeout(10_000),
+      );
+      expect([answer.kind, requests]).toEqual(["unreachable", 0]);
+      each.closeAllConnections();
+      each.close();
+    }
   });
 });

@@ -45,7 +45,21 @@ export const MAX_ANSWER_BYTES = 32 * 1024;
 /** Beyond these JSON takes a parser too long. */
 const JSON_BOUNDS = { values: 50_000, depth: 100, members: 10_000 };
 const MAX_RETRY_SECONDS = 86_400;
-const NO_CONNECTION = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+const NO_CONNECTION = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "EPROTO",
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+]);
+/** Certificates and protocols that TLS refuses before anything is sent. */
+const NO_HANDSHAKE =
+  /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET)_|ERR_SSL_\w*(ALERT_HANDSHAKE_FAILURE|ALERT_PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL)$)/;
+/** Of Node.js, whose code is that of a broken connection. */
+const NOT_SECURE_YET = "before secure TLS connection was established";
 
 /** Never throws but for an aborted `signal`. */
 export async function callBroker(
@@ -131,11 +145,16 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 
 /** By code only: messages of errors may have addresses with more than a host. */
 function toFailure(error: unknown): BrokerAnswer {
-  const { code } = ((error as Error).cause ?? {}) as { code?: string };
-  if (code && NO_CONNECTION.has(code)) return { kind: "unreachable", why: code };
+  const { code, message = "" } = ((error as Error).cause ?? {}) as { code?: string; message?: string };
+  if (code && isUnsent(code, message)) return { kind: "unreachable", why: code };
   const isTimeout = (error as Error).name === "TimeoutError";
   return {
     kind: "lost",
     why: isTimeout ? `no answer within ${DEADLINE_MS / 1000} s` : (code ?? "the connection broke"),
   };
+}
+
+/** Had the broker no chance to see the request? */
+function isUnsent(code: string, message: string): boolean {
+  return NO_CONNECTION.has(code) || NO_HANDSHAKE.test(code) || message.includes(NOT_SECURE_YET);
 }

@@ -1,10 +1,10 @@
-// The status of a broker's operation as it goes on: begun, accepted, over. Pure.
+// The status of a broker's operation as it goes on: begun, accepted, over, and when to ask next. Pure.
 import {
   MAX_OPERATION_DESCRIPTION,
   type LastOperation,
   type PendingOperation,
 } from "../../../crds/service-instance/managed-fields.ts";
-import { MAX_POLLING_SECONDS, pollDelaySeconds, retryDelaySeconds } from "./outcomes.ts";
+import { laterDelaySeconds, MAX_POLLING_SECONDS, pollDelaySeconds, retryDelaySeconds } from "./outcomes.ts";
 
 export interface OperationStatus {
   lastOperation: LastOperation;
@@ -40,18 +40,43 @@ export function nextState(
   return { ...last, state, description: words, updatedAt: now.toISOString() };
 }
 
-/** Has an operation under way taken longer than the plan, or CF, allows? */
-export function isOverdue(last: LastOperation, maximumSeconds: number | undefined, now: Date): boolean {
-  return secondsSince(last.createdAt, now) > Math.min(maximumSeconds ?? MAX_POLLING_SECONDS, MAX_POLLING_SECONDS);
+/** The same of an attempt, whose time counts for the next one. */
+export function nextAttempt(
+  last: LastOperation,
+  { state, description, now }: { state: LastOperation["state"]; description: string; now: Date },
+): LastOperation {
+  return { ...nextState(last, { state, description, now }), updatedAt: now.toISOString() };
 }
 
-export function nextPollMs(last: LastOperation, retryAfterSeconds: number | undefined, now: Date): number {
-  return pollDelaySeconds(secondsSince(last.createdAt, now), retryAfterSeconds) * 1000;
+/** What may take so long: all since then, and no more seconds than these or, without them, CF's. */
+interface Bounded {
+  since: string;
+  maximumSeconds: number | undefined;
 }
 
-/** Milliseconds until a failed attempt is repeated; 0 when it is time. */
-export function retryWaitMs(last: LastOperation, attempts: number, now: Date): number {
-  return Math.max(0, retryDelaySeconds(attempts) - secondsSince(last.updatedAt, now)) * 1000;
+/** Seconds that are left of what the plan, or CF, allows; negative when it is over. */
+function secondsLeft({ since, maximumSeconds = MAX_POLLING_SECONDS }: Bounded, now: Date): number {
+  return Math.min(maximumSeconds, MAX_POLLING_SECONDS) - secondsSince(since, now);
+}
+
+export function isOverdue(bounded: Bounded, now: Date): boolean {
+  return secondsLeft(bounded, now) < 0;
+}
+
+/** A broker that wants to be asked later than it may take is asked at the end. */
+export function nextPollMs(bounded: Bounded, retryAfterSeconds: number | undefined, now: Date): number {
+  const delay = pollDelaySeconds(secondsSince(bounded.since, now), retryAfterSeconds);
+  return Math.min(delay, Math.max(secondsLeft(bounded, now), 0) + 1) * 1000;
+}
+
+/** Milliseconds until a failed attempt to delete is repeated; 0 when it is time. */
+export function retryWaitMs(at: string, attempts: number, now: Date): number {
+  return Math.max(0, retryDelaySeconds(attempts) - secondsSince(at, now)) * 1000;
+}
+
+/** Milliseconds until a request that the broker did not take is sent again; 0 when it is time. */
+export function laterWaitMs({ updatedAt }: LastOperation, attempts: number, now: Date): number {
+  return attempts === 0 ? 0 : Math.max(0, laterDelaySeconds(attempts) - secondsSince(updatedAt, now)) * 1000;
 }
 
 function secondsSince(time: string, now: Date): number {

@@ -1,136 +1,126 @@
-// An operation of a broker on an instance or binding, from the answer to its end. What a create may have left is taken back.
-import type { LastOperation, PendingOperation, ProvidedBy } from "../../../crds/service-instance/managed-fields.ts";
-import type { KubeObject } from "../../../kube/api/object.ts";
-import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
-import {
-  NotReady,
-  type ReadyDraft,
-  type ReconcileContext,
-  type ReconcileResult,
-} from "../../../kube/controller/controller.ts";
-import { askBroker } from "./ask-broker.ts";
+// A broker's create or update of an instance or binding, from the question to its end, within the time that the plan allows.
+import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
+import type { ReconcileResult } from "../../../kube/controller/controller.ts";
 import type { BrokerAnswer, BrokerRequest } from "./call-broker.ts";
-import type { BrokerPace } from "./broker-pace.ts";
-import { beginOperation, isOverdue, nextPollMs, nextState, retryWaitMs } from "./operation-status.ts";
-import { MAX_ORPHAN_ATTEMPTS, toOutcome, toProgress, type Outcome } from "./outcomes.ts";
-import type { BrokerMemory } from "./broker-memory.ts";
+import { isOverdue, laterWaitMs, nextAttempt, nextPollMs, nextState } from "./operation-status.ts";
+import type { Asked, Outcome } from "./outcomes.ts";
+import { askProgress } from "./polling.ts";
+import { askInTurn, toAskedOutcome, type Provided } from "./provided.ts";
+import { failedReady, laterReady, notInTime, orphanedCondition, underWay } from "./ready.ts";
 
-/** An object that a broker provides, and how it is asked. */
-export interface Provided {
-  ref: ResourceRef;
-  object: KubeObject;
-  guid: string;
-  provided: ProvidedBy;
-  last: LastOperation | undefined;
-  operation: PendingOperation | undefined;
-  /** Seconds that the plan allows. */
-  maximumSeconds?: number | undefined;
-  removal: "deprovision" | "unbind";
-  requests: { poll: (operation: string | undefined) => BrokerRequest; remove: () => BrokerRequest };
-  /** Further status of a failed operation. */
-  failedStatus?: (last: LastOperation) => Record<string, unknown>;
-  context: ReconcileContext;
-  pace: BrokerPace;
-  memory: BrokerMemory;
-}
+/** What success adds to the status. */
+type Keep = (body: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
-const REASONS = { create: "ProvisionFailed", update: "UpdateFailed", delete: "DeprovisionFailed" } as const;
-const NOT_IN_TIME = "The service broker did not end it in time.";
-
-export function underWay({ type }: LastOperation): ReadyDraft {
-  return { status: "False", reason: "OperationInProgress", message: `the service broker's ${type} is under way` };
-}
-
-/** Ready of an operation that has failed. */
-export function failedReady({ type, description }: LastOperation): ReadyDraft {
-  const next = type === "create" ? " Delete it, and create it again." : "";
-  return { status: "False", reason: REASONS[type], message: `${description}${next}`, isFailure: true };
-}
-
-/** Asks for a create or update, once: `settled` makes its status of the answer. An answer whose status could not be written is settled again. */
-export async function askOnce(
+/** Asks for a create or update. `toOutcome` reads the answer, and `keep` what success gives. */
+export async function ask(
   work: Provided,
-  toRequest: () => Promise<BrokerRequest>,
-  settled: (answer: BrokerAnswer) => Promise<ReconcileResult>,
+  asked: Asked,
+  how: { toRequest: () => Promise<BrokerRequest>; toOutcome: (answer: BrokerAnswer) => Outcome; keep: Keep },
 ): Promise<ReconcileResult> {
-  const { guid, last, context, memory } = work;
-  const step = `${guid} ${last?.createdAt ?? ""}`;
-  const known = memory.findAnswer(step, context.now());
-  if (known) return settled(known);
-  const answer = await askBroker(work.provided, await toRequest(), work);
-  memory.keepAnswer(step, answer, context.now());
-  return settled(answer);
-}
-
-/** The status after an answer to create or update; `onDone` gives what success adds. */
-export async function settle(
-  work: Provided,
-  outcome: Outcome,
-  onDone: (body: Record<string, unknown>) => Promise<Record<string, unknown>>,
-): Promise<ReconcileResult> {
-  const { last, operation, context } = work;
+  const { last, context } = work;
   if (!last) return {};
-  if (outcome.kind === "done") return succeed(last, await onDone(outcome.body), context.now());
-  if (outcome.kind !== "accepted") return fail(work, last, { why: outcome.why, isUnclear: outcome.kind === "unclear" });
+  // Another process may have asked, and ended before it could say so.
+  if (isOverdue(boundOf(work, last), context.now()))
+    return fail(work, last, { kind: "unclear", why: notInTime(work, last.type) });
+  const waitMs = waitToRepeat(work, last);
+  if (waitMs > 0) return { ready: laterReady(last.description), requeueAfterMs: waitMs };
+  const outcome = await toAskedOutcome(askInTurn(work, asked, how.toRequest), how.toOutcome);
+  return outcome.kind === "later" ? repeat(work, last, outcome) : settle(work, last, outcome, how.keep);
+}
+
+const boundOf = ({ maximumSeconds }: Provided, { createdAt }: LastOperation) => ({ since: createdAt, maximumSeconds });
+
+function waitToRepeat({ memory, guid, operation, context }: Provided, last: LastOperation): number {
+  const attempts = operation?.attempts ?? 0;
+  if (attempts === 0) return 0;
+  return Math.max(memory.waitMs(guid, last, context.now()), laterWaitMs(last, attempts, context.now()));
+}
+
+/** The same request again, later. */
+function repeat(
+  work: Provided,
+  last: LastOperation,
+  { why, retryAfterSeconds = 0 }: Outcome & { kind: "later" },
+): ReconcileResult {
+  const { operation, context, memory, guid } = work;
   const now = context.now();
+  const attempts = (operation?.attempts ?? 0) + 1;
+  const lastOperation = nextAttempt(last, { state: "initial", description: `${why} It is tried again.`, now });
+  const askedMs = retryAfterSeconds > 0 ? nextPollMs(boundOf(work, last), retryAfterSeconds, now) : 0;
+  const delayMs = Math.max(laterWaitMs(lastOperation, attempts, now), askedMs);
+  memory.set(guid, last, now.getTime() + delayMs);
+  return {
+    status: { lastOperation, operation: { ...operation, attempts } },
+    ready: laterReady(lastOperation.description),
+    requeueAfterMs: delayMs,
+  };
+}
+
+/** The status after an answer to create or update. */
+async function settle(
+  work: Provided,
+  last: LastOperation,
+  outcome: Exclude<Outcome, { kind: "later" }>,
+  keep: Keep,
+): Promise<ReconcileResult> {
+  if (outcome.kind === "done")
+    return succeed(work, last, { description: outcome.description, more: await keep(outcome.body) });
+  if (outcome.kind !== "accepted") return fail(work, last, outcome);
+  const { id, description, retryAfterSeconds } = outcome;
+  const now = work.context.now();
   return {
     status: {
-      lastOperation: nextState(last, { state: "in progress", now }),
-      operation: { ...operation, ...(outcome.id !== undefined && { id: outcome.id }) },
+      lastOperation: nextState(last, { state: "in progress", description, now }),
+      operation: { ...work.operation, attempts: undefined, ...(id !== undefined && { id }) },
     },
     ready: underWay(last),
-    requeueAfterMs: nextPollMs(last, outcome.retryAfterSeconds, now),
+    requeueAfterMs: nextPollMs(boundOf(work, last), retryAfterSeconds, now),
   };
 }
 
-function succeed(last: LastOperation, more: Record<string, unknown>, now: Date): ReconcileResult {
-  return {
-    status: { lastOperation: nextState(last, { state: "succeeded", now }), operation: undefined, ...more },
-  };
+function succeed(
+  { context }: Provided,
+  last: LastOperation,
+  { description, more }: { description: string; more: Record<string, unknown> },
+): ReconcileResult {
+  const lastOperation = nextState(last, { state: "succeeded", description, now: context.now() });
+  return { status: { lastOperation, operation: undefined, ...more } };
 }
 
 function fail(
   { failedStatus, context }: Provided,
   last: LastOperation,
-  { why, isUnclear }: { why: string; isUnclear: boolean },
+  { why, kind }: { why: string; kind: "refused" | "unclear" },
 ): ReconcileResult {
   const lastOperation = nextState(last, { state: "failed", description: why, now: context.now() });
-  const operation = isUnclear && last.type === "create" ? { isOrphan: true, attempts: 0 } : undefined;
-  return { status: { lastOperation, operation, ...failedStatus?.(last) }, ready: failedReady(lastOperation) };
-}
-
-type Polled =
-  | { state: "succeeded" }
-  | { state: "failed"; why: string }
-  | { state: "in progress"; delayMs: number; description?: string };
-
-async function askProgress(work: Provided, last: LastOperation): Promise<Polled> {
-  const { context, memory, guid, operation, provided, requests } = work;
-  const waitMs = memory.waitMs(guid, last, context.now());
-  if (waitMs > 0) return { state: "in progress", delayMs: waitMs };
-  const progress = toProgress(last.type === "delete", await askBroker(provided, requests.poll(operation?.id), work));
-  const now = context.now();
-  if (progress.state !== "in progress") memory.forget(guid);
-  if (progress.state === "succeeded") return { state: "succeeded" };
-  if (progress.state === "failed") return { state: "failed", why: progress.description };
-  if (isOverdue(last, work.maximumSeconds, now)) return { state: "failed", why: NOT_IN_TIME };
-  const delayMs = nextPollMs(last, progress.retryAfterSeconds, now);
-  memory.set(guid, last, now.getTime() + delayMs);
+  const isOrphan = kind === "unclear" && last.type === "create";
+  const operation = isOrphan ? { isOrphan, attempts: 0 } : undefined;
   return {
-    state: "in progress",
-    delayMs,
-    ...(progress.description !== undefined && { description: progress.description }),
+    status: { lastOperation, operation, ...failedStatus?.(last) },
+    ready: failedReady(lastOperation),
+    ...(isOrphan && { conditions: [orphanedCondition("it is asked next")] }),
   };
 }
 
-/** Asks how far a create or update is. */
-export async function poll(work: Provided, onDone: () => Promise<Record<string, unknown>>): Promise<ReconcileResult> {
-  const { last, context } = work;
+/** Asks how far a create or update is. `fetch` reads what a broker that is done has made, and `keep` what that gives. */
+export async function poll(
+  work: Provided,
+  { fetch, keep }: { fetch: () => Promise<Outcome>; keep: Keep },
+): Promise<ReconcileResult> {
+  const { last } = work;
   if (!last) return {};
-  const polled = await askProgress(work, last);
-  if (polled.state === "succeeded") return succeed(last, await onDone(), context.now());
-  if (polled.state === "failed") return fail(work, last, { why: polled.why, isUnclear: true });
-  const { delayMs, description = last.description } = polled;
+  const polled = await askProgress(work, { type: last.type, since: last.createdAt });
+  if (polled.state === "succeeded")
+    return fetched(work, last, { description: polled.description, outcome: await fetch(), keep });
+  if (polled.state === "failed") return fail(work, last, { kind: "unclear", why: polled.why });
+  return goesOn(work, last, { description: polled.description ?? last.description, delayMs: polled.delayMs });
+}
+
+function goesOn(
+  { context }: Provided,
+  last: LastOperation,
+  { description, delayMs }: { description: string; delayMs: number },
+): ReconcileResult {
   return {
     status: { lastOperation: nextState(last, { state: "in progress", description, now: context.now() }) },
     ready: underWay(last),
@@ -138,100 +128,19 @@ export async function poll(work: Provided, onDone: () => Promise<Record<string, 
   };
 }
 
-/** Takes back what a failed create may have left at the broker. */
-export async function mitigate(work: Provided): Promise<ReconcileResult> {
-  const { last, operation, provided, context } = work;
-  if (!last) return {};
-  const ready = failedReady(last);
-  const attempts = operation?.attempts ?? 0;
-  const waitMs = attempts === 0 ? 0 : retryWaitMs(last, attempts, context.now());
-  if (waitMs > 0) return { ready, requeueAfterMs: waitMs };
-  const outcome = toOutcome(work.removal, await askBroker(provided, work.requests.remove(), work));
-  if (outcome.kind === "done" || outcome.kind === "accepted" || attempts + 1 >= MAX_ORPHAN_ATTEMPTS)
-    return { status: { operation: undefined }, ready };
-  const lastOperation = { ...last, updatedAt: context.now().toISOString() };
-  return { status: { lastOperation, operation: { isOrphan: true, attempts: attempts + 1 } }, ready };
-}
-
-const REMOVAL = "delete";
-/** A cache that does not have our own status yet must not make us ask twice. */
-const OWN_WRITE_MS = 2000;
-
-/** The finalizer may need more than one try to go. */
-const REMOVED_MS = 60_000;
-
-function askedMs({ memory, guid, context }: Provided): number {
-  return memory.waitMs(`${guid} asked`, { createdAt: REMOVAL }, context.now());
-}
-
-function setAsked({ memory, guid, context }: Provided): void {
-  memory.set(`${guid} asked`, { createdAt: REMOVAL }, context.now().getTime() + OWN_WRITE_MS);
-}
-
-function setRemoved({ memory, guid, context }: Provided): void {
-  memory.set(`${guid} removed`, { createdAt: REMOVAL }, context.now().getTime() + REMOVED_MS);
-}
-
-function isRemoved({ memory, guid, context }: Provided): boolean {
-  return memory.waitMs(`${guid} removed`, { createdAt: REMOVAL }, context.now()) > 0;
-}
-
-/** Deletes it at the broker. @throws NotReady until that is done */
-export async function removeAtBroker(work: Provided): Promise<void> {
-  const { last } = work;
-  if (isRemoved(work)) return;
-  const askedFor = askedMs(work);
-  if (askedFor > 0) throw removalUnderWay(askedFor);
-  if (last?.type !== "delete") return startRemoval(work, await beginRemoval(work));
-  if (last.state === "in progress") return pollRemoval(work, last);
-  const waitMs = last.state === "failed" ? retryWaitMs(last, work.operation?.attempts ?? 0, work.context.now()) : 0;
-  if (waitMs > 0) throw removalFailed(last.description, waitMs);
-  return startRemoval(work, last);
-}
-
-async function beginRemoval(work: Provided): Promise<LastOperation> {
-  const begun = beginOperation("delete", { now: work.context.now(), generation: work.object.metadata.generation });
-  await writeStatus(work, { lastOperation: begun.lastOperation, operation: null });
-  return begun.lastOperation;
-}
-
-async function startRemoval(work: Provided, last: LastOperation): Promise<void> {
-  const outcome = toOutcome(work.removal, await askBroker(work.provided, work.requests.remove(), work));
-  setAsked(work);
-  if (outcome.kind === "done") return setRemoved(work);
-  if (outcome.kind !== "accepted") return failRemoval(work, last, outcome.why);
+/** A broker that does not tell what it has made is asked again, as long as the operation may take. */
+async function fetched(
+  work: Provided,
+  last: LastOperation,
+  { description, outcome, keep }: { description: string; outcome: Outcome; keep: Keep },
+): Promise<ReconcileResult> {
   const now = work.context.now();
-  const operation = outcome.id === undefined ? null : { id: outcome.id };
-  await writeStatus(work, { lastOperation: nextState(last, { state: "in progress", now }), operation });
-  throw removalUnderWay(nextPollMs(last, outcome.retryAfterSeconds, now));
-}
-
-async function pollRemoval(work: Provided, last: LastOperation): Promise<void> {
-  const polled = await askProgress(work, last);
-  if (polled.state === "in progress") throw removalUnderWay(polled.delayMs);
-  if (polled.state === "failed") await failRemoval(work, last, polled.why);
-  setRemoved(work);
-}
-
-async function failRemoval(work: Provided, last: LastOperation, why: string): Promise<never> {
-  const now = work.context.now();
-  const attempts = (work.operation?.attempts ?? 0) + 1;
-  // Its time is that of the latest attempt, from which the next one is counted.
-  const lastOperation = {
-    ...nextState(last, { state: "failed", description: why, now }),
-    updatedAt: now.toISOString(),
-  };
-  await writeStatus(work, { lastOperation, operation: { attempts, id: null } });
-  throw removalFailed(why, retryWaitMs(lastOperation, attempts, now));
-}
-
-const removalUnderWay = (requeueAfterMs: number): NotReady =>
-  new NotReady("OperationInProgress", "the service broker's delete is under way", { requeueAfterMs });
-
-const removalFailed = (why: string, requeueAfterMs: number): NotReady =>
-  new NotReady("DeprovisionFailed", `${why} It is tried again.`, { isFailure: true, requeueAfterMs });
-
-async function writeStatus({ ref, object, context }: Provided, status: Record<string, unknown>): Promise<void> {
-  const { namespace = "", name } = object.metadata;
-  await context.client.patch(ref, { namespace, name }, { type: "merge", body: { status } }, { subresource: "status" });
+  if (outcome.kind === "done") return succeed(work, last, { description, more: await keep(outcome.body) });
+  if (outcome.kind === "refused" || outcome.kind === "unclear")
+    return fail(work, last, { kind: "unclear", why: outcome.why });
+  const bound = boundOf(work, last);
+  if (isOverdue(bound, now)) return fail(work, last, { kind: "unclear", why: notInTime(work, last.type) });
+  const delayMs = nextPollMs(bound, outcome.retryAfterSeconds, now);
+  work.memory.set(work.guid, last, now.getTime() + delayMs);
+  return goesOn(work, last, { description: "why" in outcome ? outcome.why : description, delayMs });
 }

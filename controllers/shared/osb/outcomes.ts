@@ -1,14 +1,25 @@
-// What an answer of a broker means for the operation that asked for it. Pure.
+// What an answer of a broker means for the operation that asked for it: the tables of the Open Service Broker API 2.17. Pure.
 import type { BrokerAnswer } from "./call-broker.ts";
+import { cutWords, toBrokerError, toMalformed } from "./broker-words.ts";
 
 export type Outcome =
-  | { kind: "done"; body: Record<string, unknown> }
-  | { kind: "accepted"; id: string | undefined; body: Record<string, unknown>; retryAfterSeconds: number | undefined }
-  | { kind: "refused"; why: string; reason: "BrokerRefused" | "BrokerUnreachable" }
+  | { kind: "done"; body: Record<string, unknown>; description: string }
+  | {
+      kind: "accepted";
+      id: string | undefined;
+      body: Record<string, unknown>;
+      description: string;
+      retryAfterSeconds: number | undefined;
+    }
+  /** Nothing was made, and the same request would be refused again. */
+  | { kind: "refused"; why: string }
+  /** Nothing has happened, or the request may be sent once more: later it may be taken. */
+  | { kind: "later"; why: string; retryAfterSeconds: number | undefined }
   /** The broker may have made something, which must be taken back. */
-  | { kind: "unclear"; why: string; reason: "BrokerTimedOut" | "BrokerAnswerInvalid" | "BrokerFailed" };
+  | { kind: "unclear"; why: string };
 
 export type Asked = "provision" | "update" | "deprovision" | "bind" | "unbind";
+type Answered = BrokerAnswer & { kind: "answer" };
 
 const DONE: Record<Asked, readonly number[]> = {
   provision: [200, 201],
@@ -18,32 +29,83 @@ const DONE: Record<Asked, readonly number[]> = {
   unbind: [200, 410],
 };
 
-/** Characters of what a broker says. */
-const MAX_WORDS = 1000;
+/** Characters of a broker's own name for an operation. */
+const MAX_OPERATION = 10_000;
+/** Answered in place of the broker, while it restarts or is busy: an update is the same when it is sent again. */
+const GATEWAY_STATUS: readonly number[] = [502, 503, 504];
+/** The request was not read, or there are too many. */
+const LATER_STATUS: readonly number[] = [408, 429];
 
 export function toOutcome(asked: Asked, answer: BrokerAnswer): Outcome {
-  if (answer.kind === "unreachable")
-    return {
-      kind: "refused",
-      reason: "BrokerUnreachable",
-      why: `The service broker could not be reached (${answer.why}).`,
-    };
-  if (answer.kind === "lost")
-    return { kind: "unclear", reason: "BrokerTimedOut", why: `The service broker did not answer: ${answer.why}.` };
-  const { status, body } = answer;
+  if (answer.kind === "unreachable") return later(`The service broker could not be reached (${answer.why}).`);
+  if (answer.kind === "lost") {
+    const why = `The service broker did not answer: ${answer.why}.`;
+    return asked === "update" ? later(why) : { kind: "unclear", why };
+  }
+  const { status } = answer;
   if (DONE[asked].includes(status) || status === 202) return toSuccess(asked, answer);
-  if (status >= 500 || status === 408 || (status >= 200 && status < 300))
-    return { kind: "unclear", reason: "BrokerFailed", why: `Service broker error (${status}): ${wordsOf(body)}` };
-  return { kind: "refused", reason: "BrokerRefused", why: `Service broker error (${status}): ${wordsOf(body)}` };
+  return status >= 400 && status < 500 ? toRefusal(answer) : toFailure(asked, answer);
 }
 
-function toSuccess(asked: Asked, { status, body, retryAfterSeconds }: BrokerAnswer & { kind: "answer" }): Outcome {
+function later(why: string, retryAfterSeconds?: number): Outcome {
+  return { kind: "later", why, retryAfterSeconds };
+}
+
+/** A status that nobody expects, and those of a broker that fails. */
+function toFailure(asked: Asked, answer: Answered): Outcome {
+  const why = toBrokerError(answer);
+  const { status, retryAfterSeconds } = answer;
+  if (asked === "update" && GATEWAY_STATUS.includes(status)) return later(why, retryAfterSeconds);
+  // A redirection is not followed, and has made nothing.
+  return { kind: status >= 300 && status < 400 ? "refused" : "unclear", why };
+}
+
+const UNPROCESSABLE: Readonly<Record<string, string>> = {
+  AsyncRequired: "This service plan requires client support for asynchronous service operations.",
+  RequiresApp: "This service supports generation of credentials through binding an application only.",
+};
+const CONCURRENCY = "The service broker could not perform this operation in parallel with other running operations";
+
+function toRefusal(answer: Answered): Outcome {
+  const { status, body, retryAfterSeconds } = answer;
+  if (LATER_STATUS.includes(status)) return later(toBrokerError(answer), retryAfterSeconds);
+  const error = status === 422 ? textOf(body?.["error"]) : undefined;
+  if (error === "ConcurrencyError") return later(CONCURRENCY, retryAfterSeconds);
+  return { kind: "refused", why: (error && UNPROCESSABLE[error]) ?? toBrokerError(answer) };
+}
+
+function toSuccess(asked: Asked, answer: Answered): Outcome {
+  const { status, body, retryAfterSeconds } = answer;
+  const problem = problemOf(asked, answer);
+  // What is there already was not made by this request.
+  if (problem) return { kind: status === 200 ? "refused" : "unclear", why: toMalformed(problem) };
+  const said = body ?? {};
+  const description = cutWords(textOf(said["description"]) ?? "");
+  if (status !== 202) return { kind: "done", body: said, description };
+  return { kind: "accepted", id: textOf(said["operation"]), body: said, description, retryAfterSeconds };
+}
+
+function problemOf(asked: Asked, { status, body }: Answered): string | undefined {
   // The bodies of deletions say nothing.
-  const said = body ?? (asked === "deprovision" || asked === "unbind" ? {} : undefined);
-  if (!said)
-    return { kind: "unclear", reason: "BrokerAnswerInvalid", why: "The service broker's answer is no JSON object." };
-  if (status !== 202) return { kind: "done", body: said };
-  return { kind: "accepted", id: textOf(said["operation"]), body: said, retryAfterSeconds };
+  if (!body) return isRemoval(asked) ? undefined : "expected valid JSON object in body";
+  if (status === 202 && !isOperation(body["operation"]))
+    return `expected operation to be a string of at most ${MAX_OPERATION} characters`;
+  return asked === "bind" && status !== 202 ? credentialsProblem(body) : undefined;
+}
+
+const isRemoval = (asked: Asked): boolean => asked === "deprovision" || asked === "unbind";
+
+function isOperation(operation: unknown): boolean {
+  if (operation === undefined || operation === null) return true;
+  return typeof operation === "string" && operation.length <= MAX_OPERATION;
+}
+
+/** What is wrong with the credentials that a broker gives; it need not give any. */
+export function credentialsProblem({ credentials }: Record<string, unknown>): string | undefined {
+  if (credentials === undefined || credentials === null) return undefined;
+  return typeof credentials === "object" && !Array.isArray(credentials)
+    ? undefined
+    : "expected credentials to be a valid JSON object";
 }
 
 export type Progress =
@@ -58,6 +120,7 @@ export function toProgress(isDeletion: boolean, answer: BrokerAnswer): Progress 
     return isDeletion
       ? { state: "succeeded", description: "" }
       : { state: "failed", description: "The service broker no longer has it." };
+  if (status === 400) return { state: "failed", description: cutWords(textOf(body?.["description"]) ?? "Bad request") };
   return status === 200 && body ? toStated(body, retryAfterSeconds) : { ...UNKNOWN, retryAfterSeconds };
 }
 
@@ -65,14 +128,10 @@ const UNKNOWN = { state: "in progress", description: undefined, retryAfterSecond
 
 function toStated(body: Record<string, unknown>, retryAfterSeconds: number | undefined): Progress {
   const { state } = body;
-  const description = textOf(body["description"])?.slice(0, MAX_WORDS);
+  const said = textOf(body["description"]);
+  const description = said && cutWords(said);
   if (state === "succeeded" || state === "failed") return { state, description: description ?? "" };
   return { state: "in progress", description, retryAfterSeconds };
-}
-
-function wordsOf(body: Record<string, unknown> | undefined): string {
-  const words = textOf(body?.["description"]) ?? textOf(body?.["error"]) ?? "it gives no reason";
-  return words.slice(0, MAX_WORDS);
 }
 
 export function textOf(value: unknown): string | undefined {
@@ -92,10 +151,12 @@ export function pollDelaySeconds(elapsedSeconds: number, retryAfterSeconds: numb
 /** CF's: an operation without an end has failed after seven days. */
 export const MAX_POLLING_SECONDS = 7 * DAY_SECONDS;
 
-/** Minutes double: what could not be taken back is tried eleven times, as in CF. */
-export const MAX_ORPHAN_ATTEMPTS = 11;
-
 /** Seconds before attempt `attempts + 1`. */
 export function retryDelaySeconds(attempts: number): number {
   return Math.min(10 * 2 ** attempts, 3600);
+}
+
+/** Seconds before a request that the broker did not take, as it was busy or away, is sent for the `attempts + 1`st time. */
+export function laterDelaySeconds(attempts: number): number {
+  return Math.min(2 ** attempts, 300);
 }

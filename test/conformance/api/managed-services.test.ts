@@ -126,7 +126,7 @@ describe("an instance", () => {
         spec: { type: "managed", planRef: planRef("small") },
       });
       const failed = await reaches(instance, "create", "failed");
-      expect(failed.status?.lastOperation?.description).toMatch(/no room|crash|no JSON/);
+      expect(failed.status?.lastOperation?.description).toMatch(/no room|crash|valid JSON/);
       await eventually(() => expect(broker.calls(guid).map(({ method }) => method)).toEqual(calls));
     }
   });
@@ -279,7 +279,7 @@ describe("by the CF API", () => {
         {
           code: 10009,
           title: "CF-UnableToPerform",
-          detail: "create could not be completed: Service broker error (400): no room",
+          detail: "create could not be completed: Service broker error: no room",
         },
       ],
     ]);

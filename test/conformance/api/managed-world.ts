@@ -29,6 +29,7 @@ export async function makeCatalog(bench: ApiHarness, broker: ScriptedBroker): Pr
       brokerRef: { name: "scripted" },
       catalogID: "db-id",
       tags: ["sql"],
+      requires: ["syslog_drain", "route_forwarding"],
       bindingsRetrievable: true,
       planUpdateable: true,
     },

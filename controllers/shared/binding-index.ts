@@ -1,4 +1,4 @@
-// Bindings by their instance.
+// Bindings by their instance, whatever their namespace.
 import { instanceNamespaceOf, type ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 
 export const INSTANCE_INDEX = "controllers/service-instance";

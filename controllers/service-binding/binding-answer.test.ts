@@ -1,0 +1,62 @@
+// What a broker may give with a binding, by what its offering requires, and what becomes of bindings that it makes by itself.
+import { expect, test } from "vitest";
+import type { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import type { BrokerAnswer } from "../shared/osb/call-broker.ts";
+import { toBindOutcome, toContent, toFetchOutcome } from "./binding-answer.ts";
+
+const answer = (status: number, body?: Record<string, unknown>): BrokerAnswer => ({ kind: "answer", status, body });
+const offering = (requires: string[] = [], bindingsRetrievable = true) =>
+  ({ spec: { requires, bindingsRetrievable } }) as unknown as ServiceOffering;
+const credentials = { user: "u" };
+const drain = { credentials, syslog_drain_url: "syslog://h" };
+const mounts = { credentials, volume_mounts: [{ driver: "nfs" }] };
+const route = { credentials, route_service_url: "https://h" };
+
+test.each<[string, Record<string, unknown>, string[], string | RegExp]>([
+  ["credentials", { credentials }, [], "done"],
+  ["nothing", {}, [], "done"],
+  ["a drain of a logging service", drain, ["syslog_drain"], "done"],
+  ["a drain of no logging service", drain, [], /not registered as a logging service/],
+  ["volumes of no volume service", mounts, [], /not registered as a volume mount service/],
+  ["volumes, which nobody mounts", mounts, ["volume_mount"], /Support for volume mount services is disabled/],
+  [
+    "empty and null members",
+    { ...drain, syslog_drain_url: "", volume_mounts: [], route_service_url: null },
+    [],
+    "done",
+  ],
+  ["a route service without TLS", { route_service_url: "http://h" }, ["route_forwarding"], /no https address/],
+  ["credentials that are a list", { credentials: [] }, [], /credentials to be a valid JSON object/],
+])("a binding with %s", (_, body, requires, expected) => {
+  for (const outcome of [
+    toBindOutcome(answer(201, body), offering(requires)),
+    toFetchOutcome(answer(200, body), offering(requires)),
+  ])
+    if (expected === "done") expect(outcome.kind).toBe("done");
+    else expect(outcome).toMatchObject({ kind: "unclear", why: expect.stringMatching(expected) as string });
+});
+
+test("a broker that goes on by itself must tell the binding afterwards", () => {
+  expect(toBindOutcome(answer(202, {}), offering()).kind).toBe("accepted");
+  expect(toBindOutcome(answer(202, {}), offering([], false))).toMatchObject({
+    kind: "unclear",
+    why: "The service binding is invalid: The broker responded asynchronously but does not support fetching binding data",
+  });
+});
+
+test.each<[BrokerAnswer, string]>([
+  [answer(404), "unclear"],
+  [answer(400), "unclear"],
+  [answer(200), "unclear"],
+  [answer(500), "later"],
+  [answer(429), "later"],
+  [{ kind: "unreachable", why: "x" }, "later"],
+  [{ kind: "lost", why: "x" }, "later"],
+])("a binding that is not told: %o", (given, kind) => {
+  expect(toFetchOutcome(given, offering()).kind).toBe(kind);
+});
+
+test("a route service is kept where the offering requires it", () => {
+  expect(toContent(route, offering(["route_forwarding"]))).toEqual({ credentials, routeServiceURL: "https://h" });
+  expect(toContent(route, offering())).toEqual({ credentials });
+});

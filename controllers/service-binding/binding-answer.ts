@@ -1,0 +1,80 @@
+// What a broker's answer to a bind, or a binding that it tells again, may have: by the catalog's `requires`, in CF's words. Pure.
+import type { BindingContent } from "../../crds/service-binding/binding-secret.ts";
+import type { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { toBrokerError, toMalformed } from "../shared/osb/broker-words.ts";
+import type { BrokerAnswer } from "../shared/osb/call-broker.ts";
+import { credentialsProblem, textOf, toOutcome, type Outcome } from "../shared/osb/outcomes.ts";
+
+type Offering = Pick<ServiceOffering, "spec"> | undefined;
+type Body = Record<string, unknown>;
+
+const NOT_RETRIEVABLE =
+  "The service binding is invalid: The broker responded asynchronously but does not support fetching binding data";
+const NO_LOGGING_SERVICE =
+  "The service is attempting to stream logs from your application, but is not registered as a logging service. Please contact the service provider.";
+const NO_VOLUME_SERVICE = toMalformed(
+  "The service is attempting to supply volume mounts from your application, but is not registered as a volume mount service. Please contact the service provider.",
+);
+export const VOLUMES_DISABLED = "Support for volume mount services is disabled";
+
+/** Of the request to bind. */
+export function toBindOutcome(answer: BrokerAnswer, offering: Offering): Outcome {
+  const outcome = toOutcome("bind", answer);
+  if (outcome.kind === "accepted" && !offering?.spec.bindingsRetrievable)
+    return { kind: "unclear", why: NOT_RETRIEVABLE };
+  const problem = outcome.kind === "done" ? problemOf(outcome.body, offering) : undefined;
+  return problem === undefined ? outcome : { kind: "unclear", why: problem };
+}
+
+/** Of the request for a binding that the broker has made by itself. What it cannot tell now it may tell later. */
+export function toFetchOutcome(answer: BrokerAnswer, offering: Offering): Outcome {
+  if (answer.kind !== "answer")
+    return {
+      kind: "later",
+      why: `The service broker did not tell the binding: ${answer.why}.`,
+      retryAfterSeconds: undefined,
+    };
+  const { status, retryAfterSeconds } = answer;
+  if (status >= 500 || status === 429 || status === 408)
+    return { kind: "later", why: toBrokerError(answer), retryAfterSeconds };
+  return status === 200 ? toTold(answer.body, offering) : { kind: "unclear", why: toBrokerError(answer) };
+}
+
+function toTold(body: Body | undefined, offering: Offering): Outcome {
+  if (!body) return { kind: "unclear", why: toMalformed("expected valid JSON object in body") };
+  const malformed = credentialsProblem(body);
+  const problem = malformed === undefined ? problemOf(body, offering) : toMalformed(malformed);
+  return problem === undefined ? { kind: "done", body, description: "" } : { kind: "unclear", why: problem };
+}
+
+function problemOf(body: Body, offering: Offering): string | undefined {
+  const requires = offering?.spec.requires ?? [];
+  if (isGiven(body["syslog_drain_url"]) && !requires.includes("syslog_drain")) return NO_LOGGING_SERVICE;
+  if (isGiven(body["volume_mounts"]))
+    return requires.includes("volume_mount") ? `${VOLUMES_DISABLED}.` : NO_VOLUME_SERVICE;
+  return isRouteServiceURL(body["route_service_url"])
+    ? undefined
+    : toMalformed("route_service_url is no https address");
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
+}
+
+function isRouteServiceURL(value: unknown): boolean {
+  if (!isGiven(value)) return true;
+  return typeof value === "string" && URL.canParse(value) && new URL(value).protocol === "https:";
+}
+
+/** What is kept of what a broker has given. */
+export function toContent(body: Body, offering: Offering): BindingContent {
+  const { credentials } = body;
+  const drain = textOf(body["syslog_drain_url"]);
+  const isRouteService = offering?.spec.requires.includes("route_forwarding");
+  const routeService = isRouteService ? textOf(body["route_service_url"]) : undefined;
+  return {
+    credentials: typeof credentials === "object" && credentials !== null ? (credentials as Body) : {},
+    ...(drain !== undefined && { syslogDrainURL: drain }),
+    ...(routeService !== undefined && { routeServiceURL: routeService }),
+  };
+}

@@ -1,0 +1,43 @@
+// How far an operation is that a broker goes on with by itself. It is asked at most as often as it wants, and as long as the plan allows.
+import { askBroker } from "./ask-broker.ts";
+import { isOverdue, nextPollMs } from "./operation-status.ts";
+import { toProgress, type Progress } from "./outcomes.ts";
+import { isBrokerMissing, type Provided } from "./provided.ts";
+import { notInTime } from "./ready.ts";
+
+export type Polled =
+  | { state: "succeeded"; description: string }
+  | { state: "failed"; why: string }
+  | { state: "in progress"; delayMs: number; description: string | undefined };
+
+/** @param since when the operation began @throws NotReady while other requests to the broker go first */
+export async function askProgress(
+  work: Provided,
+  { type, since }: { type: "create" | "update" | "delete"; since: string },
+): Promise<Polled> {
+  const { context, memory, guid, maximumSeconds } = work;
+  const operation = { createdAt: since };
+  const waitMs = memory.waitMs(guid, operation, context.now());
+  if (waitMs > 0) return { state: "in progress", delayMs: waitMs, description: undefined };
+  const progress = await readProgress(work, type === "delete");
+  const now = context.now();
+  if (progress.state !== "in progress") memory.forget(guid);
+  if (progress.state === "failed") return { state: "failed", why: progress.description };
+  if (progress.state === "succeeded") return { state: "succeeded", description: progress.description };
+  const bound = { since, maximumSeconds };
+  if (isOverdue(bound, now)) return { state: "failed", why: notInTime(work, type) };
+  const delayMs = nextPollMs(bound, progress.retryAfterSeconds, now);
+  memory.set(guid, operation, now.getTime() + delayMs);
+  return { state: "in progress", delayMs, description: progress.description };
+}
+
+/** A broker that cannot be asked has said nothing. */
+async function readProgress(work: Provided, isDeletion: boolean): Promise<Progress> {
+  const { provided, requests, operation } = work;
+  try {
+    return toProgress(isDeletion, await askBroker(provided, requests.poll(operation?.id), work));
+  } catch (error) {
+    if (!isBrokerMissing(error)) throw error;
+    return { state: "in progress", description: error.message, retryAfterSeconds: undefined };
+  }
+}
