@@ -7,12 +7,13 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { pack } from "tar-stream";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, onTestFinished } from "vitest";
 import { ZipFile } from "yazl";
 import { packDirectory, unpackTar } from "./archive/tar.ts";
 import { isDiskFull } from "../kube/server/disk-full.ts";
 import { mountSmallDisk, whyNoSmallDisk } from "../kube/testing/small-disk.ts";
 import { createDirectoryStore } from "./directory/directory-store.ts";
+import { processScratch } from "./scratch/scratch-space.ts";
 import { receivePackage } from "./package/receive-package.ts";
 import { listNewestPackages, matchResources, type Resource } from "./package/resources.ts";
 import { planBlobRemoval } from "./plan-blob-removal.ts";
@@ -64,8 +65,10 @@ test("a damaged package is taken over by no other: a push that needs it fails on
   const zip = new ZipFile();
   zip.addBuffer(body, "large", { mode: 0o100644 });
   zip.end();
+  const scratch = await processScratch.open(space);
+  onTestFinished(() => scratch.remove());
   const receive = (resources: Resource[], bits?: Buffer) =>
-    receivePackage(store, { space, resources, maxBytes, ...(bits && { bits: Readable.from([bits]) }) });
+    receivePackage(store, { space, resources, maxBytes, scratch, ...(bits && { bits: Readable.from([bits]) }) });
   const { digest } = await receive([], await buffer(zip.outputStream as Readable));
   const path = join(directory, space, "package", digest.slice("sha256:".length));
   const bytes = await readFile(path);

@@ -3,12 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { AUTHORIZATION_MODES, type AuthorizationMode } from "../api/access/access-reviewer.ts";
+import { DEFAULT_SCRATCH_BYTES } from "../blobs/scratch/scratch-space.ts";
 import { LEASE_SECONDS } from "./leases/replica-membership.ts";
 import type { WebhookListenOptions } from "./operations/name-webhook.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations/operations.ts";
 import { addRegistryOptions, type RegistryOptions } from "./registry-options.ts";
 import { readOptionFile } from "./read-option-file.ts";
 import { addTokenIssuerOptions, type TokenIssuerOptions } from "./token-issuer-options.ts";
+
+const MEBIBYTE = 2 ** 20;
 
 export interface CupolaOptions extends TokenIssuerOptions, RegistryOptions {
   operation: Operation[];
@@ -17,6 +20,7 @@ export interface CupolaOptions extends TokenIssuerOptions, RegistryOptions {
   host: string;
   port: number;
   data: string;
+  scratchMb: number;
   publicUrl?: string;
   tlsCert?: string;
   tlsKey?: string;
@@ -71,6 +75,12 @@ function addServingOptions(command: Command): Command {
     .option("--host <address>", "address to listen at", "127.0.0.1")
     .option("--port <n>", "port to listen at; 0 for any", parsePort, 8080)
     .option("--data <dir>", "folder of blobs and backends", join(tmpdir(), "cupola"))
+    .option(
+      "--scratch-mb <n>",
+      "how much of the disk of --data uploads and conversions may use while they are under way",
+      parseMegabytes,
+      DEFAULT_SCRATCH_BYTES / MEBIBYTE,
+    )
     .option("--tls-cert <file>", "certificate to serve with; needed off loopback")
     .option("--tls-key <file>", "its key")
     .option("--public-url <url>", "address of the CF API as clients see it");
@@ -88,6 +98,13 @@ function parsePort(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 0 || number > 65535)
     throw new InvalidArgumentError("a port is a number from 0 to 65535.");
+  return number;
+}
+
+function parseMegabytes(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 64 || number > 2 ** 30)
+    throw new InvalidArgumentError("a number of megabytes is from 64 to 1073741824.");
   return number;
 }
 

@@ -16,6 +16,8 @@ export interface PlatformOptions {
   operations: readonly Operation[];
   /** Folder for blobs and for the data of backends. */
   data: string;
+  /** How much of the disk of `data` uploads and conversions may use while they are under way; default: 32 GiB. */
+  scratchBytes?: number;
   /** Where packages, droplets and images are kept; default: in a folder of `data`, which only a single replica can do with. */
   registry?: RegistrySettings;
   /** Milliseconds for which unreferenced content stays after its upload; default: a day. */

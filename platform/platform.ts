@@ -1,4 +1,6 @@
 // Starts the operations of one process: its client and watches, its membership, controllers, backends, API and the port they share.
+import { join } from "node:path";
+import { DEFAULT_SCRATCH_BYTES, processScratch } from "../blobs/scratch/scratch-space.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { createClient } from "../kube/client/create-client.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -62,6 +64,10 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
   const { client, informers } = connect(options, disposables);
   const progress = { started: false };
   const readiness = createReadiness();
+  await processScratch.begin({
+    folder: join(options.data, "scratch"),
+    maxBytes: options.scratchBytes ?? DEFAULT_SCRATCH_BYTES,
+  });
   const opened = await openBlobs(options, readiness, disposables);
   readiness.addCheck("disk", () => checkDiskSpace(options.data));
   readiness.addCheck("start", () => progress.started || "not all parts have been started");

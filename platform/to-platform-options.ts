@@ -18,6 +18,7 @@ export async function toPlatformOptions(
     access: await loadAccess(options, inPod),
     operations: options.operation,
     data: options.data,
+    scratchBytes: options.scratchMb * 2 ** 20,
     listen: { host: options.host, port: options.port, ...omitUndefined({ tls: readTls(options) }) },
     authorization: options.authorization,
     ...omitUndefined({ tokenIssuer: toTokenIssuerSettings(options), registry: toRegistrySettings(options) }),

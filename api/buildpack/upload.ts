@@ -1,16 +1,18 @@
 // Stores an uploaded buildpack: the archive of a Cloud Native Buildpack's folder, checked and kept as one tar.
 import type { IncomingMessage } from "node:http";
 import { createReadStream } from "node:fs";
-import { mkdir, mkdtemp, open, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { addAbortSignal } from "node:stream";
 import { parse } from "smol-toml";
 import { z } from "zod";
 import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
-import { packDirectory, readTar, unpackUpload } from "../../blobs/archive/tar.ts";
+import { packDirectory, readTar } from "../../blobs/archive/tar.ts";
+import { unpackUpload } from "../../blobs/archive/unpack-upload.ts";
 import { defaultZipLimits } from "../../blobs/archive/zip.ts";
 import { BlobTooLarge, type Blob, type BlobStore } from "../../blobs/blob-store.ts";
 import { receivePackage } from "../../blobs/package/receive-package.ts";
+import { processScratch, type ScratchFolder } from "../../blobs/scratch/scratch-space.ts";
 import { BUILDPACK_BLOBS, type Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { readUploadForm, type UploadForm } from "../http/upload-form.ts";
@@ -41,17 +43,20 @@ export async function storeBuildpack(
   request: IncomingMessage,
   signal: AbortSignal,
 ): Promise<StoredBuildpack> {
-  const scratch = await mkdtemp(join(tmpdir(), "cupola-buildpack-"));
+  const scratch = await processScratch.open(BUILDPACK_BLOBS, signal);
   try {
-    const { bits } = await readUploadForm(request, { scratch, maxBytes: MAX_BUILDPACK_BYTES, signal });
+    const { bits } = await readUploadForm(request, { scratch, maxBytes: MAX_BUILDPACK_BYTES });
     const file = await checkFile(bits, lifecycle);
-    const content = lifecycle === "cnb" ? await storeTar(blobs, file, scratch) : await storeZip(blobs, file, scratch);
+    const content =
+      lifecycle === "cnb"
+        ? await scratch.turn(() => storeTar(blobs, file, scratch))
+        : await storeZip(blobs, file, scratch);
     await checkDescriptor(blobs, content);
     return { content, filename: file.filename.slice(0, 255) };
   } catch (error) {
     throw toRefusal(error);
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await scratch.remove();
   }
 }
 
@@ -82,16 +87,18 @@ async function readStart(path: string): Promise<Buffer> {
   }
 }
 
-function storeZip(blobs: BlobStore, { path }: UploadedFile, scratch: string): Promise<Blob> {
+function storeZip(blobs: BlobStore, { path }: UploadedFile, scratch: ScratchFolder): Promise<Blob> {
   return receivePackage(blobs, { space: BUILDPACK_BLOBS, bits: path, maxBytes: MAX_BUILDPACK_BYTES, scratch });
 }
 
 /** Unpacked and packed again, so that only a checked tree is stored. */
-async function storeTar(blobs: BlobStore, { path }: UploadedFile, scratch: string): Promise<Blob> {
-  const folder = join(scratch, "folder");
+async function storeTar(blobs: BlobStore, { path }: UploadedFile, scratch: ScratchFolder): Promise<Blob> {
+  const folder = join(scratch.path, "folder");
   await mkdir(folder);
-  await unpackUpload(createReadStream(path), folder, { maxBytes: maxUnpackedBytes, maxEntries, symlinks: "inside" });
+  const limits = { maxBytes: maxUnpackedBytes, maxEntries, packedBytes: (await stat(path)).size };
+  await unpackUpload(createReadStream(path), folder, { ...limits, symlinks: "inside", scratch });
   const tar = packDirectory(folder, await readdir(folder));
+  if (scratch.signal) addAbortSignal(scratch.signal, tar);
   return blobs.put(BUILDPACK_BLOBS, "package", tar, { maxBytes: MAX_BUILDPACK_BYTES });
 }
 

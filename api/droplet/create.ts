@@ -1,11 +1,10 @@
 // Makes droplets without a build: for an upload, or as a copy of another app's.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
 import { BlobTooLarge, type BlobStore } from "../../blobs/blob-store.ts";
 import { receiveDroplet } from "../../blobs/droplet/receive-droplet.ts";
+import { processScratch } from "../../blobs/scratch/scratch-space.ts";
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { findDropletBase, findDropletFolder, type DropletOwner } from "../../crds/backend-class/droplet-place.ts";
@@ -161,13 +160,11 @@ async function copyContent(
   const { content, root: from } = source.spec;
   if (!content || from === undefined) throw unprocessable("source droplet is not staged");
   const root = join(dirname(from), newGUID());
-  const scratch = await mkdtemp(join(tmpdir(), "cupola-droplet-"));
+  const space = spaceGUIDOf(session, app);
+  const scratch = await processScratch.open(space, session.signal);
   try {
     const bits = await blobs.open(spaceGUIDOf(session, source), content.digest);
-    return {
-      root,
-      content: await receiveDroplet(blobs, { space: spaceGUIDOf(session, app), bits, place: { root }, from, scratch }),
-    };
+    return { root, content: await receiveDroplet(blobs, { space, bits, place: { root }, from, scratch }) };
   } catch (error) {
     // A stored droplet may name another root than it knows, or have grown beyond a limit since.
     if (error instanceof ArchiveRejected || error instanceof BlobTooLarge)
@@ -177,6 +174,6 @@ async function copyContent(
       );
     throw error;
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await scratch.remove();
   }
 }

@@ -1,32 +1,31 @@
 // Takes a droplet as a file: `POST /v3/droplets/:guid/upload`.
 import type { IncomingMessage } from "node:http";
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { stat } from "node:fs/promises";
 import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
 import { BlobTooLarge, type Blob, type BlobStore } from "../../blobs/blob-store.ts";
 import { receiveDroplet } from "../../blobs/droplet/receive-droplet.ts";
+import { processScratch } from "../../blobs/scratch/scratch-space.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import type { DropletPlace } from "./create.ts";
 import { readUploadForm, type UploadForm } from "../http/upload-form.ts";
 
 const MAX_DROPLET_BYTES = 4 * 1024 * 1024 * 1024;
 
-/** Stores the uploaded droplet for its place. @throws CFError 400, 413, 422 */
+/** Stores the uploaded droplet for its place. @throws CFError 400, 413, 422; ScratchFull */
 export async function storeDroplet(
   blobs: BlobStore,
   { space, place }: { space: string; place: DropletPlace },
   request: IncomingMessage,
   signal: AbortSignal,
 ): Promise<Blob> {
-  const scratch = await mkdtemp(join(tmpdir(), "cupola-droplet-"));
+  const scratch = await processScratch.open(space, signal);
   try {
-    const { bits } = await readUploadForm(request, { scratch, maxBytes: MAX_DROPLET_BYTES, signal });
+    const { bits } = await readUploadForm(request, { scratch, maxBytes: MAX_DROPLET_BYTES });
     return await receiveDroplet(blobs, { space, place, scratch, bits: await checkFile(bits) });
   } catch (error) {
     throw toRefusal(error);
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await scratch.remove();
   }
 }
 

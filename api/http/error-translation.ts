@@ -1,6 +1,7 @@
 // Translates anything thrown into one CF error. Kubernetes errors are translated only here.
 import type { Logger } from "pino";
 import { BlobNotFound, BlobStoreUnavailable } from "../../blobs/blob-store.ts";
+import { ScratchFull } from "../../blobs/scratch/scratch-space.ts";
 import { FEATURE_DISABLED } from "../../crds/feature-flag/flags.ts";
 import { ORG_IS_SUSPENDED, SPACE_IS_SUSPENDED } from "../../crds/suspension-policies.ts";
 import { KubeError } from "../../kube/client/errors.ts";
@@ -39,6 +40,19 @@ function diskFull(cause: unknown): CFError {
   });
 }
 
+function scratchFull(cause: ScratchFull): CFError {
+  const text = `The upload cannot be taken: ${cause.message}.`;
+  return cause.never ? unprocessable(text, { cause }) : unavailable(text, { cause });
+}
+
+/** Uploads take longer than what else a client waits for. */
+const SCRATCH_RETRY_SECONDS = 30;
+
+/** When a client may ask again, of an error with status 503. */
+export function retryAfterSeconds({ cause }: CFError): number {
+  return cause instanceof ScratchFull ? SCRATCH_RETRY_SECONDS : 1;
+}
+
 const conflict = "The resource was changed by somebody else at the same time. Try again.";
 const translations: Record<number, (error: KubeError) => CFError> = {
   0: (cause) => unavailable("The Kubernetes API cannot be reached. Try again.", { cause }),
@@ -69,13 +83,18 @@ export function toCFError(thrown: unknown): CFError {
   if (thrown instanceof NotSynced || thrown instanceof NotPermitted || thrown instanceof NotWatched) {
     return unavailable("This API does not see all of its data yet. Try again.", { cause: thrown });
   }
-  if (isDiskFull(thrown)) return diskFull(thrown);
-  if (thrown instanceof BlobStoreUnavailable)
-    return unavailable("The store of packages and droplets does not answer. Try again.", { cause: thrown });
-  if (thrown instanceof BlobNotFound) return new CFError("BlobstoreUnavailable", "", { cause: thrown });
   if (thrown instanceof URIError)
     return new CFError("BadRequest", "the path has an invalid % escape", { cause: thrown });
-  return new CFError("UnknownError", "", { cause: thrown });
+  return toStorageError(thrown) ?? new CFError("UnknownError", "", { cause: thrown });
+}
+
+/** Undefined for what has nothing to do with disks and stores. */
+function toStorageError(thrown: unknown): CFError | undefined {
+  if (isDiskFull(thrown)) return diskFull(thrown);
+  if (thrown instanceof ScratchFull) return scratchFull(thrown);
+  if (thrown instanceof BlobStoreUnavailable)
+    return unavailable("The store of packages and droplets does not answer. Try again.", { cause: thrown });
+  return thrown instanceof BlobNotFound ? new CFError("BlobstoreUnavailable", "", { cause: thrown }) : undefined;
 }
 
 /** Logs errors of the platform and its dependencies; clients' mistakes are not logged. */

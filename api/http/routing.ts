@@ -12,7 +12,7 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { EndpointPermission } from "../access/required-permission.ts";
 import type { Endpoint, Method, Reply, RequestContext } from "./endpoint.ts";
 import { CFError, unavailable } from "./errors.ts";
-import { logError, toCFError } from "./error-translation.ts";
+import { logError, retryAfterSeconds, toCFError } from "./error-translation.ts";
 import type { Caller } from "../identity/caller.ts";
 import { parseJson, parseYaml, readBody } from "./body.ts";
 import { rawQuery } from "./query.ts";
@@ -279,7 +279,7 @@ function canDrain({ complete, headers }: Request): boolean {
 function sendError(response: Response, error: CFError): void {
   if (response.headersSent) return void response.destroy();
   if (!canDrain(response.req)) response.setHeader("Connection", "close");
-  if (error.status === 503) response.setHeader("Retry-After", "1");
+  if (error.status === 503) response.setHeader("Retry-After", retryAfterSeconds(error));
   response.status(error.status).setHeader("Content-Type", "application/json; charset=utf-8");
   response.end(JSON.stringify({ errors: error.errors }));
 }

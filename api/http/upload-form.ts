@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy, type BusboyHeaders, type BusboyInstance } from "@fastify/busboy";
 import { BlobTooLarge, limitBytes } from "../../blobs/blob-store.ts";
+import { ScratchFull, type ScratchFolder } from "../../blobs/scratch/scratch-space.ts";
 import { isDiskFull } from "../../kube/server/disk-full.ts";
 import { CFError } from "./errors.ts";
 
@@ -19,31 +20,33 @@ export interface UploadForm {
   fields: Record<string, string>;
 }
 
-/** How the form is read. `scratch` is an empty folder; `maxBytes` bounds the file. */
+/** How the form is read. The signal of `scratch` ends the reading; `maxBytes` bounds the file. */
 export interface UploadFormOptions {
-  scratch: string;
+  scratch: ScratchFolder;
   maxBytes: number;
-  signal: AbortSignal;
 }
 
 /** Parses the form; another body has no parts, as in CF, which then says what it misses. @throws CFError 400 for what is no form, BlobTooLarge */
-export async function readUploadForm(request: IncomingMessage, options: UploadFormOptions): Promise<UploadForm> {
+export async function readUploadForm(
+  request: IncomingMessage,
+  { scratch, maxBytes }: UploadFormOptions,
+): Promise<UploadForm> {
   if (!/^multipart\/form-data\s*;/i.test(request.headers["content-type"] ?? "")) return { fields: {} };
   const parts: UploadForm = { fields: {} };
   const files: { stream: Readable; fault: Promise<Error | undefined> }[] = [];
   const form = openForm(request);
   form.on("file", (name, stream, filename) => {
     const isBits = name === "bits" || name === "application";
-    const path = join(options.scratch, "bits");
+    const path = join(scratch.path, "bits");
     // The parser's types do not say that a file may have no name.
     if (isBits) parts.bits = { path, filename: (filename as string | undefined) ?? "" };
     const kept = isBits
-      ? pipeline(stream, limitBytes(options.maxBytes), createWriteStream(path))
+      ? pipeline(stream, limitBytes(maxBytes), scratch.counted(), createWriteStream(path))
       : collectText(stream).then((text) => void (parts.fields[name] = text));
     files.push({ stream, fault: faultOf(kept, form) });
   });
   form.on("field", (name, value) => void (parts.fields[name] = value));
-  const formFault = await faultOf(pipeline(request, form, { signal: options.signal }), form);
+  const formFault = await faultOf(pipeline(request, form, scratch.signal ? { signal: scratch.signal } : {}), form);
   // When the form breaks off, its current part never ends by itself.
   if (formFault !== undefined) for (const { stream } of files) stream.destroy();
   const faults = [...(await Promise.all(files.map(({ fault }) => fault))), formFault].filter(
@@ -58,7 +61,7 @@ export async function readUploadForm(request: IncomingMessage, options: UploadFo
 }
 
 function isOurs(fault: unknown): boolean {
-  return fault instanceof CFError || fault instanceof BlobTooLarge || isDiskFull(fault);
+  return fault instanceof CFError || fault instanceof BlobTooLarge || fault instanceof ScratchFull || isDiskFull(fault);
 }
 
 /** The error as a value, since a part may fail before anything awaits it. Destroys the form on failure, because its writer would wait forever. */

@@ -1,13 +1,11 @@
 // Parses a package's multipart upload: bounded, streamed to the blob store, never buffered in memory.
 import type { IncomingMessage } from "node:http";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { z } from "zod";
 import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
 import { receivePackage } from "../../blobs/package/receive-package.ts";
 import type { PackageSource, Resource } from "../../blobs/package/resources.ts";
 import { BlobTooLarge, type Blob, type BlobStore } from "../../blobs/blob-store.ts";
+import { processScratch } from "../../blobs/scratch/scratch-space.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { readUploadForm } from "../http/upload-form.ts";
 
@@ -37,9 +35,9 @@ export async function storeUpload(
   request: IncomingMessage,
   signal: AbortSignal,
 ): Promise<Blob> {
-  const scratch = await mkdtemp(join(tmpdir(), "cupola-package-"));
+  const scratch = await processScratch.open(space, signal);
   try {
-    const { bits, fields } = await readUploadForm(request, { scratch, maxBytes: MAX_PACKAGE_BYTES, signal });
+    const { bits, fields } = await readUploadForm(request, { scratch, maxBytes: MAX_PACKAGE_BYTES });
     const resources = fields["resources"] === undefined ? [] : toResources(fields["resources"]);
     if (bits === undefined && resources.length === 0)
       throw unprocessable("Upload must include either resources or bits");
@@ -54,7 +52,7 @@ export async function storeUpload(
   } catch (error) {
     throw toRefusal(error);
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await scratch.remove();
   }
 }
 

@@ -16,10 +16,15 @@ export interface ArchivePath {
   target?: string;
 }
 
+/** Unpacked against packed, of a whole archive, once it unpacks to more than `ratioFrom` bytes. */
+export const UNPACK_RATIO = { maxRatio: 200, ratioFrom: 64 * 2 ** 20 };
+
 const maxPathLength = 1024;
 /** NAME_MAX of every usual file system. */
 const maxComponentBytes = 255;
 const maxLinkDepth = 40;
+/** PATH_MAX of Linux without its NUL. */
+const maxTargetBytes = 4095;
 
 /** Turns `./a//b/` into `a/b`. @throws ArchiveRejected on an absolute path, `..`, NUL, or a path or name that is too long. The root itself is "". */
 export function cleanPath(path: string): string {
@@ -37,6 +42,15 @@ export function cleanPath(path: string): string {
       `the name ${quotePath(long)} in a path has ${Buffer.byteLength(long)} bytes; file systems take ${maxComponentBytes} at most`,
     );
   return segments.join("/");
+}
+
+/** The target of a symlink as file systems take one. @throws ArchiveRejected */
+export function checkTarget(path: string, target: string): string {
+  if (Buffer.byteLength(target) > maxTargetBytes)
+    throw new ArchiveRejected(`the symlink ${quotePath(path)} is too long`);
+  if (target === "") throw new ArchiveRejected(`the symlink ${quotePath(path)} leads nowhere`);
+  if (target.includes("\0")) throw new ArchiveRejected(`the symlink ${quotePath(path)} has a NUL in it`);
+  return target;
 }
 
 /**

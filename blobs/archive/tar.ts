@@ -7,9 +7,10 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { extract, type Header, pack, type Pack } from "tar-stream";
 import { limitBytes } from "../blob-store.ts";
+import { countBytes, type ScratchMeter } from "../scratch/scratch-space.ts";
 import { createFileWriter, READ_BYTES, SMALL_BYTES, type FileContent } from "./file-writer.ts";
 import { gzipAdaptively } from "./adaptive-gzip.ts";
-import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./archive-path.ts";
+import { ArchiveRejected, type ArchivePath, checkTarget, checkTree, cleanPath } from "./archive-path.ts";
 
 /** One entry to pack. `content` is opened when its turn comes; `size` must be exact. */
 export interface TarMember extends ArchivePath {
@@ -126,30 +127,35 @@ export interface UnpackOptions {
   maxEntries?: number;
   /** `inside`: refuse symlinks that lead out of the target (packages). `any`: make them as they are (droplets, whose layers may point to the system). */
   symlinks: "inside" | "any";
+  /** Whose folder `target` is below. */
+  scratch?: ScratchMeter;
   /** `below`: an absolute path is taken as one below the target, as in layers of images; otherwise it is refused. */
   absolute?: "below";
 }
+
+/** Of an archive, as strings in memory: paths and targets of links. */
+const MAX_NAMES_CHARACTERS = 64 * 2 ** 20;
+/** A file takes at least so much of a disk. */
+const BLOCK_BYTES = 4096;
 
 /**
  * Unpacks a tar.gz into the existing, empty directory `target`, with modes. Symlinks are made last, so that no entry is ever written through one.
  * @throws ArchiveRejected on paths or types that are not allowed, BlobTooLarge after `maxBytes` unpacked
  */
 export async function unpackTar(content: Readable, target: string, options: UnpackOptions): Promise<void> {
-  const seen: ArchivePath[] = [];
+  const { seen, add } = listEntries(options);
   const directories = new Map<string, number>();
   const files = createFileWriter();
-  const reading = readTar(content, options.maxBytes, async (header, body) => {
-    const name = options.absolute === "below" ? header.name.replace(/^\/+/, "") : header.name;
-    const entry = toEntry({ ...header, name });
-    if (entry.path !== "") seen.push(entry);
-    if (seen.length > (options.maxEntries ?? 500_000)) throw new ArchiveRejected("it has too many entries");
+  const visit = async (header: Header, body: TarBody): Promise<void> => {
+    const entry = add(header);
     const path = join(target, entry.path);
     const mode = header.mode & 0o777;
     if (entry.type === "directory") directories.set(path, mode | 0o700);
     await files.makeFolder(entry.type === "directory" ? path : dirname(path));
     if (entry.type === "file") await files.write(path, { mode: mode | 0o600, size: header.size ?? 0, content: body });
     else body.skip();
-  });
+  };
+  const reading = readTar(content, options.maxBytes, visit, options.scratch);
   // Nothing is written any more when it fails.
   await reading.finally(() => files.ended());
   await files.done();
@@ -159,21 +165,25 @@ export async function unpackTar(content: Readable, target: string, options: Unpa
   for (const [path, mode] of directories) await chmod(path, mode);
 }
 
-/** What the disk says of entries that cannot be together. */
-const CONFLICTS = new Set(["EEXIST", "ENOTDIR", "EISDIR"]);
-
-/** As unpackTar, of a file that a client sent: what is wrong with the archive is the client's fault. @throws ArchiveRejected also for a broken one, BlobTooLarge */
-export async function unpackUpload(content: Readable, target: string, options: UnpackOptions): Promise<void> {
-  try {
-    await unpackTar(content, target, options);
-  } catch (error) {
-    // What zlib and tar-stream say of broken archives.
-    if (error instanceof Error && /incorrect header|unexpected end|Invalid tar|invalid/i.test(error.message))
-      throw new ArchiveRejected(`it is no tar.gz that can be read: ${error.message}`, { cause: error });
-    if (CONFLICTS.has((error as NodeJS.ErrnoException).code ?? ""))
-      throw new ArchiveRejected("two of its entries have one path, or one is below a file", { cause: error });
-    throw error;
-  }
+/** The entries so far, in memory: their number and their names have bounds. `add` throws ArchiveRejected, ScratchFull */
+function listEntries({ absolute, maxEntries = 500_000, scratch }: UnpackOptions): {
+  seen: readonly ArchivePath[];
+  add(header: Header): ArchivePath;
+} {
+  const seen: ArchivePath[] = [];
+  let characters = 0;
+  return {
+    seen,
+    add(header) {
+      const entry = toEntry(absolute === "below" ? { ...header, name: header.name.replace(/^\/+/, "") } : header);
+      scratch?.take(BLOCK_BYTES);
+      if (entry.path !== "") seen.push(entry);
+      characters += entry.path.length + (entry.target?.length ?? 0);
+      if (seen.length > maxEntries || characters > MAX_NAMES_CHARACTERS)
+        throw new ArchiveRejected("it has too many entries, or their names are too long");
+      return entry;
+    },
+  };
 }
 
 /** The content of an entry: one of these is called once. */
@@ -181,11 +191,12 @@ export interface TarBody extends FileContent {
   skip(): void;
 }
 
-/** Calls `visit` for each entry, one after the other. It must take the body, or skip it. */
+/** Calls `visit` for each entry, one after the other. It must take the body, or skip it. The meter counts what is unpacked, and its signal ends the reading. */
 export async function readTar(
   content: Readable,
   maxBytes: number,
   visit: (header: Header, body: TarBody) => Promise<void>,
+  meter?: ScratchMeter,
 ): Promise<void> {
   const tar = extract();
   tar.on("entry", (header, entry, next) => {
@@ -200,7 +211,10 @@ export async function readTar(
         },
       );
   });
-  await pipeline(content, createGunzip({ chunkSize: READ_BYTES }), limitBytes(maxBytes), tar);
+  const unpacked = [createGunzip({ chunkSize: READ_BYTES }), limitBytes(maxBytes)] as const;
+  const signal = meter?.signal;
+  if (meter) await pipeline(content, ...unpacked, countBytes(meter), tar, ...(signal ? [{ signal }] : []));
+  else await pipeline(content, ...unpacked, tar);
 }
 
 type EntryStream = ReturnType<typeof extract> extends AsyncIterable<infer Source> ? Source : never;
@@ -274,7 +288,7 @@ export function openTar(content: Readable, maxBytes: number): TarReader {
 function toEntry(header: Header): ArchivePath {
   const path = cleanPath(header.name);
   if (header.type === "directory") return { path, type: "directory" };
-  if (header.type === "symlink") return { path, type: "symlink", target: header.linkname ?? "" };
+  if (header.type === "symlink") return { path, type: "symlink", target: checkTarget(path, header.linkname ?? "") };
   if (header.type === "file" || header.type === "contiguous-file") return { path, type: "file" };
   throw new ArchiveRejected(
     `the entry ${JSON.stringify(header.name)} is a ${header.type}; only files, directories and symlinks are allowed`,

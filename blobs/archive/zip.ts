@@ -3,7 +3,7 @@ import { type Readable, Transform } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
-import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./archive-path.ts";
+import { ArchiveRejected, type ArchivePath, checkTarget, checkTree, cleanPath, UNPACK_RATIO } from "./archive-path.ts";
 
 /** Bounds on the entries that a zip declares. Sizes in bytes. */
 export interface ZipLimits {
@@ -18,8 +18,7 @@ export interface ZipLimits {
 export const defaultZipLimits: ZipLimits = {
   maxEntries: 200_000,
   maxUnpackedBytes: 4 * 2 ** 30,
-  maxRatio: 200,
-  ratioFrom: 64 * 2 ** 20,
+  ...UNPACK_RATIO,
 };
 
 /** One entry of an accepted zip. `mode` holds permission bits only; `content` opens a file, and its stream fails when its size or checksum is not the declared one. */
@@ -35,8 +34,10 @@ export interface AcceptedZip {
   close(): void;
 }
 
-/** PATH_MAX of Linux without its NUL. */
-const maxLinkBytes = 4095;
+/** More than any file system takes: a target is read into memory. */
+const maxLinkBytes = 2 ** 16;
+/** Of all entries, in memory: names, extra fields and comments. */
+const maxDirectoryBytes = 64 * 2 ** 20;
 /** A local header without its name and extra field. */
 const localHeaderBytes = 30;
 
@@ -61,8 +62,13 @@ async function readMembers(zip: ZipFile, limits: ZipLimits): Promise<ZipMember[]
   if (zip.entryCount > limits.maxEntries)
     throw new ArchiveRejected(`it has ${zip.entryCount} entries, more than the ${limits.maxEntries} allowed`);
   const entries: Entry[] = [];
+  let bytes = 0;
   try {
-    for await (const entry of zip.eachEntry()) entries.push(entry);
+    for await (const entry of zip.eachEntry()) {
+      bytes += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength;
+      if (bytes > maxDirectoryBytes) throw new Error("its names and comments are too long");
+      entries.push(entry);
+    }
   } catch (cause) {
     throw new ArchiveRejected(entryProblem(messageOf(cause)), { cause });
   }
@@ -150,9 +156,7 @@ async function toMember(zip: ZipFile, entry: Entry): Promise<ZipMember> {
 async function readLink(zip: ZipFile, entry: Entry): Promise<string> {
   if (entry.uncompressedSize > maxLinkBytes)
     throw new ArchiveRejected(`the symlink ${JSON.stringify(entry.fileName)} is too long`);
-  const target = (await buffer(await openEntry(zip, entry))).toString("utf8");
-  if (target.includes("\0")) throw new ArchiveRejected(`the symlink ${JSON.stringify(entry.fileName)} has a NUL in it`);
-  return target;
+  return checkTarget(entry.fileName, (await buffer(await openEntry(zip, entry))).toString("utf8"));
 }
 
 async function openEntry(zip: ZipFile, entry: Entry): Promise<Readable> {

@@ -1,5 +1,5 @@
 // Droplets as files: what is accepted, and how layers move to another root.
-import { chmod, mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
@@ -7,10 +7,11 @@ import { buffer } from "node:stream/consumers";
 import { Readable as NodeReadable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { pack } from "tar-stream";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ArchiveRejected } from "../archive/archive-path.ts";
 import { packDirectory, readTar, unpackTar } from "../archive/tar.ts";
 import type { Blob } from "../blob-store.ts";
+import { processScratch, ScratchFull, ScratchSpace, type ScratchFolder } from "../scratch/scratch-space.ts";
 import { moveRoot } from "./move-root.ts";
 import { receiveDroplet, ROOT_LABEL, type DropletUpload } from "./receive-droplet.ts";
 
@@ -22,6 +23,12 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "receive-droplet-"));
 });
 afterAll(() => rm(home, { recursive: true }));
+
+async function openScratch(): Promise<ScratchFolder> {
+  const scratch = await processScratch.open("droplets");
+  onTestFinished(() => scratch.remove());
+  return scratch;
+}
 
 /** A folder of its own; a value that begins with `->` is a link's target. */
 async function folderOf(files: Record<string, string>): Promise<string> {
@@ -47,7 +54,7 @@ async function receive(
     return { digest: "sha256:x", size: stored.length };
   };
   const top = [...new Set(Object.keys(files).map((name) => name.split("/")[0] ?? ""))];
-  const scratch = await mkdtemp(join(home, "scratch-"));
+  const scratch = await openScratch();
   await receiveDroplet({ put }, { space: "s", bits: packDirectory(folder, top), place, from, scratch });
   const target = join(home, `unpacked-${(at += 1)}`);
   await mkdir(target);
@@ -107,7 +114,7 @@ test("a link where metadata should be is never read or written through", async (
 });
 
 test("what is no archive is refused in words", async () => {
-  const scratch = await mkdtemp(join(home, "scratch-"));
+  const scratch = await openScratch();
   const bits = NodeReadable.from([Buffer.from("hello")]);
   const put = (): Promise<Blob> => Promise.reject(new Error("nothing to store"));
   await expect(receiveDroplet({ put }, { space: "s", bits, place: { root: TO }, scratch })).rejects.toThrow(
@@ -122,7 +129,7 @@ test.each([
   const tar = pack();
   for (const name of names) tar.entry({ name }, "x");
   tar.finalize();
-  const scratch = await mkdtemp(join(home, "scratch-"));
+  const scratch = await openScratch();
   const bits = NodeReadable.from([gzipSync(await buffer(tar))]);
   const put = (): Promise<Blob> => Promise.reject(new Error("nothing to store"));
   await expect(receiveDroplet({ put }, { space: "s", bits, place: { root: TO }, scratch })).rejects.toThrow(
@@ -170,4 +177,71 @@ test("files of a layer are its owner's, and what the owner may, the group may", 
     },
   );
   expect(seen.at(-1)).toEqual(["app/run.sh", 1001, 1000, "770"]);
+});
+
+describe("a client that goes away ends the work, and nothing of it stays on the disk", () => {
+  const put = async (content: Readable): Promise<Blob> => ({
+    digest: "sha256:x",
+    size: (await buffer(content)).length,
+  });
+
+  async function sent(
+    bits: (client: AbortController) => Promise<string | NodeReadable>,
+    onPut: (client: AbortController) => void,
+  ): Promise<ScratchFolder> {
+    const client = new AbortController();
+    const scratch = await processScratch.open("leaver", client.signal);
+    onTestFinished(() => scratch.remove());
+    const store = {
+      put: (_space: string, _kind: string, content: Readable) => {
+        onPut(client);
+        return put(content);
+      },
+    };
+    const upload = { space: "s", bits: await bits(client), place: { root: TO }, scratch };
+    await expect(receiveDroplet(store, upload)).rejects.toThrow(/abort|went away/i);
+    expect(await readdir(scratch.path)).toEqual([]);
+    return scratch;
+  }
+
+  const archive = async (): Promise<Buffer> => {
+    const folder = await folderOf({ "app/big": "x".repeat(5_000_000), "app/small": "y" });
+    return buffer(packDirectory(folder, ["app"]));
+  };
+
+  test("while it is unpacked", async () => {
+    const bytes = await archive();
+    await sent(
+      (client) =>
+        Promise.resolve(
+          NodeReadable.from(
+            (async function* () {
+              yield bytes.subarray(0, bytes.length - 100);
+              client.abort(new Error("the client went away"));
+              await new Promise((resolve) => setImmediate(resolve));
+              yield bytes.subarray(bytes.length - 100);
+            })(),
+          ),
+        ),
+      () => expect.unreachable("nothing is stored"),
+    );
+  });
+  test("while it is stored", () =>
+    sent(
+      async () => NodeReadable.from([await archive()]),
+      (client) => client.abort(new Error("the client went away")),
+    ));
+});
+
+test("a droplet that unpacks to more than there is temporary space for is refused", async () => {
+  const space = new ScratchSpace();
+  await space.begin({ folder: join(home, "small"), maxBytes: 2_000_000 });
+  const scratch = await space.open("s");
+  const bits = packDirectory(await folderOf({ "app/big": "x".repeat(1_100_000) }), ["app"]);
+  const put = (): Promise<Blob> => Promise.reject(new Error("nothing to store"));
+  await expect(receiveDroplet({ put }, { space: "s", bits, place: { root: TO }, scratch })).rejects.toThrow(
+    ScratchFull,
+  );
+  await scratch.remove();
+  expect(space.used).toBe(0);
 });

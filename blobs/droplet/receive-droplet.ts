@@ -1,14 +1,16 @@
 // Receives a droplet as a file: one of a platform of ours, or a tar.gz with the app in the folder `app`. It gets a root of its own, or becomes a layer of an image.
 import { createReadStream } from "node:fs";
-import { lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Readable } from "node:stream";
+import { addAbortSignal, type Readable } from "node:stream";
 import { parse, stringify } from "smol-toml";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { ArchiveRejected } from "../archive/archive-path.ts";
-import { packDirectory, unpackUpload, type FileOwner } from "../archive/tar.ts";
+import { packDirectory, type FileOwner } from "../archive/tar.ts";
+import { unpackUpload } from "../archive/unpack-upload.ts";
 import type { Blob, BlobStore } from "../blob-store.ts";
+import type { ScratchFolder } from "../scratch/scratch-space.ts";
 import { moveRoot } from "./move-root.ts";
 
 /** The label in a droplet's metadata.toml that names the root it was built at. */
@@ -21,25 +23,29 @@ const METADATA = ["layers", "config", "metadata.toml"];
 
 export interface DropletUpload {
   space: string;
-  /** The tar.gz: a file's path, or its stream. */
+  /** The tar.gz: the path of a file that somebody sent, or the stream of a stored one. */
   bits: string | Readable;
   /** The root it gets, or the owner of its files where it becomes a layer. */
   place: { root: string } | { owner: FileOwner };
   /** The root it was built at, where that is known; else its own metadata tell. */
   from?: string | undefined;
-  /** An empty folder that the caller removes. */
-  scratch: string;
+  /** A folder that the caller removes. Its signal ends the work. */
+  scratch: ScratchFolder;
 }
 
-/** Stores the droplet, ready to be unpacked at its root, or to lie at an image's `/`. @throws ArchiveRejected with the reason, BlobTooLarge */
-export async function receiveDroplet(
+/** Stores the droplet, ready to be unpacked at its root, or to lie at an image's `/`. @throws ArchiveRejected with the reason, BlobTooLarge, ScratchFull */
+export function receiveDroplet(store: Pick<BlobStore, "put">, upload: DropletUpload): Promise<Blob> {
+  return upload.scratch.turn(() => receive(store, upload));
+}
+
+async function receive(
   store: Pick<BlobStore, "put">,
   { space, bits, place, from, scratch }: DropletUpload,
 ): Promise<Blob> {
-  const folder = await mkdtemp(join(scratch, "droplet-"));
+  const { signal } = scratch;
+  const folder = await mkdtemp(join(scratch.path, "droplet-"));
   try {
-    const archive = typeof bits === "string" ? createReadStream(bits) : bits;
-    await unpackUpload(archive, folder, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "any" });
+    await unpack(bits, folder, scratch);
     if (!(await isFolder(join(folder, "app"))))
       throw new ArchiveRejected("it has no folder app, where the app would be");
     const metadata = await readPlainFile(folder, METADATA);
@@ -48,11 +54,23 @@ export async function receiveDroplet(
     const links = "owner" in place ? await linkRoots(folder, builtAt) : [];
     if ("root" in place) await relocate(folder, builtAt, place.root);
     const owner = "owner" in place ? place.owner : undefined;
+    signal?.throwIfAborted();
     const content = packDirectory(folder, ["app", "layers", ...links], owner);
+    if (signal) addAbortSignal(signal, content);
     return await store.put(space, "droplet", content, { maxBytes: MAX_STORED_BYTES });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function unpack(bits: string | Readable, folder: string, scratch: ScratchFolder): Promise<void> {
+  const isSent = typeof bits === "string";
+  await unpackUpload(isSent ? createReadStream(bits) : bits, folder, {
+    maxBytes: MAX_UNPACKED_BYTES,
+    symlinks: "any",
+    scratch,
+    ...(isSent && { packedBytes: (await stat(bits)).size }),
+  });
 }
 
 async function relocate(folder: string, from: string | undefined, to: string): Promise<void> {

@@ -7,6 +7,7 @@ import { SMALL_BYTES } from "../archive/file-writer.ts";
 import { comparePaths, openTar, readTar, type TarMember } from "../archive/tar.ts";
 import { defaultZipLimits, type ZipLimits } from "../archive/zip.ts";
 import type { BlobStore } from "../blob-store.ts";
+import { countBytes, type ScratchMeter } from "../scratch/scratch-space.ts";
 import {
   checkResource,
   findFiles,
@@ -74,10 +75,7 @@ export function listMember({ path, mode, sha1, size }: CheckedResource): Package
 }
 
 /** Opens the contents of found files. */
-export async function openMatched(
-  from: { store: BlobStore; scratch: string; maxBytes: number },
-  { wanted, known }: FoundFiles,
-): Promise<MatchedFiles> {
+export async function openMatched(from: From, { wanted, known }: FoundFiles): Promise<MatchedFiles> {
   if (wanted.length === 0) return { members: [], close: () => undefined };
   const source = inOneReading(wanted, known);
   return source ? readThrough(from, { source, wanted, known }) : copyFirst(from, { wanted, known });
@@ -99,7 +97,9 @@ export function inOneReading(
 
 interface From {
   store: BlobStore;
-  scratch: string;
+  /** Where copies go, and its meter. */
+  folder: string;
+  scratch: ScratchMeter;
   maxBytes: number;
 }
 
@@ -127,7 +127,7 @@ async function copyFirst(
   { wanted, known }: { wanted: readonly CheckedResource[]; known: ReadonlyMap<string, KnownFile> },
 ): Promise<MatchedFiles> {
   await extractFiles(from, new Map(wanted.flatMap(({ sha1 }) => [[sha1, known.get(sha1)]] as const)));
-  const toFile = ({ sha1 }: CheckedResource): string => join(from.scratch, sha1);
+  const toFile = ({ sha1 }: CheckedResource): string => join(from.folder, sha1);
   return {
     members: wanted.map((file) => toMember(file, () => createReadStream(toFile(file)))),
     close: () => undefined,
@@ -150,7 +150,7 @@ async function extractFiles(from: From, known: ReadonlyMap<string, KnownFile | u
     await readTar(await from.store.open(space, digest), from.maxBytes, async (header, body) => {
       const sha1 = wanted.get(header.name);
       if (sha1 === undefined) body.skip();
-      else await pipeline(body.stream(), createWriteStream(join(from.scratch, sha1)));
+      else await pipeline(body.stream(), countBytes(from.scratch), createWriteStream(join(from.folder, sha1)));
     });
   }
 }

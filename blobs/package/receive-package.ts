@@ -2,14 +2,15 @@
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Readable, Transform } from "node:stream";
+import { addAbortSignal, type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { isArchiveFault } from "../archive/archive-fault.ts";
 import { ArchiveRejected, checkTree } from "../archive/archive-path.ts";
 import { comparePaths, type TarMember } from "../archive/tar.ts";
 import { type AcceptedZip, defaultZipLimits, openZip, type ZipLimits } from "../archive/zip.ts";
 import { type Blob, type BlobStore, BlobTooLarge, limitBytes } from "../blob-store.ts";
+import type { ScratchFolder } from "../scratch/scratch-space.ts";
 import {
   findMatched,
   listMember,
@@ -32,21 +33,25 @@ export interface PackageUpload {
   /** Bound on the zip as sent and on the package as stored. */
   maxBytes: number;
   limits?: ZipLimits;
-  /** Where temporary files go; the system's directory unless said. */
-  scratch?: string;
+  /** A folder that the caller removes. Its signal ends the work. */
+  scratch: ScratchFolder;
 }
 
 /**
  * Stores an uploaded package and returns the value of `Package.spec.content`.
- * @throws ArchiveRejected (422; the message says why), BlobTooLarge (413)
+ * @throws ArchiveRejected (422; the message says why), BlobTooLarge (413), ScratchFull
  */
-export async function receivePackage(store: BlobStore, upload: PackageUpload): Promise<Blob> {
-  const scratch = await mkdtemp(join(upload.scratch ?? tmpdir(), "cupola-upload-"));
+export function receivePackage(store: BlobStore, upload: PackageUpload): Promise<Blob> {
+  return upload.scratch.turn(() => receive(store, upload));
+}
+
+async function receive(store: BlobStore, upload: PackageUpload): Promise<Blob> {
+  const folder = await mkdtemp(join(upload.scratch.path, "package-"));
   const { limits = defaultZipLimits } = upload;
   let zip: AcceptedZip | undefined;
   let matched: MatchedFiles | undefined;
   try {
-    if (upload.bits !== undefined) zip = await openZip(await toFile(upload.bits, scratch, upload.maxBytes), limits);
+    if (upload.bits !== undefined) zip = await openZip(await toFile(upload.bits, folder, upload), limits);
     // Files of this upload win over those of earlier packages.
     const sent = new Map(zip?.members.map((member) => [member.path, member]));
     const found = await findMatched(store, upload, (path) => sent.has(path));
@@ -61,7 +66,7 @@ export async function receivePackage(store: BlobStore, upload: PackageUpload): P
       source ? await readParts(store, source) : {},
     );
     matched = await openMatched(
-      { store, scratch, maxBytes: limits.maxUnpackedBytes },
+      { store, folder, scratch: upload.scratch, maxBytes: limits.maxUnpackedBytes },
       { ...found, wanted: withoutPacked(found.wanted, planned) },
     );
     const contents = new Map(matched.members.map((member) => [member.path, member]));
@@ -73,7 +78,7 @@ export async function receivePackage(store: BlobStore, upload: PackageUpload): P
   } finally {
     zip?.close();
     matched?.close();
-    await rm(scratch, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -99,13 +104,17 @@ function withoutPacked(wanted: FoundFiles["wanted"], planned: readonly PlannedPa
   return wanted.filter(({ path }) => !packed.has(path));
 }
 
-async function toFile(bits: Readable | string, scratch: string, maxBytes: number): Promise<string> {
+async function toFile(
+  bits: Readable | string,
+  folder: string,
+  { maxBytes, scratch }: Pick<PackageUpload, "maxBytes" | "scratch">,
+): Promise<string> {
   if (typeof bits === "string") {
     if ((await stat(bits)).size > maxBytes) throw new BlobTooLarge(maxBytes);
     return bits;
   }
-  const file = join(scratch, "bits.zip");
-  await pipeline(bits, limitBytes(maxBytes), createWriteStream(file));
+  const file = join(folder, "bits.zip");
+  await pipeline(bits, limitBytes(maxBytes), scratch.counted(), createWriteStream(file));
   return file;
 }
 
@@ -123,6 +132,8 @@ async function storeParts(
       sha1Of: ({ path, sha1 }) => sha1 ?? read.get(path),
     },
   );
+  const { signal } = upload.scratch;
+  if (signal) addAbortSignal(signal, content);
   const note = (): string => toNote(filesOf(planned, read), parts);
   try {
     return await store.put(upload.space, "package", content, { maxBytes: upload.maxBytes, note });
@@ -134,11 +145,7 @@ async function storeParts(
     }
     // Some contradictions between a zip's entries and its directory appear only during unpacking.
     if (error instanceof ArchiveRejected) throw error;
-    if (
-      error instanceof Error &&
-      /bytes in the stream|invalid|incorrect|unexpected end|Size mismatch/i.test(error.message)
-    )
-      throw new ArchiveRejected(`its content is broken: ${error.message}`, { cause: error });
+    if (isArchiveFault(error)) throw new ArchiveRejected(`its content is broken: ${error.message}`, { cause: error });
     throw error;
   }
 }

@@ -74,7 +74,7 @@ class RegistryStore implements BlobStore {
 
   async put(space: string, kind: BlobKind, content: Readable, { maxBytes, note }: PutOptions): Promise<Blob> {
     const place = this.#placeOf(space, kind);
-    const spooled = await spool(content, maxBytes);
+    const spooled = await spool(content, maxBytes, space);
     try {
       const given = note?.();
       await this.#putSpooled(space, place, spooled, { note: given }).catch((error: unknown) => {

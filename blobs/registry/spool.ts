@@ -1,13 +1,12 @@
 // Keeps a stream in a temporary file until it is uploaded: only then is its digest known, and an upload may have to begin again.
 import { createHash, type Hash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Transform, Writable, type Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { limitBytes, type Blob, type Digest } from "../blob-store.ts";
+import { processScratch } from "../scratch/scratch-space.ts";
 import type { BlobSource } from "./blob-upload.ts";
 import { fileSource } from "./push-layout.ts";
 
@@ -18,11 +17,11 @@ export interface Spooled extends Blob {
   remove(): Promise<void>;
 }
 
-/** Writes the stream to a file of the system's temporary folder. @throws BlobTooLarge, the stream's error, or ENOSPC; the file is removed then */
-export async function spool(content: Readable, maxBytes: number): Promise<Spooled> {
-  const folder = await mkdtemp(join(tmpdir(), "cupola-blob-"));
-  const remove = () => rm(folder, { recursive: true, force: true });
-  const path = join(folder, "content");
+/** Writes the stream to a temporary file of the owner's share. @throws BlobTooLarge, ScratchFull, the stream's error, or ENOSPC; the file is removed then */
+export async function spool(content: Readable, maxBytes: number, owner: string): Promise<Spooled> {
+  const folder = await processScratch.open(owner);
+  const remove = () => folder.remove();
+  const path = join(folder.path, "content");
   const hash = createHash("sha256");
   const layer = new UnpackedDigest();
   let size = 0;
@@ -34,7 +33,7 @@ export async function spool(content: Readable, maxBytes: number): Promise<Spoole
     },
   });
   try {
-    await pipeline(content, limitBytes(maxBytes), measure, createWriteStream(path, { mode: 0o600 }));
+    await pipeline(content, limitBytes(maxBytes), folder.counted(), measure, createWriteStream(path, { mode: 0o600 }));
     const digest = `sha256:${hash.digest("hex")}`;
     return { digest, size, source: await fileSource(path, digest), layerDigest: await layer.end(), remove };
   } catch (error) {

@@ -11,6 +11,7 @@ import { ZipFile } from "yazl";
 import { unpackTar } from "../archive/tar.ts";
 import { type BlobStore, BlobTooLarge } from "../blob-store.ts";
 import { toZip } from "../package/package-zip.ts";
+import { processScratch, type ScratchFolder } from "../scratch/scratch-space.ts";
 import { receivePackage } from "../package/receive-package.ts";
 import { listNewestPackages, matchResources, type Resource } from "../package/resources.ts";
 import { maxBytes, otherSpace, space, type OpenStore } from "./store-under-test.ts";
@@ -48,14 +49,19 @@ function packageTests(open: OpenStore): void {
   let directory: string;
   let store: BlobStore;
   let leftovers: () => Promise<string[]>;
+  let scratch: ScratchFolder;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "cupola-packages-"));
     ({ store, leftovers } = await open(join(directory, "blobs")));
+    scratch = await processScratch.open("packages");
   });
-  afterEach(() => rm(directory, { recursive: true, force: true }));
+  afterEach(async () => {
+    await scratch.remove();
+    await rm(directory, { recursive: true, force: true });
+  });
 
   const receive = (zip: Buffer, more: object = {}) =>
-    receivePackage(store, { space, bits: Readable.from([zip]), maxBytes, scratch: directory, ...more });
+    receivePackage(store, { space, bits: Readable.from([zip]), maxBytes, scratch, ...more });
   const matchIn = async (from: string, resources: readonly Resource[]) =>
     matchResources(store, await listNewestPackages(store, from), resources);
 
@@ -83,7 +89,7 @@ function packageTests(open: OpenStore): void {
     expect((await stat(join(root, "bin/run.sh"))).mode & 0o777).toBe(0o755);
     expect(await readlink(join(root, "current"))).toBe("bin/run.sh");
     expect((await stat(join(root, "logs"))).isDirectory()).toBe(true);
-    expect((await readdir(directory)).filter((name) => name.startsWith("cupola-upload-"))).toEqual([]);
+    expect(await readdir(scratch.path)).toEqual([]);
   });
 
   test("a file with a wrong checksum is refused, and nothing is stored", async () => {
@@ -219,7 +225,7 @@ function packageTests(open: OpenStore): void {
     expect((await stat(join(root, "other/name.js"))).mode & 0o777).toBe(0o755);
     expect(await matchIn(space, [{ path: "x", mode: "644", sha1: sha1("new"), size: 3 }])).toHaveLength(1);
 
-    const only = await receivePackage(store, { space, resources: [resource], maxBytes });
+    const only = await receivePackage(store, { space, resources: [resource], maxBytes, scratch });
     expect(await readFile(join(await unpacked(only.digest), "other/name.js"), "utf8")).toBe(body);
   });
 
@@ -230,7 +236,7 @@ function packageTests(open: OpenStore): void {
     const inOrder = [resource("c", bodies.c), resource("a", bodies.a), resource("e", bodies.d)];
     const second = await receive(await zipOf([{ path: "b", body: "new" }]), { resources: inOrder });
     const turned = [resource("1", bodies.d), resource("2", bodies.a), resource("3", bodies.a)];
-    const third = await receivePackage(store, { space, resources: turned, maxBytes });
+    const third = await receivePackage(store, { space, resources: turned, maxBytes, scratch });
     for (const [{ digest }, expected] of [
       [second, { a: bodies.a, b: "new", c: bodies.c, e: bodies.d }],
       [third, { 1: bodies.d, 2: bodies.a, 3: bodies.a }],
@@ -270,8 +276,10 @@ function packageTests(open: OpenStore): void {
       space: otherSpace,
       bits: Readable.from([await zipOf([{ path: "a", body }])]),
       maxBytes,
+      scratch,
     });
-    const upload = { space, resources: [{ path: "b", mode: "644", sha1: sha1(body), size: body.length }], maxBytes };
+    const resources = [{ path: "b", mode: "644", sha1: sha1(body), size: body.length }];
+    const upload = { space, resources, maxBytes, scratch };
     await expect(receivePackage(store, upload)).rejects.toThrow(/not known any more/);
     const sources = [{ space: otherSpace, digest: theirs.digest }];
     const { digest } = await receivePackage(store, { ...upload, sources });
@@ -287,7 +295,9 @@ function packageTests(open: OpenStore): void {
       await store.writeNote(space, first.digest, note);
       expect(await matchIn(space, [resource])).toEqual([]);
       await receive(await zipOf([{ path: "other", body: "two" }]));
-      await expect(receivePackage(store, { space, resources: [resource], maxBytes })).rejects.toThrow(/push again/);
+      await expect(receivePackage(store, { space, resources: [resource], maxBytes, scratch })).rejects.toThrow(
+        /push again/,
+      );
     },
   );
 
@@ -318,6 +328,6 @@ function packageTests(open: OpenStore): void {
     ["a path out of the app", { path: "../a", mode: "644", sha1: sha1("x"), size: 1 }, /leads out/],
     ["a mode nobody can read", { path: "a", mode: "044", sha1: sha1("x"), size: 1 }, /at least 0600/],
   ])("a resource is refused: %s", async (_name, resource, reason) => {
-    await expect(receivePackage(store, { space, resources: [resource], maxBytes })).rejects.toThrow(reason);
+    await expect(receivePackage(store, { space, resources: [resource], maxBytes, scratch })).rejects.toThrow(reason);
   });
 }

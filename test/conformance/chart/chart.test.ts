@@ -20,6 +20,7 @@ interface PodSpec {
   serviceAccountName: string;
   priorityClassName?: string;
   securityContext: object;
+  volumes: { name: string; emptyDir?: { sizeLimit?: string } }[];
   containers: { args: string[]; securityContext: object; readinessProbe: object; livenessProbe: object }[];
 }
 
@@ -144,6 +145,21 @@ describe.skipIf(reason)("the chart", () => {
           expect(rulesOf(objects, kind, operation), `${kind} ${operation}`).toEqual(
             rulesOf(generated, kind, operation) ?? "generated",
           );
+    }
+  });
+
+  test("no pod takes more of a node's disk than the values say", async () => {
+    const deployments = (await render({ ...VALUES, scratch: { megabytes: 2048 } })).filter(
+      ({ kind }) => kind === "Deployment",
+    );
+    for (const { spec } of deployments) {
+      const { volumes = [], containers = [] } = spec?.template?.spec ?? {};
+      const limits = volumes.flatMap(({ name, emptyDir }) => (emptyDir ? [[name, emptyDir.sizeLimit]] : []));
+      expect(limits).toEqual([
+        ["data", "3072Mi"],
+        ["tmp", "1Gi"],
+      ]);
+      expect(containers[0]?.args).toContain("--scratch-mb=2048");
     }
   });
 

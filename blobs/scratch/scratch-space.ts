@@ -1,0 +1,191 @@
+// The disk that uploads and conversions may use while they are under way: one budget for a process, of which each space has a share, so that neither one upload
+// nor many fill the disk.
+import { statfsSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Transform } from "node:stream";
+import pLimit, { type LimitFunction } from "p-limit";
+import { claimProcessFolder } from "./process-folder.ts";
+
+export interface ScratchOptions {
+  /** Its parent; other processes may have theirs there. */
+  folder: string;
+  maxBytes: number;
+}
+
+/** Unless said otherwise: one upload may be a droplet of 4 GiB that unpacks to 12. */
+export const DEFAULT_SCRATCH_BYTES = 32 * 2 ** 30;
+/** Of the disk: what stays free whatever the budget says, the smaller of both. */
+const KEPT_FREE_BYTES = 512 * 2 ** 20;
+const KEPT_FREE_SHARE = 0.05;
+/** How much is written between two looks at the disk. */
+const LOOK_EVERY_BYTES = 32 * 2 ** 20;
+/** Archives that are unpacked or packed at once: each has up to 40 MiB of files in memory, and more would wait for a processor. */
+const AT_ONCE = 8;
+const AT_ONCE_OF_ONE = 4;
+
+/** There is no room for more. `never`: nor will there be, for so much. Its message is for the person who sent it. */
+export class ScratchFull extends Error {
+  readonly never: boolean;
+  constructor(message: string, { never }: { never: boolean }) {
+    super(message);
+    this.name = "ScratchFull";
+    this.never = never;
+  }
+}
+
+/** Counts bytes before they are written, and says when to stop. */
+export interface ScratchMeter {
+  /** @throws ScratchFull; the reason of the signal when it is aborted */
+  take(bytes: number): void;
+  readonly signal: AbortSignal | undefined;
+}
+
+export class ScratchSpace {
+  #options: ScratchOptions = {
+    folder: join(tmpdir(), `cupola-scratch-${process.getuid?.() ?? 0}`),
+    maxBytes: DEFAULT_SCRATCH_BYTES,
+  };
+  #own: Promise<string> | undefined;
+  #total = 0;
+  #unlooked = LOOK_EVERY_BYTES;
+  readonly #held = new Map<string, number>();
+  readonly #turns = pLimit(AT_ONCE);
+  readonly #ownTurns = new Map<string, { limit: LimitFunction; users: number }>();
+
+  /** Says where and how much, and removes what killed processes left there. Called once, before the first folder is opened. */
+  async begin(options: ScratchOptions): Promise<void> {
+    this.#options = options;
+    await (this.#own = claimProcessFolder(options.folder));
+  }
+
+  /** An empty folder, for its owner's share. Remove it when the work has ended, however it ends. */
+  async open(owner: string, signal?: AbortSignal): Promise<ScratchFolder> {
+    signal?.throwIfAborted();
+    const own = await (this.#own ??= claimProcessFolder(this.#options.folder));
+    // Created again: a person who frees disk space may have removed it.
+    await mkdir(own, { recursive: true, mode: 0o700 });
+    return new ScratchFolder(this, { owner, signal, path: await mkdtemp(join(own, "work-")) });
+  }
+
+  /** Bytes that are in use. */
+  get used(): number {
+    return this.#total;
+  }
+
+  /** An owner has at most half of what the others leave: there is always something for one who has nothing yet. @throws ScratchFull */
+  take(owner: string, bytes: number, { heldByFolder }: { heldByFolder: number }): void {
+    const { maxBytes } = this.#options;
+    const held = this.#held.get(owner) ?? 0;
+    if (heldByFolder + bytes > maxBytes / 2)
+      throw new ScratchFull(
+        `it needs more than ${toMegabytes(maxBytes / 2)} MB of temporary space; make it smaller, or ask an operator for more`,
+        { never: true },
+      );
+    if (held + bytes > (maxBytes - (this.#total - held)) / 2)
+      throw new ScratchFull("the temporary space is in use by other uploads; try again when they have ended", {
+        never: false,
+      });
+    this.#look(bytes);
+    this.#held.set(owner, held + bytes);
+    this.#total += bytes;
+  }
+
+  give(owner: string, bytes: number): void {
+    const held = (this.#held.get(owner) ?? 0) - bytes;
+    if (held > 0) this.#held.set(owner, held);
+    else this.#held.delete(owner);
+    this.#total -= bytes;
+  }
+
+  /** Other programs write to the disk as well. */
+  #look(bytes: number): void {
+    if ((this.#unlooked += bytes) < LOOK_EVERY_BYTES) return;
+    const { bavail, blocks, bsize } = statfsSync(this.#options.folder);
+    if (bavail * bsize - bytes < Math.min(KEPT_FREE_BYTES, blocks * bsize * KEPT_FREE_SHARE))
+      throw new ScratchFull("the disk for temporary files is nearly full; an operator must free some of it", {
+        never: false,
+      });
+    this.#unlooked = 0;
+  }
+
+  /** Runs heavy work when its turn comes, some of each owner at once. */
+  async turn<T>(owner: string, work: () => Promise<T>): Promise<T> {
+    const own = this.#ownTurns.get(owner) ?? { limit: pLimit(AT_ONCE_OF_ONE), users: 0 };
+    this.#ownTurns.set(owner, own);
+    own.users++;
+    try {
+      return await own.limit(() => this.#turns(work));
+    } finally {
+      if (--own.users === 0) this.#ownTurns.delete(owner);
+    }
+  }
+}
+
+export class ScratchFolder implements ScratchMeter {
+  readonly path: string;
+  readonly signal: AbortSignal | undefined;
+  readonly #space: ScratchSpace;
+  readonly #owner: string;
+  #held = 0;
+
+  constructor(
+    space: ScratchSpace,
+    { owner, path, signal }: { owner: string; path: string; signal: AbortSignal | undefined },
+  ) {
+    this.#space = space;
+    this.#owner = owner;
+    this.path = path;
+    this.signal = signal;
+  }
+
+  take(bytes: number): void {
+    this.signal?.throwIfAborted();
+    this.#space.take(this.#owner, bytes, { heldByFolder: this.#held });
+    this.#held += bytes;
+  }
+
+  /** Passes bytes through on their way to this folder. */
+  counted(): Transform {
+    return countBytes(this);
+  }
+
+  /** Runs heavy work when its turn comes. @throws the reason of the signal when nobody waits for it any more */
+  turn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#space.turn(this.#owner, () => {
+      this.signal?.throwIfAborted();
+      return work();
+    });
+  }
+
+  async remove(): Promise<void> {
+    try {
+      await rm(this.path, { recursive: true, force: true });
+    } finally {
+      this.#space.give(this.#owner, this.#held);
+      this.#held = 0;
+    }
+  }
+}
+
+/** Passes bytes through until the meter says stop. */
+export function countBytes(meter: ScratchMeter): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      try {
+        meter.take(chunk.length);
+      } catch (error) {
+        return done(error instanceof Error ? error : new Error(String(error)));
+      }
+      done(null, chunk);
+    },
+  });
+}
+
+function toMegabytes(bytes: number): number {
+  return Math.floor(bytes / 2 ** 20);
+}
+
+/** Of this process: a disk is one thing, whoever writes to it. */
+export const processScratch = new ScratchSpace();
