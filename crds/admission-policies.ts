@@ -1,6 +1,7 @@
 // All admission policies. The API server enforces them for every client, even while no process of the platform runs.
 import type { KubeObject } from "../kube/api/object.ts";
 import { DEFINITIONS } from "./definitions.ts";
+import { internalDomainPolicy } from "./domain/policies.ts";
 import { featureFlagPolicies } from "./feature-flag/policies.ts";
 import { guidPolicies } from "./guid-policies.ts";
 import { fieldPolicies } from "./field-policies.ts";
@@ -39,6 +40,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     routeSharingPolicy(),
     routeDestinationPolicy(),
     ...serviceInstancePolicies(),
+    internalDomainPolicy(),
   ].flatMap(toPolicyObjects);
 }
 

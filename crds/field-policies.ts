@@ -87,7 +87,7 @@ export function isDefaultValue(on: ResourceDefinition, field: string): string {
 }
 
 function equalsValue(path: string, value: unknown, schema: SchemaNode): string {
-  if (value === undefined) return "false";
+  if (value === undefined) return schema["type"] === "boolean" ? `!${path}` : "false";
   if (Array.isArray(value)) {
     if (value.length > 0) throw new Error(`${path}: only an empty list can be a default here`);
     return `size(${path}) == 0`;

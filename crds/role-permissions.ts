@@ -179,6 +179,8 @@ export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
   { on: Task, subresource: "cancel", fields: ["cancelled"] },
   { on: Task, subresource: "settings", fields: [], metadata: true },
   { on: ServiceBinding, subresource: "settings", fields: [], metadata: true },
+  // It gets the requests for all hosts that nobody has: an admin's, as in CF.
+  { on: Route, subresource: "wildcard", fields: ["sharedWildcard"] },
   // What its broker keeps goes on and may cost; an admin's, as in CF.
   { on: ServiceInstance, subresource: "purge", fields: ["purge"], unless: IS_OF_OWN_BROKER },
   { on: Space, subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegment"] },

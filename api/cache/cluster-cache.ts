@@ -6,6 +6,7 @@ import { Build } from "../../crds/build/build.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
+import { listParentNames } from "../../crds/domain/reservations.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
 import { guidOf, pickGUIDHolder } from "../../crds/guid.ts";
@@ -93,7 +94,11 @@ const cachedKinds: readonly CachedKind[] = [
     process: (rollout) => [rolloutProcessGUID(rollout)],
   }),
   cachedKind(Task, { app: indexByApp }),
-  cachedKind(Domain, { name: (domain) => [domain.spec.name], objectName: (domain) => [domain.metadata.name] }),
+  cachedKind(Domain, {
+    name: ({ spec }) => [spec.name],
+    parent: ({ spec }) => listParentNames(spec.name),
+    objectName: ({ metadata }) => [metadata.name],
+  }),
   cachedKind(Route, {
     app: (route) => [...new Set(route.spec.destinations.map((one) => `${appNamespaceOf(route, one)}/${one.app}`))],
     sharedWith: (route) => route.spec.sharedSpaces ?? [],

@@ -1,6 +1,7 @@
 // Endpoints of Domain: `/v3/domains`, and the domains of an org.
 import { z } from "zod";
 import { Domain } from "../../crds/domain/domain.ts";
+import { findReservation } from "../../crds/domain/reservations.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { newGUID, creationSortKey } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -13,7 +14,7 @@ import type { Draft } from "../../kube/client/client.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { type CFError, notFound, unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { domainOf, owningOrg, isUsableBy } from "../cf/route/domains.ts";
+import { domainOf, owningOrg, isUsableBy, reservationLookup } from "../cf/route/domains.ts";
 import { requireDomainQuota } from "../cf/quota/check.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { toNewMetadata, metadataSchema } from "../cf/metadata/metadata.ts";
@@ -130,27 +131,15 @@ function toDomain(session: Session, body: CreateDomain): Draft {
 const taken = (name: string): CFError => unprocessable(`The domain name "${name}" is already in use`);
 
 /** Rejects a name that is taken, a parent or subdomain of another org's domain, and a name that is already a route's address. @throws CFError 422 */
-function checkOverlap(session: Session, name: string, namespace: string): void {
-  const { cache } = session;
-  const reserved = (by: string): CFError =>
-    unprocessable(`The domain name "${name}" cannot be created because "${by}" is already reserved by another domain`);
+function checkOverlap({ cache }: Session, name: string, namespace: string): void {
+  const lookup = reservationLookup(cache);
   // The same name is taken, whatever lies below it.
-  if (cache.store(Domain).byIndex("name", name).length > 0) throw taken(name);
-  const isNewShared = namespace === SYSTEM_NAMESPACE;
-  for (const domain of cache.store(Domain).list()) {
-    const { metadata, spec } = domain;
-    if (metadata.namespace === namespace) continue;
-    const isAround = !isSharedDomain(domain) && name.endsWith(`.${spec.name}`);
-    const isInside = !isNewShared && spec.name.endsWith(`.${name}`);
-    if (isAround || isInside) throw reserved(spec.name);
-  }
-  const [host = "", ...rest] = name.split(".");
-  const isRoute = cache
-    .store(Domain)
-    .byIndex("name", rest.join("."))
-    .some((parent) => listRoutesIn(session, parent, true).some(({ spec }) => foldHost(spec.host) === host));
-  if (isRoute)
-    throw unprocessable(`The domain name "${name}" cannot be created because "${name}" is already reserved by a route`);
+  if (lookup.listByName(name).some(lookup.findClaim)) throw taken(name);
+  const reservation = findReservation({ metadata: { name: "", namespace }, spec: { name } }, undefined, lookup);
+  if (reservation)
+    throw unprocessable(
+      `The domain name "${name}" cannot be created because "${reservation.name}" is already reserved by ${reservation.by === "route" ? "a route" : "another domain"}`,
+    );
 }
 
 /** The domain itself is a valid object name, unless it is too long. */

@@ -1,11 +1,20 @@
-// Holds a Domain's name on the platform.
+// Holds a Domain's name on the platform, unless another org's domain above or below it, or a route of that hostname, was there before.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, domainName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
-import { defineController, watch } from "../../kube/controller/controller.ts";
+import { findReservation, listParentNames, type Reservation } from "../../crds/domain/reservations.ts";
+import { findClaimedHost } from "../../crds/route/route-host.ts";
+import { defineController, watch, type MapResult, type ReconcileResult } from "../../kube/controller/controller.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
-import { DOMAIN_INDEXES } from "../shared/domains.ts";
+import {
+  DOMAIN_INDEXES,
+  DOMAIN_NAME_INDEX,
+  DOMAIN_PARENT_INDEX,
+  findOwnClaim,
+  reservationLookup,
+} from "../shared/domains.ts";
+import { releaseContestedClaim } from "../shared/host-claims.ts";
 
 export const domainController = defineController({
   name: "domain",
@@ -15,10 +24,37 @@ export const domainController = defineController({
     [GUID_INDEX]: indexByGUID,
     [CLAIMED_NAME_INDEX]: (domain: Domain) => [claimObjectName(domainName(domain))],
   },
-  watches: [watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name }))],
+  watches: [watch(Claim, mapClaimToDomains)],
   async reconcile(domain, context) {
     const { labels } = resolveGUID(Domain, domain, context);
-    await ensureClaim(Domain.kind, domain, domainName(domain), context);
+    const name = domainName(domain);
+    const reservation = findReservation(domain, findOwnClaim(context.read, domain), reservationLookup(context.read));
+    if (reservation) {
+      await releaseContestedClaim({ ref: Domain, object: domain, name }, reservation.claim, context);
+      return { labels, ...planReserved(domain, reservation) };
+    }
+    await ensureClaim(Domain.kind, domain, name, context);
     return { labels };
   },
 });
+
+/** A claim on a domain's name concerns the Domain, and those above and below it; one on a route's address the Domain of that hostname. */
+function mapClaimToDomains(claim: Claim): MapResult {
+  const { claimant, claimed } = claim.spec;
+  if (claimant.kind === Domain.kind)
+    return {
+      [CLAIMED_NAME_INDEX]: claim.metadata.name,
+      [DOMAIN_PARENT_INDEX]: claimed,
+      [DOMAIN_NAME_INDEX]: listParentNames(claimed),
+    };
+  const routeHost = findClaimedHost(claim);
+  return routeHost?.host ? { [DOMAIN_NAME_INDEX]: `${routeHost.host}.${routeHost.domain}` } : [];
+}
+
+function planReserved({ spec: { name } }: Domain, { by, name: other }: Reservation): ReconcileResult {
+  const message =
+    by === "route"
+      ? `a route has the address ${other}; choose another name, or have the route deleted`
+      : `${name} overlaps with the domain ${other} of others, which is older; choose another name`;
+  return { ready: { status: "False", reason: "NameReserved", message, isFailure: true } };
+}

@@ -36,7 +36,7 @@ export function toAddressIndexKey(route: Route): string {
   return `${routeName(route, "").claimed} ${route.spec.domainRef.name}`;
 }
 
-/** A claim on an address enqueues the Routes that want it; one on a domain's name, the Routes in the domain. */
+/** A claim on an address enqueues the Routes that want it; one on a domain's name, the Routes in the domain and those of that hostname. */
 export function mapClaimToRoutes(claim: Claim, read: Reader): MapResult {
   const { scope, claimed, claimant } = claim.spec;
   if (claimant.kind === Route.kind)
@@ -45,9 +45,24 @@ export function mapClaimToRoutes(claim: Claim, read: Reader): MapResult {
         ({ metadata }) => `${claimed} ${metadata.name}`,
       ),
     };
-  const domain = claimant.kind === Domain.kind ? read.find(Domain, claimant) : undefined;
+  if (claimant.kind !== Domain.kind) return [];
+  const domain = read.find(Domain, claimant);
+  const namesakes = listNamesakes(claimed, read).map(toRouteKey);
   // A missing Domain enqueues its Routes itself when it appears, and did so when it was deleted.
-  return domain ? mapDomainToRoutes(domain, read) : [];
+  return domain ? [...listRoutesOfDomain(domain, read), ...namesakes] : namesakes;
+}
+
+/** Routes whose hostname is this domain name, by a domain above it. */
+function listNamesakes(name: string, read: Reader): Route[] {
+  const [host = "", ...rest] = name.split(".");
+  return rest.length > 0 ? listRoutesOfHost({ host, domain: rest.join(".") }, read) : [];
+}
+
+function listRoutesOfDomain(domain: Domain, read: Reader): readonly ObjectKey[] {
+  const mapped = mapDomainToRoutes(domain, read);
+  return Array.isArray(mapped)
+    ? (mapped as ObjectKey[])
+    : read.byIndex(Route, DOMAIN_INDEX, domain.metadata.name).map(toRouteKey);
 }
 
 /** Routes that may resolve to the Domain: all for a shared one, else those of its org and of the orgs that it is shared with. */

@@ -5,12 +5,13 @@ import { tenancy } from "../shared/fixtures.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import { newClaim, routeName } from "../../crds/claim/rules.ts";
+import type { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import {
+  planAddressConflict,
   planDestinations,
-  planDomainNameTaken,
-  planHostConflict,
+  planDomainOutOfForce,
   planRoute,
   planSharedReaders,
   type Target,
@@ -179,7 +180,7 @@ describe("the binding", () => {
 });
 
 test("a domain that lost its name serves nothing, with a condition", () => {
-  const result = planDomainNameTaken(aDomain());
+  const result = planDomainOutOfForce(aDomain(), "taken");
   expect(result).toMatchObject({
     children: [],
     ready: {
@@ -197,6 +198,7 @@ describe("a host", () => {
   const heldFrom = (namespace: string, spec: object = { path: "/login" }, domain = "apps.example"): Claim =>
     newClaim(routeName(aRoute(spec), domain), { kind: "Route", namespace, name: "login" }, new Date(0));
   const asDomain = { host: "", path: "/login" };
+  const nobody = { holder: undefined, namesake: undefined };
 
   test.each<[string, Claim | undefined, string | undefined]>([
     ["nobody's", undefined, undefined],
@@ -204,7 +206,7 @@ describe("a host", () => {
     ["another space's", heldFrom("theirs"), "HostTaken"],
     ["another space's domain", heldFrom("theirs", asDomain, "shop.apps.example"), "HostTaken"],
   ])("of a shared domain that is %s", (_what, holder, reason) =>
-    expect(planHostConflict(route, shared, holder)?.ready?.reason).toBe(reason),
+    expect(planAddressConflict(route, shared, { holder, namesake: undefined })?.ready?.reason).toBe(reason),
   );
 
   test.each<[string, Claim | undefined, string | undefined]>([
@@ -213,17 +215,39 @@ describe("a host", () => {
     ["another space's domain", heldFrom("theirs", asDomain, "shop.apps.example"), "HostTaken"],
     ["this space's domain", heldFrom("mine", asDomain, "shop.apps.example"), undefined],
   ])("of a private domain that is %s", (_what, holder, reason) =>
-    expect(planHostConflict(route, aDomain(), holder)?.ready?.reason).toBe(reason),
+    expect(planAddressConflict(route, aDomain(), { holder, namesake: undefined })?.ready?.reason).toBe(reason),
   );
+
+  const internal = aDomain({ name: "apps.internal", internal: true });
+  const long = aDomain({ name: `${"a".repeat(63)}.`.repeat(4).slice(0, 250) });
+  test.each<[string, object, Domain, string | undefined]>([
+    ["a wildcard of a shared domain", { host: "*" }, shared, "WildcardNotAllowed"],
+    ["one that an admin allows", { host: "*", sharedWildcard: true }, shared, undefined],
+    ["one of a private domain", { host: "*" }, aDomain(), undefined],
+    ["one of an internal domain", { host: "*" }, internal, "WildcardNotAllowed"],
+    ["a path of an internal domain", { path: "/x" }, internal, "PathNotAllowed"],
+    ["a hostname that is too long", {}, long, "HostnameTooLong"],
+  ])("%s", (_what, spec, domain, reason) =>
+    expect(planAddressConflict(aRoute(spec), domain, nobody)?.ready?.reason).toBe(reason),
+  );
+
+  test("is no domain's name", () => {
+    const namesake = newClaim(
+      { scope: "domain", claimed: "shop.apps.example" },
+      { kind: "Domain", name: "d" },
+      new Date(0),
+    );
+    expect(planAddressConflict(route, shared, { holder: undefined, namesake })?.ready?.reason).toBe("HostIsDomain");
+  });
 
   test("is needed on a shared domain", () => {
     const root = aRoute({ host: "" });
-    expect(planHostConflict(root, shared, undefined)).toMatchObject({
+    expect(planAddressConflict(root, shared, nobody)).toMatchObject({
       children: [],
       status: { url: undefined },
       ready: { status: "False", reason: "HostMissing" },
     });
-    expect(planHostConflict(root, aDomain(), undefined)).toBeUndefined();
-    expect(planHostConflict(aRoute({ host: "", port: 1234 }), shared, undefined)).toBeUndefined();
+    expect(planAddressConflict(root, aDomain(), nobody)).toBeUndefined();
+    expect(planAddressConflict(aRoute({ host: "", port: 1234 }), shared, nobody)).toBeUndefined();
   });
 });

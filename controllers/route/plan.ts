@@ -3,7 +3,6 @@ import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
-import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { generatedName } from "../../crds/object-names.ts";
@@ -12,6 +11,7 @@ import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import { Route, type Destination, type RouteOptions } from "../../crds/route/route.ts";
 import { appNamespaceOf, isAvailableIn } from "../../crds/route/destinations.ts";
+import { findAddressProblem, type AddressProblem } from "../../crds/route/address-rules.ts";
 import { isHostTaken } from "../../crds/route/route-host.ts";
 import { routeHostname, routeURL } from "../../crds/route/route-url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
@@ -69,33 +69,58 @@ export function planDomainMissing({ spec, status }: Route, { org }: Tenancy): Re
   };
 }
 
-/** The Route's Domain does not hold its own name. */
-export function planDomainNameTaken({ metadata, spec }: Domain): ReconcileResult {
+/** The Route's Domain does not hold its own name, which is taken or reserved. */
+export function planDomainOutOfForce({ metadata, spec }: Domain, state: "taken" | "reserved"): ReconcileResult {
   return planRejected(
-    "DomainNameTaken",
-    `Domain ${keyOf(metadata)} does not hold the name ${spec.name}, which is another's: its Ready condition says whose; name another domain`,
+    state === "taken" ? "DomainNameTaken" : "DomainNameReserved",
+    `Domain ${keyOf(metadata)} does not hold the name ${spec.name}: its Ready condition says why; name another domain`,
   );
 }
 
+const ADDRESS_PROBLEMS: Record<AddressProblem, (domain: string) => [reason: string, message: string]> = {
+  hostMissing: (domain) => [
+    "HostMissing",
+    `domain ${domain} is shared: a route there needs a host; make this one anew with spec.host`,
+  ],
+  sharedWildcard: (domain) => [
+    "WildcardNotAllowed",
+    `domain ${domain} is shared: all its free hosts are for routes with spec.sharedWildcard, which needs the right to update routes/wildcard`,
+  ],
+  internalWildcard: (domain) => ["WildcardNotAllowed", `domain ${domain} is internal, and has no wildcard hosts`],
+  internalPath: (domain) => ["PathNotAllowed", `domain ${domain} is internal, and its routes have no path`],
+  hostnameTooLong: () => ["HostnameTooLong", "host and domain have more than 253 characters; choose a shorter host"],
+};
+
+/** The claims that decide whether a Route may have its hostname. */
+export interface HostClaims {
+  /** Owns the hostname; without one, the first claim will own it. */
+  holder: Claim | undefined;
+  /** Of a domain whose name is the hostname, and which was there before all routes of that hostname. */
+  namesake: Claim | undefined;
+}
+
 /**
- * Rejects a Route that breaks CF's rules on hosts: on a shared domain every Route has a host, one space owns the host with all of its paths, and another
- * domain that forms the same hostname does not change that. `holder` is the claim that owns the hostname; without one, the first claim will own it. Returns
- * undefined when the Route conforms.
+ * Rejects a Route that breaks CF's rules on addresses: those for one alone, and between several: one space owns a host of a shared domain with all of its
+ * paths, and another domain that forms the same hostname does not change that. Returns undefined when the Route conforms.
  */
-export function planHostConflict(route: Route, domain: Domain, holder: Claim | undefined): ReconcileResult | undefined {
-  const { host, port } = route.spec;
+export function planAddressConflict(
+  route: Route,
+  domain: Domain,
+  { holder, namesake }: HostClaims,
+): ReconcileResult | undefined {
+  const { port, sharedWildcard = false } = route.spec;
   const { name } = domain.spec;
   if (port !== 0) return undefined;
-  if (host === "" && isSharedDomain(domain))
+  const problem = findAddressProblem(route.spec, domain, sharedWildcard);
+  if (problem) return planRejected(...ADDRESS_PROBLEMS[problem](name));
+  const hostname = routeHostname(route.spec, name);
+  if (isHostTaken(holder, domain, route.metadata.namespace))
     return planRejected(
-      "HostMissing",
-      `domain ${name} is shared: a route there needs a host; make this one anew with spec.host`,
+      "HostTaken",
+      `${hostname} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`,
     );
-  if (!isHostTaken(holder, domain, route.metadata.namespace)) return undefined;
-  return planRejected(
-    "HostTaken",
-    `${routeHostname(route.spec, name)} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`,
-  );
+  if (!namesake) return undefined;
+  return planRejected("HostIsDomain", `${hostname} is the name of a domain; choose another host`);
 }
 
 export function planRoute(input: RouteInput): ReconcileResult {

@@ -4,16 +4,24 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { routeName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
+import { findNamesake } from "../../crds/domain/reservations.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { processName } from "../../crds/process/defaults.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { appNamespaceOf, isAvailableIn } from "../../crds/route/destinations.ts";
+import { foldHost } from "../../crds/route/route-url.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Role, RoleBinding } from "../../kube/api/builtin.ts";
-import { defineController, watch, type ReconcileContext } from "../../kube/controller/controller.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import {
+  defineController,
+  watch,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../kube/controller/controller.ts";
 import { appKey } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
 import { findHostClaim, releaseContestedClaim } from "../shared/host-claims.ts";
@@ -21,15 +29,16 @@ import { defineGUIDLabelController } from "../shared/guid-controller.ts";
 import { correctedGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { DESTINATION_INDEX, FOREIGN_APP_INDEX, indexByDestination, indexByForeignApp } from "../shared/route-urls.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
-import { findDomainClaimState, findReferencedDomain } from "../shared/domains.ts";
+import { findDomainState, findReferencedDomain, reservationLookup } from "../shared/domains.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import {
   routeBindingName,
-  planDomainNameTaken,
+  planAddressConflict,
   planDomainMissing,
-  planHostConflict,
+  planDomainOutOfForce,
   planRoute,
   planSharedReaders,
+  type HostClaims,
   type Target,
 } from "./plan.ts";
 import {
@@ -88,18 +97,8 @@ export const routeController = defineController({
     const resolved = resolveGUID(Route, route, context);
     const labels = correctedGUIDLabel(route, resolved.labels);
     if (!domain) return { labels, ...planDomainMissing(route, tenancy) };
-    const claimState = findDomainClaimState(read, domain);
-    if (claimState === "taken") return { labels, ...planDomainNameTaken(domain) };
-    // The Domain is new: the claim on its name will enqueue this Route.
-    if (claimState === "unclaimed") return { keepStatus: true };
-    const name = routeName(route, domain.spec.name);
-    const holder = route.spec.port === 0 ? findHostClaim(read, route.spec.host, domain) : undefined;
-    const rejection = planHostConflict(route, domain, holder);
-    if (rejection) {
-      if (holder) await releaseContestedClaim(route, name, holder, context);
-      return { labels, ...rejection };
-    }
-    await ensureClaim(Route.kind, route, name, context);
+    const obstacle = await ensureAddress(route, domain, context);
+    if (obstacle) return obstacle.keepStatus ? obstacle : { labels, ...obstacle };
     const router = chooseClass(read.list(BackendClass), { role: "router", className: domain.spec.router });
     const binding = read.find(RouteBinding, { namespace, name: routeBindingName(route) });
     const targets = route.spec.destinations.map((destination) => toTarget(route, destination, context));
@@ -108,6 +107,36 @@ export const routeController = defineController({
     return { labels, ...plan, children: [...(plan.children ?? []), ...planSharedReaders(route, members)] };
   },
 });
+
+/** Holds the Route's address. Returns what to do instead when it cannot have it. */
+async function ensureAddress(
+  route: Route,
+  domain: Domain,
+  context: ReconcileContext,
+): Promise<ReconcileResult | undefined> {
+  const { read } = context;
+  const state = findDomainState(read, domain);
+  if (state === "taken" || state === "reserved") return planDomainOutOfForce(domain, state);
+  // The Domain is new: the claim on its name will enqueue this Route.
+  if (state === "unclaimed") return { keepStatus: true };
+  const name = routeName(route, domain.spec.name);
+  const claims = route.spec.port === 0 ? findHostClaims(read, route.spec.host, domain) : NO_CLAIMS;
+  const rejection = planAddressConflict(route, domain, claims);
+  if (!rejection) {
+    await ensureClaim(Route.kind, route, name, context);
+    return undefined;
+  }
+  await releaseContestedClaim({ ref: Route, object: route, name }, claims.namesake ?? claims.holder, context);
+  return rejection;
+}
+
+const NO_CLAIMS: HostClaims = { holder: undefined, namesake: undefined };
+
+function findHostClaims(read: Reader, given: string, domain: Domain): HostClaims {
+  const host = foldHost(given);
+  const namesake = findNamesake({ host, domain: domain.spec.name }, reservationLookup(read));
+  return { holder: findHostClaim(read, host, domain), namesake };
+}
 
 function toTarget(route: Route, destination: Destination, context: ReconcileContext): Target {
   const { read } = context;

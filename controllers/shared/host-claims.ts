@@ -5,8 +5,9 @@ import type { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { findOldestClaim, toHostKey, listEquivalentHosts, type RouteHost } from "../../crds/route/route-host.ts";
-import { Route } from "../../crds/route/route.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { releaseClaim } from "./release-claim.ts";
 
@@ -26,15 +27,18 @@ export function findHostClaim(read: Reader, host: string, domain: Domain): Claim
     : undefined;
 }
 
-/** Two spaces may claim addresses of a host at the same time. The space that does not own the host releases its claims, so the two do not block each other. */
+/**
+ * Two objects may claim names at the same time of which only one may be held: addresses of a host by two spaces, a domain and another below it. The one that
+ * came later releases its claim, so the two do not block each other. `holder` is the other's claim; without one, the object may not have the name at all.
+ */
 export async function releaseContestedClaim(
-  route: Route,
-  name: ClaimedName,
-  holder: Claim,
+  { ref, object, name }: { ref: ResourceRef; object: KubeObject; name: ClaimedName },
+  holder: Claim | undefined,
   context: ReconcileContext,
 ): Promise<void> {
   const own = context.read.find(Claim, { namespace: SYSTEM_NAMESPACE, name: claimObjectName(name) });
-  if (!own || !isClaimant(own, Route.kind, route)) return;
+  if (!own || !isClaimant(own, ref.kind, object)) return;
+  if (!holder) return releaseClaim(own, context);
   // The cache may lag, so only a live read ends a claim.
   const live = await context.client.find(Claim, holder.metadata);
   if (live && live.metadata.uid === holder.metadata.uid && live.spec.since === holder.spec.since)

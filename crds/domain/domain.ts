@@ -24,8 +24,8 @@ export const Domain = defineResource({
         .string()
         .min(1)
         .max(253)
-        .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
-        .describe("DNS name, in lower case."),
+        .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/)
+        .describe("DNS name, in lower case, of at least two labels."),
       internal: z.boolean().default(false).describe("Whether its routes are reachable only from inside the platform."),
       router: className.optional().describe("The BackendClass that serves its routes. Defaults to the default router."),
       sharedOrgs: listSet(z.array(z.string().max(253)).max(1000))

@@ -94,6 +94,12 @@ export const Route = defineResource({
       sharedSpaces: listSet(z.array(spaceNamespace).max(MAX_SHARED_SPACES))
         .optional()
         .describe("Namespaces of other spaces whose apps may serve the route, too."),
+      sharedWildcard: z
+        .boolean()
+        .optional()
+        .describe(
+          "Whether it may take all free hosts of a shared domain, with host *. Needs the right to update routes/wildcard.",
+        ),
       options: withRules(
         z.object({
           loadbalancing: loadBalancing.optional(),

@@ -1,5 +1,6 @@
 // Creates the Route of a create body or a manifest, unless its address is taken.
 import type { Domain } from "../../../crds/domain/domain.ts";
+import { isSharedDomain } from "../../../crds/domain/resolve-domain.ts";
 import { Route, type Destination } from "../../../crds/route/route.ts";
 import { routeURL } from "../../../crds/route/route-url.ts";
 import { type CFError, unprocessable } from "../../http/errors.ts";
@@ -35,6 +36,7 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
     port,
     domainRef: { name: domain.metadata.name },
     destinations: [...(wanted.destinations ?? [])],
+    ...(host === "*" && isSharedDomain(domain) && { sharedWildcard: true }),
     ...(wanted.options && { options: wanted.options }),
   };
   checkResolvedDomain(session, domain, { metadata, spec });

@@ -1,6 +1,7 @@
 // Resolves the Domain of a route, and tells which domains an org may use. The rule is in crds/domain/resolve-domain.ts.
 import { Claim } from "../../../crds/claim/claim.ts";
-import { claimObjectName, domainName, toClaimState } from "../../../crds/claim/rules.ts";
+import { claimObjectName, domainName, isClaimant, toClaimState } from "../../../crds/claim/rules.ts";
+import type { ReservationLookup } from "../../../crds/domain/reservations.ts";
 import { isSharedDomain, findDomainByReference, type DomainReferrer } from "../../../crds/domain/resolve-domain.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
@@ -33,10 +34,27 @@ export function domainOf(
 /** Claim names by Domain, cached because a list needs one per route and each costs a digest. */
 const claimNames = new WeakMap<Domain, string>();
 
-function isNameClaimedByAnother(cache: ClusterCache, domain: Domain): boolean {
+function findNameClaim(cache: ClusterCache, domain: Domain): Claim | undefined {
   const name = claimNames.get(domain) ?? claimObjectName(domainName(domain));
   claimNames.set(domain, name);
-  return toClaimState(cache.store(Claim).find({ namespace: SYSTEM_NAMESPACE, name }), Domain.kind, domain) === "taken";
+  return cache.store(Claim).find({ namespace: SYSTEM_NAMESPACE, name });
+}
+
+function isNameClaimedByAnother(cache: ClusterCache, domain: Domain): boolean {
+  return toClaimState(findNameClaim(cache, domain), Domain.kind, domain) === "taken";
+}
+
+/** Finds what reserves the names of domains and routes, in the cache. */
+export function reservationLookup(cache: ClusterCache): ReservationLookup {
+  return {
+    listByName: (name) => cache.store(Domain).byIndex("name", name),
+    listBelow: (name) => cache.store(Domain).byIndex("parent", name),
+    findClaim: (domain) => {
+      const claim = findNameClaim(cache, domain);
+      return claim && isClaimant(claim, Domain.kind, domain) ? claim : undefined;
+    },
+    listHostClaims: (key) => cache.store(Claim).byIndex("host", key),
+  };
 }
 
 /** Whether an org may create routes in a domain. */

@@ -1,14 +1,16 @@
 // Checks whether the domain and other spaces' hosts allow a route's address. The route's claim decides whether the exact address is taken.
 import { Claim } from "../../../crds/claim/claim.ts";
 import { isClaimant } from "../../../crds/claim/rules.ts";
-import { Domain } from "../../../crds/domain/domain.ts";
+import type { Domain } from "../../../crds/domain/domain.ts";
+import { findNamesake } from "../../../crds/domain/reservations.ts";
 import { isSharedDomain } from "../../../crds/domain/resolve-domain.ts";
-import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { findAddressProblem, type AddressProblem } from "../../../crds/route/address-rules.ts";
 import { findOldestClaim, toHostKey, listEquivalentHosts, isHostTaken } from "../../../crds/route/route-host.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { foldHost, routeHostname } from "../../../crds/route/route-url.ts";
 import { unprocessable } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
+import { reservationLookup } from "./domains.ts";
 
 export interface RouteAddress {
   host: string;
@@ -16,31 +18,25 @@ export interface RouteAddress {
   port: number;
 }
 
+const PROBLEMS: Record<AddressProblem, string> = {
+  hostMissing: "Missing host. Routes in shared domains must have a host defined.",
+  sharedWildcard:
+    "You do not have sufficient permissions to create a route with a wildcard host on a domain not scoped to an organization.",
+  internalWildcard: "Wildcard hosts are not supported for internal domains.",
+  internalPath: "Paths are not supported for internal domains.",
+  hostnameTooLong: "Host combined with domain name must be no more than 253 characters",
+};
+
 /** `namespace` is that of the space. @throws CFError 422 */
 export function checkAddress(session: Session, domain: Domain, address: RouteAddress, namespace: string): void {
   const { host } = address;
   if (address.port !== 0) throw unprocessable("Routes with protocol 'http' do not support ports.");
-  if (isSharedDomain(domain)) checkShared(session, host);
+  const mayTakeAll = host === "*" && session.allows({ verb: "update", on: Route, subresource: "wildcard", namespace });
+  const problem = findAddressProblem(address, domain, mayTakeAll);
+  if (problem) throw unprocessable(PROBLEMS[problem]);
   checkHost(session, domain, host, namespace);
-  if (domain.spec.internal) checkInternal(address);
-  const hostname = routeHostname(address, domain.spec.name);
-  if (hostname.length > 253) throw unprocessable("Host combined with domain name must be no more than 253 characters");
-  if (host !== "" && session.cache.store(Domain).byIndex("name", hostname).length > 0)
-    throw unprocessable(`Route conflicts with domain '${hostname}'.`);
-}
-
-function checkInternal({ host, path }: RouteAddress): void {
-  if (host === "*") throw unprocessable("Wildcard hosts are not supported for internal domains.");
-  if (path !== "") throw unprocessable("Paths are not supported for internal domains.");
-}
-
-/** Routes in a shared domain need a host, and only operators may use a wildcard. */
-function checkShared(session: Session, host: string): void {
-  if (host === "") throw unprocessable("Missing host. Routes in shared domains must have a host defined.");
-  if (host === "*" && !session.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE }))
-    throw unprocessable(
-      "You do not have sufficient permissions to create a route with a wildcard host on a domain not scoped to an organization.",
-    );
+  if (findNamesake({ host: foldHost(host), domain: domain.spec.name }, reservationLookup(session.cache)))
+    throw unprocessable(`Route conflicts with domain '${routeHostname(address, domain.spec.name)}'.`);
 }
 
 /** A route may go to another space only alone: on a shared domain one space owns a host with all its paths. @throws CFError 422 */

@@ -44,7 +44,7 @@ async function listenHttp2(listener: (stream: ServerStream, path: string) => voi
 async function routerTo(hostPorts: readonly number[], http2?: true, table = createRoutingTable()): Promise<number> {
   const target = { appGUID: "app", processType: "web", port: 8080 };
   const destinations = [{ ...target, app: "a", ...(http2 && { http2 }) }];
-  table.setRoute("r", { guid: "r", hostname: "a.test", path: "", destinations, order: "1" });
+  table.setRoute("r", { guid: "r", space: "s", hostname: "a.test", path: "", destinations, order: "1" });
   const toEndpoint = (hostPort: number, index: number) =>
     ({ ...target, index, instanceGUID: `i${index}`, host: "127.0.0.1", hostPort }) as Endpoint;
   table.setEndpoints("lrp", hostPorts.map(toEndpoint));

@@ -10,6 +10,7 @@ const target = { appGUID: "app", processType: "web", port: 8080 };
 const table = createRoutingTable();
 const route: RouteEntry = {
   guid: "r",
+  space: "s",
   hostname: "shop.apps.internal",
   path: "",
   destinations: [{ ...target, app: "shop" }],

@@ -7,6 +7,7 @@ const route = (address: string, app: string | undefined, order = address): Route
   const [hostname, path] = slash < 0 ? [address, ""] : [address.slice(0, slash), address.slice(slash)];
   return {
     guid: address,
+    space: "one",
     hostname,
     path,
     order,
@@ -43,6 +44,8 @@ describe("find", () => {
     route("down.example.com", "down"),
     route("a.example.com/down", "down"),
     route("empty.test", undefined),
+    { ...route("foreign.example.com", "foreign-down"), space: "two" },
+    { ...route("a.example.com/foreign", "foreign-down"), space: "two" },
   ];
   const apps = ["a", "api", "v2", "case", "wild", "wild-b", "apex"];
   const rows: [string, string, string, string | undefined][] = [
@@ -61,9 +64,16 @@ describe("find", () => {
     ["nothing", "other.test", "/", undefined],
     ["a path without endpoints stands back", "a.example.com", "/down/x", "a"],
     ["a host without endpoints stands back for a wildcard", "down.example.com", "/", "wild"],
+    ["but not for another space's wildcard", "foreign.example.com", "/", undefined],
+    ["nor a path for another space's host", "a.example.com", "/foreign/x", undefined],
   ];
   it.each(rows)("%s", (...[, host, path, app]) => {
     expect(table(routes, apps).find(host, path)?.endpoints[0]?.appGUID).toBe(app);
+  });
+
+  it("lets no space have the requests of another's host while its app starts", () => {
+    const found = table(routes, apps).find("foreign.example.com", "/");
+    expect(found).toMatchObject({ route: { guid: "foreign.example.com" }, endpoints: [] });
   });
 
   it("knows a route without endpoints from no route", () => {

@@ -18,6 +18,8 @@ export interface Destination {
 /** A route as the table knows it. `hostname` may begin with `*.`; `path` is empty or begins with a slash. */
 export interface RouteEntry {
   guid: string;
+  /** Namespace of its space. */
+  space: string;
   hostname: string;
   path: string;
   destinations: readonly Destination[];
@@ -59,7 +61,8 @@ export interface RoutingTable {
   setEndpoints(lrp: string, endpoints: readonly Endpoint[]): void;
   /**
    * The route for a host (without port) and a path (a query is ignored): the exact host before wildcards, the longest path by
-   * whole segments. A route without endpoints stands back behind a more general one that has some, but is better than nothing.
+   * whole segments. A route without endpoints stands back behind a more general one of its space that has some, but is better than nothing: another space
+   * must not get the requests, with their cookies, of an app that is stopped or starts.
    */
   find(host: string, path: string): Match | undefined;
   /** Number of routes. */
@@ -115,6 +118,7 @@ export function createRoutingTable(): RoutingTable {
     find(host, path) {
       let fallback: Match | undefined;
       for (const route of candidates(host, path)) {
+        if (fallback && route.space !== fallback.route.space) continue;
         const endpoints = endpointsOf(route);
         if (endpoints.length > 0) return { route, endpoints };
         fallback ??= { route, endpoints };

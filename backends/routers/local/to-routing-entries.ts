@@ -33,6 +33,7 @@ export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
   if (binding.metadata.deletionTimestamp || port !== 0) return undefined;
   return {
     guid: routeGUID,
+    space: binding.metadata.namespace ?? "",
     hostname,
     path,
     destinations: destinations.map(({ appGUID, app, processType, port: at, protocol }) => ({

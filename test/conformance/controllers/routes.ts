@@ -95,7 +95,7 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.apps.example/x");
   });
 
-  test("a Domain named like another space's host gets none of its paths", async () => {
+  test("a Domain named like another space's host is not in force, and gets none of its paths", async () => {
     const { client, namespace } = given();
     const thief = await makeSpace(client, "thief", "dev");
     await client.create(Route, {
@@ -107,10 +107,11 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
       metadata: { namespace: "thief", name: "inner" },
       spec: { name: "inner.apps.example" },
     });
-    await untilReady(client, Domain, { namespace: "thief", name: "inner" });
+    const reserved = { status: "False", reason: "NameReserved" };
+    await untilReady(client, Domain, { namespace: "thief", name: "inner" }, reserved);
     const login = { namespace: thief.namespace, name: "inner-login" };
     await client.create(Route, { metadata: login, spec: { path: "/login", domainRef: { name: "inner" } } });
-    await untilReady(client, Route, login, { status: "False", reason: "HostTaken" });
+    await untilReady(client, Route, login, { status: "False", reason: "DomainNameReserved" });
     expect(
       (await client.list(RouteBinding, { namespace: thief.namespace })).items.map(({ spec }) => spec.hostname),
     ).not.toContain("inner.apps.example");
@@ -122,6 +123,8 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     });
     await untilReady(client, Route, { namespace, name: "inner" }, { status: "False", reason: "HostTaken" });
     await client.delete(Route, login);
+    await untilReady(client, Route, { namespace, name: "inner" }, { status: "False", reason: "HostIsDomain" });
+    await client.delete(Domain, { namespace: "thief", name: "inner" });
     await untilReady(client, Route, { namespace, name: "inner" });
   });
 

@@ -1,5 +1,6 @@
 // All rows of the suite.
+import { routeRows } from "./route-rows.ts";
 import { serviceRows } from "./service-rows.ts";
 import type { RuleRow } from "./world.ts";
 
-export const RULE_ROWS: readonly RuleRow[] = [...serviceRows];
+export const RULE_ROWS: readonly RuleRow[] = [...routeRows, ...serviceRows];

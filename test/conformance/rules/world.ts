@@ -89,6 +89,22 @@ export async function notInForce(
   return saysOf(world, object, reason);
 }
 
+/** The controllers have put it in force. */
+export async function inForce({ env }: RuleWorld, object: Omit<ObjectToMake, "spec">): Promise<Json> {
+  return eventually(async () => {
+    const { body } = await env.kubernetes.get(pathOf(object));
+    const ready = body.status?.conditions?.find(({ type }: Condition) => type === "Ready");
+    expect([object.name, ready?.status, ready?.message]).toEqual([object.name, "True", expect.any(String)]);
+    return body;
+  });
+}
+
+/** Deleted, and gone. */
+export async function removed({ env }: RuleWorld, object: Omit<ObjectToMake, "spec">): Promise<void> {
+  await env.kubernetes.delete(pathOf(object));
+  await eventually(async () => expect((await env.kubernetes.get(pathOf(object))).status).toBe(404));
+}
+
 /** Kubernetes refuses it. */
 export function refused(answer: Answer, message: RegExp): void {
   expect([answer.status, answer.body.message]).toEqual([
