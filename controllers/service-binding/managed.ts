@@ -18,6 +18,7 @@ import {
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
 import { toOwnerReference } from "../shared/app-owned.ts";
+import { NETWORK_SETTINGS_WATCH } from "../shared/network-settings.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { askBroker, readParameters } from "../shared/osb/ask-broker.ts";
 import { createBrokerMemory } from "../shared/osb/broker-memory.ts";
@@ -59,6 +60,7 @@ export function managedBindingController(shared: Omit<Brokers, "memory">): Contr
     reads: [...TENANCY_KINDS, ServicePlan, ServiceOffering, ServiceBroker, App],
     indexes: { [GUID_INDEX]: indexByGUID, [INSTANCE_INDEX]: indexByInstance },
     watches: [
+      NETWORK_SETTINGS_WATCH,
       watch(ServiceInstance, ({ metadata }) => ({ [INSTANCE_INDEX]: instanceKey(metadata.namespace, metadata.name) })),
     ],
     finalizer: "cupola.dev/broker",

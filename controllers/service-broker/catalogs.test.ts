@@ -157,7 +157,7 @@ test("222 silent brokers of one space let another's be fetched at once", async (
   };
   const context = {
     client: { find: () => Promise.resolve(secret) },
-    read: { find: () => undefined },
+    read: { find: () => undefined, list: () => [] },
     signal: new AbortController().signal,
     now: () => new Date(0),
   } as unknown as FetchContext;

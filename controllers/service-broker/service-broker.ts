@@ -22,6 +22,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
+import { NETWORK_SETTINGS_WATCH } from "../shared/network-settings.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import type { BrokerPace } from "../shared/osb/broker-pace.ts";
@@ -43,6 +44,7 @@ export function serviceBrokerController(pace: BrokerPace): Controller {
       [CLAIMED_NAME_INDEX]: (broker: ServiceBroker) => [claimObjectName(serviceBrokerName(broker))],
     },
     watches: [
+      NETWORK_SETTINGS_WATCH,
       watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
       // Only what waits for the end of an instance: a plan that left the catalog, or a broker that is being deleted.
       watch(ServiceInstance, listWaiting, { indexes: { [BROKER_USE_INDEX]: indexByUse } }),

@@ -18,6 +18,7 @@ import {
 } from "../../kube/controller/controller.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { indexByInstance, INSTANCE_INDEX } from "../shared/binding-index.ts";
+import { NETWORK_SETTINGS_WATCH } from "../shared/network-settings.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { readParameters } from "../shared/osb/ask-broker.ts";
@@ -66,6 +67,7 @@ export function managedInstanceController(shared: Omit<Brokers, "memory">): Cont
     reads: [...TENANCY_KINDS, ServiceOffering, ServiceBroker],
     indexes: INDEXES,
     watches: [
+      NETWORK_SETTINGS_WATCH,
       watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
       watch(ServicePlan, ({ metadata }) => ({ [PLAN_INDEX]: `${metadata.namespace ?? ""}/${metadata.name}` })),
       watch(

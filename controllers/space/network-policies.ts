@@ -5,7 +5,7 @@ import { apiVersionOf, type ObjectOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
 import { toEgress, type SpaceGroups } from "./security-groups.ts";
-import { parseNetworkSettings, type LabelRequirement, type NetworkSettings } from "./network-settings.ts";
+import { parseNetworkSettings, type LabelRequirement, type NetworkSettings } from "../shared/network-settings.ts";
 
 type NetworkPolicyObject = ObjectOf<typeof NetworkPolicy>;
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { planSpaceNetwork } from "./network-policies.ts";
-import { parseNetworkSettings } from "./network-settings.ts";
+import { parseNetworkSettings } from "../shared/network-settings.ts";
 
 const plan = (
   settings?: Record<string, string>,

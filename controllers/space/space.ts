@@ -33,7 +33,7 @@ import {
 import { findOrgOfNamespace } from "../shared/tenancy.ts";
 import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
 import { planSpaceNetwork } from "./network-policies.ts";
-import { NETWORK_CONFIG } from "./network-settings.ts";
+import { NETWORK_CONFIG, readNetworkSettings } from "../shared/network-settings.ts";
 import { selectGroups } from "./security-groups.ts";
 import { checkAdoptionConsent, planSegmentProblem, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
 
@@ -99,7 +99,7 @@ export const spaceController = defineController({
       namespace,
       isAdopted: space.spec.namespace !== undefined,
       groups: selectGroups(space, read.list(SecurityGroup, { namespace: SYSTEM_NAMESPACE })),
-      settings: read.find(ConfigMap, { namespace: SYSTEM_NAMESPACE, name: NETWORK_CONFIG })?.data,
+      settings: readNetworkSettings(read),
       existing: listOwnPolicies(space, namespace, read),
     });
     const problem = findMissingPermissions(namespace, read) ?? planSegmentProblem(space, org) ?? network.problem;

@@ -121,6 +121,21 @@ describe("an answer", () => {
     expect(JSON.stringify(answer)).not.toContain("hidden-word");
   });
 
+  test("of an address that is not open is none: no connection was made", async () => {
+    let connections = 0;
+    server = createServer().listen(0, "127.0.0.1");
+    server.on("connection", () => (connections += 1));
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const access = { username: "ann", password: "hidden-word", mayConnect: () => false };
+    for (const host of ["127.0.0.1", "0x7f.1", "[::ffff:127.0.0.1]"]) {
+      const url = `http://${host}:${port}`;
+      const answer = await callBroker({ ...access, url }, { method: "GET", path: "/" }, AbortSignal.timeout(10_000));
+      expect(answer).toMatchObject({ kind: "unreachable", why: expect.stringContaining("broker-egress-cidrs") });
+    }
+    expect(connections).toBe(0);
+  });
+
   test("of nobody says that no connection was made", async () => {
     const free = createServer().listen(0, "127.0.0.1");
     await once(free, "listening");

@@ -2,6 +2,8 @@
 import { fetch, type Response } from "undici";
 import { MAX_OPERATION_DESCRIPTION } from "../../../crds/service-instance/managed-fields.ts";
 import { findJsonExcess } from "../../../kube/api/json-bounds.ts";
+import type { AddressRule } from "./broker-addresses.ts";
+import { ADDRESS_FORBIDDEN, createGuardedAgent, OPEN_AGENT } from "./broker-agent.ts";
 import { toPlainWords } from "./plain-words.ts";
 
 /** How a broker is reached. */
@@ -10,6 +12,8 @@ export interface BrokerAccess {
   url: string;
   username: string;
   password: string;
+  /** Which addresses it may have; any without a rule. */
+  mayConnect?: AddressRule | undefined;
 }
 
 export interface BrokerRequest {
@@ -58,6 +62,8 @@ const NO_CONNECTION = new Set([
 /** Certificates and protocols that TLS refuses before anything is sent. */
 const NO_HANDSHAKE =
   /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET)_|ERR_SSL_\w*(ALERT_HANDSHAKE_FAILURE|ALERT_PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL)$)/;
+const NOT_OPEN =
+  "its address is not open to brokers of spaces; an operator opens it by broker-egress-cidrs in ConfigMap cupola-network";
 /** Of Node.js, whose code is that of a broken connection. */
 const NOT_SECURE_YET = "before secure TLS connection was established";
 
@@ -67,8 +73,10 @@ export async function callBroker(
   request: BrokerRequest,
   signal: AbortSignal,
 ): Promise<BrokerAnswer> {
+  const guarded = access.mayConnect && createGuardedAgent(access.mayConnect);
   try {
     const response = await fetch(`${access.url}${request.path}`, {
+      dispatcher: guarded ?? OPEN_AGENT,
       method: request.method,
       headers: toHeaders(access, request),
       ...(request.body && { body: JSON.stringify(request.body) }),
@@ -80,6 +88,8 @@ export async function callBroker(
   } catch (error) {
     signal.throwIfAborted();
     return toFailure(error);
+  } finally {
+    await guarded?.destroy();
   }
 }
 
@@ -146,6 +156,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 /** By code only: messages of errors may have addresses with more than a host. */
 function toFailure(error: unknown): BrokerAnswer {
   const { code, message = "" } = ((error as Error).cause ?? {}) as { code?: string; message?: string };
+  if (code === ADDRESS_FORBIDDEN) return { kind: "unreachable", why: NOT_OPEN };
   if (code && isUnsent(code, message)) return { kind: "unreachable", why: code };
   const isTimeout = (error as Error).name === "TimeoutError";
   return {

@@ -8,6 +8,7 @@ import { Secret } from "../../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import { isForbidden } from "../../../kube/client/errors.ts";
 import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
+import { addressRuleOf } from "./broker-addresses.ts";
 import type { BrokerAccess } from "./call-broker.ts";
 
 /** A missing or refused Secret is read again after this time, since no informer watches Secrets. */
@@ -16,7 +17,7 @@ const RECHECK_MS = 30_000;
 /** @throws NotReady("CredentialsMissing") */
 export async function readBrokerAccess(
   broker: ServiceBroker,
-  { client }: Pick<ReconcileContext, "client">,
+  { client, read }: Pick<ReconcileContext, "client" | "read">,
 ): Promise<BrokerAccess> {
   const { namespace = "" } = broker.metadata;
   const { name } = broker.spec.credentialsSecretRef;
@@ -31,7 +32,12 @@ export async function readBrokerAccess(
     throw toMissing(
       `Secret ${name} is neither the broker's own nor labelled ${INTERNAL_LABELS.envAllowed}=allowed; label it`,
     );
-  return { url: broker.spec.url.replace(/\/+$/, ""), username: decode(username), password: decode(password) };
+  return {
+    url: broker.spec.url.replace(/\/+$/, ""),
+    username: decode(username),
+    password: decode(password),
+    mayConnect: addressRuleOf(broker, read),
+  };
 }
 
 function isAllowed({ metadata }: ObjectOf<typeof Secret>, broker: ServiceBroker): boolean {

@@ -223,6 +223,26 @@ describe("a broker", () => {
     await withInstance(broker, deletePlan, "admin");
   });
 
+  test("of a space has no address that apps do not reach, whatever answers there", async () => {
+    const server = await startTestBroker();
+    servers.push(server);
+    for (const host of ["[::ffff:127.0.0.1]", "[::1]", "10.255.255.1"]) {
+      const name = `inside-${++made}`;
+      const more = { relationships: { space: to(space) } };
+      const url = server.url.replace("127.0.0.1", host);
+      const answer = await bench.call("POST", BROKERS, bodyOf({ ...server, url }, name, more), "ann");
+      const job = await bench.job(answer);
+      const isOpen = host.includes("127.0.0.1");
+      expect([host, job.state, job.errors[0]?.detail]).toEqual([
+        host,
+        isOpen ? "COMPLETE" : "FAILED",
+        isOpen ? undefined : expect.stringContaining("broker-egress-cidrs in ConfigMap cupola-network"),
+      ]);
+      const [{ guid }] = (await bench.read(`${BROKERS}?names=${name}`)).resources;
+      await bench.job(await bench.call("DELETE", `${BROKERS}/${guid}`));
+    }
+  });
+
   test("of the platform is an operator's only; of a space, also its developers'", async () => {
     const broker = await registered();
     const server = broker.server;

@@ -1,9 +1,21 @@
 // The operator's settings of the spaces' networks: ConfigMap `cupola-network` in the system namespace. docs/security.md describes them. Pure.
 import { BlockList, isIP } from "node:net";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
+import { ConfigMap } from "../../kube/api/builtin.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { watch } from "../../kube/controller/controller.ts";
 
 /** Name of the ConfigMap, in the system namespace. */
 export const NETWORK_CONFIG = "cupola-network";
+
+/** The watch of a controller that only reads the settings. */
+export const NETWORK_SETTINGS_WATCH = watch(ConfigMap, () => [], { namespace: SYSTEM_NAMESPACE });
+
+/** `data` of the ConfigMap. */
+export function readNetworkSettings(read: Reader): Readonly<Record<string, string>> | undefined {
+  return read.find(ConfigMap, { namespace: SYSTEM_NAMESPACE, name: NETWORK_CONFIG })?.data;
+}
 
 export interface LabelRequirement {
   key: string;
@@ -29,6 +41,8 @@ export interface NetworkSettings {
   egress: IPBlock[];
   /** Addresses that only builds reach, such as a registry in a private network. */
   buildEgress: IPBlock[];
+  /** Addresses that brokers of spaces may have besides. */
+  brokerEgress: IPBlock[];
 }
 
 /** Private, shared and link-local ranges: other pods, nodes, the API server and the cloud's metadata service are in them. */
@@ -42,6 +56,7 @@ const DEFAULTS = {
   "egress-cidrs": "0.0.0.0/0, ::/0",
   "egress-except": PRIVATE_RANGES,
   "build-egress-cidrs": "",
+  "broker-egress-cidrs": "",
 } as const;
 type Key = keyof typeof DEFAULTS;
 
@@ -65,6 +80,7 @@ export function parseNetworkSettings(data: Readonly<Record<string, string>> = {}
     sameSpace: read("same-space", (text) => isFirst(text, ["allow", "deny"])),
     egress: read("egress-cidrs", parseCIDRs).map((cidr) => withExceptions(cidr, except)),
     buildEgress: read("build-egress-cidrs", parseCIDRs).map((cidr) => ({ cidr })),
+    brokerEgress: read("broker-egress-cidrs", parseCIDRs).map((cidr) => ({ cidr })),
   };
 }
 
@@ -88,7 +104,8 @@ interface Range {
   family: "ipv4" | "ipv6";
 }
 
-function parseCIDR(cidr: string): Range {
+/** @throws Error for what is no range */
+export function parseCIDR(cidr: string): Range {
   const [address = "", bits = ""] = cidr.split("/");
   const version = isIP(address);
   const prefix = /^\d{1,3}$/.test(bits) ? Number(bits) : Infinity;
