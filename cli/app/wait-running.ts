@@ -44,7 +44,7 @@ function watchTrouble(context: Context, app: Resource): (processes: readonly Pro
     const stuck = processes.find(isStuck);
     if (stuck && (stuckFor(stuck) > STUCK_MS || NEVER_STARTS.test(reasonOf(stuck))))
       throw new Failure(`${app.name} cannot be started: ${reasonOf(stuck)}`, {
-        next: adviseCrash(faultOf(app, stuck)),
+        next: adviseCrash(await toStuckFault(context, app, stuck)),
       });
     const elsewhere = processes.find((state) => reasonOf(state).includes(LISTENS_ELSEWHERE));
     const elsewhereMs = elsewhereFor(elsewhere);
@@ -79,6 +79,18 @@ function reasonOf({ instances }: ProcessState): string {
 function faultOf(app: Resource, { instances }: ProcessState, lines: readonly string[] = []): Fault {
   return { app: app.name, message: instances[0]?.details ?? "", lines };
 }
+
+/** The build knows more about a missing start command than the runner. */
+async function toStuckFault({ api }: Context, app: Resource, state: ProcessState): Promise<Fault> {
+  const fault = faultOf(app, state);
+  if (!NEVER_STARTS.test(reasonOf(state))) return fault;
+  const log = await recentLog(api, app.guid).catch(() => []);
+  const said = log.findLast(({ source, message }) => source.startsWith("STG") && message.includes(NOT_FOUND));
+  return said ? { ...fault, message: said.message } : fault;
+}
+
+/** As buildpacks say it where they know what could be started. */
+const NOT_FOUND = "no start command found: ";
 
 async function toCrash({ api }: Context, app: Resource, state: ProcessState): Promise<Failure> {
   // What was never started has written nothing.

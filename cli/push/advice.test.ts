@@ -70,6 +70,16 @@ test("what the API refuses", () => {
 describe("a crash", () => {
   test.each([
     [
+      "a workspace whose app is not clear",
+      "       warning: no start command found: each of apps/api, apps/web could be the app. Next: choose one, BP_NODE_PROJECT_PATH=apps/api (cf set-env), or give ...",
+      "cup set-env shop BP_NODE_PROJECT_PATH apps/api && cup push shop",
+    ],
+    [
+      "a start that the build misses",
+      "       warning: no start command found: there is no app.py. Next: write a Procfile (web: COMMAND)",
+      "write a Procfile (web: COMMAND), then: cup push shop",
+    ],
+    [
       "a missing package of Node.js",
       "Error: Cannot find module 'express'",
       "npm install express, which adds it to package.json, then: cup push shop",

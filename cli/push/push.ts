@@ -17,6 +17,7 @@ import { readManifest, sourceOf, toYaml, type Application, type Manifest } from 
 import type { PushOptions } from "./options.ts";
 import { findLastLine, stage, waitUntilPackageReady } from "./stage.ts";
 import { packSource, toApp, uploadPacked, type Packed } from "./upload.ts";
+import { withWorkspace } from "./workspace-root.ts";
 
 export interface PushedApp {
   name: string;
@@ -54,12 +55,10 @@ export async function push(context: Context, name: string | undefined, options: 
     const pushed: PushedApp[] = [];
     for (const [at, app] of manifest.applications.entries()) {
       const onPhase = (phase: Phase): void => void (now = { phase, app: app.name });
+      const mode = { checked, start: options.start !== false, rollout: toRollout(options), onPhase };
       pushed.push(
-        await pushSource(context, app, list[at], {
-          checked,
-          start: options.start !== false,
-          rollout: toRollout(options),
-          onPhase,
+        await pushSource(context, app, list[at], mode).catch((error: unknown) => {
+          throw withWorkspace(error, { app: app.name, folder: sourceOf(app, manifest.folder) });
         }),
       );
     }

@@ -341,6 +341,26 @@ describe("dependencies", () => {
   });
 });
 
+test("a workspace whose one package starts is that package, after a build of those that it needs", async () => {
+  await build({
+    "package.json": '{"name":"all","private":true,"workspaces":["packages/*"]}',
+    "packages/text/package.json":
+      '{"name":"@all/text","version":"1.0.0","main":"built.js","scripts":{"build":"cp source.js built.js"}}',
+    "packages/text/source.js": 'module.exports = "from the workspace";',
+    "packages/web/package.json":
+      '{"name":"@all/web","version":"1.0.0","dependencies":{"@all/text":"1.0.0"},"scripts":{"start":"node server.js"}}',
+    "packages/web/server.js":
+      'require("http").createServer((q, r) => r.end(require("@all/text"))).listen(0, function () { console.log("port " + this.address().port); });',
+  });
+  expect(lines.join("\n")).toMatch(/workspace, package packages\/web[^]*npm run build \(in packages\/text\)/);
+  expect((await (await serve())("/")).body).toBe("from the workspace");
+});
+
+test("a release in a Procfile is not run: the log says what to do", async () => {
+  await build({ Procfile: "release: ./migrate\nweb: ./serve\n" });
+  expect(lines.join("\n")).toMatch(/release is not run by a push.*Next: .*web: \.\/migrate && \.\/serve/);
+});
+
 test("several that fit: the first in the order builds, and the others are named", async () => {
   expect(
     used(await build({ "server.js": "", "requirements.txt": "", Procfile: "web: x" }, {}, ["nodejs", "python"])),

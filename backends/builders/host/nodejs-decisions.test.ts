@@ -13,6 +13,12 @@ import { choosePackageManager } from "./buildpacks/nodejs/package-manager.mjs";
 import { findStart as findNodeStart, isSinglePage } from "./buildpacks/nodejs/start.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { findNeededDevDependency, mayNeedDev } from "./buildpacks/nodejs/start-programs.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { adapterSettings } from "./buildpacks/nodejs/sveltekit.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { findCandidates, listMembers, planBuilds } from "./buildpacks/nodejs/workspaces.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
+import { requireWorkspace, startsItself } from "./buildpacks/nodejs/workspaces.mjs";
 
 type Files = Record<string, string>;
 let app: string;
@@ -203,12 +209,101 @@ describe("Node.js", () => {
         "node_modules/vite/package.json": '{"bin":{"vite":"x"}}',
       });
       expect(mayNeedDev(description, ["node worker.js", command])).toBe(perhaps);
-      expect(findNeededDevDependency(app, description, command)).toBe(needed);
+      expect(findNeededDevDependency([app], description, command)).toBe(needed);
     });
 
     test("is none without devDependencies", () => {
       expect(mayNeedDev({ dependencies: {} }, ["unknown"])).toBe(false);
-      expect(findNeededDevDependency(app, {}, "tsx a.ts")).toBeUndefined();
+      expect(findNeededDevDependency([app], {}, "tsx a.ts")).toBeUndefined();
     });
   });
+});
+
+describe("workspaces", () => {
+  const foldersOf = (members: { folder: string }[]): string[] => members.map(({ folder }) => folder);
+
+  test.each<[string, Files, object, string[]]>([
+    ["npm's", {}, { workspaces: ["packages/*"] }, ["packages/a", "packages/b"]],
+    ["Yarn's", {}, { workspaces: { packages: ["./packages/a", "apps/**"] } }, ["apps/x/y", "packages/a"]],
+    [
+      "pnpm's",
+      {
+        "pnpm-workspace.yaml":
+          "packages:\n  # all\n  - 'packages/*'\n  - \"!packages/b\"\nonlyBuiltDependencies:\n  - apps/x/y\n",
+      },
+      {},
+      ["packages/a"],
+    ],
+    ["none", {}, {}, []],
+    ["one above the app", {}, { workspaces: ["../*"] }, []],
+  ])("packages: %s", async (_name, files, description, folders) => {
+    const members = ["packages/a", "packages/b", "apps/x/y", "packages/a/node_modules/z"];
+    await write({ ...files, ...Object.fromEntries(members.map((folder) => [`${folder}/package.json`, "{}"])) });
+    expect(foldersOf(listMembers(app, description))).toEqual(folders);
+  });
+
+  test.each<[string, Record<string, object>, string | undefined, string[]]>([
+    ["the one with a start", { a: { scripts: { start: "x" } }, b: { scripts: { build: "x" } } }, undefined, ["a"]],
+    [
+      "the built one that no other needs",
+      { a: { name: "@x/a", scripts: { build: "x" } }, b: { scripts: { build: "x" }, dependencies: { "@x/a": "*" } } },
+      undefined,
+      ["b"],
+    ],
+    ["several", { a: { scripts: { start: "x" } }, b: { scripts: { "start:prod": "x" } } }, undefined, ["a", "b"]],
+    ["the chosen folder", { a: { scripts: { start: "x" } }, b: {} }, "./b/", ["b"]],
+    ["the chosen name", { a: { name: "@x/a" }, b: {} }, "@x/a", ["a"]],
+    ["none", { a: {}, b: { main: "index.js" } }, undefined, []],
+  ])("candidates for the app: %s", (_name, packages, chosen, expected) => {
+    const members = Object.entries(packages).map(([folder, description]) => ({ folder, description }));
+    expect(foldersOf(findCandidates(app, members, chosen ?? ""))).toEqual(expected);
+  });
+
+  test("a choice that is none names the packages", () => {
+    expect(() => findCandidates(app, [{ folder: "apps/web", description: {} }], "web")).toThrow(
+      /Next: set it to .*: apps\/web$/,
+    );
+  });
+
+  test("a package is built after those that it needs, also in a circle", () => {
+    const member = (name: string, needs: string[], scripts: object = { build: "x" }) => ({
+      folder: name,
+      description: { name, scripts, dependencies: Object.fromEntries(needs.map((one) => [one, "*"])) },
+    });
+    const members = [
+      member("web", ["ui", "ms"]),
+      member("ui", ["text", "web"]),
+      member("text", [], {}),
+      member("other", []),
+    ];
+    expect(foldersOf(planBuilds(members, members[0]))).toEqual(["ui", "web"]);
+  });
+
+  test("a package alone that needs another of its workspace is refused with the next step", () => {
+    const description = { dependencies: { "@x/shared": "workspace:*" } };
+    expect(() => requireWorkspace(app, description, [])).toThrow(
+      /^@x\/shared is another package .*Next: push the workspace whole/,
+    );
+    requireWorkspace(app, description, [{ folder: "a", description: {} }]);
+  });
+
+  test.each<[object, Files, boolean]>([
+    [{ scripts: { start: "x" } }, {}, true],
+    [{ main: "index.js" }, {}, false],
+    [{ main: "index.js" }, { "index.js": "" }, true],
+    [{}, { "server.js": "" }, true],
+    [{ scripts: { build: "x", dev: "y" } }, {}, false],
+  ])("the top is the app: %j with %j, %s", async (description, files, expected) => {
+    await write(files);
+    expect(startsItself(app, description)).toBe(expected);
+  });
+});
+
+test.each<[object, Record<string, string>, object]>([
+  [{ devDependencies: { "@sveltejs/adapter-auto": "7" } }, {}, { GCP_BUILDPACKS: "1" }],
+  [{ devDependencies: { "@sveltejs/adapter-auto": "7" } }, { NETLIFY: "true" }, {}],
+  [{ devDependencies: { "@sveltejs/adapter-auto": "7", "@sveltejs/adapter-node": "5" } }, {}, {}],
+  [{ devDependencies: { "@sveltejs/adapter-static": "3" } }, {}, {}],
+])("SvelteKit: %j, %j builds with %j", (description, env, expected) => {
+  expect(adapterSettings(description, env)).toEqual(expected);
 });

@@ -8,6 +8,7 @@ import { say, warn } from "../shared/log.mjs";
 import { runStep } from "../shared/tools.mjs";
 import { installsOutside } from "./package.mjs";
 import { inputs } from "./package-manager.mjs";
+import { adapterSettings } from "./sveltekit.mjs";
 
 /** Fills `<app>/node_modules`, from the last build where nothing has changed. `withDev`: with devDependencies. */
 export function installModules({ app, description, manager, commands, node, withDev }) {
@@ -47,8 +48,8 @@ function nextAfterInstall({ name, lock }) {
 }
 
 /** Runs a command of the package manager. */
-export function run({ argv, shown, env }, app, next) {
-  runStep(argv, { cwd: app, shown, env: { NODE_ENV: "production", ...userNodeEnv(), ...env }, next });
+export function run({ argv, shown, env }, cwd, next) {
+  runStep(argv, { cwd, shown, env: { NODE_ENV: "production", ...userNodeEnv(), ...env }, next });
 }
 
 function userNodeEnv() {
@@ -58,14 +59,24 @@ function userNodeEnv() {
 /** What builds keep for the next one; it is not part of the droplet. */
 const buildCaches = [".next/cache", "node_modules/.cache"];
 
-/** Runs a build script with the caches of the last build. */
-export function runBuildScript({ app, commands, script }) {
-  const layer = openLayer("build-cache", { cache: true });
+/** Runs a build script of a folder with the caches of the last build. */
+export function runBuildScript({ app, commands, build: { folder, description, script } }) {
+  const name = folder === "." ? "build-cache" : `build-cache-${folder.replaceAll(/[^\w-]+/g, "-")}`;
+  const layer = openLayer(name, { cache: true });
+  const root = join(app, folder);
   for (const path of buildCaches)
-    if (existsSync(join(layer.path, path))) moveTree(join(layer.path, path), join(app, path));
-  run(commands.run(script), app, `run the script "${script}" of package.json on your machine to see the same error`);
-  const written = buildCaches.filter((path) => existsSync(join(app, path)));
-  for (const path of written) moveTree(join(app, path), join(layer.path, path));
+    if (existsSync(join(layer.path, path))) moveTree(join(layer.path, path), join(root, path));
+  const where = folder === "." ? "package.json" : `${folder}/package.json`;
+  const { shown, env, ...command } = commands.run(script);
+  const shownThere = folder === "." ? shown : `${shown} (in ${folder})`;
+  const settings = { ...env, ...adapterSettings(description) };
+  run(
+    { ...command, shown: shownThere, env: settings },
+    root,
+    `run the script "${script}" of ${where} on your machine to see the same error`,
+  );
+  const written = buildCaches.filter((path) => existsSync(join(root, path)));
+  for (const path of written) moveTree(join(root, path), join(layer.path, path));
   if (written.length > 0) layer.keep();
   else layer.drop();
 }

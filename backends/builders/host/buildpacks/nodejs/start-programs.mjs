@@ -71,14 +71,14 @@ export function mayNeedDev({ dependencies = {}, devDependencies = {}, scripts },
   );
 }
 
-/** The package of devDependencies whose program the command starts, or that it has Node load: without it the app would not start. Call it after the install. */
-export function findNeededDevDependency(app, { devDependencies = {}, scripts }, command) {
+/** The package of devDependencies whose program the command starts, or that it has Node load: without it the app would not start. `folders` have node_modules. Call it after the install. */
+export function findNeededDevDependency(folders, { devDependencies = {}, scripts }, command) {
   const programs = programsOf(command, scripts);
   const preloads = preloadsOf(command, scripts);
   return Object.keys(devDependencies).find((name) => {
     if (isOf({ [name]: "" }, ...preloads)) return true;
-    const path = join(app, "node_modules", name, "package.json");
-    if (!existsSync(path)) return false;
+    const path = folders.map((one) => join(one, "node_modules", name, "package.json")).find((one) => existsSync(one));
+    if (!path) return false;
     const { bin } = JSON.parse(readFileSync(path, "utf8"));
     const own = typeof bin === "string" ? [name.split("/").at(-1)] : Object.keys(bin ?? {});
     return own.some((program) => programs.includes(program));
