@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { overlappingZip } from "./attacks/overlapping-zip.ts";
 import { startSlowClients, type SlowClients } from "./attacks/slow-clients.ts";
+import { uploadAndNameAttacks } from "./attacks/uploads-and-names.ts";
 import { zip } from "./bad-input/archives.ts";
 import { sendRaw } from "./bad-input/raw-http.ts";
 import { apiAt, errorsOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./support/api.ts";
@@ -216,6 +217,8 @@ describe.skipIf(chosenPlatformKind() === "cluster")("attacks", () => {
     }
     await expectServed("victim");
   });
+
+  uploadAndNameAttacks(() => ({ laptop, api: admin, token, attacker, namespace: "attackers-dev" }));
 
   test("requests that an app never answers are bounded and delay no other app", async () => {
     const stopping = new AbortController();
