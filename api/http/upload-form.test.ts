@@ -1,6 +1,7 @@
 // Multipart uploads as clients send them.
 import type { IncomingMessage } from "node:http";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
 import { processScratch } from "../../blobs/scratch/scratch-space.ts";
@@ -34,5 +35,34 @@ test("a body that is no form has no parts", async () => {
   const scratch = await processScratch.open("forms", AbortSignal.timeout(5_000));
   onTestFinished(() => scratch.remove());
   const options = { scratch, maxBytes: 100 };
-  expect(await readUploadForm(request as unknown as IncomingMessage, options)).toEqual({ fields: {} });
+  expect(await readUploadForm(request as unknown as IncomingMessage, options)).toEqual({});
+});
+
+test("resources go to disk, other parts are not kept", async () => {
+  const scratch = await processScratch.open("forms", AbortSignal.timeout(5_000));
+  const part = (disposition: string, content: string): string =>
+    `--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${content}\r\n`;
+  const form = [
+    part('name="resources"', "[1]"),
+    ...Array.from({ length: 10 }, (_, at) => part(`name="f${at}"`, "x".repeat(100_000))),
+    part('name="other"; filename="other"', "y".repeat(100_000)),
+    part('name="bits"; filename="a.zip"', "first"),
+    part('name="bits"; filename="b.zip"', "second"),
+    "--b--\r\n",
+  ];
+  const headers = { "content-type": "multipart/form-data; boundary=b" };
+  const request = Object.assign(Readable.from([Buffer.from(form.join(""))]), { headers });
+  try {
+    const options = { scratch, maxBytes: 100 };
+    const parts = await readUploadForm(request as unknown as IncomingMessage, options);
+    expect(parts).toEqual({
+      bits: { path: join(scratch.path, "bits"), filename: "a.zip" },
+      resources: join(scratch.path, "resources"),
+    });
+    expect(await readFile(join(scratch.path, "bits"), "utf8")).toBe("first");
+    expect(await readFile(join(scratch.path, "resources"), "utf8")).toBe("[1]");
+    expect((await readdir(scratch.path)).toSorted()).toEqual(["bits", "resources"]);
+  } finally {
+    await scratch.remove();
+  }
 });

@@ -1,4 +1,4 @@
-// Reads a multipart upload: one file, streamed to disk and bounded, and short text fields.
+// Reads a multipart upload: the file and the list of resources, streamed to disk and bounded. Other parts are not kept: nothing of an upload stays in memory.
 import { createWriteStream } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
@@ -10,14 +10,17 @@ import { ScratchFull, type ScratchFolder } from "../../blobs/scratch/scratch-spa
 import { isDiskFull } from "../../kube/server/disk-full.ts";
 import { CFError } from "./errors.ts";
 
-const MAX_FIELD_BYTES = 8 * 1024 * 1024;
+/** Some 60,000 files. */
+const MAX_RESOURCES_BYTES = 8 * 1024 * 1024;
+/** Of a part that nobody reads, which the parser keeps until the part's end. */
+const MAX_FIELD_BYTES = 1024;
 
 /** The parts of an upload. */
 export interface UploadForm {
   /** The file, in the folder that the caller removes, and the name that the client gave it. */
   bits?: { path: string; filename: string };
-  /** Other parts, as text. */
-  fields: Record<string, string>;
+  /** Where the part `resources` is, if there is one: JSON, in the same folder. */
+  resources?: string;
 }
 
 /** How the form is read. The signal of `scratch` ends the reading; `maxBytes` bounds the file. */
@@ -31,21 +34,22 @@ export async function readUploadForm(
   request: IncomingMessage,
   { scratch, maxBytes }: UploadFormOptions,
 ): Promise<UploadForm> {
-  if (!/^multipart\/form-data\s*;/i.test(request.headers["content-type"] ?? "")) return { fields: {} };
-  const parts: UploadForm = { fields: {} };
+  if (!/^multipart\/form-data\s*;/i.test(request.headers["content-type"] ?? "")) return {};
+  const parts: UploadForm = {};
   const files: { stream: Readable; fault: Promise<Error | undefined> }[] = [];
   const form = openForm(request);
   form.on("file", (name, stream, filename) => {
-    const isBits = name === "bits" || name === "application";
-    const path = join(scratch.path, "bits");
+    const kind = KEPT.get(name);
+    // What else there is, and what comes twice, is not kept.
+    if (kind === undefined || parts[kind] !== undefined) return void stream.resume();
+    const path = join(scratch.path, kind);
     // The parser's types do not say that a file may have no name.
-    if (isBits) parts.bits = { path, filename: (filename as string | undefined) ?? "" };
-    const kept = isBits
-      ? pipeline(stream, limitBytes(maxBytes), scratch.counted(), createWriteStream(path))
-      : collectText(stream).then((text) => void (parts.fields[name] = text));
+    if (kind === "bits") parts.bits = { path, filename: (filename as string | undefined) ?? "" };
+    else parts.resources = path;
+    const limit = kind === "bits" ? maxBytes : MAX_RESOURCES_BYTES;
+    const kept = pipeline(stream, limitBytes(limit), scratch.counted(), createWriteStream(path));
     files.push({ stream, fault: faultOf(kept, form) });
   });
-  form.on("field", (name, value) => void (parts.fields[name] = value));
   const formFault = await faultOf(pipeline(request, form, scratch.signal ? { signal: scratch.signal } : {}), form);
   // When the form breaks off, its current part never ends by itself.
   if (formFault !== undefined) for (const { stream } of files) stream.destroy();
@@ -59,6 +63,13 @@ export async function readUploadForm(
     );
   return parts;
 }
+
+/** The parts that are kept, by name; the name of each one's file. */
+const KEPT: ReadonlyMap<string, "bits" | "resources"> = new Map([
+  ["bits", "bits"],
+  ["application", "bits"],
+  ["resources", "resources"],
+]);
 
 function isOurs(fault: unknown): boolean {
   return fault instanceof CFError || fault instanceof BlobTooLarge || fault instanceof ScratchFull || isDiskFull(fault);
@@ -81,14 +92,10 @@ function openForm(request: IncomingMessage): BusboyInstance {
     return new Busboy({
       headers: request.headers as BusboyHeaders,
       limits: { fields: 20, files: 4, parts: 24, fieldSize: MAX_FIELD_BYTES, headerPairs: 50 },
+      isPartAFile: (name, contentType, filename) =>
+        name === "resources" || filename !== undefined || contentType === "application/octet-stream",
     });
   } catch (cause) {
     throw new CFError("MessageParseError", "the upload is no multipart form", { cause });
   }
-}
-
-async function collectText(stream: Readable): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream.pipe(limitBytes(MAX_FIELD_BYTES))) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
 }
