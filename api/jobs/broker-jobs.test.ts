@@ -12,6 +12,8 @@ const did = (type: string, state: string, more: object = {}): object => ({
 test.each<["create" | "update" | "delete", object | undefined, string]>([
   ["create", {}, "PROCESSING"],
   ["create", did("create", "initial"), "PROCESSING"],
+  ["create", { ...did("create", "initial"), operation: { attempts: 1 } }, "POLLING"],
+  ["update", { ...did("update", "initial", { generation: 2 }), operation: { attempts: 1 } }, "POLLING"],
   ["create", did("create", "in progress"), "POLLING"],
   ["create", did("create", "succeeded"), "COMPLETE"],
   ["create", did("create", "failed"), "FAILED"],
@@ -26,10 +28,15 @@ test.each<["create" | "update" | "delete", object | undefined, string]>([
   ["delete", did("create", "succeeded"), "PROCESSING"],
   ["delete", did("delete", "in progress"), "POLLING"],
   ["delete", did("delete", "failed"), "FAILED"],
-  ["delete", did("delete", "failed", { updatedAt: at(99) }), "PROCESSING"],
+  ["delete", { ...did("delete", "failed"), wish: "again" }, "PROCESSING"],
+  ["delete", { ...did("delete", "failed"), wish: "again", operation: { wish: "before" } }, "PROCESSING"],
+  ["delete", { ...did("delete", "failed"), wish: "again", operation: { wish: "again" } }, "FAILED"],
   ["delete", did("delete", "succeeded"), "PROCESSING"],
   ["delete", undefined, "COMPLETE"],
 ])("%s of %o is %s", (verb, status, state) => {
-  const object = status && ({ metadata: { name: "db" }, spec: {}, status } as ServiceInstance);
-  expect(brokerJobState({ verb, generation: 2, startedAt: 100 }, object).state).toBe(state);
+  const { wish, ...rest } = { wish: undefined, ...status };
+  const annotations = wish === undefined ? {} : { "cupola.dev/deletion-wish": wish };
+  const metadata = { name: "db", deletionTimestamp: at(100), annotations };
+  const object = status && ({ metadata, spec: {}, status: rest } as unknown as ServiceInstance);
+  expect(brokerJobState({ verb, generation: 2 }, object).state).toBe(state);
 });

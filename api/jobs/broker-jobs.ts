@@ -1,5 +1,6 @@
 // The state of a job that waits on a service broker, as the object's status tells it. Pure.
 import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { isHeard } from "../../crds/service-instance/deletion-wish.ts";
 import type { LastOperation } from "../../crds/service-instance/managed-fields.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 
@@ -10,8 +11,6 @@ export interface BrokerJob {
   verb: "create" | "update" | "delete";
   /** metadata.generation that an update is to bring about. */
   generation: number | undefined;
-  /** Seconds since the epoch. */
-  startedAt: number;
 }
 
 const PROCESSING = { state: "PROCESSING" } as const;
@@ -21,10 +20,15 @@ const COMPLETE = { state: "COMPLETE" } as const;
 export function brokerJobState(job: BrokerJob, object: ServiceInstance | ServiceBinding | undefined): BrokerJobState {
   if (!object) return job.verb === "delete" ? COMPLETE : failedOf("create", "it was deleted meanwhile.");
   const last = object.status?.lastOperation;
-  if (job.verb === "delete") return deletionState(job, last);
+  if (job.verb === "delete") return deletionState(object);
   if (!last) return PROCESSING;
-  return job.verb === "update" ? updateState(job, object, last) : creationState(last);
+  const state = job.verb === "update" ? updateState(job, object, last) : creationState(last);
+  // What the broker has not taken yet takes its time, too.
+  const isWaiting = state.state === "PROCESSING" && last.state === "initial" && isRepeated(object);
+  return isWaiting ? { state: "POLLING" } : state;
 }
+
+const isRepeated = ({ status }: ServiceInstance | ServiceBinding): boolean => (status?.operation?.attempts ?? 0) > 0;
 
 /** What has an update or a deletion was made. */
 function creationState(last: LastOperation): BrokerJobState {
@@ -44,10 +48,11 @@ function updateState(
   return refused ? failedOf("update", refused.message) : COMPLETE;
 }
 
-/** An earlier attempt's failure is not this one's. */
-function deletionState({ startedAt }: BrokerJob, last: LastOperation | undefined): BrokerJobState {
+/** The failure of an attempt before the latest wish is not this one's. */
+function deletionState(object: ServiceInstance | ServiceBinding): BrokerJobState {
+  const { lastOperation: last, operation } = object.status ?? {};
   if (last?.type !== "delete") return PROCESSING;
-  if (last.state === "failed" && Date.parse(last.updatedAt) / 1000 < startedAt) return PROCESSING;
+  if (last.state === "failed" && !isHeard(object, operation)) return PROCESSING;
   const state = stateOf(last);
   // It is gone when its finalizer is.
   return state.state === "COMPLETE" ? PROCESSING : state;

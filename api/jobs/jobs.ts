@@ -79,7 +79,7 @@ function findBrokerState(job: Job, cache: ClusterCache): BrokerJobState | undefi
   if (!verb) return undefined;
   const ref = job.operation.startsWith("service_instance.") ? ServiceInstance : ServiceBinding;
   const object = cache.findByGUID(ref as ResourceRef<ServiceInstance | ServiceBinding>, job.guid);
-  return brokerJobState({ verb, generation: job.generation, startedAt: job.startedAt }, object);
+  return brokerJobState({ verb, generation: job.generation }, object);
 }
 
 /** The kind whose deletion completes the job. */

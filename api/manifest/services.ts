@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
-import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import type { LastOperation } from "../../crds/service-instance/managed-fields.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { Session } from "../access/session.ts";
@@ -48,8 +48,10 @@ async function waitUntilBound(session: Session, name: string, binding: ServiceBi
   throw unprocessable(`Binding of service instance '${name}' failed: ${why}`);
 }
 
-function isBound({ cache }: Session, app: App, { metadata }: ServiceInstance): boolean {
-  return bindingsOfApp(cache, app).some((one) => one.spec.instanceRef.name === metadata.name && !isBindingFailed(one));
+function isBound({ cache }: Session, app: App, { metadata: { namespace, name } }: ServiceInstance): boolean {
+  return bindingsOfApp(cache, app).some(
+    (one) => one.spec.instanceRef.name === name && instanceNamespaceOf(one) === namespace && !isBindingFailed(one),
+  );
 }
 
 /** Names of the bound instances, sorted, as a generated manifest has them. */

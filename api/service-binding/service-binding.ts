@@ -4,6 +4,7 @@ import { App } from "../../crds/app/app.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { isBound } from "../../crds/service-binding/bound-service.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
@@ -17,7 +18,7 @@ import { instanceOf } from "../cf/service/bindings.ts";
 import { createBinding, createKey } from "../cf/service/create-binding.ts";
 import { findBindingContent } from "../cf/service/binding-content.ts";
 import { offeringOf, planOf } from "../cf/service/catalog.ts";
-import { isUnderWay } from "../cf/service/managed-binding.ts";
+import { deleteAtBroker } from "../cf/service/delete-at-broker.ts";
 import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { includedBound } from "../http/included.ts";
@@ -199,13 +200,17 @@ const remove = endpoint({
       await session.delete(ServiceBinding, binding);
       return noContent();
     }
-    const last = binding.status?.lastOperation;
-    if (last && last.type !== "delete" && isUnderWay(last))
-      throw unprocessable("There is an operation in progress for the service binding.");
-    await session.delete(ServiceBinding, binding);
+    if (isBeingAsked(binding)) throw unprocessable("There is an operation in progress for the service binding.");
+    await deleteAtBroker(session, ServiceBinding, binding);
     return accepted(await newBrokerJob(session, `${nounOf(binding)}.delete`, ServiceBinding, binding));
   },
 });
+
+/** One with which the broker goes on by itself can be deleted, as in CF. */
+function isBeingAsked({ status = {} }: ServiceBinding): boolean {
+  const { type, state } = status.lastOperation ?? {};
+  return type === "create" && state === "initial" && isAtBroker(status);
+}
 
 function isOfBroker({ cache }: Session, binding: ServiceBinding): boolean {
   return instanceOf(cache, binding)?.spec.type === "managed" || binding.status?.lastOperation !== undefined;

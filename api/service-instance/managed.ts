@@ -2,12 +2,14 @@
 import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import type { Session } from "../access/session.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
 import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
 import { requirePaidQuota, requireServiceQuota } from "../cf/quota/check.ts";
 import { getUsablePlan, isOfSpaceBroker, offeringOf, planOf } from "../cf/service/catalog.ts";
+import { deleteAtBroker } from "../cf/service/delete-at-broker.ts";
 import { keepParameters, requireBoundedParameters, withParameters } from "../cf/service/parameters-secret.ts";
 import { CFError, notAuthorized, unprocessable } from "../http/errors.ts";
 import { taken } from "./name-taken.ts";
@@ -54,7 +56,9 @@ function toPlanRef({ metadata }: ServicePlan): { namespace: string; name: string
 function isBusy(instance: ServiceInstance): boolean {
   const { lastOperation, refusedUpdate } = instance.status ?? {};
   if (instance.metadata.deletionTimestamp || !lastOperation) return true;
-  if (lastOperation.state === "initial" || lastOperation.state === "in progress") return true;
+  if (isAtBroker(instance.status ?? {})) return true;
+  // Something else replaces what the broker has not taken so far.
+  if (lastOperation.state === "initial") return false;
   return refusedUpdate === undefined && lastOperation.state !== "failed" && isPending(instance);
 }
 
@@ -191,10 +195,10 @@ function requireVersion(
 
 /** Its bindings go first: its controller sees to that. @throws CFError 422 while an operation is under way */
 export async function deleteManaged(session: Session, instance: ServiceInstance): Promise<void> {
-  const { type, state } = instance.status?.lastOperation ?? {};
-  if (type === "update" && (state === "initial" || state === "in progress"))
+  const { status = {} } = instance;
+  if (status.lastOperation?.type === "update" && isAtBroker(status))
     throw unprocessable("There is an operation in progress for the service instance.");
-  await session.delete(ServiceInstance, instance);
+  await deleteAtBroker(session, ServiceInstance, instance);
 }
 
 /** Forgets it without a word to its broker. @throws CFError 403 for who is no admin, unless the broker is the space's own */

@@ -5,8 +5,10 @@ import type { BrokerAnswer } from "../shared/osb/call-broker.ts";
 import { toBindOutcome, toContent, toFetchOutcome } from "./binding-answer.ts";
 
 const answer = (status: number, body?: Record<string, unknown>): BrokerAnswer => ({ kind: "answer", status, body });
-const offering = (requires: string[] = [], bindingsRetrievable = true) =>
-  ({ spec: { requires, bindingsRetrievable } }) as unknown as ServiceOffering;
+const offering = (requires: string[] = [], bindingsRetrievable = true, type: "app" | "key" = "app") => ({
+  offering: { spec: { requires, bindingsRetrievable } } as unknown as ServiceOffering,
+  type,
+});
 const credentials = { user: "u" };
 const drain = { credentials, syslog_drain_url: "syslog://h" };
 const mounts = { credentials, volume_mounts: [{ driver: "nfs" }] };
@@ -34,6 +36,11 @@ test.each<[string, Record<string, unknown>, string[], string | RegExp]>([
   ])
     if (expected === "done") expect(outcome.kind).toBe("done");
     else expect(outcome).toMatchObject({ kind: "unclear", why: expect.stringMatching(expected) as string });
+});
+
+test("a key of a volume service has its credentials", () => {
+  expect(toBindOutcome(answer(201, mounts), offering(["volume_mount"], true, "key")).kind).toBe("done");
+  expect(toContent(mounts, offering(["volume_mount"]))).toEqual({ credentials });
 });
 
 test("a broker that goes on by itself must tell the binding afterwards", () => {

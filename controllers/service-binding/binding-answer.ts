@@ -5,7 +5,11 @@ import { toBrokerError, toMalformed } from "../shared/osb/broker-words.ts";
 import type { BrokerAnswer } from "../shared/osb/call-broker.ts";
 import { credentialsProblem, textOf, toOutcome, type Outcome } from "../shared/osb/outcomes.ts";
 
-type Offering = Pick<ServiceOffering, "spec"> | undefined;
+/** For an app or, as a key, for people, who mount no volumes. */
+interface For {
+  offering: Pick<ServiceOffering, "spec"> | undefined;
+  type: "app" | "key";
+}
 type Body = Record<string, unknown>;
 
 const NOT_RETRIEVABLE =
@@ -18,16 +22,16 @@ const NO_VOLUME_SERVICE = toMalformed(
 export const VOLUMES_DISABLED = "Support for volume mount services is disabled";
 
 /** Of the request to bind. */
-export function toBindOutcome(answer: BrokerAnswer, offering: Offering): Outcome {
+export function toBindOutcome(answer: BrokerAnswer, bound: For): Outcome {
   const outcome = toOutcome("bind", answer);
-  if (outcome.kind === "accepted" && !offering?.spec.bindingsRetrievable)
+  if (outcome.kind === "accepted" && !bound.offering?.spec.bindingsRetrievable)
     return { kind: "unclear", why: NOT_RETRIEVABLE };
-  const problem = outcome.kind === "done" ? problemOf(outcome.body, offering) : undefined;
+  const problem = outcome.kind === "done" ? problemOf(outcome.body, bound) : undefined;
   return problem === undefined ? outcome : { kind: "unclear", why: problem };
 }
 
 /** Of the request for a binding that the broker has made by itself. What it cannot tell now it may tell later. */
-export function toFetchOutcome(answer: BrokerAnswer, offering: Offering): Outcome {
+export function toFetchOutcome(answer: BrokerAnswer, bound: For): Outcome {
   if (answer.kind !== "answer")
     return {
       kind: "later",
@@ -37,21 +41,21 @@ export function toFetchOutcome(answer: BrokerAnswer, offering: Offering): Outcom
   const { status, retryAfterSeconds } = answer;
   if (status >= 500 || status === 429 || status === 408)
     return { kind: "later", why: toBrokerError(answer), retryAfterSeconds };
-  return status === 200 ? toTold(answer.body, offering) : { kind: "unclear", why: toBrokerError(answer) };
+  return status === 200 ? toTold(answer.body, bound) : { kind: "unclear", why: toBrokerError(answer) };
 }
 
-function toTold(body: Body | undefined, offering: Offering): Outcome {
+function toTold(body: Body | undefined, bound: For): Outcome {
   if (!body) return { kind: "unclear", why: toMalformed("expected valid JSON object in body") };
   const malformed = credentialsProblem(body);
-  const problem = malformed === undefined ? problemOf(body, offering) : toMalformed(malformed);
+  const problem = malformed === undefined ? problemOf(body, bound) : toMalformed(malformed);
   return problem === undefined ? { kind: "done", body, description: "" } : { kind: "unclear", why: problem };
 }
 
-function problemOf(body: Body, offering: Offering): string | undefined {
+function problemOf(body: Body, { offering, type }: For): string | undefined {
   const requires = offering?.spec.requires ?? [];
   if (isGiven(body["syslog_drain_url"]) && !requires.includes("syslog_drain")) return NO_LOGGING_SERVICE;
-  if (isGiven(body["volume_mounts"]))
-    return requires.includes("volume_mount") ? `${VOLUMES_DISABLED}.` : NO_VOLUME_SERVICE;
+  if (isGiven(body["volume_mounts"]) && !requires.includes("volume_mount")) return NO_VOLUME_SERVICE;
+  if (isGiven(body["volume_mounts"]) && type === "app") return `${VOLUMES_DISABLED}.`;
   return isRouteServiceURL(body["route_service_url"])
     ? undefined
     : toMalformed("route_service_url is no https address");
@@ -67,7 +71,7 @@ function isRouteServiceURL(value: unknown): boolean {
 }
 
 /** What is kept of what a broker has given. */
-export function toContent(body: Body, offering: Offering): BindingContent {
+export function toContent(body: Body, { offering }: Pick<For, "offering">): BindingContent {
   const { credentials } = body;
   const drain = textOf(body["syslog_drain_url"]);
   const isRouteService = offering?.spec.requires.includes("route_forwarding");

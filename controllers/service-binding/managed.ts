@@ -4,6 +4,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { bindingSecretName, toBindingData } from "../../crds/service-binding/binding-secret.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
+import { wishOf } from "../../crds/service-instance/deletion-wish.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
@@ -30,7 +31,6 @@ import type { Outcome } from "../shared/osb/outcomes.ts";
 import { toAskedOutcome, type Brokers, type Provided } from "../shared/osb/provided.ts";
 import { underWay } from "../shared/osb/ready.ts";
 import { removeAtBroker } from "../shared/osb/removal.ts";
-import { wishOf } from "../shared/osb/wish.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { toBind, toBindingPoll, toRead, toUnbind } from "./broker-requests.ts";
 import { INSTANCE_INDEX, instanceKey, indexByInstance } from "../shared/binding-index.ts";
@@ -146,7 +146,7 @@ async function bind(bound: LiveBound, work: Provided): Promise<ReconcileResult> 
     });
   return ask(work, "bind", {
     toRequest: () => toRequest(bound, work.context),
-    toOutcome: (answer) => toBindOutcome(answer, bound.offering),
+    toOutcome: (answer) => toBindOutcome(answer, { offering: bound.offering, type: bound.binding.spec.type }),
     keep: (body) => keep(bound, body, work.context),
   });
 }
@@ -185,7 +185,9 @@ async function toRequest(bound: Bound, context: ReconcileContext): Promise<Broke
 /** An asynchronous broker tells the credentials once it is done. */
 function fetchBinding(bound: Bound, work: Provided): Promise<Outcome> {
   const asking = askBroker(bound.provided, toRead(bound, bound.provided), work);
-  return toAskedOutcome(asking, (answer) => toFetchOutcome(answer, bound.offering));
+  return toAskedOutcome(asking, (answer) =>
+    toFetchOutcome(answer, { offering: bound.offering, type: bound.binding.spec.type }),
+  );
 }
 
 /** Keeps what the broker gave. The status names the Secret. */
@@ -196,7 +198,7 @@ async function keep(
 ): Promise<Record<string, unknown>> {
   const { namespace = "" } = binding.metadata;
   const key = { namespace, name: bindingSecretName(binding.metadata.name) };
-  const data = toBindingData(toContent(body, offering), provided.offeringName ?? "managed");
+  const data = toBindingData(toContent(body, { offering }), provided.offeringName ?? "managed");
   const metadata = {
     ...key,
     labels: { [LABELS.serviceBinding]: guid },

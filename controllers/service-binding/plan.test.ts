@@ -44,7 +44,7 @@ test.each<[string, object, object, Bindable, object]>([
   ["failed", operation("create", "failed"), ready, true, { kind: "rest", ready: { reason: "ProvisionFailed" } }],
   ["unclear", { ...operation("create", "failed"), operation: { isOrphan: true } }, ready, true, { kind: "mitigate" }],
 ])("%s", (...[, status, instanceStatus, isBindable, step]) => {
-  const binding = { metadata: { name: "b" }, spec: {}, status } as unknown as ServiceBinding;
+  const binding = { metadata: { name: "b" }, spec: { type: "app" }, status } as unknown as ServiceBinding;
   const instance = { metadata: { name: "i" }, spec: {}, status: instanceStatus } as unknown as ServiceInstance;
   const requires = isBindable === "volumes" ? ["volume_mount"] : [];
   const provided = {

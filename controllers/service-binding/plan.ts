@@ -1,5 +1,6 @@
 // What comes next for a binding of a managed instance: the next request to the broker, or its status. Pure.
 import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
 import type { ProvidedPlan } from "../shared/osb/provided-plan.ts";
@@ -10,40 +11,37 @@ export type BindingStep = { kind: "rest"; ready?: ReadyDraft } | { kind: "begin"
 
 export function planBinding(binding: ServiceBinding, instance: ServiceInstance, provided: ProvidedPlan): BindingStep {
   const { lastOperation: last, operation } = binding.status ?? {};
-  if (!last) return planFirst(instance, provided);
+  if (!last) return refusalOf(binding, provided) ?? planFirst(instance);
   if (last.state === "in progress") return { kind: "poll" };
   if (last.state === "initial") return { kind: "bind" };
   if (last.state === "succeeded") return { kind: "rest" };
   return operation?.isOrphan ? { kind: "mitigate" } : { kind: "rest", ready: failedReady(last) };
 }
 
-function planFirst({ status, metadata }: ServiceInstance, provided: ProvidedPlan): BindingStep {
-  const refusal = refusalOf(provided);
-  if (refusal) return refusal;
-  const { lastOperation: last, operation } = status ?? {};
+function planFirst({ status, metadata }: ServiceInstance): BindingStep {
+  const { lastOperation: last } = status ?? {};
   if (metadata.deletionTimestamp) return waiting("InstanceMissing", "the service instance is being deleted", true);
   if (last?.type === "create" && last.state === "failed")
     return waiting("InstanceFailed", "the service broker has failed to make the service instance", true);
   // A broker does one thing at a time with an instance.
-  return !last || isUnderWay(last, operation?.attempts)
+  return !status || !last || isUnderWay(status)
     ? waiting("InstanceNotReady", "the service instance has an operation under way", false)
     : { kind: "begin" };
 }
 
-/** By the catalog. */
-function refusalOf({ plan, offering }: ProvidedPlan): BindingStep | undefined {
+/** By the catalog. An app would have no volume, as nothing mounts any; a key has credentials only. */
+function refusalOf({ spec }: ServiceBinding, { plan, offering }: ProvidedPlan): BindingStep | undefined {
   if (!(plan?.spec.bindable ?? offering?.spec.bindable ?? true))
     return waiting("NotBindable", "the plan of the service instance does not allow bindings", true);
-  return offering?.spec.requires.includes("volume_mount")
+  return spec.type !== "key" && offering?.spec.requires.includes("volume_mount")
     ? waiting("VolumesDisabled", `${VOLUMES_DISABLED}.`, true)
     : undefined;
 }
 
-type Operation = Pick<NonNullable<NonNullable<ServiceInstance["status"]>["lastOperation"]>, "type" | "state">;
-
-/** Not an update that the broker has not taken so far. */
-function isUnderWay({ type, state }: Operation, attempts = 0): boolean {
-  return state === "in progress" || (state === "initial" && (type !== "update" || attempts === 0));
+/** An update that the broker has not taken so far is not. */
+function isUnderWay(status: NonNullable<ServiceInstance["status"]>): boolean {
+  const { type, state } = status.lastOperation ?? {};
+  return isAtBroker(status) || (type === "create" && state === "initial");
 }
 
 function waiting(reason: string, message: string, isFailure: boolean): BindingStep {

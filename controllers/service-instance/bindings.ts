@@ -31,7 +31,7 @@ export async function removeBindings(instance: ServiceInstance, context: Context
   await remove(left, context);
   const failure = planFailedUnbind(instance, left, context.now());
   if (failure)
-    throw new NotReady("BindingsLeft", failure.description, { isFailure: true, status: { lastOperation: failure } });
+    throw new NotReady("BindingsLeft", failure.lastOperation.description, { isFailure: true, status: { ...failure } });
   throw new NotReady("BindingsLeft", `${left.length} bindings are being deleted first`);
 }
 

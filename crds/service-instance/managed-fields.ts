@@ -71,3 +71,15 @@ export const pendingOperation = z
   })
   .describe("How an operation under way goes on.");
 export type PendingOperation = z.output<typeof pendingOperation>;
+
+/** Is the broker at it, as far as is known? Not while it has refused for now, and is asked again later. */
+export function isAtBroker({
+  lastOperation,
+  operation,
+}: {
+  lastOperation?: LastOperation | undefined;
+  operation?: PendingOperation | undefined;
+}): boolean {
+  if (lastOperation?.state === "in progress") return true;
+  return lastOperation?.state === "initial" && (operation?.attempts ?? 0) === 0;
+}

@@ -3,7 +3,7 @@ import { App } from "../../../crds/app/app.ts";
 import { newGUID } from "../../../crds/guid.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { displayNameOf, generatedName } from "../../../crds/object-names.ts";
-import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
+import { instanceNamespaceOf, ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import type { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Session } from "../../access/session.ts";
 import { unprocessable } from "../../http/errors.ts";
@@ -33,7 +33,7 @@ export async function createBinding(
   if (namespace !== instance.metadata.namespace)
     throw unprocessable("The service instance and the app are in different spaces.");
   requireFree(session, app, instance, name ?? undefined);
-  requireBindable(session, instance);
+  requireBindable(session, instance, "app");
   const { labels, annotations } = toNewMetadata(metadata);
   const draft = {
     metadata: {
@@ -65,7 +65,7 @@ export async function createKey(
   { name, metadata, parameters }: BindingInput & { name: string },
 ): Promise<ServiceBinding> {
   const { namespace = "" } = instance.metadata;
-  requireBindable(session, instance);
+  requireBindable(session, instance, "key");
   requireKeyQuota(session, namespace);
   const { labels, annotations } = toNewMetadata(metadata);
   const draft = {
@@ -89,12 +89,17 @@ export async function createKey(
 function requireFree(session: Session, app: App, instance: ServiceInstance, name: string | undefined): void {
   const { cache } = session;
   const bindings = bindingsOfApp(cache, app).filter((one) => !isBindingFailed(one));
-  if (bindings.some(({ spec }) => spec.instanceRef.name === instance.metadata.name)) throw unprocessable(BOUND);
+  if (bindings.some((one) => isOf(one, instance))) throw unprocessable(BOUND);
   const names = bindings.map((one) => one.spec.name ?? displayOfInstance(instanceOf(cache, one)));
   if (name !== undefined && names.includes(name))
     throw unprocessable(
       `The binding name is invalid. App binding names must be unique. The app already has a binding with name '${name}'.`,
     );
+}
+
+/** Another space may share one of the same name. */
+function isOf(binding: ServiceBinding, { metadata: { namespace, name } }: ServiceInstance): boolean {
+  return binding.spec.instanceRef.name === name && instanceNamespaceOf(binding) === namespace;
 }
 
 function displayOfInstance(instance: ServiceInstance | undefined): string | undefined {

@@ -2,7 +2,7 @@
 import { LABELS } from "../../../crds/labels.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
 import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
-import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
+import { isAtBroker } from "../../../crds/service-instance/managed-fields.ts";
 import type { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
@@ -13,14 +13,14 @@ import { keepParameters, requireBoundedParameters, withParameters, type Paramete
 
 const IN_PROGRESS = "There is an operation in progress for the service instance.";
 
-export function isUnderWay({ state }: Pick<LastOperation, "state">): boolean {
-  return state === "initial" || state === "in progress";
-}
-
-/** May it be bound now? One of people always may. @throws CFError 422 */
-export function requireBindable({ cache }: Pick<Session, "cache">, instance: ServiceInstance): void {
+/** May it be bound now? One of people always may. Apps would have no volume, as nothing mounts any. @throws CFError 422 */
+export function requireBindable(
+  { cache }: Pick<Session, "cache">,
+  instance: ServiceInstance,
+  type: "app" | "key",
+): void {
   if (instance.spec.type !== "managed") return;
-  if (!isPlanBindable(cache, instance)) throw unprocessable("Service plan does not allow bindings.");
+  requireAllowed(cache, instance, type);
   const last = instance.status?.lastOperation;
   if (last?.type === "create" && last.state === "failed")
     throw unprocessable(
@@ -29,16 +29,20 @@ export function requireBindable({ cache }: Pick<Session, "cache">, instance: Ser
   requireIdle(instance);
 }
 
-function isPlanBindable(cache: ClusterCache, instance: ServiceInstance): boolean {
+/** By the catalog. */
+function requireAllowed(cache: ClusterCache, instance: ServiceInstance, type: "app" | "key"): void {
   const plan = planOf(cache, instance);
   const offering = plan && offeringOf(cache, plan);
-  return plan?.spec.bindable ?? offering?.spec.bindable ?? false;
+  if (!(plan?.spec.bindable ?? offering?.spec.bindable)) throw unprocessable("Service plan does not allow bindings.");
+  if (type === "app" && offering?.spec.requires.includes("volume_mount"))
+    throw unprocessable("Support for volume mount services is disabled");
 }
 
 /** @throws CFError 422 while the broker changes the instance */
-function requireIdle({ status, metadata }: ServiceInstance): void {
-  const last = status?.lastOperation;
-  if (metadata.deletionTimestamp || !last || isUnderWay(last)) throw unprocessable(IN_PROGRESS);
+function requireIdle({ status = {}, metadata }: ServiceInstance): void {
+  const { lastOperation: last } = status;
+  const isMade = last && !(last.type === "create" && last.state === "initial");
+  if (metadata.deletionTimestamp || !isMade || isAtBroker(status)) throw unprocessable(IN_PROGRESS);
 }
 
 /** Has the broker refused to make it? */
