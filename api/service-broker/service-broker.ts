@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { guidOf, newGUID } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
+import { isFull, TOO_MANY_BROKERS } from "../../crds/service-broker/broker-limit.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
@@ -67,6 +68,8 @@ const create = endpoint({
       requireFlag(session, "space_scoped_private_broker_creation");
       requireNotSuspended(session, namespace);
     }
+    if (isFull(namespace, session.cache.store(ServiceBroker).list({ namespace })))
+      throw unprocessable(TOO_MANY_BROKERS);
     const broker = await createBroker(session, namespace, body);
     const guid = session.cache.guid(ServiceBroker, broker);
     return accepted(await newJob(session, "service_broker.catalog.synchronize", guid));

@@ -4,6 +4,7 @@ import { claimObjectName, serviceBrokerName } from "../../crds/claim/rules.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { guidOf } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
+import { isBeyondLimit, TOO_MANY_BROKERS } from "../../crds/service-broker/broker-limit.ts";
 import { catalogDigest } from "../../crds/service-broker/catalog-digest.ts";
 import { BROKER_CREDENTIALS_SECRET, credentialKeys } from "../../crds/service-broker/credentials.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
@@ -60,12 +61,18 @@ export function serviceBrokerController(pace: BrokerPace): Controller {
   });
 }
 
+/** Until a space with too many brokers is looked at again. */
+const FULL_MS = 30_000;
+
 async function reconcileBroker(
   broker: ServiceBroker,
   context: ReconcileContext,
   catalogs: Catalogs,
 ): Promise<ReconcileResult> {
   const { guid, labels } = resolveGUID(ServiceBroker, broker, context);
+  const { namespace = "" } = broker.metadata;
+  if (isBeyondLimit(broker, context.read.list(ServiceBroker, { namespace })))
+    throw new NotReady("TooManyBrokers", TOO_MANY_BROKERS, { isFailure: true, requeueAfterMs: FULL_MS });
   await ensureClaim(ServiceBroker.kind, broker, serviceBrokerName(broker), context);
   const known = listKnown(broker, context.read);
   const found = catalogs.find(broker, context, () => isWhole(broker, known));

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { BROKER_CREDENTIALS_SECRET } from "../../../crds/service-broker/credentials.ts";
+import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
@@ -221,6 +222,31 @@ describe("a broker", () => {
       expect(deleted.state).toBe("COMPLETE");
     };
     await withInstance(broker, deletePlan, "admin");
+  });
+
+  test("of a space is one of at most 20, by kubectl, too", async () => {
+    const full = await bench.space(org, "full");
+    const { kube } = bench.testEnv;
+    const key = (at: number) => ({ namespace: "org-full", name: `own-${at}` });
+    const spec = (at: number) => ({
+      name: key(at).name,
+      url: "http://127.0.0.1:9",
+      credentialsSecretRef: { name: "none" },
+    });
+    const create = (at: number) => kube.create(ServiceBroker, { metadata: key(at), spec: spec(at) });
+    await Promise.all(Array.from({ length: 20 }, (_, at) => create(at)));
+    await bench.testEnv.idle();
+    const more = { relationships: { space: to(full) } };
+    const answer = await bench.call("POST", BROKERS, bodyOf(servers[0] as TestBroker, "one-more", more));
+    expect(fault(answer).slice(0, 3)).toEqual([422, "CF-UnprocessableEntity", expect.stringMatching(/at most 20/)]);
+    // Of the same second the uid decides, so one of them has no place.
+    await create(20);
+    await eventually(async () => {
+      const { items } = await kube.list(ServiceBroker, { namespace: "org-full" });
+      const reasons = items.map(({ status }) => status?.conditions?.[0]?.reason);
+      expect(reasons.filter((reason) => reason === "TooManyBrokers")).toHaveLength(1);
+    });
+    await Promise.all(Array.from({ length: 21 }, (_, at) => kube.delete(ServiceBroker, key(at))));
   });
 
   test("of a space has no address that apps do not reach, whatever answers there", async () => {
