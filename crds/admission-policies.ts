@@ -17,6 +17,8 @@ import {
   type AdmissionPolicy,
 } from "./admission-policy.ts";
 import { imagePolicies } from "./image-policies.ts";
+import { platformPolicies } from "./platform-policies.ts";
+import { platformRolePolicies } from "./platform-role-policies.ts";
 import { podPolicies } from "./pod-policies.ts";
 import { routeDestinationPolicy, routeSharingPolicy } from "./route/policies.ts";
 import { securityGroupPolicy } from "./security-group/policies.ts";
@@ -34,6 +36,8 @@ export function listAdmissionPolicies(): KubeObject[] {
     ...tenancyPolicies(),
     ...imagePolicies(),
     ...podPolicies(),
+    ...platformPolicies(),
+    ...platformRolePolicies(),
     ...suspensionPolicies(),
     ...featureFlagPolicies(),
     securityGroupPolicy(),

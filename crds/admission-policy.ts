@@ -21,8 +21,8 @@ export interface AdmissionPolicy {
   variables?: { name: string; expression: string }[];
   matchConditions?: { name: string; expression: string }[];
   validations: Validation[];
-  /** Restricts the policy to namespaces with this label; with `values`, to those where it has one of them. */
-  namespaceLabel?: { key: string; values?: readonly string[] };
+  /** Restricts the policy to namespaces with this label; with `values`, to those where it has one of them; with `absent`, to those without it. */
+  namespaceLabel?: { key: string; values?: readonly string[]; absent?: true };
   /** The object that the policy reads as `params`. While it is missing everything is allowed, or with `required` everything is denied. */
   params?: { apiVersion: string; kind: string; name: string; required: boolean };
 }
@@ -75,8 +75,9 @@ function resourceRules({ resources, operations }: AdmissionPolicy): object[] {
 
 function namespaceSelector({ namespaceLabel }: AdmissionPolicy): object {
   if (!namespaceLabel) return {};
-  const { key, values } = namespaceLabel;
-  return { matchExpressions: [values ? { key, operator: "In", values: [...values] } : { key, operator: "Exists" }] };
+  const { key, values, absent } = namespaceLabel;
+  if (values) return { matchExpressions: [{ key, operator: "In", values: [...values] }] };
+  return { matchExpressions: [{ key, operator: absent ? "DoesNotExist" : "Exists" }] };
 }
 
 /**

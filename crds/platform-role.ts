@@ -12,9 +12,10 @@ const PLATFORM_RULES: readonly object[] = [
   { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"], verbs: ["*"] },
   {
     apiGroups: [""],
-    resources: ["namespaces", "secrets", "services", "events", "configmaps", "serviceaccounts"],
+    resources: ["namespaces", "secrets", "services", "events", "serviceaccounts"],
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
+  { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] },
   { apiGroups: [""], resources: ["pods", "pods/log"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
   {
     apiGroups: ["apps"],
@@ -33,9 +34,10 @@ const PLATFORM_RULES: readonly object[] = [
   },
   {
     apiGroups: ["networking.k8s.io"],
-    resources: ["ingresses", "ingressclasses", "networkpolicies"],
+    resources: ["ingresses", "networkpolicies"],
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
+  { apiGroups: ["networking.k8s.io"], resources: ["ingressclasses"], verbs: ["get", "list", "watch"] },
   {
     apiGroups: ["gateway.networking.k8s.io"],
     resources: ["httproutes", "referencegrants"],
@@ -49,7 +51,7 @@ const PLATFORM_RULES: readonly object[] = [
   {
     apiGroups: [RBAC],
     resources: ["roles", "rolebindings", "clusterroles", "clusterrolebindings"],
-    verbs: ["get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete", "bind"],
   },
   {
     apiGroups: ["apiextensions.k8s.io"],

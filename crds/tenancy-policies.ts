@@ -119,6 +119,12 @@ function secretPolicy(): AdmissionPolicy {
         message: `the platform writes Secrets in its own namespaces only: ${SYSTEM_NAMESPACE}, and those of orgs and spaces`,
         reason: "Forbidden",
       },
+      {
+        // Kubernetes would fill such a Secret with a token of any account of the namespace, the platform's other ones included.
+        expression: "object == null || !has(object.type) || object.type != 'kubernetes.io/service-account-token'",
+        message: "the platform makes no Secrets with tokens of service accounts",
+        reason: "Forbidden",
+      },
     ],
   };
 }

@@ -57,7 +57,7 @@ async function onCluster(
     for (const object of listFlowControl()) await admin.raw("POST", FLOW_CONTROL_PATHS[object.kind] ?? "", object);
     // Processes of their own, as the chart installs them.
     for (const operation of ["deployment-runner", "instance-index"] as const) await start([operation]);
-    await admin.create(Namespace, { metadata: { name: NAMESPACE } });
+    await admin.create(Namespace, { metadata: { name: NAMESPACE, labels: { [LABELS.namespaceKind]: "space" } } });
     await measureGateDelays(admin, { namespace: NAMESPACE, count: 1, make: () => makeLRP(admin, "first", 1) });
     return await measure(cluster);
   } finally {

@@ -6,6 +6,7 @@ import { Claim } from "../../../crds/claim/claim.ts";
 import { DEFINITIONS } from "../../../crds/definitions.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { LABELS } from "../../../crds/labels.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { Deployment, Ingress, Namespace, Secret, Service } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -73,7 +74,9 @@ export async function writeBaseline(
     (namespace) => namespace !== SYSTEM_NAMESPACE,
   );
   for (const namespace of namespaces)
-    await writers.admin.create(Namespace, { metadata: { name: `${namespace}-${suffix}` } });
+    await writers.admin.create(Namespace, {
+      metadata: { name: `${namespace}-${suffix}`, labels: { [LABELS.namespaceKind]: "space" } },
+    });
   const unwatch = await watchAll(writers.platform, [...new Set(final.map(({ ref }) => ref))]);
   const limit = pLimit(PARALLEL);
   const start = performance.now();

@@ -66,7 +66,7 @@ describe.skipIf(reason)("instance indexes", () => {
     admin = connect(plane.adminToken);
     platform = connect("platform-token");
     await installManifests(admin);
-    await admin.create(Namespace, { metadata: { name: namespace } });
+    await admin.create(Namespace, { metadata: { name: namespace, labels: { [LABELS.namespaceKind]: "space" } } });
     stopRunner = startRunner();
     replicas.push(startReplica("one"), startReplica("two"));
   });

@@ -1,0 +1,37 @@
+// What the operations may write is bounded by policies: a kind that a controller begins to write is no way out of the platform's namespaces.
+import { expect, test } from "vitest";
+import { listAdmissionPolicies } from "../../crds/admission-policies.ts";
+import { GROUP, WORKLOADS_GROUP } from "../../crds/groups.ts";
+import { OPERATIONS, type Operation } from "./operations.ts";
+import { toOperationPermissions } from "./permissions.ts";
+
+interface PolicyObject {
+  kind: string;
+  metadata: { name: string };
+  spec: { matchConstraints: { resourceRules: { apiGroups: string[]; resources: string[] }[] } };
+}
+
+const policies = (listAdmissionPolicies() as unknown as PolicyObject[]).filter(
+  ({ kind, metadata }) => kind === "ValidatingAdmissionPolicy" && metadata.name.startsWith("platform-"),
+);
+
+/** Events harm nobody; the webhook's configuration has one name, and no policy is asked about such a kind. */
+const UNBOUND = ["/events", "admissionregistration.k8s.io/validatingwebhookconfigurations"];
+const HARMLESS = new Set(["get", "list", "watch", "bind"]);
+
+test.each(Object.keys(OPERATIONS) as Operation[])(
+  "whatever %s may write in all namespaces, a policy bounds",
+  (operation) => {
+    const bounded = policies
+      .flatMap(({ spec }) => spec.matchConstraints.resourceRules)
+      .flatMap(({ apiGroups, resources }) => resources.map((resource) => `${apiGroups[0]}/${resource}`));
+    const written = toOperationPermissions(operation)
+      .cluster.filter(
+        ({ apiGroups }) =>
+          ![GROUP, WORKLOADS_GROUP, "authentication.k8s.io", "authorization.k8s.io"].includes(apiGroups[0] ?? ""),
+      )
+      .filter(({ verbs }) => verbs.some((verb) => !HARMLESS.has(verb)))
+      .flatMap(({ apiGroups, resources }) => resources.map((resource) => `${apiGroups[0]}/${resource}`));
+    expect(written.filter((resource) => !bounded.includes(resource) && !UNBOUND.includes(resource))).toEqual([]);
+  },
+);
