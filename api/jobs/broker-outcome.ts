@@ -2,7 +2,7 @@
 import { catalogDigest } from "../../crds/service-broker/catalog-digest.ts";
 import type { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
-import { listCatalog } from "../cf/service/marketplace.ts";
+import { listCatalog, offeringsOf, plansOf } from "../cf/service/marketplace.ts";
 
 export type CatalogState = { state: "PROCESSING" | "COMPLETE" } | { state: "FAILED"; error: string };
 
@@ -15,6 +15,32 @@ export function catalogStateOf(cache: ClusterCache, broker: ServiceBroker | unde
   // Offerings and plans come by watches of their own.
   const hasSeenAll = catalogDigest(listCatalog(cache, broker)) === broker.status?.catalog;
   return { state: hasSeenAll ? "COMPLETE" : "PROCESSING" };
+}
+
+/** Characters of a warning. */
+const MAX_WARNING = 8192;
+
+/** As CF says it: plans that have left the catalog and stay while instances have them. */
+export function catalogWarnings(cache: ClusterCache, broker: ServiceBroker | undefined): string[] {
+  if (!broker) return [];
+  const left = offeringsOf(cache, broker).flatMap((offering) => {
+    const plans = plansOf(cache, offering).filter(({ spec }) => !spec.available);
+    const names = plans.map(({ spec }) => spec.name).sort();
+    return names.length > 0
+      ? [`\nService Offering: ${offering.spec.name}\nPlans deactivated: ${names.join(", ")}\n`]
+      : [];
+  });
+  if (left.length === 0) return [];
+  const catalog = `${broker.spec.url.replace(/\/+$/, "")}/v2/catalog`;
+  return [`${toMissingPlans(catalog)}\n${left.sort().join("")}`.slice(0, MAX_WARNING)];
+}
+
+function toMissingPlans(catalog: string): string {
+  return [
+    `Warning: Service plans are missing from the broker's catalog (${catalog}) but can not be removed from Cloud Foundry while instances exist.`,
+    "The plans have been deactivated to prevent users from attempting to provision new instances of these plans.",
+    "The broker should continue to support bind, unbind, and delete for existing instances; if these operations fail contact your broker provider.",
+  ].join(" ");
 }
 
 /** The Ready condition, if it is about the latest spec. */

@@ -24,7 +24,7 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { Session } from "../access/session.ts";
 import { dropletState } from "../cf/droplet/droplet-state.ts";
 import { brokerJobState, type BrokerJob, type BrokerJobState } from "./broker-jobs.ts";
-import { catalogStateOf } from "./broker-outcome.ts";
+import { catalogStateOf, catalogWarnings } from "./broker-outcome.ts";
 import { getJobKey } from "./job-key.ts";
 import { type Job, toJobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
 
@@ -137,6 +137,11 @@ function presentErrors(job: Job, cache: ClusterCache): readonly PresentedError[]
   return stateOf(job, cache) === "FAILED" ? new CFError("UnprocessableEntity", errorsOf(job, cache)).errors : [];
 }
 
+function presentWarnings(job: Job, state: BrokerJobState["state"], cache: ClusterCache): { detail: string }[] {
+  if (!isOfCatalog(job) || state !== "COMPLETE") return [];
+  return catalogWarnings(cache, cache.findByGUID(ServiceBroker, job.guid)).map((detail) => ({ detail }));
+}
+
 /** Name of the link to what the job is about, and the path of its resource. */
 function nounOf(operation: Operation): [name: string, path: string] {
   const noun = operation.split(".")[0] ?? "";
@@ -159,7 +164,7 @@ function presentJob(guid: string, job: Job, cache: ClusterCache, base: string): 
     operation: job.operation,
     state,
     errors: presentErrors(job, cache),
-    warnings: [],
+    warnings: presentWarnings(job, state, cache),
     links: {
       self: { href: `${base}/v3/jobs/${encodeURIComponent(guid)}` },
       ...(exists && { [noun]: { href: `${base}/v3/${path}/${job.guid}` } }),

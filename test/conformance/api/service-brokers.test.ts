@@ -224,6 +224,25 @@ describe("a broker", () => {
     await withInstance(broker, deletePlan, "admin");
   });
 
+  test("whose catalog has lost a plan that instances have says so in the job", async () => {
+    const broker = await registered();
+    await withInstance(broker, async () => {
+      const [{ plans, ...service } = { plans: [] }] = TEST_CATALOG.services;
+      const services = [{ ...service, name: `database-of-${broker.name}`, plans: plans.slice(1) }];
+      broker.server.set({ catalog: { services }, password: "other" });
+      const authentication = { type: "basic", credentials: { username: "broker", password: "other" } };
+      const answer = await bench.call("PATCH", `${BROKERS}/${broker.guid}`, { authentication });
+      const { state, warnings } = await bench.job(answer);
+      expect([state, warnings]).toEqual(["COMPLETE", [{ detail: expect.any(String) }]]);
+      expect(warnings[0].detail).toMatch(
+        /^Warning: Service plans are missing from the broker's catalog \(http:\S+\/v2\/catalog\) but can not be removed/,
+      );
+      expect(warnings[0].detail).toContain(
+        `\n\nService Offering: database-of-${broker.name}\nPlans deactivated: small\n`,
+      );
+    });
+  });
+
   test("of a space is one of at most 20, by kubectl, too", async () => {
     const full = await bench.space(org, "full");
     const { kube } = bench.testEnv;
