@@ -3,6 +3,7 @@ import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, domainName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { findReservation, listParentNames, type Reservation } from "../../crds/domain/reservations.ts";
+import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { findClaimedHost } from "../../crds/route/route-host.ts";
 import { defineController, watch, type MapResult, type ReconcileResult } from "../../kube/controller/controller.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
@@ -14,17 +15,29 @@ import {
   findOwnClaim,
   reservationLookup,
 } from "../shared/domains.ts";
+import { findFullQuota, quotaWatches, WAITING_INDEXES, type CountedKind } from "../shared/counted-quotas.ts";
+import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { releaseContestedClaim } from "../shared/host-claims.ts";
+
+const PRIVATE_DOMAINS: CountedKind<Domain> = {
+  ref: Domain,
+  limit: "totalDomains",
+  noun: "private domains",
+  counts: (domain) => !isSharedDomain(domain),
+  isInForce: (domain, read) => findOwnClaim(read, domain) !== undefined,
+};
 
 export const domainController = defineController({
   name: "domain",
   for: Domain,
   indexes: {
     ...DOMAIN_INDEXES,
+    ...WAITING_INDEXES,
     [GUID_INDEX]: indexByGUID,
     [CLAIMED_NAME_INDEX]: (domain: Domain) => [claimObjectName(domainName(domain))],
   },
-  watches: [watch(Claim, mapClaimToDomains)],
+  reads: TENANCY_KINDS,
+  watches: [watch(Claim, mapClaimToDomains), ...quotaWatches(Domain)],
   async reconcile(domain, context) {
     const { labels } = resolveGUID(Domain, domain, context);
     const name = domainName(domain);
@@ -33,6 +46,8 @@ export const domainController = defineController({
       await releaseContestedClaim({ ref: Domain, object: domain, name }, reservation.claim, context);
       return { labels, ...planReserved(domain, reservation) };
     }
+    const full = findFullQuota(domain, PRIVATE_DOMAINS, context.read);
+    if (full) return { labels, ready: full };
     await ensureClaim(Domain.kind, domain, name, context);
     return { labels };
   },

@@ -11,7 +11,7 @@ import { Rollout } from "../../crds/rollout/rollout.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Task } from "../../crds/task/task.ts";
-import { isTaskUnderWay } from "../../crds/task/under-way.ts";
+import { usesQuota } from "../../crds/task/under-way.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { hasReached } from "../../kube/api/resource-version.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
@@ -106,7 +106,7 @@ function countTasks(spaces: readonly Space[], read: Reader): Map<string, AppUsag
       namespace,
       read
         .list(Task, { namespace })
-        .filter(isTaskUnderWay)
+        .filter(usesQuota)
         .reduce((sum, { spec }) => addTask(sum, spec), NO_USAGE),
     ]),
   );

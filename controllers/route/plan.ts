@@ -16,7 +16,7 @@ import { isHostTaken } from "../../crds/route/route-host.ts";
 import { routeHostname, routeURL } from "../../crds/route/route-url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import type { ReconcileResult } from "../../kube/controller/controller.ts";
+import type { ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
 import { keyOf } from "../../kube/api/object.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
@@ -51,6 +51,11 @@ export function routeBindingName(route: Route): string {
 /** A Route that is not served; the condition says why. */
 export function planRejected(reason: string, message: string): ReconcileResult {
   return { children: [], status: { url: undefined }, ready: { status: "False", reason, message, isFailure: true } };
+}
+
+/** A Route that is not served, since a quota has no room for it. */
+export function planOverQuota(ready: ReadyDraft): ReconcileResult {
+  return { children: [], status: { url: undefined }, ready };
 }
 
 /**

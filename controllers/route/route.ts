@@ -29,6 +29,7 @@ import { defineGUIDLabelController } from "../shared/guid-controller.ts";
 import { correctedGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { DESTINATION_INDEX, FOREIGN_APP_INDEX, indexByDestination, indexByForeignApp } from "../shared/route-urls.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
+import { findFullQuota, quotaWatches, WAITING_INDEXES, type CountedKind } from "../shared/counted-quotas.ts";
 import { findDomainState, findReferencedDomain, reservationLookup } from "../shared/domains.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import {
@@ -36,6 +37,7 @@ import {
   planAddressConflict,
   planDomainMissing,
   planDomainOutOfForce,
+  planOverQuota,
   planRoute,
   planSharedReaders,
   type HostClaims,
@@ -63,6 +65,7 @@ export const routeController = defineController({
   owns: [RouteBinding, Role, RoleBinding],
   reads: [...TENANCY_KINDS, Droplet],
   indexes: {
+    ...WAITING_INDEXES,
     [GUID_INDEX]: indexByGUID,
     [CLAIMED_NAME_INDEX]: (route: Route) => [toAddressIndexKey(route)],
     [DOMAIN_INDEX]: (route: Route) => [route.spec.domainRef.name],
@@ -86,6 +89,7 @@ export const routeController = defineController({
     watch(RoleBinding, ({ metadata }) =>
       metadata.labels?.[LABELS.managedBy] === undefined ? { [SHARED_INDEX]: metadata.namespace ?? "" } : [],
     ),
+    ...quotaWatches(Route),
     watch(BackendClass, (backend) => (backend.spec.role === "router" ? { [ALL_ROUTES_INDEX]: "all" } : [])),
   ],
 
@@ -123,12 +127,26 @@ async function ensureAddress(
   const claims = route.spec.port === 0 ? findHostClaims(read, route.spec.host, domain) : NO_CLAIMS;
   const rejection = planAddressConflict(route, domain, claims);
   if (!rejection) {
+    const full = COUNTED_ROUTES.map((kind) => findFullQuota(route, kind, read)).find((found) => found !== undefined);
+    if (full) return planOverQuota(full);
     await ensureClaim(Route.kind, route, name, context);
     return undefined;
   }
   await releaseContestedClaim({ ref: Route, object: route, name }, claims.namesake ?? claims.holder, context);
   return rejection;
 }
+
+const isServed = ({ status }: Route): boolean => status?.url !== undefined;
+const COUNTED_ROUTES: readonly CountedKind<Route>[] = [
+  { ref: Route, limit: "totalRoutes", noun: "routes", counts: () => true, isInForce: isServed },
+  {
+    ref: Route,
+    limit: "totalReservedPorts",
+    noun: "routes with a port",
+    counts: ({ spec }) => spec.port !== 0,
+    isInForce: isServed,
+  },
+];
 
 const NO_CLAIMS: HostClaims = { holder: undefined, namesake: undefined };
 

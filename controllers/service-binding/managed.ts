@@ -20,6 +20,7 @@ import {
 } from "../../kube/controller/controller.ts";
 import { toOwnerReference } from "../shared/app-owned.ts";
 import { NETWORK_SETTINGS_WATCH } from "../shared/network-settings.ts";
+import { findFullQuota, quotaWatches, WAITING_INDEXES, type CountedKind } from "../shared/counted-quotas.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { askBroker, readParameters } from "../shared/osb/ask-broker.ts";
 import { createBrokerMemory } from "../shared/osb/broker-memory.ts";
@@ -58,9 +59,10 @@ export function managedBindingController(shared: Omit<Brokers, "memory">): Contr
     condition: "Provided",
     workers: WORKERS,
     reads: [...TENANCY_KINDS, ServicePlan, ServiceOffering, ServiceBroker, App],
-    indexes: { [GUID_INDEX]: indexByGUID, [INSTANCE_INDEX]: indexByInstance },
+    indexes: { ...WAITING_INDEXES, [GUID_INDEX]: indexByGUID, [INSTANCE_INDEX]: indexByInstance },
     watches: [
       NETWORK_SETTINGS_WATCH,
+      ...quotaWatches(ServiceBinding),
       watch(ServiceInstance, ({ metadata }) => ({ [INSTANCE_INDEX]: instanceKey(metadata.namespace, metadata.name) })),
     ],
     finalizer: "cupola.dev/broker",
@@ -115,6 +117,14 @@ function toWork(bound: Bound, context: ReconcileContext, brokers: Brokers): Prov
   };
 }
 
+const KEYS: CountedKind<ServiceBinding> = {
+  ref: ServiceBinding,
+  limit: "totalServiceKeys",
+  noun: "service keys",
+  counts: ({ spec }) => spec.type === "key",
+  isInForce: ({ status }) => status?.lastOperation !== undefined,
+};
+
 async function run(bound: LiveBound, context: ReconcileContext, brokers: Brokers): Promise<ReconcileResult> {
   const { binding, instance, plan, offering } = bound;
   const step = planBinding(binding, instance, { plan, offering });
@@ -135,6 +145,8 @@ async function run(bound: LiveBound, context: ReconcileContext, brokers: Brokers
 
 /** Keeps at which broker it is to be deleted, whatever becomes of its instance. */
 function begin({ binding, provided, instanceGUID }: Bound, context: ReconcileContext): ReconcileResult {
+  const full = findFullQuota(binding, KEYS, context.read);
+  if (full) return { ready: full };
   const begun = beginOperation("create", { now: context.now(), generation: binding.metadata.generation });
   return { status: { ...begun, provided, instanceGUID }, ready: underWay(begun.lastOperation) };
 }

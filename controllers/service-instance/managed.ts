@@ -21,6 +21,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import { indexByInstance, INSTANCE_INDEX } from "../shared/binding-index.ts";
 import { NETWORK_SETTINGS_WATCH } from "../shared/network-settings.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
+import { quotaWatches, WAITING_INDEXES } from "../shared/counted-quotas.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { readParameters } from "../shared/osb/ask-broker.ts";
 import type { BrokerRequest } from "../shared/osb/call-broker.ts";
@@ -51,6 +52,7 @@ function planKey({ metadata, spec: { planRef } }: ServiceInstance): string {
 }
 
 const INDEXES = {
+  ...WAITING_INDEXES,
   [GUID_INDEX]: indexByGUID,
   [PLAN_INDEX]: (instance: ServiceInstance) => [planKey(instance)],
   [CLAIMED_NAME_INDEX]: (instance: ServiceInstance) => [claimObjectName(serviceInstanceName(instance))],
@@ -68,6 +70,7 @@ export function managedInstanceController(shared: Omit<Brokers, "memory">): Cont
     indexes: INDEXES,
     watches: [
       NETWORK_SETTINGS_WATCH,
+      ...quotaWatches(ServiceInstance),
       watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
       watch(ServicePlan, ({ metadata }) => ({ [PLAN_INDEX]: `${metadata.namespace ?? ""}/${metadata.name}` })),
       watch(

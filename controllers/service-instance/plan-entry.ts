@@ -1,11 +1,14 @@
 // The plan of a managed instance in the catalog, and why it may not be used.
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
-import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { isUsableIn } from "../../crds/service-plan/visibility.ts";
+import { forbidsPaid, PAID_PLAN_FORBIDDEN } from "../../crds/org-quota/counts.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { NotReady, type ReadyDraft } from "../../kube/controller/controller.ts";
+import { findFullQuota, type CountedKind } from "../shared/counted-quotas.ts";
+import { listQuotas } from "../shared/quotas.ts";
 import { findTenancy } from "../shared/tenancy.ts";
 
 /** Until the plan of a restored instance is looked for again. */
@@ -27,9 +30,26 @@ export function findEntry(instance: ServiceInstance, read: Reader): { entry?: Pl
   if (provided?.planID === entry.plan.spec.catalogID) return { entry };
   if (!isOrderable(instance, entry.plan, read))
     return { problem: planMissing(instance, "is not available in this space") };
-  return provided || isTakingOrders(entry, read)
-    ? { entry }
-    : { problem: planMissing(instance, "is of a service broker that is gone or being deleted") };
+  if (!provided && !isTakingOrders(entry, read))
+    return { problem: planMissing(instance, "is of a service broker that is gone or being deleted") };
+  const problem = findQuotaProblem(instance, entry, read);
+  return problem ? { problem } : { entry };
+}
+
+const INSTANCES: CountedKind<ServiceInstance> = {
+  ref: ServiceInstance,
+  limit: "totalServiceInstances",
+  noun: "service instances of brokers",
+  counts: ({ spec }) => spec.type === "managed",
+  isInForce: ({ status }) => status?.lastOperation !== undefined,
+};
+
+/** Quotas forbid more instances, or paid plans. */
+function findQuotaProblem(instance: ServiceInstance, { plan }: PlanEntry, read: Reader): ReadyDraft | undefined {
+  const { namespace = "" } = instance.metadata;
+  if (plan.spec.free || !forbidsPaid(...listQuotas(read, namespace))) return findFullQuota(instance, INSTANCES, read);
+  const message = `service plan ${plan.spec.name} is paid, and a quota allows none; choose a free one, or have the quota changed`;
+  return { status: "False", reason: PAID_PLAN_FORBIDDEN, message, isFailure: true };
 }
 
 /** The plan of one that was restored without its status: whoever may order the plan now may delete what was made of it. @throws NotReady("PlanMissing") */

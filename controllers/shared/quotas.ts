@@ -29,10 +29,15 @@ export function findSpaceQuota(read: Reader, space: Space): SpaceQuota | undefin
 
 /** Does the quota of the org or of the space limit the processes in a space's namespace? */
 export function hasProcessLimits(read: Reader, namespace: string): boolean {
+  return limitsProcesses(...listQuotas(read, namespace));
+}
+
+/** The limits of the space that has this namespace, and of its org. */
+export function listQuotas(read: Reader, namespace: string): (OrgQuota | SpaceQuota)["spec"][] {
   const space = findSpaceOfNamespace(read, namespace);
   const org = space && findOrgOfNamespace(read, space.metadata.namespace ?? "");
-  if (!space || !org) return false;
-  return limitsProcesses(findOrgQuota(read, org)?.spec, findSpaceQuota(read, space)?.spec);
+  if (!space || !org) return [];
+  return [findSpaceQuota(read, space)?.spec, findOrgQuota(read, org)?.spec].filter((spec) => spec !== undefined);
 }
 
 /** The Space that owns this namespace. */

@@ -7,6 +7,7 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
 import { groupVariables } from "../../crds/environment-group/group-variables.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { Process } from "../../crds/process/process.ts";
 import { Route } from "../../crds/route/route.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
@@ -23,12 +24,14 @@ import {
 } from "../../kube/controller/controller.ts";
 import { appKey, getApp, indexByApp, OWNING_APP_INDEX, toAppOwnership } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
+import { quotaWatches, WAITING_INDEXES } from "../shared/counted-quotas.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
 import { snapshotServices } from "../shared/services-snapshot.ts";
 import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { listRouteURLs } from "../shared/route-urls.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
+import { findTaskQuota } from "./quota.ts";
 import { planFailedTask, planTaskRun, planTaskRunUpdate, planTaskStatus, taskRunName } from "./plan.ts";
 
 /** Tasks that have not ended, by "any" and by app: only these wait for apps and classes. */
@@ -44,13 +47,15 @@ export function taskController({ apiURL }: TaskOptions): Controller {
     name: "task",
     for: Task,
     owns: [TaskRun],
-    reads: [...TENANCY_KINDS, Droplet, EnvironmentGroup, Route, ServiceInstance, ServiceBinding],
+    reads: [...TENANCY_KINDS, Process, Droplet, EnvironmentGroup, Route, ServiceInstance, ServiceBinding],
     indexes: {
+      ...WAITING_INDEXES,
       [GUID_INDEX]: indexByGUID,
       [OWNING_APP_INDEX]: indexByApp,
       [OPEN_INDEX]: (task: Task) => (isFinished(task) ? [] : ["any", ...indexByApp(task)]),
     },
     watches: [
+      ...quotaWatches(Task, Process),
       watch(App, (app) => ({ [OPEN_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
       watch(BackendClass, () => ({ [OPEN_INDEX]: "any" })),
     ],
@@ -93,19 +98,27 @@ async function reconcileOpenTask(open: OpenTask, context: ReconcileContext): Pro
       children: [planTaskRunUpdate(run, task.spec)],
       ...planTaskStatus(task, { sequenceID, droplet: task.status?.droplet ?? task.spec.dropletRef?.name, run }),
     };
-  // Another run would be a second one: a command runs at most once.
-  if (task.status?.state === "Running")
-    return planFailedTask(
-      sequenceID,
-      "its TaskRun was deleted; whether the command has ended is not known",
-      context.now(),
-    );
-  if (task.spec.cancelled) return planFailedTask(sequenceID, "task was cancelled", context.now());
+  const obstacle = findObstacle(task, sequenceID, context);
+  if (obstacle) return obstacle;
   const droplet = getDroplet(open, context);
   return {
     children: [await startTask(open, droplet, context)],
     ...planTaskStatus(task, { sequenceID, droplet: droplet.metadata.name, run: undefined }),
   };
+}
+
+/** Why a task without a run gets none, or not yet. */
+function findObstacle(task: Task, sequenceID: number, { read, now }: ReconcileContext): ReconcileResult | undefined {
+  // Another run would be a second one: a command runs at most once.
+  if (task.status?.state === "Running")
+    return planFailedTask(sequenceID, "its TaskRun was deleted; whether the command has ended is not known", now());
+  if (task.spec.cancelled) return planFailedTask(sequenceID, "task was cancelled", now());
+  const full = findTaskQuota(task, read);
+  if (full) {
+    const { status } = planTaskStatus(task, { sequenceID, droplet: task.spec.dropletRef?.name, run: undefined });
+    return { ...(status && { status }), ready: full };
+  }
+  return undefined;
 }
 
 /** @throws NotReady without a droplet; with one, the task starts by itself */

@@ -3,6 +3,7 @@ import type { App } from "../../../crds/app/app.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
 import type { Org } from "../../../crds/org/org.ts";
 import type { Process } from "../../../crds/process/process.ts";
+import { forbidsPaid, isFull, waitsForQuota } from "../../../crds/org-quota/counts.ts";
 import {
   addDemand,
   findExcess,
@@ -141,22 +142,17 @@ export function requireRouteQuota(
   for (const { place, name, limits, namespaces } of quotasIn(cache, namespace)) {
     if (limits?.totalRoutes === undefined && limits?.totalReservedPorts === undefined) continue;
     const routes = listRoutes(cache, namespaces()).filter(({ metadata }) => metadata.uid !== moved?.metadata.uid);
-    if (limits.totalRoutes !== undefined && routes.length >= limits.totalRoutes)
-      throw unprocessable(`Routes quota exceeded for ${place} '${name}'.`);
-    if (port !== 0 && isPortQuotaUsed(routes, limits.totalReservedPorts))
+    const ports = routes.filter((route) => route.spec.port !== 0);
+    if (isFull(limits.totalRoutes, routes.length)) throw unprocessable(`Routes quota exceeded for ${place} '${name}'.`);
+    if (port !== 0 && isFull(limits.totalReservedPorts, ports.length))
       throw unprocessable(`Reserved route ports quota exceeded for ${place} '${name}'.`);
   }
 }
 
-function isPortQuotaUsed(routes: readonly Route[], limit: number | undefined): boolean {
-  return limit !== undefined && routes.filter((route) => route.spec.port !== 0).length >= limit;
-}
-
 /** One more private domain. @throws CFError 422 */
 export function requireDomainQuota({ cache }: Pick<Session, "cache">, org: Org): void {
-  const limit = quotaOf(cache, org)?.spec.totalDomains;
-  if (limit === undefined || cache.store(Domain).list({ namespace: org.status?.namespace ?? "" }).length < limit)
-    return;
+  const domains = cache.store(Domain).list({ namespace: org.status?.namespace ?? "" });
+  if (!isFull(quotaOf(cache, org)?.spec.totalDomains, domains.filter((one) => !waitsForQuota(one)).length)) return;
   throw unprocessable(`The number of private domains exceeds the quota for organization "${displayNameOf(org)}"`);
 }
 
@@ -194,10 +190,11 @@ function listTaskProblems(
 ): string[] {
   if (!limits) return [];
   const used = limitsProcesses(limits) ? countProcesses(cache, namespaces()) : NO_USAGE;
-  const isFull = limits.totalAppTasks !== undefined && listTasks(cache, namespaces()).length >= limits.totalAppTasks;
+  const isTasksFull =
+    limits.totalAppTasks !== undefined && isFull(limits.totalAppTasks, listTasks(cache, namespaces()).length);
   return [
     ...findExcess(limits, used, { ...size, instances: 1 }).flatMap((excess) => TASK_TEXTS[place][excess]?.(name) ?? []),
-    ...(isFull ? ["app_task_limit quota exceeded"] : []),
+    ...(isTasksFull ? ["app_task_limit quota exceeded"] : []),
   ];
 }
 
@@ -221,14 +218,14 @@ export function requireServiceQuota({ cache }: Pick<Session, "cache">, namespace
     const count = (): number =>
       namespaces()
         .flatMap((each) => cache.store(ServiceInstance).list({ namespace: each }))
-        .filter(({ spec }) => spec.type === "managed").length;
-    if (most !== undefined && count() >= most) throw unprocessable(SERVICE_TEXTS[place].full);
+        .filter((one) => one.spec.type === "managed" && !waitsForQuota(one)).length;
+    if (most !== undefined && isFull(most, count())) throw unprocessable(SERVICE_TEXTS[place].full);
   }
 }
 
 /** @throws CFError 422 for a paid plan where none is allowed */
 export function requirePaidQuota({ cache }: Pick<Session, "cache">, namespace: string): void {
-  const refusing = quotasIn(cache, namespace).find(({ limits }) => limits?.paidServices === false);
+  const refusing = quotasIn(cache, namespace).find(({ limits }) => forbidsPaid(limits));
   if (refusing) throw unprocessable(SERVICE_TEXTS[refusing.place].paid);
 }
 
@@ -239,7 +236,7 @@ export function requireKeyQuota({ cache }: Pick<Session, "cache">, namespace: st
     const count = (): number =>
       namespaces()
         .flatMap((each) => cache.store(ServiceBinding).list({ namespace: each }))
-        .filter(({ spec }) => spec.type === "key").length;
-    if (most !== undefined && count() >= most) throw unprocessable(SERVICE_TEXTS[place].keys);
+        .filter((one) => one.spec.type === "key" && !waitsForQuota(one)).length;
+    if (most !== undefined && isFull(most, count())) throw unprocessable(SERVICE_TEXTS[place].keys);
   }
 }

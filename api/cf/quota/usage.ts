@@ -6,7 +6,7 @@ import { addDemand, addTask, NO_USAGE, type AppUsage, type Demand } from "../../
 import { Route } from "../../../crds/route/route.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { Task } from "../../../crds/task/task.ts";
-import { isTaskUnderWay } from "../../../crds/task/under-way.ts";
+import { usesQuota } from "../../../crds/task/under-way.ts";
 import { isNameHolder } from "../../access/name-claims.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 
@@ -41,7 +41,7 @@ export function countProcesses(
 
 /** The tasks that wait or run. */
 export function listTasks(cache: ClusterCache, namespaces: readonly string[]): Task[] {
-  return namespaces.flatMap((namespace) => cache.store(Task).list({ namespace })).filter(isTaskUnderWay);
+  return namespaces.flatMap((namespace) => cache.store(Task).list({ namespace })).filter(usesQuota);
 }
 
 /** The processes of the started apps of a namespace. */
