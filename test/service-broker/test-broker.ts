@@ -2,30 +2,17 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { isDeepStrictEqual } from "node:util";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Asked, BrokerState, Reply, Thing } from "./broker-state.ts";
+import { refuse } from "./refusals.ts";
 import {
   TEST_CATALOG,
   type Behaviour,
-  type Behaviours,
   type BrokerOperation,
   type BrokerRequestRecord,
   type Control,
 } from "./behaviour.ts";
-
-interface Thing {
-  body: Record<string, unknown>;
-  pending?: { polls: number; state: "succeeded" | "failed"; description: string; end: "made" | "gone" };
-}
-
-interface BrokerState {
-  catalog: object;
-  username: string;
-  password: string;
-  behaviours: Behaviours;
-  requests: BrokerRequestRecord[];
-  /** Instances and bindings, by path. */
-  things: Map<string, Thing>;
-}
 
 export interface TestBroker {
   url: string;
@@ -37,19 +24,6 @@ export interface TestBroker {
   /** Paths of the instances and bindings that it has. */
   things(): string[];
   close(): Promise<void>;
-}
-
-interface Asked {
-  operation: BrokerOperation;
-  path: string;
-  body: Record<string, unknown>;
-  behaviour: Behaviour;
-}
-
-interface Reply {
-  status: number;
-  text: string;
-  headers?: Record<string, string>;
 }
 
 const MAX_REQUESTS = 1000;
@@ -90,7 +64,11 @@ async function serve(state: BrokerState, request: IncomingMessage, response: Ser
   const behaviour = (operation && state.behaviours[operation]) ?? {};
   if (behaviour.delayMs) await delay(behaviour.delayMs);
   const reply = operation
-    ? toReply(state, { operation, path: url.pathname.replace(/\/last_operation$/, ""), body, behaviour }, request)
+    ? toReply(
+        state,
+        { operation, path: url.pathname.replace(/\/last_operation$/, ""), query: url.searchParams, body, behaviour },
+        request,
+      )
     : json(404, { description: "no such endpoint" });
   if (operation) record(state, { request, url, body, operation, status: reply.status });
   if (!behaviour.silent) send(response, reply);
@@ -148,7 +126,7 @@ function toReply(state: BrokerState, asked: Asked, { headers }: IncomingMessage)
   if (!headers["x-broker-api-version"]) return json(412, { description: "X-Broker-API-Version is missing" });
   const { answer } = asked.behaviour;
   if (answer) return { status: answer.status, text: answer.text ?? "{}", headers: answer.headers ?? {} };
-  return answers[asked.operation](state, asked);
+  return refuse(state, asked) ?? answers[asked.operation](state, asked);
 }
 
 const answers: Record<BrokerOperation, (state: BrokerState, asked: Asked) => Reply> = {
@@ -166,11 +144,22 @@ function make(state: BrokerState, asked: Asked): Reply {
   const { operation, path, body, behaviour } = asked;
   const existing = state.things.get(path);
   if (operation === "update" && !existing) return json(404, { description: "there is no such instance" });
+  if (operation !== "update" && existing) return makeAgain(existing, asked);
   const thing: Thing = { body: { ...existing?.body, ...body } };
   state.things.set(path, thing);
   if (behaviour.async) return accept(thing, asked, "made");
   if (operation === "bind") return json(201, toBinding(path, behaviour));
   return json(operation === "update" ? 200 : 201, { dashboard_url: `https://dashboard.example.com${path}` });
+}
+
+/** Of what is there already: the same is no conflict. */
+function makeAgain(existing: Thing, { operation, path, body, behaviour }: Asked): Reply {
+  const isSame = ["service_id", "plan_id", "parameters", "app_guid"].every((name) =>
+    isDeepStrictEqual(existing.body[name], body[name]),
+  );
+  if (!isSame) return json(409, { description: "it is there with other attributes" });
+  if (existing.pending) return json(202, { operation: `${operation}-1` });
+  return json(200, operation === "bind" ? toBinding(path, behaviour) : {});
 }
 
 function toBinding(path: string, { more }: Behaviour): object {
@@ -189,6 +178,7 @@ function fetched({ things, behaviours }: BrokerState, { path }: Asked): Reply {
 function remove({ things }: BrokerState, asked: Asked): Reply {
   const thing = things.get(asked.path);
   if (!thing) return json(410, {});
+  if (thing.pending?.end === "gone") return json(202, { operation: `${asked.operation}-1` });
   if (asked.behaviour.async) return accept(thing, asked, "gone");
   things.delete(asked.path);
   return json(200, {});
