@@ -76,7 +76,7 @@ export function listObjects<T extends KubeObject>(
 export function listAmong<T extends KubeObject>(
   { cache, ref, objects }: { cache: ClusterCache; ref: ResourceRef<T>; objects: readonly T[] },
   query: ListParameters,
-  options: Pick<ListOptions<T>, "filter" | "sortKeys">,
+  options: Pick<ListOptions<T>, "filter" | "sortKeys" | "defaultSortKey">,
 ): readonly T[] {
   const filter = filterOf(query, options);
   const found = objects.filter((object) => isOneOf(query.guids, cache.guid(ref, object)) && filter(object));

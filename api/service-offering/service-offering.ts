@@ -12,6 +12,7 @@ import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import {
   brokerGUIDOf,
   findBroker,
+  offeringOrder,
   canSeeOffering,
   getOffering,
   includedBrokers,
@@ -72,6 +73,7 @@ const list = ({ cache }: Caching) =>
       const found = listAmong({ cache, ref: ServiceOffering, objects }, query, {
         filter: filterOf(viewer, query),
         sortKeys: { name: ({ spec }) => foldName(spec.name) },
+        defaultSortKey: (one) => offeringOrder(cache, one),
       });
       const present = (one: ServiceOffering): object => presentOffering(cache, one, base);
       return ok(presentPage(found, { base, url, query }, present, includedOf(viewer, query)));

@@ -6,7 +6,15 @@ import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { isOneOf, listAmong } from "../cache/list-objects.ts";
 import { toMetadataPatch } from "../cf/metadata/metadata.ts";
 import { offeringOf } from "../cf/service/catalog.ts";
-import { brokerGUIDOf, findBroker, canSeePlan, getPlan, toViewer, type Viewer } from "../cf/service/marketplace.ts";
+import {
+  brokerGUIDOf,
+  findBroker,
+  canSeePlan,
+  getPlan,
+  planOrder,
+  toViewer,
+  type Viewer,
+} from "../cf/service/marketplace.ts";
 import { instancesOfPlan } from "../cf/service/plan-uses.ts";
 import { placeFilter } from "../cf/service/plan-places.ts";
 import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
@@ -80,6 +88,7 @@ const list = ({ cache }: Caching) =>
       const found = listAmong({ cache, ref: ServicePlan, objects }, query, {
         filter: filterOf(viewer, query),
         sortKeys: { name: ({ spec }) => foldName(spec.name) },
+        defaultSortKey: (one) => planOrder(cache, one),
       });
       const present = (one: ServicePlan): object => presentPlan(cache, one, base);
       return ok(presentPage(found, { base, url, query }, present, includedOf(viewer, base, query)));

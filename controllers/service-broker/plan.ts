@@ -34,8 +34,12 @@ export function planCatalog(
   isInUse: (plan: ServicePlan) => boolean,
 ): CatalogDraft[] {
   const current = services
-    .filter(({ id }) => !owner.purged.includes(id))
-    .flatMap((service) => [toOffering(owner, service), ...service.plans.map((plan) => toPlan(owner, service, plan))]);
+    .map((service, position) => ({ service, position }))
+    .filter(({ service }) => !owner.purged.includes(service.id))
+    .flatMap(({ service, position }) => [
+      toOffering(owner, service, position),
+      ...service.plans.map((plan, at) => toPlan(owner, service, { plan, position: at })),
+    ]);
   const names = new Set(current.map(({ kind, metadata }) => `${kind ?? ""} ${metadata.name}`));
   const plans = known.plans.filter(({ metadata }) => !names.has(`ServicePlan ${metadata.name}`)).filter(isInUse);
   const offeringsOfKept = new Set(plans.map(({ spec }) => spec.offeringRef.name));
@@ -89,7 +93,7 @@ function offeringName(owner: CatalogOwner, service: string): string {
   return generatedName(owner.name, `${owner.name}/${service}`);
 }
 
-function toOffering(owner: CatalogOwner, service: CatalogService): CatalogDraft {
+function toOffering(owner: CatalogOwner, service: CatalogService, position: number): CatalogDraft {
   return toDraft(owner, ServiceOffering, {
     name: offeringName(owner, service.id),
     id: service.id,
@@ -97,6 +101,7 @@ function toOffering(owner: CatalogOwner, service: CatalogService): CatalogDraft 
       name: service.name,
       brokerRef: { name: owner.name },
       catalogID: service.id,
+      position,
       description: service.description,
       tags: service.tags ?? [],
       requires: service.requires ?? [],
@@ -123,7 +128,11 @@ function fromMetadata(metadata: CatalogService["metadata"]): object {
   };
 }
 
-function toPlan(owner: CatalogOwner, service: CatalogService, plan: CatalogPlan): CatalogDraft {
+function toPlan(
+  owner: CatalogOwner,
+  service: CatalogService,
+  { plan, position }: { plan: CatalogPlan; position: number },
+): CatalogDraft {
   const { metadata, schemas, maintenance_info: maintenance } = plan;
   const costs = metadata === undefined ? [] : toCosts(JSON.parse(metadata));
   return toDraft(owner, ServicePlan, {
@@ -133,6 +142,7 @@ function toPlan(owner: CatalogOwner, service: CatalogService, plan: CatalogPlan)
       name: plan.name,
       offeringRef: { name: offeringName(owner, service.id) },
       catalogID: plan.id,
+      position,
       description: plan.description,
       free: plan.free ?? true,
       ...(typeof plan.bindable === "boolean" && { bindable: plan.bindable }),

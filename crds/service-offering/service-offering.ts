@@ -9,6 +9,8 @@ import { refTo } from "../schema-fields.ts";
 export const MAX_CATALOG_JSON = 65_536;
 /** An id of a catalog, which brokers choose. */
 export const catalogID = z.string().min(1).max(255);
+/** Where a catalog has an entry, from 0. */
+export const catalogPosition = z.int().min(0).max(10_000).default(0).describe("Its place in the broker's catalog.");
 const jsonText = z.string().max(MAX_CATALOG_JSON);
 
 export const ServiceOffering = defineResource({
@@ -29,6 +31,7 @@ export const ServiceOffering = defineResource({
     name: cfName.describe("The name that cf shows."),
     brokerRef: refTo("ServiceBroker"),
     catalogID: catalogID.describe("The broker's id for it."),
+    position: catalogPosition,
     description: z.string().max(10_000).default("").describe("What it is, in the broker's words."),
     tags: listAtomic(z.array(z.string().max(2048)).max(100))
       .default([])

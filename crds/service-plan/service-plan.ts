@@ -4,7 +4,7 @@ import { defineResource, listSet, readyStatus, type Resource } from "../../kube/
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { objectName, refTo } from "../schema-fields.ts";
-import { catalogID, MAX_CATALOG_JSON } from "../service-offering/service-offering.ts";
+import { catalogID, catalogPosition, MAX_CATALOG_JSON } from "../service-offering/service-offering.ts";
 
 const jsonText = z.string().max(MAX_CATALOG_JSON);
 /** Orgs that a plan may be enabled for. */
@@ -29,6 +29,7 @@ export const ServicePlan = defineResource({
     name: cfName.describe("The name that cf shows."),
     offeringRef: refTo("ServiceOffering"),
     catalogID: catalogID.describe("The broker's id for it."),
+    position: catalogPosition,
     description: z.string().max(10_000).default("").describe("What it is, in the broker's words."),
     free: z.boolean().default(true).describe("False for a paid plan, which a quota may forbid."),
     bindable: z.boolean().optional().describe("Whether its instances can be bound. Defaults to the offering's."),

@@ -1,6 +1,7 @@
 // The marketplace: offerings and plans, what pages show of them, and who sees them.
 // RBAC shows the plans of a namespace to its people; those of the whole platform's brokers are in the system namespace, where a plan's visibility decides.
 import { isFlagEnabled } from "../../../crds/feature-flag/flags.ts";
+import { creationSortKey } from "../../../crds/guid.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { ServiceOffering } from "../../../crds/service-offering/service-offering.ts";
@@ -69,6 +70,20 @@ export function offeringsOf(cache: ClusterCache, { metadata: { namespace, name }
 /** Offerings and plans of a broker. */
 export function listCatalog(cache: ClusterCache, broker: ServiceBroker): (ServiceOffering | ServicePlan)[] {
   return offeringsOf(cache, broker).flatMap((offering) => [offering, ...plansOf(cache, offering)]);
+}
+
+/** The order of the marketplace: of brokers by creation, and of one broker's catalog as the broker has it. What a catalog brought was made in one second. */
+export function offeringOrder(cache: ClusterCache, offering: ServiceOffering | undefined): string {
+  const broker = findBroker(cache, offering);
+  return `${broker ? creationSortKey(broker) : ""} ${toSortable(offering?.spec.position)}`;
+}
+
+export function planOrder(cache: ClusterCache, plan: ServicePlan): string {
+  return `${offeringOrder(cache, offeringOf(cache, plan))} ${toSortable(plan.spec.position)}`;
+}
+
+function toSortable(position = 0): string {
+  return String(position).padStart(5, "0");
 }
 
 /** Those of a broker that is gone go, too. */

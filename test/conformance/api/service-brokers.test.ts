@@ -343,6 +343,18 @@ describe("the marketplace", () => {
     expect(withBroker.included).toEqual({ service_brokers: [{ name: broker.name }] });
   });
 
+  test("has the order of the catalog", async () => {
+    const [one] = TEST_CATALOG.services;
+    const names = ["zeta", "alpha", "mid", "beta", "omega", "chi"];
+    const plansOf = (offering: string) => names.map((name) => ({ ...one?.plans[0], id: `${offering}-${name}`, name }));
+    const services = names.map((name) => ({ ...one, id: name, name: `${name}-of-order`, plans: plansOf(name) }));
+    const broker = await registered({ control: { catalog: { services } } });
+    const listed = (path: string): Promise<string[]> =>
+      bench.column(`${path}?service_broker_guids=${broker.guid}&per_page=100`, "name");
+    expect(await listed("/v3/service_offerings")).toEqual(names.map((name) => `${name}-of-order`));
+    expect(await listed("/v3/service_plans")).toEqual(names.flatMap(() => names));
+  });
+
   test.each([
     ["names", "names=SMALL", ["small"]],
     ["broker_catalog_ids", "broker_catalog_ids=plan-large", ["large"]],
