@@ -19,6 +19,12 @@ describe("a failed build", () => {
       "npm error 404  The requested resource 'no-such-thing@1.0.0' could not be found or you do not have permission to access it.",
       /no-such-thing in package\.json/,
     ],
+    [
+      "a variable that Django's settings miss",
+      "python manage.py collectstatic --noinput failed with status 1: KeyError: 'SECRET_KEY'. Next: cf set-env APP SECRET_KEY VALUE, or cf set-env APP DISABLE_COLLECTSTATIC 1; then push again",
+      /^cup set-env shop SECRET_KEY VALUE && cup push shop$/,
+    ],
+    ["fonts of the web", "Failed to fetch `Geist Mono` from Google Fonts.", /next\/font\/local/],
     ["of Python", "ERROR: No matching distribution found for flaskk==1", /flaskk==1 in requirements\.txt/],
     [
       "of Go",

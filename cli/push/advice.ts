@@ -23,6 +23,11 @@ const OF_BUILDS: readonly Advice[] = [
     /404.*?['\s]((?:@[\w.-]+\/)?[\w.-]+)@\S* is not in|requested resource '((?:@[\w.-]+\/)?[\w.-]+)@/,
     "correct the name of $1 in package.json, then: cup push APP",
   ],
+  [/collectstatic .*failed with.*cf set-env APP (\w+) VALUE/, "cup set-env APP $1 VALUE && cup push APP"],
+  [
+    /Failed to fetch .+ from Google Fonts/,
+    "let builds reach fonts.googleapis.com (cup doctor shows their proxies), or take the font from a file (next/font/local); then: cup push APP",
+  ],
   [/No matching distribution found for (\S+)/, "correct $1 in requirements.txt, then: cup push APP"],
   [/no required module provides package ([^\s;:]+)/, "go get $1, then: cup push APP"],
   [/missing go\.sum entry|updates to go\.mod needed/, "go mod tidy, then: cup push APP"],
@@ -50,6 +55,10 @@ const OF_BUILDS: readonly Advice[] = [
 ];
 
 const OF_CRASHES: readonly Advice[] = [
+  [
+    /it listens on port (\d+(?: and \d+)*)/,
+    'listen on the port in PORT in place of $1: process.env.PORT, os.environ["PORT"], os.Getenv("PORT"), System.getenv("PORT"); then: cup push APP. Without a port: cup push APP -u process',
+  ],
   [
     /it listens on port|never healthy.*connection refused/i,
     'listen on the port in PORT: process.env.PORT, os.environ["PORT"], os.Getenv("PORT"), System.getenv("PORT"); then: cup push APP. Without a port: cup push APP -u process',

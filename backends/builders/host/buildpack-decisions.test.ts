@@ -10,6 +10,8 @@ import { commandOfFolder, parseManifest } from "./buildpacks/java/jar.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { wantedJava } from "./buildpacks/java/jdk.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
+import { explainFailure, hasStaticRoot } from "./buildpacks/python/django.mjs";
+// @ts-expect-error plain JavaScript, as buildpacks run it
 import { chooseInstaller, containsApp, fromPipfileLock } from "./buildpacks/python/environment.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { isPipRequired, namesPip } from "./buildpacks/python/environment.mjs";
@@ -136,7 +138,30 @@ describe("Python", () => {
       ["flask", "gunicorn"],
       /^gunicorn app:app --bind \$\{HOST:-0.0.0.0\}:\$PORT$/,
     ],
-    ["Flask alone", { "src/main.py": flask }, ["flask"], /^flask --app src.main:app run/],
+    [
+      "Flask alone, in a folder src",
+      { "src/main.py": flask },
+      ["flask"],
+      /^PYTHONPATH=src\$\{PYTHONPATH:\+:\$PYTHONPATH\} flask --app main:app run/,
+    ],
+    [
+      "Flask in a src that is a package",
+      { "src/main.py": flask, "src/__init__.py": "" },
+      ["flask"],
+      /^flask --app src.main:app/,
+    ],
+    [
+      "a package of Flask in src",
+      { "src/shop/__init__.py": "def create_app():\n" },
+      ["flask", "gunicorn"],
+      /^PYTHONPATH=src\S* gunicorn 'shop:create_app\(\)'/,
+    ],
+    [
+      "Flask under a name of a tutorial",
+      { "hello.py": flask, "conftest.py": flask },
+      ["flask"],
+      /^flask --app hello:app run/,
+    ],
     [
       "a factory of Flask",
       { "shop/__init__.py": "def create_app(x=1):\n" },
@@ -155,12 +180,66 @@ describe("Python", () => {
       ["django", "gunicorn"],
       /^gunicorn shop.wsgi/,
     ],
-    ["Django alone", { "manage.py": "" }, ["django"], /^python manage.py runserver --noreload/],
+    [
+      "Django in the folder that startproject makes",
+      { "shop/manage.py": 'setdefault("DJANGO_SETTINGS_MODULE", "shop.settings") # django', "shop/shop/wsgi.py": "" },
+      ["django", "gunicorn"],
+      /^cd shop && gunicorn shop.wsgi --bind/,
+    ],
+    [
+      "Django alone",
+      { "manage.py": "from django.core.management import x" },
+      ["django"],
+      /^python manage.py runserver --noreload/,
+    ],
     ["Streamlit", { "app.py": "" }, ["streamlit"], /^streamlit run app.py --server.address/],
+    [
+      "Streamlit under another name",
+      { "a.py": "", "dash.py": "import streamlit as st" },
+      ["streamlit"],
+      /^streamlit run dash.py /,
+    ],
     ["a program", { "main.py": "" }, [], /^python main.py$/],
+    ["a program in src", { "src/app.py": "" }, [], /^python src\/app.py$/],
   ])("start: %s", async (_name, files, installed, command) => {
     await write(files);
     expect(findPythonStart(app, new Set(installed))?.command).toMatch(command);
+  });
+
+  test("Django that nothing installs names the next step", async () => {
+    await write({ "manage.py": "from django.core.management import x" });
+    expect(() => findPythonStart(app, new Set())).toThrow(/Next: name django and gunicorn in a requirements.txt/);
+  });
+
+  test.each<[Files, string, boolean]>([
+    [{ "shop/settings.py": "STATIC_ROOT = 'x'" }, "shop.settings", true],
+    [{ "shop/settings.py": "STATIC_URL = 'x'" }, "shop.settings", false],
+    [{ "config/settings/base.py": "STATIC_ROOT = 'x'", "config/settings/local.py": "" }, "config.settings.local", true],
+    [{ "config/settings/__init__.py": "", "config/settings/base.py": "STATIC_ROOT = 'x'" }, "config.settings", true],
+    [{}, "shop.settings", false],
+  ])("Django's static files: %j, %s, %s", async (files, settings, expected) => {
+    await write(files);
+    expect(hasStaticRoot(app, { folder: ".", settings })).toBe(expected);
+  });
+
+  test.each<[string, string, string | undefined]>([
+    ["Traceback\n  File x\nKeyError: 'SECRET_KEY'\n", "KeyError: 'SECRET_KEY'", "SECRET_KEY"],
+    [
+      "django.core.exceptions.ImproperlyConfigured: Set the DATABASE_URL environment variable\n",
+      "django.core.exceptions.ImproperlyConfigured: Set the DATABASE_URL environment variable",
+      "DATABASE_URL",
+    ],
+    [
+      "decouple.UndefinedValueError: KEY not found. Declare it as envvar or define a default value.\n",
+      "decouple.UndefinedValueError: KEY not found. Declare it as envvar or define a default value",
+      "KEY",
+    ],
+    ["Traceback\nSyntaxError: invalid\n\n", "SyntaxError: invalid", undefined],
+  ])("Django's failure %j is told by its line", (errors, reason, variable) => {
+    const { next, ...told } = explainFailure(errors);
+    expect(told).toEqual({ reason });
+    if (variable) expect(next).toContain(`cf set-env APP ${variable} VALUE`);
+    else expect(next).toBeUndefined();
   });
 
   test("FastAPI without a server names the next step", async () => {

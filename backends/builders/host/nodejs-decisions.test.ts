@@ -126,6 +126,12 @@ describe("Node.js", () => {
       { scripts: { start: "react-scripts start", build: "react-scripts build" } },
       { site: "build" },
     ],
+    [
+      "Eleventy's files before its server for development",
+      { "_site/index.html": "" },
+      { scripts: { start: "npx @11ty/eleventy --serve", build: "npx @11ty/eleventy" } },
+      { site: "_site" },
+    ],
     ["Vite's files", { "dist/index.html": "", "index.html": "main.js", "main.js": "" }, built, { site: "dist" }],
     [
       "Angular's files",

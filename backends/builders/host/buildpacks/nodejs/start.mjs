@@ -6,7 +6,7 @@ import { dependsOn } from "./package.mjs";
 
 /** Servers for a developer's machine: none of them is for production, and some need devDependencies. */
 const devServer =
-  /^(npx )?(vite( (dev|serve|preview))?|react-scripts start|vue-cli-service serve|ng serve|astro (dev|preview)|parcel|webpack(-dev-server| serve)|nest start|nodemon|next dev|nuxt dev|gatsby (develop|serve)|docusaurus (start|serve)|svelte-kit dev|eleventy --serve)\b/;
+  /^(npx )?(vite( (dev|serve|preview))?|react-scripts start|vue-cli-service serve|ng serve|astro (dev|preview)|parcel|webpack(-dev-server| serve)|nest start|nodemon|next dev|nuxt dev|gatsby (develop|serve)|docusaurus (start|serve)|svelte-kit dev|(@11ty\/)?eleventy .*--(serve|watch))\b/;
 
 const serverFiles = ["server.js", "server.mjs", "server.cjs"];
 const builtServers = [

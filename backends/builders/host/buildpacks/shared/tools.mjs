@@ -5,6 +5,8 @@ import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { Problem, say } from "./log.mjs";
 
+const MOST_ERROR_BYTES = 16_000_000;
+
 /** The user's home, where version managers keep their versions; HOME is the build's own. Undefined for a user who is in no user database. */
 export function userHome() {
   try {
@@ -41,20 +43,27 @@ function isProgram(path) {
 
 /**
  * Runs a tool with its output in the build's log. `shown` replaces the command line in the log.
- * Throws with `next` when it fails.
+ * Throws with `next` when it fails; `explain` makes `{ reason, next }` of its errors, which the log then shows at its end.
  */
-export function runStep([file, ...args], { cwd, env = {}, shown, next } = {}) {
+export function runStep([file, ...args], { cwd, env = {}, shown, next, explain } = {}) {
   const title = shown ?? [file, ...args].join(" ");
   say(`$ ${title}`);
   const started = Date.now();
-  const { status, signal, error } = spawnSync(file, args, {
+  const { status, signal, error, stderr } = spawnSync(file, args, {
     cwd,
-    stdio: ["ignore", "inherit", "inherit"],
+    stdio: ["ignore", "inherit", explain ? "pipe" : "inherit"],
+    encoding: "utf8",
+    maxBuffer: MOST_ERROR_BYTES,
     env: { ...process.env, ...env },
   });
+  if (stderr) process.stderr.write(stderr);
   if (error) throw new Problem(`${title} cannot be run: ${error.message}`);
+  const known = status === 0 ? undefined : explain?.(stderr);
+  const step = known?.next ?? next;
   if (status !== 0)
-    throw new Problem(`${title} failed with status ${status ?? signal}${next ? `. Next: ${next}` : ""}`);
+    throw new Problem(
+      `${title} failed with status ${status ?? signal}${known?.reason ? `: ${known.reason}` : ""}${step ? `. Next: ${step}` : ""}`,
+    );
   say(`done in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 }
 
