@@ -14,8 +14,6 @@ export interface Bound extends ProvidedPlan {
   provided: ProvidedBy;
 }
 
-export type LiveBound = Bound & { instance: ServiceInstance };
-
 /** Undefined for one of a user-provided instance, of none, of one that is not shared with this space, and of one that the broker was not asked for. */
 export function findBound(binding: ServiceBinding, context: ReconcileContext): Bound | undefined {
   const instance = findInstance(binding, context);

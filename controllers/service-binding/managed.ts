@@ -13,6 +13,7 @@ import { isAlreadyExists } from "../../kube/client/errors.ts";
 import {
   defineController,
   NotReady,
+  type ReadyDraft,
   watch,
   type Controller,
   type ReconcileContext,
@@ -36,7 +37,7 @@ import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { toBind, toBindingPoll, toRead, toUnbind } from "./broker-requests.ts";
 import { INSTANCE_INDEX, instanceKey, indexByInstance } from "../shared/binding-index.ts";
 import { toBindOutcome, toContent, toFetchOutcome } from "./binding-answer.ts";
-import { findBound, type Bound, type LiveBound } from "./bound.ts";
+import { findBound, type Bound } from "./bound.ts";
 import { planBinding } from "./plan.ts";
 
 /** A silent broker holds some of them for a minute each. */
@@ -72,7 +73,7 @@ export function managedBindingController(shared: Omit<Brokers, "memory">): Contr
 
     async reconcile(binding, context) {
       const bound = findBound(binding, context);
-      return bound?.instance ? run({ ...bound, instance: bound.instance }, context, brokers) : { keepStatus: true };
+      return bound ? run(bound, context, brokers) : { keepStatus: true };
     },
 
     async finalize(binding, context) {
@@ -125,7 +126,7 @@ const KEYS: CountedKind<ServiceBinding> = {
   isInForce: ({ status }) => status?.lastOperation !== undefined,
 };
 
-async function run(bound: LiveBound, context: ReconcileContext, brokers: Brokers): Promise<ReconcileResult> {
+async function run(bound: Bound, context: ReconcileContext, brokers: Brokers): Promise<ReconcileResult> {
   const { binding, instance, plan, offering } = bound;
   const step = planBinding(binding, instance, { plan, offering });
   const work = toWork(bound, context, brokers);
@@ -133,7 +134,9 @@ async function run(bound: LiveBound, context: ReconcileContext, brokers: Brokers
     case "rest":
       return step.ready ? { ready: step.ready } : {};
     case "begin":
-      return begin(bound, context);
+      return isInstanceBusy(bound, context)
+        ? { ready: INSTANCE_BUSY, requeueAfterMs: SIBLING_MS }
+        : begin(bound, context);
     case "bind":
       return bind(bound, work);
     case "poll":
@@ -151,11 +154,15 @@ function begin({ binding, provided, instanceGUID }: Bound, context: ReconcileCon
   return { status: { ...begun, provided, instanceGUID }, ready: underWay(begun.lastOperation) };
 }
 
-async function bind(bound: LiveBound, work: Provided): Promise<ReconcileResult> {
-  if (isInstanceBusy(bound, work.context))
-    throw new NotReady("InstanceBusy", "another operation on the service instance goes first", {
-      requeueAfterMs: SIBLING_MS,
-    });
+const INSTANCE_BUSY: ReadyDraft = {
+  status: "False",
+  reason: "InstanceBusy",
+  message: "another operation on the service instance goes first",
+};
+
+async function bind(bound: Bound, work: Provided): Promise<ReconcileResult> {
+  // It has begun at the same moment.
+  if (isInstanceBusy(bound, work.context)) return { ready: INSTANCE_BUSY, requeueAfterMs: SIBLING_MS };
   return ask(work, "bind", {
     toRequest: () => toRequest(bound, work.context),
     toOutcome: (answer) => toBindOutcome(answer, { offering: bound.offering, type: bound.binding.spec.type }),
@@ -164,11 +171,12 @@ async function bind(bound: LiveBound, work: Provided): Promise<ReconcileResult> 
 }
 
 /** A broker may do one thing at a time with an instance and its bindings. */
-function isInstanceBusy({ binding, instance }: LiveBound, { read }: ReconcileContext): boolean {
-  const { namespace, name, uid } = { ...instance.metadata, uid: binding.metadata.uid };
+function isInstanceBusy({ binding, instance }: Bound, { read }: ReconcileContext): boolean {
+  if (!instance) return false;
+  const { namespace, name } = instance.metadata;
   const siblings = read
     .byIndex(ServiceBinding, INSTANCE_INDEX, instanceKey(namespace, name))
-    .filter(({ metadata }) => metadata.uid !== uid);
+    .filter(({ metadata }) => metadata.uid !== binding.metadata.uid);
   return [instance, ...siblings].some(({ status }) => status?.lastOperation?.state === "in progress");
 }
 

@@ -9,14 +9,20 @@ import { VOLUMES_DISABLED } from "./binding-answer.ts";
 
 export type BindingStep = { kind: "rest"; ready?: ReadyDraft } | { kind: "begin" | "bind" | "poll" | "mitigate" };
 
-export function planBinding(binding: ServiceBinding, instance: ServiceInstance, provided: ProvidedPlan): BindingStep {
+export function planBinding(
+  binding: ServiceBinding,
+  instance: ServiceInstance | undefined,
+  provided: ProvidedPlan,
+): BindingStep {
   const { lastOperation: last, operation } = binding.status ?? {};
-  if (!last) return refusalOf(binding, provided) ?? planFirst(instance);
+  if (!last) return instance ? (refusalOf(binding, provided) ?? planFirst(instance)) : INSTANCE_GONE;
   if (last.state === "in progress") return { kind: "poll" };
   if (last.state === "initial") return { kind: "bind" };
   if (last.state === "succeeded") return { kind: "rest" };
   return operation?.isOrphan ? { kind: "mitigate" } : { kind: "rest", ready: failedReady(last) };
 }
+
+const INSTANCE_GONE = waiting("InstanceMissing", "the service instance is gone", true);
 
 function planFirst({ status, metadata }: ServiceInstance): BindingStep {
   const { lastOperation: last } = status ?? {};

@@ -64,7 +64,7 @@ export const pendingOperation = z
     id: z.string().max(10_000).optional().describe("The broker's own name for it."),
     attempts: z.int().min(0).optional().describe("Attempts one after the other that the broker has not taken."),
     isOrphan: z.boolean().optional().describe("Whether what the broker may have made is being taken back."),
-    at: time.optional().describe("When that was last tried."),
+    at: time.optional().describe("When the broker took it, or what it may have made was last tried to be taken back."),
     isAccepted: z.boolean().optional().describe("Whether the broker takes it back by itself."),
     wish: z.string().max(1024).optional().describe("The wish to delete it that was heard last."),
     target: providedBy.optional().describe("What an update is to bring."),

@@ -1,6 +1,6 @@
 // A broker's create or update of an instance or binding, from the question to its end, within the time that the plan allows.
 import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
-import type { ReconcileResult } from "../../../kube/controller/controller.ts";
+import { NotReady, type ReconcileResult } from "../../../kube/controller/controller.ts";
 import type { BrokerAnswer, BrokerRequest } from "./call-broker.ts";
 import { isOverdue, laterWaitMs, nextAttempt, nextPollMs, nextState } from "./operation-status.ts";
 import type { Asked, Outcome } from "./outcomes.ts";
@@ -11,24 +11,49 @@ import { failedReady, laterReady, notInTime, orphanedCondition, underWay } from 
 /** What success adds to the status. */
 type Keep = (body: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
-/** Asks for a create or update. `toOutcome` reads the answer, and `keep` what success gives. */
-export async function ask(
-  work: Provided,
-  asked: Asked,
-  how: { toRequest: () => Promise<BrokerRequest>; toOutcome: (answer: BrokerAnswer) => Outcome; keep: Keep },
-): Promise<ReconcileResult> {
-  const { last, context } = work;
-  if (!last) return {};
-  // Another process may have asked, and ended before it could say so.
-  if (isOverdue(boundOf(work, last), context.now()))
-    return fail(work, last, { kind: "unclear", why: notInTime(work, last.type) });
-  const waitMs = waitToRepeat(work, last);
-  if (waitMs > 0) return { ready: laterReady(last.description), requeueAfterMs: waitMs };
-  const outcome = await toAskedOutcome(askInTurn(work, asked, how.toRequest), how.toOutcome);
-  return outcome.kind === "later" ? repeat(work, last, outcome) : settle(work, last, outcome, how.keep);
+interface Asking {
+  toRequest: () => Promise<BrokerRequest>;
+  /** Reads the answer. */
+  toOutcome: (answer: BrokerAnswer) => Outcome;
+  /** What success gives. */
+  keep: Keep;
 }
 
-const boundOf = ({ maximumSeconds }: Provided, { createdAt }: LastOperation) => ({ since: createdAt, maximumSeconds });
+/** Asks for a create or update. */
+export async function ask(work: Provided, asked: Asked, how: Asking): Promise<ReconcileResult> {
+  const { last, context } = work;
+  if (!last) return {};
+  const waitMs = waitToRepeat(work, last);
+  if (waitMs > 0 && !isOverdue(boundOf(work, last), context.now()))
+    return { ready: laterReady(last.description), requeueAfterMs: waitMs };
+  return withinTime(work, last, async () => {
+    const outcome = await toAskedOutcome(askInTurn(work, asked, how.toRequest), how.toOutcome);
+    return outcome.kind === "later" ? repeat(work, last, outcome) : settle(work, last, outcome, how.keep);
+  });
+}
+
+/** Others' requests go first. */
+const TURN_REASONS = new Set(["BrokerBusy", "InstanceBusy"]);
+
+/** What the operation waits for may never come. */
+async function withinTime(
+  work: Provided,
+  last: LastOperation,
+  step: () => Promise<ReconcileResult>,
+): Promise<ReconcileResult> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!(error instanceof NotReady) || TURN_REASONS.has(error.reason)) throw error;
+    if (!isOverdue(boundOf(work, last), work.context.now())) throw error;
+    return fail(work, last, { kind: "unclear", why: `${notInTime(work, last.type)} ${error.message}` });
+  }
+}
+
+/** The broker's own time begins when it has taken the request. */
+function boundOf({ maximumSeconds, operation }: Provided, { createdAt }: LastOperation) {
+  return { since: operation?.at ?? createdAt, maximumSeconds };
+}
 
 function waitToRepeat({ memory, guid, operation, context }: Provided, last: LastOperation): number {
   const attempts = operation?.attempts ?? 0;
@@ -44,6 +69,9 @@ function repeat(
 ): ReconcileResult {
   const { operation, context, memory, guid } = work;
   const now = context.now();
+  // Another process may have asked, and ended before it could say so.
+  if (isOverdue(boundOf(work, last), now))
+    return fail(work, last, { kind: "unclear", why: `${notInTime(work, last.type)} ${why}` });
   const attempts = (operation?.attempts ?? 0) + 1;
   const lastOperation = nextAttempt(last, { state: "initial", description: `${why} It is tried again.`, now });
   const askedMs = retryAfterSeconds > 0 ? nextPollMs(boundOf(work, last), retryAfterSeconds, now) : 0;
@@ -71,10 +99,15 @@ async function settle(
   return {
     status: {
       lastOperation: nextState(last, { state: "in progress", description, now }),
-      operation: { ...work.operation, attempts: undefined, ...(id !== undefined && { id }) },
+      operation: {
+        ...work.operation,
+        attempts: undefined,
+        at: now.toISOString(),
+        ...(id !== undefined && { id }),
+      },
     },
     ready: underWay(last),
-    requeueAfterMs: nextPollMs(boundOf(work, last), retryAfterSeconds, now),
+    requeueAfterMs: nextPollMs({ ...boundOf(work, last), since: now.toISOString() }, retryAfterSeconds, now),
   };
 }
 
@@ -109,9 +142,12 @@ export async function poll(
 ): Promise<ReconcileResult> {
   const { last } = work;
   if (!last) return {};
-  const polled = await askProgress(work, { type: last.type, since: last.createdAt });
+  const { since } = boundOf(work, last);
+  const polled = await askProgress(work, { type: last.type, since });
   if (polled.state === "succeeded")
-    return fetched(work, last, { description: polled.description, outcome: await fetch(), keep });
+    return withinTime(work, last, async () =>
+      fetched(work, last, { description: polled.description, outcome: await fetch(), keep }),
+    );
   if (polled.state === "failed") return fail(work, last, { kind: "unclear", why: polled.why });
   return goesOn(work, last, { description: polled.description ?? last.description, delayMs: polled.delayMs });
 }
@@ -141,6 +177,6 @@ async function fetched(
   const bound = boundOf(work, last);
   if (isOverdue(bound, now)) return fail(work, last, { kind: "unclear", why: notInTime(work, last.type) });
   const delayMs = nextPollMs(bound, outcome.retryAfterSeconds, now);
-  work.memory.set(work.guid, last, now.getTime() + delayMs);
+  work.memory.set(work.guid, { createdAt: bound.since }, now.getTime() + delayMs);
   return goesOn(work, last, { description: "why" in outcome ? outcome.why : description, delayMs });
 }

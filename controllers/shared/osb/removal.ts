@@ -37,19 +37,22 @@ async function startRemoval(work: Provided, last: LastOperation): Promise<void> 
   if (outcome.kind !== "accepted") throw failed(work, last, outcome);
   const { id, description, retryAfterSeconds } = outcome;
   const { maximumSeconds, operation, wish } = work;
-  const requeueAfterMs = nextPollMs({ since: last.createdAt, maximumSeconds }, retryAfterSeconds, now);
+  const requeueAfterMs = nextPollMs({ since: now.toISOString(), maximumSeconds }, retryAfterSeconds, now);
   const attempts = operation?.attempts;
   throw removalUnderWay({
     requeueAfterMs,
     status: {
       lastOperation: nextState(last, { state: "in progress", description, now }),
-      operation: { id, attempts, wish },
+      operation: { id, attempts, wish, at: now.toISOString() },
     },
   });
 }
 
 async function pollRemoval(work: Provided, last: LastOperation): Promise<void> {
-  const polled = await askProgress(work, { type: "delete", since: last.createdAt });
+  const polled = await askProgress(work, {
+    type: "delete",
+    since: work.operation?.at ?? last.createdAt,
+  });
   if (polled.state === "succeeded") return;
   if (polled.state === "failed") throw failed(work, last, polled);
   const { delayMs, description = last.description } = polled;

@@ -1,0 +1,125 @@
+// How long an operation may take: as the plan says, whatever it waits for, and what is left of it then.
+import { expect, test } from "vitest";
+import type { LastOperation, PendingOperation } from "../../../crds/service-instance/managed-fields.ts";
+import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
+import { createBrokerMemory } from "./broker-memory.ts";
+import { createBrokerPace } from "./broker-pace.ts";
+import { createInstanceTurns } from "./instance-turns.ts";
+import { mitigate } from "./mitigation.ts";
+import { nextPollMs } from "./operation-status.ts";
+import { ask, poll } from "./operation.ts";
+import type { Provided } from "./provided.ts";
+import { removeAtBroker } from "./removal.ts";
+
+const START = Date.parse("2026-01-01T00:00:00Z");
+const time = (seconds: number): string => new Date(START + seconds * 1000).toISOString();
+
+/** What is provided by a broker that is gone, after so many seconds of at most 100. */
+function workOf(
+  seconds: number,
+  [type, state]: [LastOperation["type"], LastOperation["state"]],
+  { operation, wish }: { operation?: PendingOperation; wish?: string } = {},
+): Provided {
+  const request = () => ({ method: "GET" as const, path: "/" });
+  return {
+    object: { metadata: { name: "db" } } as Provided["object"],
+    guid: "g",
+    instanceGUID: "g",
+    provided: { brokerRef: { namespace: "cupola-system", name: "gone" }, offeringID: "o", planID: "p" },
+    last: { type, state, description: "", createdAt: time(0), updatedAt: time(0) },
+    operation,
+    maximumSeconds: 100,
+    wish,
+    removal: "deprovision",
+    requests: { poll: request, remove: request },
+    context: {
+      read: { find: () => undefined },
+      now: () => new Date(START + seconds * 1000),
+    } as unknown as ReconcileContext,
+    pace: createBrokerPace(),
+    turns: createInstanceTurns(),
+    memory: createBrokerMemory(),
+  };
+}
+
+const asking = (toRequest: () => Promise<{ method: "PUT"; path: string }>) => ({
+  toRequest,
+  toOutcome: () => ({ kind: "done", body: {}, description: "" }) as const,
+  keep: () => Promise.resolve({}),
+});
+const request = asking(() => Promise.resolve({ method: "PUT", path: "/" }));
+
+test("a broker that is gone is waited for, but not for ever", async () => {
+  expect(await ask(workOf(50, ["create", "initial"]), "provision", request)).toMatchObject({
+    status: { lastOperation: { state: "initial" }, operation: { attempts: 1 } },
+    requeueAfterMs: 2000,
+  });
+  expect(await ask(workOf(101, ["create", "initial"]), "provision", request)).toMatchObject({
+    status: {
+      lastOperation: {
+        state: "failed",
+        description: expect.stringMatching(/^Service Broker failed to provision within the required time/) as string,
+      },
+      operation: { isOrphan: true },
+    },
+    conditions: [{ type: "Orphaned", status: "True" }],
+  });
+});
+
+test("what a request needs is waited for, but not for ever", async () => {
+  const missing = asking(() => Promise.reject(new NotReady("ParametersMissing", "no Secret")));
+  await expect(ask(workOf(50, ["create", "initial"]), "provision", missing)).rejects.toThrow("no Secret");
+  const failed = await ask(workOf(101, ["create", "initial"]), "provision", missing);
+  expect(failed.status).toMatchObject({ lastOperation: { state: "failed" } });
+  const busy = asking(() => Promise.reject(new NotReady("InstanceBusy", "others go first")));
+  await expect(ask(workOf(101, ["create", "initial"]), "provision", busy)).rejects.toThrow("others go first");
+});
+
+test.each<[number, string | undefined, string]>([
+  [50, undefined, "in progress"],
+  [101, undefined, "failed"],
+  // The broker's time begins when it has taken the request.
+  [101, time(50), "in progress"],
+  [151, time(50), "failed"],
+])("after %i s an update that was taken at %s is %s", async (seconds, at, state) => {
+  const operation = { ...(at !== undefined && { at }) };
+  const result = await poll(workOf(seconds, ["update", "in progress"], { operation }), {
+    fetch: () => Promise.reject(new Error("not asked")),
+    keep: () => Promise.resolve({}),
+  });
+  expect(result.status).toMatchObject({ lastOperation: { state } });
+});
+
+test.each<[number, object, object]>([
+  [0, {}, { lastOperation: { state: "failed" }, operation: { attempts: 1 } }],
+  [30, { operation: { attempts: 3 } }, {}],
+  [90, { operation: { attempts: 3 } }, { lastOperation: { state: "failed" }, operation: { attempts: 4 } }],
+  [30, { operation: { attempts: 3 }, wish: "again" }, { operation: { attempts: 4, wish: "again" } }],
+  [30, { operation: { attempts: 3, wish: "again" }, wish: "again" }, {}],
+])("after %i s a deletion that failed before, %o, has status %o", async (seconds, more, status) => {
+  const error: unknown = await removeAtBroker(workOf(seconds, ["delete", "failed"], more)).catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(NotReady);
+  expect((error as NotReady).status ?? {}).toMatchObject(status);
+  if (Object.keys(status).length === 0) expect((error as NotReady).status).toBeUndefined();
+});
+
+test("an unfinished deletion has failed at its end", async () => {
+  const work = workOf(101, ["delete", "in progress"]);
+  await expect(removeAtBroker(work)).rejects.toMatchObject({ status: { lastOperation: { state: "failed" } } });
+});
+
+test("mitigation goes on, however often it has failed", async () => {
+  const operation = { isOrphan: true, attempts: 40, at: time(0) };
+  expect((await mitigate(workOf(3000, ["create", "failed"], { operation }))).requeueAfterMs).toBe(600_000);
+  expect(await mitigate(workOf(3601, ["create", "failed"], { operation }))).toMatchObject({
+    status: { operation: { isOrphan: true, attempts: 41 } },
+    conditions: [
+      { type: "Orphaned", status: "True", message: expect.stringMatching(/attempt 41 has failed/) as string },
+    ],
+  });
+});
+
+test("a broker that wants to be asked after its time is asked at the end of it", () => {
+  const bound = { since: time(0), maximumSeconds: 100 };
+  expect([10, 1000].map((after) => nextPollMs(bound, after, new Date(START + 40_000)))).toEqual([10_000, 61_000]);
+});
