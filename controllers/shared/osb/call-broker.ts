@@ -135,7 +135,7 @@ function toAnswer({ ok, status, headers }: Response, bytes: Buffer): BrokerAnswe
 /** What people are shown of it. */
 function withPlainWords(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   if (!body) return undefined;
-  const words = ["description", "error"].flatMap((name) => {
+  const words = ["description", "error", "dashboard_url"].flatMap((name) => {
     const text = body[name];
     return typeof text === "string" ? [[name, toPlainWords(text, MAX_OPERATION_DESCRIPTION)]] : [];
   });

@@ -55,3 +55,12 @@ test("names that JavaScript objects have are names", () => {
   const services = [serviceAt(1, plans, { id: "constructor", name: "__proto__" })];
   expect(parseCatalog({ services })).toMatchObject({ catalog: { services: [{ name: "__proto__" }] } });
 });
+
+test("descriptions and tags lose what a terminal would obey", () => {
+  const services = [
+    serviceAt(1, [planAt(1, { description: "a\u001b[2Jb" })], { tags: ["x\u009by"], description: "c\u0007" }),
+  ];
+  expect(parseCatalog({ services })).toMatchObject({
+    catalog: { services: [{ description: "c ", tags: ["x y"], plans: [{ description: "a [2Jb" }] }] },
+  });
+});

@@ -33,7 +33,13 @@ const name = z
     const message = cfNameProblem(text);
     if (message !== undefined) context.addIssue({ code: "custom", message });
   });
-const description = z.string().max(10_000).default("");
+const MAX_DESCRIPTION = 10_000;
+const words = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .transform((text) => toPlainWords(text, most));
+const description = words(MAX_DESCRIPTION).default("");
 const json = z
   .unknown()
   .transform((value) => (value === undefined || value === null ? undefined : JSON.stringify(value)))
@@ -54,14 +60,14 @@ const plan = z.object({
   metadata: json,
   schemas: json,
   maximum_polling_duration: z.int().min(1).max(604_800).nullish(),
-  maintenance_info: z.object({ version: z.string().max(255), description: z.string().max(10_000).nullish() }).nullish(),
+  maintenance_info: z.object({ version: z.string().max(255), description: words(MAX_DESCRIPTION).nullish() }).nullish(),
 });
 
 const service = z.object({
   id: catalogID,
   name,
   description,
-  tags: listOf(z.string().max(2048), 100).nullish(),
+  tags: listOf(words(2048), 100).nullish(),
   requires: listOf(z.enum(["syslog_drain", "route_forwarding", "volume_mount"]), 3).nullish(),
   bindable: z.boolean(),
   bindings_retrievable: isSet,

@@ -292,10 +292,11 @@ describe("a broker", () => {
     const broker = await registered();
     const server = broker.server;
     expect((await bench.call("POST", BROKERS, bodyOf(server, "global"), "ann")).status).toBe(403);
-    expect((await bench.call("GET", `${BROKERS}/${broker.guid}`, undefined, "ann")).status).toBe(404);
+    for (const person of ["ann", "carl"] as const)
+      expect((await bench.call("GET", `${BROKERS}/${broker.guid}`, undefined, person)).status).toBe(404);
     const own = await registered({ more: { relationships: { space: to(space) } }, person: "ann" });
     expect(await namesFor(BROKERS, "ann")).toEqual([own.name]);
-    expect(await namesFor(BROKERS, "bob")).toEqual([]);
+    expect([await namesFor(BROKERS, "bob"), await namesFor(BROKERS, "carl")]).toEqual([[], []]);
     const [shown] = (await bench.call("GET", `${BROKERS}?space_guids=${space.guid}`, undefined, "ann")).json.resources;
     expect(shown.relationships).toEqual({ space: to(space) });
     const plan = await planOf(own);
