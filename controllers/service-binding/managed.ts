@@ -38,7 +38,7 @@ import { toBind, toBindingPoll, toRead, toUnbind } from "./broker-requests.ts";
 import { INSTANCE_INDEX, instanceKey, indexByInstance } from "../shared/binding-index.ts";
 import { toBindOutcome, toContent, toFetchOutcome } from "./binding-answer.ts";
 import { findBound, type Bound } from "./bound.ts";
-import { planBinding } from "./plan.ts";
+import { planBinding, planSharing } from "./plan.ts";
 
 /** A silent broker holds some of them for a minute each. */
 const WORKERS = 48;
@@ -118,6 +118,9 @@ function toWork(bound: Bound, context: ReconcileContext, brokers: Brokers): Prov
   };
 }
 
+/** Until the catalog is asked again whether an instance may be shared. */
+const SHARING_MS = 30_000;
+
 const KEYS: CountedKind<ServiceBinding> = {
   ref: ServiceBinding,
   limit: "totalServiceKeys",
@@ -147,9 +150,13 @@ async function run(bound: Bound, context: ReconcileContext, brokers: Brokers): P
 }
 
 /** Keeps at which broker it is to be deleted, whatever becomes of its instance. */
-function begin({ binding, provided, instanceGUID }: Bound, context: ReconcileContext): ReconcileResult {
+function begin(bound: Bound, context: ReconcileContext): ReconcileResult {
+  const { binding, provided, instanceGUID } = bound;
+  const { namespace = "" } = binding.metadata;
   const full = findFullQuota(binding, KEYS, context.read);
   if (full) return { ready: full };
+  const unshared = planSharing(bound, { namespace, org: getTenancy(context.read, namespace).orgObjectName });
+  if (unshared) return { ready: unshared, requeueAfterMs: SHARING_MS };
   const begun = beginOperation("create", { now: context.now(), generation: binding.metadata.generation });
   return { status: { ...begun, provided, instanceGUID }, ready: underWay(begun.lastOperation) };
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { ProvidedPlan } from "../shared/osb/provided-plan.ts";
-import { planBinding } from "./plan.ts";
+import { planBinding, planSharing } from "./plan.ts";
 
 const operation = (type: string, state: string): object => ({ lastOperation: { type, state, description: "words" } });
 const ready = operation("create", "succeeded");
@@ -52,4 +52,18 @@ test.each<[string, object, object, Bindable, object]>([
     offering: { spec: { requires } },
   } as unknown as ProvidedPlan;
   expect(planBinding(binding, instance, provided)).toMatchObject(step);
+});
+
+test.each<[string, string, boolean, string, string | undefined]>([
+  ["in its own space", "home", false, "admin", undefined],
+  ["of a shareable offering and a plan for all", "guest", true, "public", undefined],
+  ["of an offering that is not shareable", "guest", false, "public", "NotShareable"],
+  ["of a plan that is not visible there", "guest", true, "admin", "NotShareable"],
+])("a binding %s", (...[, namespace, shareable, type, reason]) => {
+  const bound = {
+    binding: { metadata: { name: "b", namespace }, spec: { instanceRef: { name: "i", namespace: "home" } } },
+    plan: { metadata: { namespace: "cupola-system" }, spec: { visibility: { type } } },
+    offering: { spec: { shareable } },
+  } as unknown as Parameters<typeof planSharing>[0];
+  expect(planSharing(bound, { namespace, org: "guests" })?.reason).toBe(reason);
 });

@@ -1,6 +1,7 @@
 // What comes next for a binding of a managed instance: the next request to the broker, or its status. Pure.
-import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { instanceNamespaceOf, type ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
+import { findSharingProblem, type SharingProblem } from "../../crds/service-instance/sharing.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
 import type { ProvidedPlan } from "../shared/osb/provided-plan.ts";
@@ -33,6 +34,23 @@ function planFirst({ status, metadata }: ServiceInstance): BindingStep {
   return !status || !last || isUnderWay(status)
     ? waiting("InstanceNotReady", "the service instance has an operation under way", false)
     : { kind: "begin" };
+}
+
+const SHARING_PROBLEMS: Record<SharingProblem, string> = {
+  notShareable: "its service offering does not allow instances to be shared with other spaces",
+  planNotVisible: "its service plan is not enabled in this space",
+};
+
+/** A binding in another space than the instance's, which may not be shared with it. */
+export function planSharing(
+  { binding, plan, offering }: ProvidedPlan & { binding: ServiceBinding },
+  space: { namespace: string; org: string },
+): ReadyDraft | undefined {
+  if (binding.metadata.namespace === instanceNamespaceOf(binding)) return undefined;
+  const problem = findSharingProblem({ plan, offering }, space);
+  if (!problem) return undefined;
+  const message = `service instance ${binding.spec.instanceRef.name} cannot be bound here: ${SHARING_PROBLEMS[problem]}`;
+  return { status: "False", reason: "NotShareable", message, isFailure: true };
 }
 
 /** By the catalog. An app would have no volume, as nothing mounts any; a key has credentials only. */

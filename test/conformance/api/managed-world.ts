@@ -31,6 +31,7 @@ export async function makeCatalog(bench: ApiHarness, broker: ScriptedBroker): Pr
       tags: ["sql"],
       requires: ["syslog_drain", "route_forwarding"],
       bindingsRetrievable: true,
+      shareable: true,
       planUpdateable: true,
     },
   });

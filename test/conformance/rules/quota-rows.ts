@@ -7,6 +7,7 @@ import { to } from "../permissions/test-env.ts";
 import {
   cfRefuses,
   inForce,
+  kubectl,
   made,
   notInForce,
   pathOf,
@@ -117,6 +118,14 @@ async function begun({ env }: RuleWorld, object: ObjectToMake): Promise<void> {
   await eventually(async () =>
     expect((await env.kubernetes.get(pathOf(object))).body.status?.lastOperation?.type).toBe("create"),
   );
+}
+
+/** As if its broker had made it. */
+async function provided({ env }: RuleWorld, { namespace, name }: ObjectToMake): Promise<void> {
+  const now = new Date().toISOString();
+  const lastOperation = { type: "create", state: "succeeded", createdAt: now, updatedAt: now };
+  const body = { status: { lastOperation, operation: null } };
+  await env.root.patch(ServiceInstance, { namespace, name }, { type: "merge", body }, { subresource: "status" });
 }
 
 /** Without a word to its broker, which is silent. */
@@ -284,6 +293,32 @@ export const quotaRows: readonly RuleRow[] = [
     },
   },
   {
+    rule: "a service instance is bound in another space only if its offering is shareable and its plan visible there",
+    async shows(world) {
+      await catalog(world);
+      const { env } = world;
+      await env.make("/v3/feature_flags/service_instance_sharing", { enabled: true }, "PATCH");
+      const home = await limited(world, "shared-db", {});
+      const guest = await limited(world, "guest-db", {});
+      await app(world, guest);
+      const db = instance(home, "db");
+      const shared = { ...db, spec: { ...db.spec, sharedSpaces: [guest.namespace] } };
+      await eventually(async () => expect((await kubectl(world, "admin", shared)).status).toBe(201));
+      await begun(world, db);
+      const instanceRef = { namespace: home.namespace, name: "db" };
+      const binding = { kind: "ServiceBinding", namespace: guest.namespace, name: "far" };
+      await made(world, { ...binding, spec: { appRef: { name: "shop" }, instanceRef } });
+      await eventually(async () => {
+        await provided(world, db);
+        const { body } = await env.kubernetes.get(pathOf(binding));
+        const conditions = body.status?.conditions?.map(({ reason }: Json) => reason);
+        expect([conditions, body.status?.lastOperation]).toEqual([expect.arrayContaining(["NotShareable"]), undefined]);
+      });
+      await purged(world, db);
+      await env.make("/v3/feature_flags/service_instance_sharing", { enabled: false }, "PATCH");
+    },
+  },
+  {
     rule: "quota: number of service keys",
     async shows(world) {
       await catalog(world);
@@ -297,17 +332,9 @@ export const quotaRows: readonly RuleRow[] = [
       });
       await made(world, instance(home, "db"));
       await begun(world, instance(home, "db"));
-      const now = new Date().toISOString();
-      const lastOperation = { type: "create", state: "succeeded", createdAt: now, updatedAt: now };
-      const done = { status: { lastOperation, operation: null } };
       // Its controller goes on to ask the silent broker meanwhile.
       await eventually(async () => {
-        await env.root.patch(
-          ServiceInstance,
-          { namespace: home.namespace, name: "db" },
-          { type: "merge", body: done },
-          { subresource: "status" },
-        );
+        await provided(world, instance(home, "db"));
         if ((await env.kubernetes.get(pathOf(key("first")))).status === 404) await made(world, key("first"));
         expect((await env.kubernetes.get(pathOf(key("first")))).body.status?.lastOperation?.type).toBe("create");
       });
