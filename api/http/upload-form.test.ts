@@ -1,10 +1,12 @@
 // Multipart uploads as clients send them.
 import type { IncomingMessage } from "node:http";
-import { readdir, readFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
-import { processScratch } from "../../blobs/scratch/scratch-space.ts";
+import { processScratch, ScratchFull, ScratchSpace } from "../../blobs/scratch/scratch-space.ts";
 import { readUploadForm } from "./upload-form.ts";
 
 test("a file without a name has an empty one", async () => {
@@ -65,4 +67,20 @@ test("resources go to disk, other parts are not kept", async () => {
   } finally {
     await scratch.remove();
   }
+});
+
+test("at a fault the rest of the body is read, since the connection is used again", async () => {
+  const space = new ScratchSpace();
+  const home = await mkdtemp(join(tmpdir(), "upload-form-"));
+  onTestFinished(() => rm(home, { recursive: true }));
+  await space.begin({ folder: home, maxBytes: 10 });
+  const scratch = await space.open("forms", AbortSignal.timeout(5_000));
+  const head = '--b\r\nContent-Disposition: form-data; name="bits"; filename="x"\r\n\r\n';
+  const chunks = [head, ...Array.from({ length: 20 }, () => "x".repeat(50_000)), "\r\n--b--\r\n"];
+  const headers = { "content-type": "multipart/form-data; boundary=b" };
+  const request = Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), { headers });
+  const ended = once(request, "end", { signal: AbortSignal.timeout(5_000) });
+  const reading = readUploadForm(request as unknown as IncomingMessage, { scratch, maxBytes: 1e9 });
+  await expect(reading).rejects.toThrow(ScratchFull);
+  await ended;
 });

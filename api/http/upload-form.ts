@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import { Busboy, type BusboyHeaders, type BusboyInstance } from "@fastify/busboy";
 import { BlobTooLarge, limitBytes } from "../../blobs/blob-store.ts";
 import { ScratchFull, type ScratchFolder } from "../../blobs/scratch/scratch-space.ts";
@@ -50,7 +50,7 @@ export async function readUploadForm(
     const kept = pipeline(stream, limitBytes(limit), scratch.counted(), createWriteStream(path));
     files.push({ stream, fault: faultOf(kept, form) });
   });
-  const formFault = await faultOf(pipeline(request, form, scratch.signal ? { signal: scratch.signal } : {}), form);
+  const formFault = await faultOf(pipeForm(request, form, scratch.signal), form);
   // When the form breaks off, its current part never ends by itself.
   if (formFault !== undefined) for (const { stream } of files) stream.destroy();
   const faults = [...(await Promise.all(files.map(({ fault }) => fault))), formFault].filter(
@@ -70,6 +70,27 @@ const KEPT: ReadonlyMap<string, "bits" | "resources"> = new Map([
   ["application", "bits"],
   ["resources", "resources"],
 ]);
+
+/** A pipeline would destroy the request at a fault, and its connection would wait for the rest of the body for ever: it is read here, and thrown away. */
+async function pipeForm(
+  request: IncomingMessage,
+  form: BusboyInstance,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const options = signal ? { signal } : {};
+  const parsed = finished(form, { readable: false, ...options });
+  const sent = finished(request, { writable: false, ...options });
+  // Whichever fails first is told.
+  for (const end of [parsed, sent]) end.catch(() => undefined);
+  request.pipe(form);
+  try {
+    await Promise.race([parsed, sent.then(() => parsed)]);
+  } catch (error) {
+    request.unpipe(form);
+    request.resume();
+    throw error;
+  }
+}
 
 function isOurs(fault: unknown): boolean {
   return fault instanceof CFError || fault instanceof BlobTooLarge || fault instanceof ScratchFull || isDiskFull(fault);
