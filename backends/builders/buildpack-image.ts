@@ -3,14 +3,16 @@ import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { unpackTar } from "../../blobs/archive/tar.ts";
+import { BlobTooLarge } from "../../blobs/blob-store.ts";
 import type { CredentialSource } from "../../blobs/registry/authorizer.ts";
 import type { Descriptor } from "../../blobs/registry/image-manifest.ts";
 import { parseImageName, type ImageName } from "../../blobs/registry/image-name.ts";
 import { createRegistryClient, type RegistryClient } from "../../blobs/registry/registry-client.ts";
+import { processScratch, type ScratchMeter } from "../../blobs/scratch/scratch-space.ts";
 import { presentImageError } from "./registry-images.ts";
 import { StagingFailure } from "./staging-failure.ts";
 
-/** The most that a layer may unpack to. */
+/** The most that the layers of an image may unpack to together. */
 const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
 /** What ends in an @ that no digest follows: docker's names have none, addresses of other kinds a password. */
 const USERINFO = /^[^]*@(?!sha\d+:)/;
@@ -76,21 +78,45 @@ async function openImage(registry: RegistryClient, image: ImageName, reference: 
   return {
     digest,
     main: parseBuildpackage(reference, config.config?.Labels?.[BUILDPACKAGE_LABEL]),
-    async unpack(target, toName) {
-      for (const layer of manifest.layers) await unpackLayer({ registry, image, layer }, target, toName);
+    unpack: (target, toName) =>
+      processScratch.count(`buildpack ${digest}`, async (meter) => {
+        const total = withTotal(meter, MAX_UNPACKED_BYTES);
+        for (const layer of manifest.layers) await unpackLayer({ registry, image, layer, total }, target, toName);
+      }),
+  };
+}
+
+/** Each layer may be small, and all of them large. */
+function withTotal(meter: ScratchMeter, maxBytes: number): ScratchMeter {
+  let left = maxBytes;
+  return {
+    signal: meter.signal,
+    take(bytes) {
+      if ((left -= bytes) < 0) throw new BlobTooLarge(maxBytes);
+      meter.take(bytes);
     },
   };
 }
 
 async function unpackLayer(
-  { registry, image, layer }: { registry: RegistryClient; image: ImageName; layer: Descriptor },
+  {
+    registry,
+    image,
+    layer,
+    total,
+  }: { registry: RegistryClient; image: ImageName; layer: Descriptor; total: ScratchMeter },
   target: string,
   toName: (buildpack: ImageBuildpack) => string,
 ): Promise<void> {
   const unpacked = join(target, `.layer-${layer.digest.replace(":", "-")}`);
   await mkdir(unpacked, { recursive: true });
   const content = await registry.openBlob(image, layer);
-  await unpackTar(content, unpacked, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "inside", absolute: "below" });
+  await unpackTar(content, unpacked, {
+    maxBytes: MAX_UNPACKED_BYTES,
+    symlinks: "inside",
+    absolute: "below",
+    scratch: total,
+  });
   await takeBuildpacks(unpacked, target, toName);
   await rm(unpacked, { recursive: true, force: true });
 }

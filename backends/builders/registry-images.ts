@@ -1,4 +1,7 @@
 // What a builder needs of a registry: where the platform's images are, and what an image says of itself.
+import { isArchiveFault } from "../../blobs/archive/archive-fault.ts";
+import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
+import { BlobTooLarge } from "../../blobs/blob-store.ts";
 import { LRUCache } from "lru-cache";
 import { formatImageName, InvalidImageName, parseImageName, type ImageName } from "../../blobs/registry/image-name.ts";
 import type { RegistryClient } from "../../blobs/registry/registry-client.ts";
@@ -77,6 +80,9 @@ export function presentImageError(error: unknown, what: string): unknown {
   const isFinal =
     error instanceof ImageNotFound ||
     error instanceof InvalidImageName ||
+    error instanceof ArchiveRejected ||
+    error instanceof BlobTooLarge ||
+    isArchiveFault(error) ||
     (error instanceof RegistryError && FINAL_STATUSES.has(error.status));
   return isFinal ? new StagingFailure("StagingError", `${what}: ${error.message}`, { cause: error }) : error;
 }

@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { unpackTar } from "../../blobs/archive/tar.ts";
 import { BlobNotFound, type BlobStore, type Digest } from "../../blobs/blob-store.ts";
+import { processScratch } from "../../blobs/scratch/scratch-space.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { checkFolder, checkRoot, claimRoot, isOurs, refusal, RootRefused } from "./root-owner.ts";
 
@@ -60,7 +61,10 @@ async function restore(store: BlobStore, droplet: HostDroplet, directory: string
   const temporary = join(directory, `.unpack-${randomUUID()}`);
   await mkdir(temporary);
   try {
-    await unpackTar(await store.open(space, digest), temporary, { maxBytes: maxDropletBytes, symlinks: "any" });
+    const content = await store.open(space, digest);
+    await processScratch.count(space, (scratch) =>
+      unpackTar(content, temporary, { maxBytes: maxDropletBytes, symlinks: "any", scratch }),
+    );
     await markRestored(temporary, digest);
     await moveInto(temporary, root, directory);
   } finally {

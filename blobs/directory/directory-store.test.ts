@@ -1,5 +1,5 @@
 // Equal content is stored once for all spaces, and still belongs to each of them alone.
-import { mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -46,11 +46,17 @@ test("one space's removal leaves the others' content, the last removes the file"
   expect(await readdir(join(root, ".content"))).toEqual([]);
 });
 
+/** What is half written, of all processes. */
+async function leftovers(folder: string): Promise<string[]> {
+  const entries = await readdir(join(folder, ".incoming"), { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
 test("uploads of equal content at once are one file", async () => {
   const blobs = await Promise.all(["space-1", "space-2", "space-1", "space-3"].map((space) => put(space)));
   for (const space of ["space-1", "space-2", "space-3"])
     expect(await text(await store.open(space, blobs[0]?.digest ?? ""))).toBe("content");
-  expect(await readdir(join(root, ".incoming"))).toEqual([]);
+  expect(await leftovers(root)).toEqual([]);
 });
 
 test("a content whose note cannot be written is not there", async () => {
@@ -60,7 +66,7 @@ test("a content whose note cannot be written is not there", async () => {
   const content = Readable.from([Buffer.from("content")]);
   await expect(store.put("space-1", "package", content, { maxBytes: 1000, note })).rejects.toThrow("no note");
   expect(await store.list()).toEqual([]);
-  expect(await readdir(join(root, ".incoming"))).toEqual([]);
+  expect(await leftovers(root)).toEqual([]);
 });
 
 test("a content without a space is removed at the next start", async () => {
@@ -69,6 +75,14 @@ test("a content without a space is removed at the next start", async () => {
   const again = await createDirectoryStore(root);
   expect(await again.has("space-1", digest)).toBe(false);
   expect(await readdir(join(root, ".content"))).toEqual([]);
+});
+
+test("what a killed process left half written goes at the next start, and what a living one writes stays", async () => {
+  const [killed, living] = [join(root, ".incoming", "4194305-1"), await mkdtemp(join(root, ".incoming", "x-"))];
+  await mkdir(killed);
+  for (const folder of [killed, living]) await writeFile(join(folder, "half"), "");
+  await createDirectoryStore(root);
+  expect(await leftovers(root)).toHaveLength(1);
 });
 
 test("a second upload and a touch count as put now", async () => {

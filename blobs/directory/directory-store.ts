@@ -26,22 +26,13 @@ import {
   markNew,
   writeNote,
 } from "./files.ts";
+import { claimProcessFolder } from "../scratch/process-folder.ts";
 import { putBlob, takeFile, tryLink } from "./put-blob.ts";
-
-/** Files that a killed process left half written are removed after this time; several processes may share one store. */
-const abandonedUploadMs = 24 * 60 * 60 * 1000;
 
 /** Opens the store under `root`, which is made when absent. */
 export async function createDirectoryStore(root: string): Promise<BlobStore> {
-  const incoming = join(root, ".incoming");
-  await makeFolder(incoming);
-  for (const { name } of await entriesOf(incoming)) {
-    const modified = await stat(join(incoming, name)).then(
-      ({ mtimeMs }) => mtimeMs,
-      (error: unknown) => ifAbsent(error, Date.now()),
-    );
-    if (modified < Date.now() - abandonedUploadMs) await rm(join(incoming, name), { force: true });
-  }
+  // Several processes may share one store.
+  const incoming = await claimProcessFolder(join(root, ".incoming"));
   await removeUnlinkedContent(root);
   const findPath = (space: string, digest: Digest) => findBlob(root, space, digest);
   return {
@@ -63,7 +54,7 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
       return path ? { digest, size: (await stat(path)).size } : undefined;
     },
     has: async (space, digest) => (await findPath(space, digest)) !== undefined,
-    copy: (from, space, kind) => copyBlob(root, from, { space, kind }),
+    copy: (from, space, kind) => copyBlob({ root, incoming }, from, { space, kind }),
     remove: (space, digest, { lastPutBefore = Infinity } = {}) => removeBlob(root, space, digest, lastPutBefore),
     async touch(space, digest) {
       const path = await findPath(space, digest);
@@ -91,8 +82,13 @@ async function findBlob(root: string, space: string, digest: Digest): Promise<st
   return undefined;
 }
 
+interface Folders {
+  root: string;
+  incoming: string;
+}
+
 async function copyBlob(
-  root: string,
+  { root, incoming }: Folders,
   from: { space: string; digest: Digest },
   { space, kind }: { space: string; kind: BlobKind },
 ): Promise<void> {
@@ -101,14 +97,15 @@ async function copyBlob(
   if (!source) throw new BlobNotFound(from.space, from.digest);
   const target = blobPath(root, space, kind, from.digest);
   await makeFolder(dirname(target));
-  if (!(await exists(target)) && !(await tryLink(source, target))) await copyWhole(root, source, target);
-  if (source !== target && (await exists(`${source}.note`))) await copyWhole(root, `${source}.note`, `${target}.note`);
+  if (!(await exists(target)) && !(await tryLink(source, target))) await copyWhole(incoming, source, target);
+  if (source !== target && (await exists(`${source}.note`)))
+    await copyWhole(incoming, `${source}.note`, `${target}.note`);
   await markNew(target);
 }
 
 /** A copy has its name only once it is complete. */
-async function copyWhole(root: string, source: string, target: string): Promise<void> {
-  const temporary = join(await makeFolder(join(root, ".incoming")), randomUUID());
+async function copyWhole(incoming: string, source: string, target: string): Promise<void> {
+  const temporary = join(await makeFolder(incoming), randomUUID());
   try {
     await copyFile(source, temporary);
     await rename(temporary, target);

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Blob, type BlobKind, BlobTooLarge, type Digest, limitBytes } from "../blob-store.ts";
+import { countBytes, processScratch } from "../scratch/scratch-space.ts";
 import { blobPath, contentPath, exists, makeFolder, markNew, writeNote } from "./files.ts";
 
 const HASHED_AT_ONCE = 2 ** 18;
@@ -32,11 +33,14 @@ export async function putBlob(target: PutTarget, content: Readable): Promise<Blo
         done(null, chunk);
       },
     });
-    await pipeline(
-      content,
-      limitBytes(target.maxBytes),
-      measure,
-      createWriteStream(temporary, { mode: 0o600, flush: true }),
+    await processScratch.count(target.space, (meter) =>
+      pipeline(
+        content,
+        limitBytes(target.maxBytes),
+        countBytes(meter),
+        measure,
+        createWriteStream(temporary, { mode: 0o600, flush: true }),
+      ),
     );
     return { digest: `sha256:${hash.digest("hex")}`, size };
   });

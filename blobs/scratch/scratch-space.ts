@@ -63,10 +63,25 @@ export class ScratchSpace {
   /** An empty folder, for its owner's share. Remove it when the work has ended, however it ends. */
   async open(owner: string, signal?: AbortSignal): Promise<ScratchFolder> {
     signal?.throwIfAborted();
-    const own = await (this.#own ??= claimProcessFolder(this.#options.folder));
+    const own = await this.#claim();
     // Created again: a person who frees disk space may have removed it.
     await mkdir(own, { recursive: true, mode: 0o700 });
     return new ScratchFolder(this, { owner, signal, path: await mkdtemp(join(own, "work-")) });
+  }
+
+  /** Counts what the work writes elsewhere on the disk until it has ended: then it is no scratch any more. */
+  async count<T>(owner: string, work: (meter: ScratchMeter) => Promise<T>): Promise<T> {
+    await this.#claim();
+    const share = new ScratchCount(this, owner);
+    try {
+      return await work(share);
+    } finally {
+      share.end();
+    }
+  }
+
+  #claim(): Promise<string> {
+    return (this.#own ??= claimProcessFolder(this.#options.folder));
   }
 
   /** Bytes that are in use. */
@@ -99,14 +114,12 @@ export class ScratchSpace {
     this.#total -= bytes;
   }
 
-  /** Other programs write to the disk as well. */
+  /** Other programs write to the disk as well. @throws an error as of a full disk, before it is one */
   #look(bytes: number): void {
     if ((this.#unlooked += bytes) < LOOK_EVERY_BYTES) return;
     const { bavail, blocks, bsize } = statfsSync(this.#options.folder);
     if (bavail * bsize - bytes < Math.min(KEPT_FREE_BYTES, blocks * bsize * KEPT_FREE_SHARE))
-      throw new ScratchFull("the disk for temporary files is nearly full; an operator must free some of it", {
-        never: false,
-      });
+      throw Object.assign(new Error(`the disk of ${this.#options.folder} is nearly full`), { code: "ENOSPC" });
     this.#unlooked = 0;
   }
 
@@ -123,20 +136,16 @@ export class ScratchSpace {
   }
 }
 
-export class ScratchFolder implements ScratchMeter {
-  readonly path: string;
+/** Bytes of one work. */
+class ScratchShare implements ScratchMeter {
   readonly signal: AbortSignal | undefined;
   readonly #space: ScratchSpace;
   readonly #owner: string;
   #held = 0;
 
-  constructor(
-    space: ScratchSpace,
-    { owner, path, signal }: { owner: string; path: string; signal: AbortSignal | undefined },
-  ) {
+  constructor(space: ScratchSpace, owner: string, signal?: AbortSignal) {
     this.#space = space;
     this.#owner = owner;
-    this.path = path;
     this.signal = signal;
   }
 
@@ -144,11 +153,6 @@ export class ScratchFolder implements ScratchMeter {
     this.signal?.throwIfAborted();
     this.#space.take(this.#owner, bytes, { heldByFolder: this.#held });
     this.#held += bytes;
-  }
-
-  /** Passes bytes through on their way to this folder. */
-  counted(): Transform {
-    return countBytes(this);
   }
 
   /** Runs heavy work when its turn comes. @throws the reason of the signal when nobody waits for it any more */
@@ -159,13 +163,41 @@ export class ScratchFolder implements ScratchMeter {
     });
   }
 
+  protected giveBack(): void {
+    this.#space.give(this.#owner, this.#held);
+    this.#held = 0;
+  }
+}
+
+export class ScratchFolder extends ScratchShare {
+  readonly path: string;
+
+  constructor(
+    space: ScratchSpace,
+    { owner, path, signal }: { owner: string; path: string; signal?: AbortSignal | undefined },
+  ) {
+    super(space, owner, signal);
+    this.path = path;
+  }
+
+  /** Passes bytes through on their way to this folder. */
+  counted(): Transform {
+    return countBytes(this);
+  }
+
   async remove(): Promise<void> {
     try {
       await rm(this.path, { recursive: true, force: true });
     } finally {
-      this.#space.give(this.#owner, this.#held);
-      this.#held = 0;
+      this.giveBack();
     }
+  }
+}
+
+/** What is written elsewhere on the disk. */
+class ScratchCount extends ScratchShare {
+  end(): void {
+    this.giveBack();
   }
 }
 

@@ -119,6 +119,17 @@ async function publishImage(name: string, labels: object, files: Record<string, 
     answers.set(`/v2/${name}/manifests/${reference}`, { type, body: manifest });
 }
 
+test("an image whose layer cannot be unpacked is said to be at fault, and leaves nothing", async () => {
+  const label = { "io.buildpacks.buildpackage.metadata": JSON.stringify({ id: "test/out", version: "1.0.0" }) };
+  await publishImage("team/out", label, { "cnb/../../../out": "x" });
+  const fetched = (): Promise<string[]> => readdir(join(directory, "fetched")).catch(() => []);
+  const before = await fetched();
+  await expect(provide(`docker://${host}/team/out`)).rejects.toThrow(
+    /team\/out cannot be fetched: the path .* leads out/,
+  );
+  expect(await fetched()).toEqual(before);
+});
+
 test("an image: its main buildpack, with the others beside it", async () => {
   const label = { "io.buildpacks.buildpackage.metadata": JSON.stringify({ id: "test/all", version: "1.0.0" }) };
   await publishImage("team/bp", label, {
