@@ -9,6 +9,7 @@ import { toNamedMetadata } from "../cf/free-object-name.ts";
 import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
 import { requirePaidQuota, requireServiceQuota } from "../cf/quota/check.ts";
 import { getUsablePlan, isOfSpaceBroker, offeringOf, planOf } from "../cf/service/catalog.ts";
+import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import { deleteAtBroker } from "../cf/service/delete-at-broker.ts";
 import { keepParameters, requireBoundedParameters, withParameters } from "../cf/service/parameters-secret.ts";
 import { CFError, notAuthorized, unprocessable } from "../http/errors.ts";
@@ -198,7 +199,7 @@ export async function deleteManaged(session: Session, instance: ServiceInstance)
   const { status = {} } = instance;
   if (status.lastOperation?.type === "update" && isAtBroker(status))
     throw unprocessable("There is an operation in progress for the service instance.");
-  await deleteAtBroker(session, ServiceInstance, instance);
+  await deleteAtBroker(session, ServiceInstance, instance, bindingsOfInstance(session.cache, instance));
 }
 
 /** Forgets it without a word to its broker. @throws CFError 403 for who is no admin, unless the broker is the space's own */

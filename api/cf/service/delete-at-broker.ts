@@ -4,13 +4,15 @@ import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { Session } from "../../access/session.ts";
 
-/** Its controller waits ever longer after failures, but not for somebody who asks. */
+/** Controllers wait ever longer after failures, but not for somebody who asks. `parts` go before the object. */
 export async function deleteAtBroker<T extends KubeObject>(
   session: Session,
   ref: ResourceRef<T>,
   object: T,
+  parts: readonly KubeObject[] = [],
 ): Promise<void> {
-  if (object.metadata.deletionTimestamp === undefined) return session.delete(ref, object);
+  const isGoing = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;
   const metadata = { annotations: { [ANNOTATIONS.deletionWish]: session.now().toISOString() } };
-  await session.patch(ref, object, { type: "merge", body: { metadata } });
+  if ([object, ...parts].some(isGoing)) await session.patch(ref, object, { type: "merge", body: { metadata } });
+  if (!isGoing(object)) await session.delete(ref, object);
 }

@@ -174,6 +174,18 @@ describe("the end of an instance", () => {
     await isGone(binding);
   });
 
+  test("asks at once for a binding whose deletion has failed before", async () => {
+    const instance = await reaches(await order(), "create", "succeeded");
+    const binding = await reaches(await key(instance), "create", "succeeded");
+    let isStuck = true;
+    broker.answer(guidOf(binding), () => (isStuck ? { status: 500, body: {} } : { status: 200 }));
+    const unbind = await bench.call("DELETE", `/v3/service_credential_bindings/${guidOf(binding)}`);
+    expect((await bench.job(unbind)).state).toBe("FAILED");
+    isStuck = false;
+    const job = await bench.job(await bench.call("DELETE", `/v3/service_instances/${guidOf(instance)}`));
+    expect([job.state, job.errors]).toEqual(["COMPLETE", []]);
+  });
+
   test("that fails is asked again at once", async () => {
     const instance = await reaches(await order(), "create", "succeeded");
     let isStuck = true;
