@@ -47,7 +47,7 @@ describe.skipIf(reason)("routers and networks on a node", () => {
     eventually(async () => expect(await ask(host, path)).toBe(expected), 60_000);
   const mapRoute = async (
     name: string,
-    spec: { host: string; domain?: string; path?: string; sharedSpaces?: string[] },
+    spec: { host: string; domain?: string; path?: string; sharedSpaces?: string[]; sharedWildcard?: boolean },
     destinations: object[],
   ): Promise<void> => {
     const { domain = "apps.example", path = "", ...rest } = spec;
@@ -131,7 +131,7 @@ describe.skipIf(reason)("routers and networks on a node", () => {
     expect(names.filter((name) => name !== "blue" && name !== "shop")).toEqual([]);
     expect(share).toBeGreaterThanOrEqual(10);
     expect(share).toBeLessThanOrEqual(30);
-    await mapRoute("wild", { host: "*", domain: "gw.example" }, [{ app: "cart" }]);
+    await mapRoute("wild", { host: "*", sharedWildcard: true, domain: "gw.example" }, [{ app: "cart" }]);
     await answers("a.b.gw.example", "cart");
     expect(await ask("shop.gw.example")).toBe("shop");
     await mapRoute("two", { host: "two", domain: "gw.example" }, [{ app: "two", protocol: "http2" }]);
@@ -187,7 +187,7 @@ describe.skipIf(reason)("routers and networks on a node", () => {
 
   test("class ingress: a wildcard for one label, TLS with the controller's certificate", async () => {
     // Of a domain without other routes: Traefik's Ingresses prefer a wildcard to an exact host, its HTTPRoutes do not.
-    await mapRoute("any", { host: "*", domain: "any.example" }, [{ app: "blue" }]);
+    await mapRoute("any", { host: "*", sharedWildcard: true, domain: "any.example" }, [{ app: "blue" }]);
     await answers("other.any.example", "blue");
     expect(await ask("a.b.any.example")).toBe("404");
     await eventually(async () =>
