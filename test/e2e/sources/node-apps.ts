@@ -229,6 +229,45 @@ const workspaces: SourceApp = {
   says: /npm install/,
 };
 
+/** The top says nothing of a start: the package that has one is the app, after a build of the other. */
+const workspacesAlone: SourceApp = {
+  name: "workspaces-alone",
+  files: {
+    "package.json": json({ name: "all", private: true, workspaces: ["packages/*"] }),
+    "packages/text/package.json": json({
+      name: "@all/text",
+      version: "1.0.0",
+      main: "built.js",
+      scripts: { build: "cp source.js built.js" },
+    }),
+    "packages/text/source.js": `module.exports = "ONE";\n`,
+    "packages/web/package.json": json({
+      name: "@all/web",
+      version: "1.0.0",
+      dependencies: { "@all/text": "1.0.0" },
+      scripts: { start: "node server.js" },
+    }),
+    "packages/web/server.js": `require("http").createServer((q, r) => r.end(require("@all/text"))).listen(process.env.PORT, process.env.HOST);\n`,
+  },
+  says: /npm run build \(in packages\/text\)[^]*Starts by packages\/web: start script: cd packages\/web && node server.js/,
+};
+
+/** The start needs a devDependency, and its imports name no file ending, which Node itself would not find. */
+const tsx: SourceApp = {
+  name: "tsx",
+  files: {
+    "package.json": json({
+      name: "tsx-app",
+      type: "module",
+      scripts: { dev: "tsx watch src/index.ts", start: "tsx src/index.ts" },
+      devDependencies: { tsx: "^4.20.0" },
+    }),
+    "src/index.ts": `import { createServer } from "node:http";\nimport { text } from "./text";\n\ncreateServer((_request, response) => response.end(text)).listen(Number(process.env.PORT), process.env.HOST);\n`,
+    "src/text.ts": `export const text: string = "ONE";\n`,
+  },
+  says: /npm install --include=dev[^]*the start command needs tsx, so devDependencies are kept/,
+};
+
 /** 200 MB that a compressor cannot make smaller. */
 const large: SourceApp = {
   name: "large-folder",
@@ -260,5 +299,7 @@ export const nodeApps: readonly SourceApp[] = [
   webAndWorker,
   monorepo,
   workspaces,
+  workspacesAlone,
+  tsx,
   large,
 ];

@@ -86,6 +86,64 @@ const maven: SourceApp = {
   says: /Maven by pom.xml[^]*mvn -DskipTests package[^]*java -jar target\/shop-1.0.0.jar/,
 };
 
+/** As its generator makes it: nothing names a port. */
+const springBoot: SourceApp = {
+  name: "spring-boot",
+  needs: ["mvn"],
+  files: {
+    "pom.xml": `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <parent>
+    <groupId>org.springframework.boot</groupId>
+    <artifactId>spring-boot-starter-parent</artifactId>
+    <version>4.1.2</version>
+    <relativePath/>
+  </parent>
+  <groupId>com.example</groupId>
+  <artifactId>demo</artifactId>
+  <version>0.0.1-SNAPSHOT</version>
+  <properties><java.version>17</java.version></properties>
+  <dependencies>
+    <dependency>
+      <groupId>org.springframework.boot</groupId>
+      <artifactId>spring-boot-starter-webmvc</artifactId>
+    </dependency>
+  </dependencies>
+  <build>
+    <plugins>
+      <plugin>
+        <groupId>org.springframework.boot</groupId>
+        <artifactId>spring-boot-maven-plugin</artifactId>
+      </plugin>
+    </plugins>
+  </build>
+</project>
+`,
+    "src/main/java/com/example/demo/DemoApplication.java": `package com.example.demo;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.RestController;
+
+@RestController
+@SpringBootApplication
+public class DemoApplication {
+  public static void main(String[] args) {
+    SpringApplication.run(DemoApplication.class, args);
+  }
+
+  @GetMapping("/")
+  String hello() {
+    return "ONE";
+  }
+}
+`,
+  },
+  manifest: { memory: "512M" },
+  says: /Maven by pom.xml[^]*java -jar target\/demo-0.0.1-SNAPSHOT.jar/,
+};
+
 const gradle: SourceApp = {
   name: "gradle",
   needs: ["gradle"],
@@ -158,6 +216,7 @@ export const otherApps: readonly SourceApp[] = [
   goModules,
   jar,
   maven,
+  springBoot,
   gradle,
   rack,
   sinatra,

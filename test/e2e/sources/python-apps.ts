@@ -21,6 +21,18 @@ const flaskAlone: SourceApp = {
   says: /warning: Flask's own server is for development[^]*Starts Flask's own server/,
 };
 
+/** Imports are relative to src, which is no package. */
+const flaskSrc: SourceApp = {
+  name: "flask-src",
+  needs: ["python3"],
+  files: {
+    "requirements.txt": "flask\ngunicorn\n",
+    "src/app.py": flaskSource.replace("from flask", "from text import TEXT\nfrom flask").replace('"ONE"', "TEXT"),
+    "src/text.py": 'TEXT = "ONE"\n',
+  },
+  says: /Starts Flask with gunicorn: PYTHONPATH=src\S* gunicorn app:app/,
+};
+
 const fastapi: SourceApp = {
   name: "fastapi",
   needs: ["python3"],
@@ -77,4 +89,4 @@ const plain: SourceApp = {
   inPods: true,
 };
 
-export const pythonApps: readonly SourceApp[] = [flask, flaskAlone, fastapi, django, uv, poetry, plain];
+export const pythonApps: readonly SourceApp[] = [flask, flaskAlone, flaskSrc, fastapi, django, uv, poetry, plain];
