@@ -65,7 +65,7 @@ function strictFinalizers({ finalizers = [] }: ObjectMeta, { builtin, group }: R
 
 /** Of custom resources: names that others might take as well. `known` are those that were there before. */
 export function finalizerWarnings(object: KubeObject, known: string[] = []): string[] {
-  const added = [...new Set(object.metadata.finalizers)].filter((name) => !known.includes(name)).sort();
+  const added = [...new Set(object.metadata.finalizers).difference(new Set(known))].sort();
   return added.flatMap((name) => {
     const faults = qualifiedName(name);
     if (!name.includes("/") && !STANDARD_FINALIZERS.has(name))

@@ -21,6 +21,8 @@ export const SECRET = "topsecret";
 
 export interface FuzzWorld {
   replica: Replica;
+  /** The embedded API server. */
+  cluster: { url: string; ca: string };
   /** GUIDs of what exists, by plural; with those of the secret org for people who may not see it. */
   guids(person: TestUser): Record<string, readonly string[]>;
   /** One of each thing, all of one space: what a request needs to succeed. */
@@ -250,6 +252,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
   let round = 0;
   const world: FuzzWorld = {
     replica: env.replicas[0],
+    cluster: env.cluster,
     get things() {
       return things;
     },
