@@ -1,18 +1,20 @@
-// What the Helm chart's Jobs run in the image: `apply FILE …` writes objects of our own kinds, `delete-orgs` deletes all that people made.
+// What the Helm chart's Jobs run in the image: `apply FILE …` writes objects of our own kinds, `delete-data` deletes all that only controllers can end.
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseAllDocuments } from "yaml";
-import { Org } from "../crds/org/org.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { createClient } from "../kube/client/create-client.ts";
 import { loadInCluster } from "../kube/client/kubeconfig.ts";
+import { deleteData } from "./delete-data.ts";
 import { applyObjects, waitUntilServed } from "./install.ts";
 
-const USAGE = "usage: settings-job.ts apply FILE … | delete-orgs";
+const USAGE = "usage: settings-job.ts apply FILE … | delete-data";
 const DEADLINE_MS = 120_000;
 const POLL_MS = 500;
+/** All ends before the Job is killed (templates/settings.yaml), so that its log says what was left. */
+const DELETION = { pollMs: 1_000, stallMs: 120_000, deadlineMs: 540_000 };
 
 function report(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -48,28 +50,11 @@ async function applyUntil(client: KubeClient, object: KubeObject, deadline: numb
   }
 }
 
-/** Deletes every org and waits until its spaces, apps and namespaces are gone, which controllers must run for. Ends with the Job's own deadline. */
-async function deleteOrgs(client: KubeClient): Promise<void> {
-  for (;;) {
-    const { items } = await client.list(Org);
-    if (items.length === 0) return;
-    report(
-      `waiting for the end of ${items.length} orgs: ${items
-        .slice(0, 5)
-        .map(({ metadata }) => metadata.name)
-        .join(", ")}`,
-    );
-    for (const { metadata } of items.filter(({ metadata: { deletionTimestamp } }) => !deletionTimestamp))
-      await client.delete(Org, { name: metadata.name });
-    await delay(POLL_MS);
-  }
-}
-
 const [command, ...files] = process.argv.slice(2);
 const client = createClient(await loadInCluster());
 try {
   if (command === "apply" && files.length > 0) await applySettings(client, files);
-  else if (command === "delete-orgs") await deleteOrgs(client);
+  else if (command === "delete-data") await deleteData(client, DELETION, report);
   else throw new Error(USAGE);
 } catch (error) {
   report(error instanceof Error ? error.message : String(error));

@@ -1,7 +1,10 @@
-// The chart's other values on a real node: classes off and on again under an app that runs, and an uninstallation that takes all data with it.
+// The chart's other values on a real node: classes off and on again under an app that runs, an uninstallation that takes all data with it or says what blocks it, and a new one.
 // By name, since it begins with an installation of its own: `npm run e2e -- --on node node-install`.
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { DEFINITIONS } from "../../crds/definitions.ts";
 import { eventually } from "../eventually.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { startNodePlatform, type NodePlatform } from "./support/node-platform.ts";
@@ -64,10 +67,41 @@ describe.skipIf(reason)("installed with other values", { timeout: 600_000 }, () 
     await eventually(async () => expect(await cf("app", "hello")).toMatch(/instances:\s+2\/2/), SLOW_MS);
   });
 
-  test("uninstalled with data.keep=false, it leaves no kind, no space and no app", async () => {
+  const uninstall = (): Promise<string> =>
+    installed.operator.helm("uninstall", "cupola", ...SYSTEM, "--wait", "--timeout", "8m");
+
+  test("an uninstallation of the data that cannot end names what blocks it, and takes nothing else", async () => {
     await installed.operator.install({ ...installed.values, data: { keep: false } });
     await isServed();
-    await installed.operator.helm("uninstall", "cupola", ...SYSTEM, "--wait", "--timeout", "5m");
+    await cf("create-user-provided-service", "kept", "-p", "{}");
+    const instance = (await kubectl("get", "serviceinstances.cupola.dev", "-n", "local-dev", "-o", "name")).trim();
+    const keep = (finalizers: string[]): Promise<string> =>
+      kubectl("patch", instance, "-n", "local-dev", "--type=merge", "-p", JSON.stringify({ metadata: { finalizers } }));
+    await keep(["example.org/keep"]);
+    await expect(uninstall()).rejects.toThrow();
+    const log = await kubectl("logs", ...SYSTEM, "job/cupola-delete-data");
+    expect(log).toMatch(/the data does not end: .*1 serviceinstances/);
+    expect(log).toMatch(/ServiceInstance local-dev\/\S+: .*Next: .*cf purge-service-instance kept/);
+    expect(log).toMatch(/Space local\/dev: ContentsRemain: waiting until namespace local-dev is empty/);
+    expect(await kubectl("get", "deployments", ...SYSTEM, "-o", "name")).toContain("cupola-controllers");
+    await keep([]);
+  });
+
+  test("uninstalled with data.keep=false, it leaves no kind, no space, no app and no broker", async () => {
+    const broker = { url: "https://broker.invalid", name: "gone", credentialsSecretRef: { name: "none" } };
+    const file = join(installed.base.home, "broker.yaml");
+    const metadata = { name: "gone", namespace: "cupola-system" };
+    writeFileSync(
+      file,
+      stringify({ apiVersion: "cupola.dev/v1alpha1", kind: "ServiceBroker", metadata, spec: broker }),
+    );
+    await kubectl("create", "-f", file);
+    await eventually(async () =>
+      expect(await kubectl("get", "servicebrokers.cupola.dev", "gone", ...SYSTEM, "-o", "yaml")).toContain(
+        "- cupola.dev/broker",
+      ),
+    );
+    await uninstall();
     const rules = "validatingadmissionpolicies,validatingwebhookconfigurations,clusterroles,clusterrolebindings";
     await eventually(async () => {
       const kinds = await kubectl("get", "customresourcedefinitions", "-o", "name");
@@ -76,6 +110,16 @@ describe.skipIf(reason)("installed with other values", { timeout: 600_000 }, () 
       expect(namespaces).not.toMatch(/namespace\/local/);
       const left = await kubectl("get", rules, "-o", "name");
       expect(left.split("\n").filter((name) => name.includes("cupola"))).toEqual([]);
+    }, SLOW_MS);
+  });
+
+  test("installed again, it has every kind", async () => {
+    await installed.operator.install(installed.values);
+    const kinds = (await kubectl("get", "customresourcedefinitions", "-o", "name")).split("\n");
+    expect(kinds.filter((name) => name.endsWith("cupola.dev")).length).toBe(DEFINITIONS.length);
+    await eventually(async () => {
+      const states = await kubectl("get", "replicas.cupola.dev", ...SYSTEM, "-o", "jsonpath={.items[*].status.parked}");
+      expect(states.replaceAll("[]", "").trim()).toBe("");
     }, SLOW_MS);
   });
 });

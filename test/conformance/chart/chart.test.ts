@@ -213,6 +213,53 @@ describe.skipIf(reason)("the chart", () => {
       return output;
     };
 
+    test("does not install over a kind that is still being deleted, and says so", async () => {
+      const crd = join(CHART, "files", "crds", "servicebrokers.cupola.dev.yaml");
+      await must(kubectl("create", "-f", crd));
+      const finalizers = (names: string[]): string => JSON.stringify({ metadata: { finalizers: names } });
+      const patch = (names: string[]): Promise<string> =>
+        must(kubectl("patch", "crd", "servicebrokers.cupola.dev", "--type=merge", "-p", finalizers(names)));
+      await patch(["example.org/keep"]);
+      await must(kubectl("delete", "crd", "servicebrokers.cupola.dev", "--wait=false"));
+      const install = () =>
+        helm(["install", "cupola", CHART, "--create-namespace", "--no-hooks"], VALUES, plane.kubeconfig);
+      const refused = await install();
+      expect([refused.code === 0, refused.output]).toEqual([
+        false,
+        expect.stringContaining(
+          "the kind servicebrokers.cupola.dev is still being deleted by an earlier uninstallation",
+        ),
+      ]);
+      await patch([]);
+      await must(kubectl("wait", "--for=delete", "crd/servicebrokers.cupola.dev", "--timeout=30s"));
+      await must(install());
+    }, 120_000);
+
+    // Helm 4 applies on the server, where an edit by hand is a conflict.
+    test("an upgrade over a kind that was edited by hand names the conflict, and passes with --force-conflicts", async () => {
+      await must(helm(["install", "cupola", CHART, "--create-namespace", "--no-hooks"], VALUES, plane.kubeconfig));
+      const edit = JSON.stringify([
+        { op: "replace", path: "/spec/versions/0/schema/openAPIV3Schema/description", value: "edited" },
+      ]);
+      await must(kubectl("patch", "crd", "apps.cupola.dev", "--type=json", "-p", edit));
+      const upgrade = (...flags: string[]) =>
+        helm(["upgrade", "cupola", CHART, "--no-hooks", ...flags], VALUES, plane.kubeconfig);
+      const refused = await upgrade();
+      expect([refused.code === 0, refused.output]).toEqual([false, expect.stringContaining("conflict")]);
+      await must(upgrade("--force-conflicts"));
+      expect(
+        await must(
+          kubectl(
+            "get",
+            "crd",
+            "apps.cupola.dev",
+            "-o",
+            "jsonpath={.spec.versions[0].schema.openAPIV3Schema.description}",
+          ),
+        ),
+      ).not.toBe("edited");
+    }, 180_000);
+
     // There is no node, so the hook's Job would wait for ever; its settings are applied as it would.
     test("installs, takes its settings, upgrades without a change, and keeps the kinds", async () => {
       await must(helm(["install", "cupola", CHART, "--create-namespace", "--no-hooks"], VALUES, plane.kubeconfig));

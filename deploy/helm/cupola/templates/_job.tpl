@@ -1,4 +1,4 @@
-{{/* A hook that runs platform/settings-job.ts. Arguments: root, name, hooks, args. */}}
+{{/* A hook that runs platform/settings-job.ts. Arguments: root, name, hooks, retries, args. */}}
 {{- define "cupola.job" -}}
 {{- $ := .root -}}
 apiVersion: batch/v1
@@ -11,7 +11,7 @@ metadata:
     helm.sh/hook: {{ .hooks }}
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 spec:
-  backoffLimit: 3
+  backoffLimit: {{ .retries }}
   activeDeadlineSeconds: 600
   template:
     metadata:
