@@ -1,17 +1,18 @@
 // Presents a Buildpack as CF's JSON.
+import { isAwaitingUpload } from "../../crds/buildpack/awaiting-upload.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { presentIdentity, link, presentMetadata } from "../http/presentation.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 export function presentBuildpack(cache: ClusterCache, buildpack: Buildpack, base: string): object {
   const at = presentIdentity(cache, Buildpack, buildpack);
-  const { name, stack, lifecycle, position, enabled, locked, path, content } = buildpack.spec;
+  const { name, stack, lifecycle, position, enabled, locked } = buildpack.spec;
   const self = `${base}/v3/buildpacks/${at.guid}`;
   return {
     ...at,
     name,
     stack: stack ?? null,
-    state: path || content ? "READY" : "AWAITING_UPLOAD",
+    state: isAwaitingUpload(buildpack) ? "AWAITING_UPLOAD" : "READY",
     lifecycle,
     filename: filenameOf(buildpack),
     position,

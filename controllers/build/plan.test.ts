@@ -82,6 +82,12 @@ describe("buildpacks", () => {
       ],
     });
   });
+  test("one that waits for its bits is not tried", () => {
+    const empty = pack("empty", 0, { path: undefined });
+    expect(planBuildpacks({ type: "buildpack", buildpacks: [] }, [...known, empty])).toEqual(
+      planBuildpacks({ type: "buildpack", buildpacks: [] }, known),
+    );
+  });
   test("named ones build in their order; an address is the builder's business", () => {
     expect(
       planBuildpacks({ type: "buildpack", buildpacks: ["static_buildpack", "https://example.com/bp.git"] }, known),

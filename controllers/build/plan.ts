@@ -5,6 +5,7 @@ import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Build } from "../../crds/build/build.ts";
 import { classicBuildpackName } from "../../crds/buildpack/classic-address.ts";
+import { isAwaitingUpload } from "../../crds/buildpack/awaiting-upload.ts";
 import { mayHaveBuildpack, resolveBuildpackName } from "../../crds/buildpack/builder-buildpacks.ts";
 import type { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
@@ -84,6 +85,7 @@ export function planBuildpacks(
       .filter(
         (buildpack) =>
           buildpack.spec.enabled &&
+          !isAwaitingUpload(buildpack) &&
           buildpack.spec.lifecycle === lifecycle.type &&
           (!buildpack.spec.stack || !lifecycle.stack || buildpack.spec.stack === lifecycle.stack),
       )
