@@ -63,9 +63,9 @@ const maxFollowerBacklog = 4 << 20;
  * `GET /logs/{source}/follow` (start_time) → one envelope a line, until the client disconnects;
  * `GET /meta` → `{ meta }`; `GET /stats` (app, process, lrp) → `{ instances }`; `POST /logs` with `{ entries }` stores lines of other replicas → 204.
  */
-export function telemetryHandler(telemetry: Telemetry, token: string): RequestListener {
+export function telemetryHandler(telemetry: Telemetry, token: () => string): RequestListener {
   return (request, response) => {
-    if (!isAuthorized(request, token)) return sendJson(response, 401, { error: "a bearer token is needed" });
+    if (!isAuthorized(request, token())) return sendJson(response, 401, { error: "a bearer token is needed" });
     if (request.method === "POST" && request.url === "/logs") return void storePush(telemetry, request, response);
     if (request.method !== "GET") return sendJson(response, 405, { error: "only GET is served here" });
     const parsed = parseTarget(request.url ?? "/");

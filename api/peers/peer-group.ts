@@ -255,7 +255,7 @@ class HttpPeerGroup implements PeerGroup {
     const line = createPeerClient({
       peer,
       self: directory.self,
-      connection: openPeerConnection(peer, tokenFor(peer.url)),
+      connection: openPeerConnection(peer, () => tokenFor(peer.url)),
       history: this.#history,
       removePeer: () => this.#removePeer(peer),
       log,

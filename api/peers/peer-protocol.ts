@@ -43,18 +43,18 @@ export interface PeerConnection {
   close(): Promise<void>;
 }
 
-export function openPeerConnection(peer: Peer, token: string): PeerConnection {
+export function openPeerConnection(peer: Peer, token: () => string): PeerConnection {
   const pool = new Pool(new URL(peer.url).origin, {
     connections: 4,
     keepAliveTimeout: 30_000,
     connect: { timeout: 2000, ...(peer.authority && { ca: peer.authority }) },
   });
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const exchange = async (
     path: string,
     body: string,
     signal: AbortSignal,
   ): Promise<{ statusCode: number; text: string }> => {
+    const headers = { authorization: `Bearer ${token()}`, "content-type": "application/json" };
     const { statusCode, body: answer } = await pool.request({ method: "POST", path, headers, body, signal });
     return { statusCode, text: await answer.text() };
   };

@@ -83,7 +83,7 @@ describe("buildpacks", () => {
     });
   });
   test("one that waits for its bits is not tried", () => {
-    const empty = pack("empty", 0, { path: undefined });
+    const empty = pack("empty", 1, { path: undefined });
     expect(planBuildpacks({ type: "buildpack", buildpacks: [] }, [...known, empty])).toEqual(
       planBuildpacks({ type: "buildpack", buildpacks: [] }, known),
     );

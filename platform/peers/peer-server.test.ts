@@ -20,7 +20,7 @@ afterEach(async () => {
 
 async function ask(given = tokenFor(server?.url ?? "")): Promise<unknown> {
   const { url = "", authority } = server ?? {};
-  const wire = openPeerConnection({ identity: "a", url, ...(authority && { authority }) }, given);
+  const wire = openPeerConnection({ identity: "a", url, ...(authority && { authority }) }, () => given);
   try {
     return await wire.post("/replicas/hello", {}, 2000);
   } finally {

@@ -21,7 +21,7 @@ export interface PeerServer {
   close(): Promise<void>;
 }
 
-/** Listens at any port of an address; off loopback with a certificate made for this life of the process. `tokenFor` gives the token that opens a URL; `onError` gets the errors of connections that were not accepted. */
+/** Listens at any port of an address; off loopback with a certificate made for this life of the process. `tokenFor` gives the token that opens a URL, and is asked for each request, since it may change; `onError` gets the errors of connections that were not accepted. */
 export async function startPeerListener(
   address: string,
   tokenFor: (url: string) => string,
@@ -29,11 +29,11 @@ export async function startPeerListener(
 ): Promise<PeerServer> {
   let handler: RequestListener = (_request, response) => void response.writeHead(503).end();
   const tls = isLoopback(address) ? undefined : await issueServerCertificate(address);
-  const expected: { token?: string } = {};
+  const own: { url?: string } = {};
   const server = createListener(
     { ...(tls && { tls: { ...tls, minVersion: "TLSv1.3" } }), share: CONNECTION_SHARE },
     (request, response) => {
-      if (expected.token !== undefined && hasPeerToken(request.headers.authorization, expected.token))
+      if (own.url !== undefined && hasPeerToken(request.headers.authorization, tokenFor(own.url)))
         return handler(request, response);
       response.writeHead(401, { connection: "close" }).end();
     },
@@ -41,7 +41,7 @@ export async function startPeerListener(
   await startListening(server, { port: 0, host: address }, onError);
   const { port } = server.address() as AddressInfo;
   const url = `${tls ? "https" : "http"}://${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
-  expected.token = tokenFor(url);
+  own.url = url;
   return {
     url,
     tokenFor,

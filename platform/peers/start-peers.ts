@@ -9,8 +9,7 @@ import type { RequestHandlers, StartupContext, PeerServers } from "../platform-c
 import { toPeerAnnotations } from "./peer-directory.ts";
 import { startPeerListener } from "./peer-server.ts";
 import { joinReplicas, leaseTiming, newReplicaIdentity } from "../leases/replica-membership.ts";
-import { retryUntilSuccess } from "../startup.ts";
-import { ensureTelemetrySecret } from "../telemetry/telemetry-secret.ts";
+import { startTelemetrySecret, TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
 import { startTelemetry, toTelemetryAnnotations } from "../telemetry/telemetry-server.ts";
 
 /** Whether other processes read from one with these operations. */
@@ -21,17 +20,15 @@ export function needsPeerServers(operations: readonly Operation[]): boolean {
 /** Starts the servers. @throws the abort reason of `signal` */
 export async function startPeerServers({
   client,
+  informers,
   readiness,
   signal,
   log,
   options,
   disposables,
 }: StartupContext): Promise<PeerServers> {
-  const { secret, secretRef } = await retryUntilSuccess("token", () => ensureTelemetrySecret(client), {
-    readiness,
-    signal,
-    log,
-  });
+  const secret = await startTelemetrySecret({ client, informers, readiness, signal, log });
+  const secretRef = { name: TELEMETRY_SECRET };
   const address = options.peerAddress ?? "127.0.0.1";
   const telemetry = hasTelemetry(options.operations)
     ? await startTelemetry({ secret, secretRef, address, log })
@@ -40,7 +37,7 @@ export async function startPeerServers({
   const peers = options.operations.includes("api")
     ? await startPeerListener(
         address,
-        (url) => deriveAddressToken(secret, "replicas", url),
+        (url) => deriveAddressToken(secret(), "replicas", url),
         (err) => log.warn({ err }, "could not accept a connection of another replica"),
       )
     : undefined;

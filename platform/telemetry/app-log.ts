@@ -17,7 +17,7 @@ export function startAppLog(
       const owner = findLogOwner(findLiveMembers(membership) ?? [], source);
       const address = owner && toTelemetryAddress(owner);
       if (!address || !isHttpAddress(address.url)) return undefined;
-      return { ...address, token: deriveAddressToken(secret, "telemetry", address.url) };
+      return { ...address, token: deriveAddressToken(secret(), "telemetry", address.url) };
     },
     onDropped: (reason, err) => log.debug({ err, reason }, "a line of the API about an app was dropped"),
   });

@@ -19,7 +19,7 @@ const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => void (await Promise.all(ends.splice(0).map((end) => end()))));
 
 async function startOwn(): Promise<{ url: string }> {
-  const { server, telemetry } = await startTelemetry({ secret, secretRef, address: "127.0.0.1", log });
+  const { server, telemetry } = await startTelemetry({ secret: () => secret, secretRef, address: "127.0.0.1", log });
   if (!server || !telemetry) throw new Error("it has no server");
   ends.push(() => server.close());
   telemetry.log({ source: "app", sourceType: "STG", message: "line" });

@@ -11,7 +11,7 @@ import { telemetryClient, type TelemetryClient } from "../../telemetry/telemetry
 import { REPLICA_ANNOTATIONS } from "../leases/replica-membership.ts";
 import { deriveAddressToken, isHttpAddress } from "../peers/address-token.ts";
 import type { TelemetryAddress } from "./replica-logs.ts";
-import { decodeBase64, TELEMETRY_SECRET } from "./telemetry-secret.ts";
+import { TELEMETRY_SECRET, tokenOf } from "./telemetry-secret.ts";
 
 export interface PlatformTelemetryOptions {
   informers: Informers;
@@ -35,7 +35,7 @@ export function createTelemetryClient({
   }).store;
   const findSecret = (name: string): string | undefined => {
     const secret = secrets.find({ namespace: SYSTEM_NAMESPACE, name });
-    return secret && decodeBase64(secret.data?.["token"]);
+    return secret && tokenOf(secret);
   };
   /** A class publishes its URL; the process behind it publishes its certificate authority in its membership. */
   const findAuthority = (url: string): string | undefined =>

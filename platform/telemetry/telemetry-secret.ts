@@ -1,33 +1,69 @@
-// The secret from which processes of the platform derive the tokens that they authenticate with.
+// The secret from which processes of the platform derive the tokens that they authenticate with, as it is in the cluster now.
 import { randomBytes } from "node:crypto";
+import type { Logger } from "pino";
 import { Secret } from "../../kube/api/builtin.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isAlreadyExists } from "../../kube/client/errors.ts";
+import type { Readiness } from "../../kube/server/readiness.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { retryUntilSuccess } from "../startup.ts";
 
 /** The Secret with the key `token`, from which platform/peers/address-token.ts derives the token of each address. It is never sent itself. */
 export const TELEMETRY_SECRET = "cupola-telemetry";
+const KEY = { namespace: SYSTEM_NAMESPACE, name: TELEMETRY_SECRET };
 
-/** Returns the secret. The first process creates it. */
-export async function ensureTelemetrySecret(
-  client: KubeClient,
-): Promise<{ secret: string; secretRef: { name: string } }> {
-  const key = { namespace: SYSTEM_NAMESPACE, name: TELEMETRY_SECRET };
-  const found = await client.find(Secret, key);
-  if (!found) {
-    const draft = {
-      metadata: key,
-      type: "Opaque",
-      data: { token: Buffer.from(randomBytes(24).toString("base64url")).toString("base64") },
-    };
-    await client.create(Secret, draft).catch((error: unknown) => {
-      if (!isAlreadyExists(error)) throw error;
-    });
-  }
-  const { data } = found ?? (await client.get(Secret, key));
-  return { secret: decodeBase64(data?.["token"]), secretRef: { name: TELEMETRY_SECRET } };
+interface SecretContext {
+  client: KubeClient;
+  informers: Informers;
+  readiness: Readiness;
+  signal: AbortSignal;
+  log: Logger;
 }
 
-export function decodeBase64(value: string | undefined): string {
-  return Buffer.from(value ?? "", "base64").toString("utf8");
+/**
+ * Returns a function that tells the secret of now. The first process creates the Secret, and any process creates it again after it was
+ * deleted; all follow a change by their watch, without a restart.
+ */
+export async function startTelemetrySecret(context: SecretContext): Promise<() => string> {
+  const { client, informers, readiness, signal, log } = context;
+  const ensure = (): Promise<string> => ensureSecret(client, signal);
+  let secret = await retryUntilSuccess("token", ensure, { readiness, signal, log });
+  const { store } = informers.ensure(Secret, {
+    namespace: SYSTEM_NAMESPACE,
+    fieldSelector: `metadata.name=${TELEMETRY_SECRET}`,
+  });
+  store.onChange((change) => {
+    if (change.type !== "deleted") return void (secret = tokenOf(change.object) ?? secret);
+    log.warn({ secret: TELEMETRY_SECRET }, "the Secret of the platform's tokens was deleted; creating it again");
+    // The cause is on the check: the watch tells of the Secret that another process creates meanwhile.
+    void retryUntilSuccess("token", ensure, { readiness, signal, log }).then(
+      (made) => (secret = made),
+      () => undefined,
+    );
+  });
+  return () => secret;
+}
+
+async function ensureSecret(client: KubeClient, signal: AbortSignal): Promise<string> {
+  const found = await client.find(Secret, KEY, { signal });
+  if (!found) await createSecret(client, signal);
+  const token = tokenOf(found ?? (await client.get(Secret, KEY, { signal })));
+  if (token === undefined)
+    throw new Error(`the Secret ${TELEMETRY_SECRET} has no key token: delete it, and it is made again`);
+  return token;
+}
+
+async function createSecret(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const token = Buffer.from(randomBytes(24).toString("base64url")).toString("base64");
+  await client
+    .create(Secret, { metadata: KEY, type: "Opaque", data: { token } }, { signal })
+    .catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+}
+
+/** Undefined without the key `token`: an empty secret would make tokens that anybody can derive. */
+export function tokenOf({ data }: { data?: Readonly<Record<string, string>> }): string | undefined {
+  return Buffer.from(data?.["token"] ?? "", "base64").toString("utf8") || undefined;
 }

@@ -5,9 +5,9 @@ import { REPLICA_ANNOTATIONS } from "../leases/replica-membership.ts";
 import { deriveAddressToken } from "../peers/address-token.ts";
 import { startPeerListener, type PeerServer } from "../peers/peer-server.ts";
 
-/** The telemetry of this process, if any, and the secret from which tokens are derived. */
+/** The telemetry of this process, if any, and the secret of now, from which tokens are derived. */
 export interface LocalTelemetry {
-  secret: string;
+  secret: () => string;
   secretRef: { name: string };
   telemetry?: Telemetry;
   server?: PeerServer;
@@ -20,17 +20,17 @@ export async function startTelemetry({
   address,
   log,
 }: {
-  secret: string;
+  secret: () => string;
   secretRef: { name: string };
   address: string;
   log: Logger;
 }): Promise<LocalTelemetry> {
   const telemetry = createTelemetry({ onError: (err) => log.error({ err }, "instance stats") });
-  const tokenFor = (url: string): string => deriveAddressToken(secret, "telemetry", url);
+  const tokenFor = (url: string): string => deriveAddressToken(secret(), "telemetry", url);
   const server = await startPeerListener(address, tokenFor, (err) =>
     log.warn({ err }, "could not accept a connection of another replica"),
   );
-  server.setHandler(telemetryHandler(telemetry, tokenFor(server.url)));
+  server.setHandler(telemetryHandler(telemetry, () => tokenFor(server.url)));
   return { secret, secretRef, telemetry, server };
 }
 
