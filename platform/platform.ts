@@ -5,8 +5,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createClient } from "../kube/client/create-client.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { omitUndefined } from "../kube/api/omit-undefined.ts";
-import { createReadiness, type ReadinessReport } from "../kube/server/readiness.ts";
+import { createReadiness, type Readiness, type ReadinessReport } from "../kube/server/readiness.ts";
 import { createInformers, type Informers } from "../kube/cache/informers.ts";
+import { createEventRecorder } from "../kube/controller/event-recorder.ts";
+import { watchMissingPermissions } from "../kube/rbac/missing-permissions.ts";
 import { API_FIELD_MANAGER } from "../crds/groups.ts";
 import { recordLastWrite } from "../api/cache/object-times.ts";
 import { presentHealth, startPlatformServer } from "./http/platform-server.ts";
@@ -23,6 +25,7 @@ import type {
   StartupContext,
 } from "./platform-context.ts";
 import type { PlatformOptions } from "./platform-options.ts";
+import { presentMissingPermissions } from "./readiness.ts";
 import { reportReplica } from "./leases/replica-reporter.ts";
 import { startApiOperation } from "./http/start-api.ts";
 import { startWebhookOperation } from "./operations/start-webhook.ts";
@@ -61,9 +64,9 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
 
 async function start(options: PlatformOptions, disposables: AsyncDisposableStack): Promise<RunningPlatform> {
   const { operations, signal = new AbortController().signal } = options;
-  const { client, informers } = connect(options, disposables);
-  const progress = { started: false };
   const readiness = createReadiness();
+  const { client, informers } = connect(options, readiness, disposables);
+  const progress = { started: false };
   await processScratch.begin({
     folder: join(options.data, "scratch"),
     maxBytes: options.scratchBytes ?? DEFAULT_SCRATCH_BYTES,
@@ -102,13 +105,21 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
 
 function connect(
   { access, log, onRequest, watchTiming }: PlatformOptions,
+  readiness: Readiness,
   disposables: AsyncDisposableStack,
 ): { client: KubeClient; informers: Informers } {
+  const stopped = new AbortController();
+  disposables.defer(() => stopped.abort());
+  const missingPermissions = watchMissingPermissions({ client: () => client, log, signal: stopped.signal });
+  readiness.addCheck("permissions", () => presentMissingPermissions(missingPermissions.list()));
   const client = createClient({
     ...access,
     fieldManager: API_FIELD_MANAGER,
     userAgent: "cupola",
-    ...omitUndefined({ onRequest }),
+    onRequest: (record) => {
+      missingPermissions.observe(record);
+      onRequest?.(record);
+    },
   });
   disposables.defer(() => client.close());
   const informers = createInformers({
@@ -170,6 +181,7 @@ function startReplicaReporter(
     membership,
     operations: options.operations,
     observe: () => ({ health: presentHealth(readiness, handlers), leads: leads(), watches: informers.status() }),
+    events: createEventRecorder({ client, log, signal: abort.signal }),
     signal: abort.signal,
     log,
   });

@@ -27,6 +27,15 @@ export function presentWatchGaps(gaps: readonly UnsyncedWatch[]): CheckResult {
   return gaps.every(({ parkReason }) => parkReason) ? { degraded: text } : text;
 }
 
+/** Permissions that the API server denies to this process. Applying the chart again grants them. */
+export function presentMissingPermissions(missing: readonly string[]): CheckResult {
+  return (
+    missing.length === 0 || {
+      degraded: `this process may not ${missing.join(", ")}: run helm upgrade, which restores its roles and bindings`,
+    }
+  );
+}
+
 /** Kinds whose caches are so far behind that objects have waited too long; the log names the objects. */
 export function presentStaleCaches(resources: readonly string[]): CheckResult {
   return (

@@ -3,17 +3,18 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import { Space } from "../../crds/space/space.ts";
-import { Secret } from "../../kube/api/builtin.ts";
+import { Event, Secret } from "../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import { isAlreadyExists, isNotFound } from "../../kube/client/errors.ts";
 import { defineController, type Controller } from "../../kube/controller/controller.ts";
+import type { EventDraft } from "../../kube/controller/event-recorder.ts";
 
 type SecretObject = ObjectOf<typeof Secret>;
 
 const NAME = "registry-secret";
 /** No informer watches Secrets, so a change of the original arrives within this time. */
-const RECHECK_MS = 120_000;
+const RECHECK_MS = 50_000;
 /** How long one read of the original serves all spaces of this process. */
 const SOURCE_TTL_MS = 30_000;
 
@@ -23,16 +24,32 @@ export function registrySecretController(): Controller {
     name: NAME,
     for: Space,
     writesStatus: false,
-    permissions: [{ resource: Secret, verbs: ["get", "create", "patch"] }],
-    async reconcile(space, { client, now }) {
+    permissions: [
+      { resource: Secret, verbs: ["get", "create", "patch"] },
+      { resource: Event, verbs: ["get", "create", "patch"] },
+    ],
+    async reconcile(space, { client, now, recordEvent }) {
       const namespace = space.status?.namespace;
       // The namespace's name in the status is an event of the Space.
       if (namespace === undefined) return {};
       const source = await readSource(client, now());
       if (source) await copyTo(namespace, source, client);
+      else if (isOurCopy(await client.find(Secret, { namespace, name: REGISTRY_SECRET })))
+        recordEvent(space, SOURCE_GONE);
       return { requeueAfterMs: RECHECK_MS };
     },
   });
+}
+
+/** The copies still serve, but no longer follow the registry's credentials. */
+const SOURCE_GONE: EventDraft = {
+  type: "Warning",
+  reason: "PullSecretGone",
+  message: `The Secret ${REGISTRY_SECRET} is gone from ${SYSTEM_NAMESPACE}: spaces keep their copies, and new credentials of the registry reach none. Run helm upgrade, which restores it.`,
+};
+
+function isOurCopy(copy: SecretObject | undefined): boolean {
+  return copy?.metadata.labels?.[LABELS.managedBy] === NAME;
 }
 
 function cachedSource(): (client: KubeClient, now: Date) => Promise<SecretObject | undefined> {
@@ -67,7 +84,7 @@ async function copyTo(namespace: string, source: SecretObject, client: KubeClien
 /** A Secret of that name without our label is somebody else's choice for the namespace, and stays. */
 export function planCopy(source: SecretObject, copy: SecretObject | undefined): "create" | "patch" | undefined {
   if (!copy) return "create";
-  if (copy.metadata.labels?.[LABELS.managedBy] !== NAME) return undefined;
+  if (!isOurCopy(copy)) return undefined;
   return Object.keys(toPatch(source, copy)).length > 0 ? "patch" : undefined;
 }
 

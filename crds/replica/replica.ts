@@ -30,6 +30,7 @@ export const Replica = defineResource({
     { name: "Operations", jsonPath: ".spec.operations" },
     { name: "Leads", jsonPath: ".status.leads" },
     { name: "Parked", jsonPath: ".status.parked[*].resource" },
+    { name: "Degraded", jsonPath: ".status.degraded[*].name" },
   ],
   spec: z.object({
     operations: listAtomic(z.array(z.string().max(63)).max(32)).describe("The operations that it was started with."),

@@ -107,6 +107,8 @@ export interface RequestRecord {
   milliseconds: number;
   /** 1 for the first attempt. */
   attempt: number;
+  /** Sent with another identity than the client's own, by a client that `as` made. */
+  isDelegated?: true;
 }
 
 /**

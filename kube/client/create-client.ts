@@ -42,6 +42,13 @@ interface Connection {
   agents: Agents;
 }
 
+/** The connection of clients with other identities. */
+function toDelegated(connection: Connection): Connection {
+  const { onRequest, ...options } = connection.options;
+  if (!onRequest) return connection;
+  return { ...connection, options: { ...options, onRequest: (record) => onRequest({ ...record, isDelegated: true }) } };
+}
+
 function constant(identity: Identity): CredentialSource {
   const credentials = toCredentials(identity);
   return () => credentials;
@@ -71,7 +78,7 @@ function clientAs(connection: Connection, credentials: CredentialSource): KubeCl
     },
     as: (identity) =>
       clientAs(
-        connection,
+        toDelegated(connection),
         identity.kind === "impersonate" ? async () => toCredentials(identity, await credentials()) : constant(identity),
       ),
     close: () => connection.agents.close(),

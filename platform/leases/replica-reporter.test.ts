@@ -4,7 +4,14 @@ import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
-import { planReport, presentReplica, reportReplica, type ReplicaState, type ReportState } from "./replica-reporter.ts";
+import {
+  planReport,
+  planEvent,
+  presentReplica,
+  reportReplica,
+  type ReplicaState,
+  type ReportState,
+} from "./replica-reporter.ts";
 
 const serving = { ready: true, pending: [], degraded: [] };
 
@@ -91,6 +98,7 @@ test("writes nothing while nothing changes, and recovers after another writer ch
     membership,
     operations: [],
     observe: look,
+    events: { record: vi.fn(), flush: () => Promise.resolve() },
     signal: halt.signal,
     log: pino({ level: "silent" }),
     timing: { pollMs: 1, retryMs: 1, stableMs: 0 },
@@ -104,6 +112,15 @@ test("writes nothing while nothing changes, and recovers after another writer ch
   await vi.waitFor(async () => expect(await patch.mock.results.at(-1)?.value).toMatchObject({ status: { leads: [] } }));
   halt.abort();
   await over;
+});
+
+test("a component that becomes unavailable is an Event, and so is the return of the last one", () => {
+  const of = (...names: string[]) =>
+    presentReplica(view({ health: { ...serving, degraded: names.map((name) => ({ name, reason: "gone" })) } }));
+  expect(planEvent(undefined, of())).toBeUndefined();
+  expect(planEvent(of(), of("permissions"))).toMatchObject({ type: "Warning", message: "permissions: gone" });
+  expect(planEvent(of("permissions"), of("permissions"))).toBeUndefined();
+  expect(planEvent(of("permissions"), of())).toMatchObject({ type: "Normal", reason: "Recovered" });
 });
 
 const timing = { pollMs: 500, retryMs: 5_000, stableMs: 400, maxDelayMs: 30_000, messageMs: 60_000 };

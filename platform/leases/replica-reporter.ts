@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isConflict, isNotFound } from "../../kube/client/errors.ts";
 import type { ConditionDraft } from "../../kube/controller/controller.ts";
+import type { EventDraft, EventRecorder } from "../../kube/controller/event-recorder.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
 import { planStatus } from "../../kube/controller/plan-status.ts";
 import { memoizeLast } from "../../kube/cache/memoize-last.ts";
@@ -25,6 +26,8 @@ export interface ReplicaReporterOptions {
   membership: Membership;
   operations: readonly string[];
   observe: () => ReplicaState;
+  /** Receives what becomes unavailable, and its recovery. */
+  events: EventRecorder;
   signal: AbortSignal;
   log: Logger;
   /** For tests. */
@@ -170,15 +173,21 @@ class ReplicaReporter {
     const body = planStatus({
       object,
       status: present.status,
-      conditions: [toReadyCondition(present)],
+      conditions: [toReadyCondition(present), toDegradedCondition(present)],
       writesObservedGeneration: true,
       now: new Date(),
     });
     this.#object = body
       ? await client.patch(Replica, object.metadata, { type: "merge", body }, { subresource: "status" })
       : object;
+    this.#recordEvent(this.#object, present);
     this.#owner = owner.uid;
     this.#reportState = { reported: { present, at: performance.now() } };
+  }
+
+  #recordEvent(object: Replica, present: PresentedReplica): void {
+    const event = planEvent(this.#reportState?.reported.present, present);
+    if (event) this.#options.events.record(object, "replica", event);
   }
 
   #isDue(present: PresentedReplica): boolean {
@@ -196,6 +205,31 @@ class ReplicaReporter {
     };
     return client.apply(Replica, draft, { fieldManager: "cupola-replica", force: true });
   }
+}
+
+const namesOf = ({ status: { degraded = [] } }: PresentedReplica): string =>
+  degraded.map(({ name }) => name).join(", ");
+
+function describeDegraded({ status: { degraded = [] } }: PresentedReplica): string {
+  return degraded
+    .map(({ name, reason }) => `${name}: ${reason}`)
+    .join("; ")
+    .slice(0, 4096);
+}
+
+/** The Event of a component that became unavailable, or of the last one's return. Pure. */
+export function planEvent(before: PresentedReplica | undefined, present: PresentedReplica): EventDraft | undefined {
+  const now = namesOf(present);
+  if (now === (before ? namesOf(before) : "")) return undefined;
+  if (now === "") return { type: "Normal", reason: "Recovered", message: "all components are available again" };
+  return { type: "Warning", reason: "Degraded", message: describeDegraded(present) };
+}
+
+function toDegradedCondition(present: PresentedReplica): ConditionDraft {
+  const message = describeDegraded(present);
+  return message === ""
+    ? { type: "Degraded", status: "False", reason: "AllAvailable", message }
+    : { type: "Degraded", status: "True", reason: "ComponentsUnavailable", message };
 }
 
 function toReadyCondition({ ready, message }: PresentedReplica): ConditionDraft {

@@ -1,5 +1,5 @@
 // The platform's permissions in a cluster: a role and a ServiceAccount for each operation, generated from the permissions that the code declares.
-import { ClusterRole, Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
+import { ClusterRole, Event, Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { LIST_WATCH_VERBS, permissionsOf } from "../../kube/controller/permissions.ts";
 import { toResourceRules, type Permission, type ResourceRule } from "../../kube/rbac/resource-rules.ts";
@@ -49,11 +49,12 @@ const BROKER_CREDENTIALS_PERMISSIONS: readonly Permission[] = [
   { resource: Secret, verbs: ["patch"], names: [BROKER_CREDENTIALS_SECRET] },
 ];
 
-/** For every process: membership, leader election, and its Replica object. */
+/** For every process: membership, leader election, and its Replica object with its Events. */
 const MEMBER_PERMISSIONS: readonly Permission[] = [
   { resource: Lease, verbs: [...LIST_WATCH_VERBS, "create", "update", "patch", "delete"] },
   { resource: Replica, verbs: ["get", "create", "patch"] },
   { resource: Replica, subresource: "status", verbs: ["patch"] },
+  { resource: Event, verbs: ["get", "create", "patch"] },
 ];
 
 /** For readers of logs and stats: the Secret behind the tokens of the other processes. The first process creates it. */
