@@ -11,7 +11,10 @@ const ends: (() => unknown)[] = [];
 afterEach(async () => void (await Promise.all(ends.splice(0).map((end) => end()))));
 
 async function serve(telemetry: Telemetry): Promise<TelemetryEndpoint> {
-  const server = createListener({ share: 0.05 }, telemetryHandler(telemetry, () => "secret"));
+  const server = createListener(
+    { share: 0.05 },
+    telemetryHandler(telemetry, () => "secret"),
+  );
   await startListening(server, { port: 0, host: "127.0.0.1" }, (error) => expect.unreachable(String(error)));
   ends.push(() => {
     server.close();

@@ -13,7 +13,10 @@ const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => void (await Promise.all(cleanUp.splice(0).map((close) => close()))));
 
 async function serve(telemetry: Telemetry, port = 0) {
-  const server = createListener({ share: 0.05 }, telemetryHandler(telemetry, () => "secret"));
+  const server = createListener(
+    { share: 0.05 },
+    telemetryHandler(telemetry, () => "secret"),
+  );
   await startListening(server, { port, host: "127.0.0.1" }, (error) => expect.unreachable(String(error)));
   const close = () =>
     new Promise<void>((resolve) => {
