@@ -8,15 +8,11 @@ const stop = new AbortController();
 afterEach(() => void vi.useRealTimers());
 
 test.each([
-  [
-    "PATCH",
-    "/apis/workloads.cupola.dev/v1/namespaces/a/lrps/x/status?fieldManager=m",
-    "patch lrps/status.workloads.cupola.dev",
-  ],
+  ["PATCH", "/apis/example.com/v1/namespaces/a/gadgets/x/status?fieldManager=m", "patch gadgets/status.example.com"],
   ["POST", "/api/v1/namespaces/a/pods", "create pods"],
   ["DELETE", "/api/v1/namespaces/a", "delete namespaces"],
   ["PUT", "/apis/apps/v1/namespaces/a/deployments/x/scale", "update deployments/scale.apps"],
-  ["POST", "/apis/cupola.dev/v1/orgs", "create orgs.cupola.dev"],
+  ["POST", "/apis/example.com/v1/gadgets", "create gadgets.example.com"],
 ])("%s %s asks for: %s", (method, path, text) => {
   expect(formatPermission(requestedPermission({ method, path }) ?? expect.unreachable())).toBe(text);
 });

@@ -21,7 +21,7 @@ export interface RequestedPermission {
 export interface MissingPermissions {
   /** Takes note of a refused request; returns at once. */
   observe(record: RequestRecord): void;
-  /** Permissions that the API server confirms to be missing, as `patch lrps/status.workloads.cupola.dev`, sorted. */
+  /** Permissions that the API server confirms to be missing, as `patch gadgets/status.example.com`, sorted. */
   list(): readonly string[];
 }
 
