@@ -356,9 +356,9 @@ test("a workspace whose one package starts is that package, after a build of tho
   expect((await (await serve())("/")).body).toBe("from the workspace");
 });
 
-test("a release in a Procfile is not run: the log says what to do", async () => {
+test("the log says when a release of a Procfile runs", async () => {
   await build({ Procfile: "release: ./migrate\nweb: ./serve\n" });
-  expect(lines.join("\n")).toMatch(/release is not run by a push.*Next: .*web: \.\/migrate && \.\/serve/);
+  expect(lines.join("\n")).toMatch(/release runs as a task before this version starts.*web: \.\/migrate && \.\/serve/);
 });
 
 test("several that fit: the first in the order builds, and the others are named", async () => {
