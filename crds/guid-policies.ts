@@ -1,6 +1,8 @@
 // Who may say which GUID an object has: a GUID is never inherited from an object that is gone (ADR 24).
 import { CALLER_IS_PLATFORM, toPolicyResource, type AdmissionPolicy } from "./admission-policy.ts";
 import { DEFINITIONS } from "./definitions.ts";
+import { IsolationSegment } from "./isolation-segment/isolation-segment.ts";
+import { SHARED_SEGMENT, SHARED_SEGMENT_GUID } from "./isolation-segment/shared-segment.ts";
 import { STABLE_LABELS } from "./labels.ts";
 import { Route } from "./route/route.ts";
 
@@ -9,6 +11,8 @@ export const FRESH_SECONDS = 300;
 
 const KEY = `'${STABLE_LABELS.guid}'`;
 const hasLabel = (object: string): string => `(has(${object}.metadata.labels) && ${KEY} in ${object}.metadata.labels)`;
+/** The segment that CF has everywhere under one GUID; the chart's Job makes it, which may create no claims. */
+const IS_SHARED_SEGMENT = `request.resource.resource == '${IsolationSegment.plural}' && object.metadata.name == '${SHARED_SEGMENT}' && object.metadata.labels[${KEY}] == '${SHARED_SEGMENT_GUID}'`;
 const labelOf = (object: string): string => `${object}.metadata.labels[${KEY}]`;
 
 export function guidPolicies(): AdmissionPolicy[] {
@@ -38,7 +42,7 @@ function newGUIDPolicy(): AdmissionPolicy {
     ],
     validations: [
       {
-        expression: `(variables.time > ${digitsAt(`- ${FRESH_SECONDS}`)} && variables.time < ${digitsAt(`+ ${FRESH_SECONDS}`)}) || ${CALLER_IS_PLATFORM}`,
+        expression: `(variables.time > ${digitsAt(`- ${FRESH_SECONDS}`)} && variables.time < ${digitsAt(`+ ${FRESH_SECONDS}`)}) || (${IS_SHARED_SEGMENT}) || ${CALLER_IS_PLATFORM}`,
         message: `the label ${STABLE_LABELS.guid} names the GUID of another object, or one that was not made just now: remove the label, and the object gets a GUID of its own. Whoever restores a backup needs the right to create claims in cupola-system`,
         reason: "Invalid",
       },

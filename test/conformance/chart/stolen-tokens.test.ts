@@ -1,13 +1,14 @@
 // Whoever steals the token of any of the chart's ServiceAccounts gets no further than the platform's own work: tried as each, with everything of the chart on.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { stringify } from "yaml";
+import { parseAllDocuments, stringify } from "yaml";
 import { runCommand } from "../../../scripts/run-command.ts";
 import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { applyGatewayAPI } from "../../cluster/gateway-api.ts";
+import { DEFINITIONS } from "../../../crds/definitions.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { eventually } from "../../eventually.ts";
 import { connect, type Api, type Json } from "../kubernetes/api.ts";
@@ -140,6 +141,25 @@ describe.skipIf(reason)("a stolen token of the chart", () => {
       for (const { what, send } of duties) {
         const { status, body } = await send(as);
         if (status >= 300) refused.push(`${what}: ${status} ${body?.message ?? ""}`);
+      }
+      expect(refused).toEqual([]);
+    });
+  });
+
+  test("writes the settings of the chart, where the account is that of its Job", async () => {
+    const as = identities.get("cupola-settings") as Api;
+    const folderOfSettings = join(CHART, "files", "settings");
+    const objects = readdirSync(folderOfSettings)
+      .flatMap((file) => parseAllDocuments(readFileSync(join(folderOfSettings, file), "utf8")))
+      .map((document) => document.toJS() as Json);
+    expect(objects.length).toBeGreaterThan(5);
+    await eventually(async () => {
+      const refused: string[] = [];
+      for (const object of objects) {
+        const plural = DEFINITIONS.find(({ kind }) => kind === object.kind)?.plural ?? "";
+        const path = `/apis/${object.apiVersion}/namespaces/${object.metadata.namespace}/${plural}/${object.metadata.name}`;
+        const { status, text } = await as.patch("apply", `${path}?dryRun=All&fieldManager=settings&force=true`, object);
+        if (status >= 300) refused.push(`${object.kind} ${object.metadata.name}: ${status} ${text}`);
       }
       expect(refused).toEqual([]);
     });
