@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { stderrColours } from "./colours.ts";
 import type { Context } from "./context.ts";
-import { EXIT_CODES, Failure } from "./failure.ts";
+import { Failure } from "./failure.ts";
 import { printError, printJson, printLines, stderrProgress, type Progress, type Result } from "./output.ts";
 
 /** Options every command has. */
@@ -37,7 +37,7 @@ function report(error: unknown, json: boolean): void {
     error instanceof Failure
       ? error
       : new Failure(error instanceof Error ? error.message : String(error), { cause: error });
-  process.exitCode = EXIT_CODES[failure.kind];
+  process.exitCode = failure.exitCode;
   const { kind, message, next, log } = failure;
   if (json) printJson({ error: { kind, message, next, ...(log.length > 0 && { log }) } }, 2);
   else printFailure(failure);

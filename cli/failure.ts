@@ -18,15 +18,18 @@ export class Failure extends Error {
   readonly next: string | undefined;
   /** Last lines of the log that tells why. */
   readonly log: readonly string[];
+  /** Of this process: of the kind, unless a command that `cup run` ran ended with its own. */
+  readonly exitCode: number;
 
   constructor(
     message: string,
-    options: { kind?: FailureKind; next?: string; log?: readonly string[]; cause?: unknown } = {},
+    options: { kind?: FailureKind; next?: string; log?: readonly string[]; exitCode?: number; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = "Failure";
     this.kind = options.kind ?? "failed";
     this.next = options.next;
     this.log = options.log ?? [];
+    this.exitCode = options.exitCode ?? EXIT_CODES[this.kind];
   }
 }

@@ -1,6 +1,6 @@
 // What to do about a failed build or a crash, by what its log says: the next step that works, for faults that many people meet. Pure.
-import { singleQuote } from "../../backends/host/single-quote.ts";
 import { Failure } from "../failure.ts";
+import { quoteForShell } from "../shell-words.ts";
 
 /** One known fault: how its log tells it, and the step. `$1` is what the pattern caught, APP the app's name. */
 type Advice = readonly [pattern: RegExp, next: string];
@@ -149,11 +149,6 @@ export function repeatSource(next: string, { path, manifest }: NamedSource): str
 /** Without those that name a folder already. The app's name may be quoted. */
 const PUSH_OF_APP =
   /\bcup (?:push|dev) (?!-)(?:'[^']*'|\\'|[^\s.,;'\\]|[.,](?!\s|$))+(?! --path)(?=$|\s|[.,;](?:\s|$))/g;
-
-/** The word as a shell takes it. */
-export function quoteForShell(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) ? word : singleQuote(word);
-}
 
 /** A build's error without what stands in its log, and without the next step, which has a line of its own. */
 export function shortenBuildError(message: string): string {

@@ -9,7 +9,7 @@ import { hostEnvironment } from "../../backends/host/host-environment.ts";
 import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
-import { quoteForShell } from "./advice.ts";
+import { quoteForShell } from "../shell-words.ts";
 import type { Application } from "./manifest.ts";
 import { ALWAYS_IGNORED, type SourceFile } from "./pack-source.ts";
 

@@ -23,3 +23,24 @@ test("a log that cannot be read does not end it before the task", async () => {
   expect(json).toMatchObject({ state: "SUCCEEDED" });
   expect(steps.at(-1)).toMatch(/output cannot be read/);
 });
+
+test("a command keeps its arguments, and a failed one its exit status", async () => {
+  const bodies: object[] = [];
+  const task = { guid: "t", name: "t", sequence_id: 1, created_at: "2026-11-22T12:00:00Z", state: "FAILED" };
+  const request = (method: string, path: string, options?: { body: object }): Promise<object> => {
+    if (method === "POST") bodies.push(options?.body ?? {});
+    return Promise.resolve(
+      path.startsWith("/api/v1/read")
+        ? { envelopes: { batch: [] } }
+        : { ...task, result: { failure_reason: "Exited with status 4" } },
+    );
+  };
+  const context = {
+    app: () => Promise.resolve({ guid: "a", name: "shop" }),
+    progress: { step: () => undefined },
+    api: { request },
+  } as unknown as Context;
+  const failure = await runTask(context, "shop", ["sh", "-c", "exit 4"], {}).catch((error: unknown) => error);
+  expect(bodies).toEqual([{ command: "sh -c 'exit 4'" }]);
+  expect(failure).toMatchObject({ exitCode: 4, message: "task 1 failed: Exited with status 4" });
+});

@@ -7,6 +7,7 @@ import { toMegabytes } from "../app/to-megabytes.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import type { Result } from "../output.ts";
+import { toCommandLine } from "../shell-words.ts";
 
 export interface RunOptions {
   name?: string;
@@ -20,7 +21,7 @@ const POLL_MS = 250;
 /** Lines may come this long before the platform's clock and ours agree that the task was made. */
 const CLOCK_SKEW_NS = 60n * 1_000_000_000n;
 
-/** `words` are joined by blanks; a shell runs them. Without any the process `--process` gives the command. */
+/** `words` are one line for a shell, or a program and its arguments. Without any the process `--process` gives the command. A command that fails gives `cup` its exit status. */
 export async function runTask(
   context: Context,
   appName: string,
@@ -40,9 +41,17 @@ export async function runTask(
   context.progress.step(`Task ${id} (${task.name}) of ${appName} runs; Ctrl-C leaves it running`);
   const ended = await follow(context, app, { task, since: before });
   if (ended.state === "SUCCEEDED") return { json: ended, text: [] };
-  throw new Failure(`task ${id} failed: ${ended.result.failure_reason ?? "no reason given"}`, {
+  const reason = ended.result.failure_reason ?? "no reason given";
+  throw new Failure(`task ${id} failed: ${reason}`, {
     next: `cup logs ${appName} --recent`,
+    ...omitUndefined({ exitCode: exitStatusIn(reason) }),
   });
+}
+
+/** Undefined when the task ended otherwise: cancelled, out of memory, or never begun. */
+function exitStatusIn(reason: string): number | undefined {
+  const status = Number(/^Exited with status (\d+)$/.exec(reason)?.[1] ?? 0);
+  return status > 0 ? status : undefined;
 }
 
 interface Task extends Resource {
@@ -59,7 +68,7 @@ async function toBody(
 ): Promise<Json> {
   const template = process && (await context.api.request<Resource>("GET", `/v3/apps/${app.guid}/processes/${process}`));
   return omitUndefined({
-    command: words.length > 0 ? words.join(" ") : undefined,
+    command: words.length > 0 ? toCommandLine(words) : undefined,
     name,
     memory_in_mb: memory && toMegabytes(memory),
     disk_in_mb: disk && toMegabytes(disk),
