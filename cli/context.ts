@@ -2,7 +2,7 @@
 import { apiClient, type ApiClient, type Resource } from "./api/client.ts";
 import { Failure } from "./failure.ts";
 import type { Progress } from "./output.ts";
-import { authorizationOf, resolveTarget, type Target } from "./target/resolve-target.ts";
+import { authorizationOf, resolveTarget, trustOf, type Target } from "./target/resolve-target.ts";
 
 interface Named {
   guid: string;
@@ -26,7 +26,10 @@ export interface Context {
 /** The context of the current target. @throws Failure (target) */
 export async function makeContext(progress: Progress): Promise<Context> {
   const target = resolveTarget();
-  const api = apiClient(target.api, await authorizationOf(target), (text) => progress.step(text));
+  const api = apiClient(target.api, await authorizationOf(target), {
+    trust: trustOf(target),
+    onWarning: (text) => progress.step(text),
+  });
   return contextFor(target, api, progress);
 }
 

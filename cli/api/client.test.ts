@@ -14,7 +14,7 @@ test("each warning is told once, decoded", async () => {
   await once(server, "listening");
   const told: string[] = [];
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = apiClient(base, "bearer x", (text) => told.push(text));
+  const client = apiClient(base, "bearer x", { onWarning: (text) => told.push(text) });
   await client.request("POST", "/v3/builds", { body: {} });
   await client.request("GET", "/v3/apps");
   server.closeAllConnections();

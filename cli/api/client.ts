@@ -1,7 +1,8 @@
 // Speaks the CF v3 API for `cup`: one request, a whole list, a job until it ends.
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../failure.ts";
-import { exchange, type HttpAnswer } from "./exchange.ts";
+import { exchange, type HttpAnswer, type Trust } from "./exchange.ts";
+import { toUnreachable } from "./unreachable.ts";
 
 /** A resource as the API answers it; commands read what they name. */
 export type Json = Record<string, unknown>;
@@ -36,15 +37,20 @@ export interface ApiClient {
   waitForJob(job: string | undefined, deadlineMs?: number): Promise<void>;
 }
 
-/** @param onWarning is called with each warning of the platform, once */
+export interface ApiClientOptions {
+  trust?: Trust | undefined;
+  /** Called with each warning of the platform, once. */
+  onWarning?: (text: string) => void;
+}
+
 export function apiClient(
   base: string,
   authorization: string,
-  onWarning: (text: string) => void = () => undefined,
+  { trust, onWarning = () => undefined }: ApiClientOptions = {},
 ): ApiClient {
   const known = new Set<string>();
   const start: ApiClient["start"] = async (method, path, options = {}) => {
-    const { status, text, location, warnings } = await send(base, authorization, { method, path, options });
+    const { status, text, location, warnings } = await send({ base, authorization, trust }, { method, path, options });
     for (const warning of toWarnings(warnings).filter((one) => !known.has(one))) {
       known.add(warning);
       onWarning(warning);
@@ -93,7 +99,16 @@ interface SentRequest {
   options: RequestOptions;
 }
 
-async function send(base: string, authorization: string, { method, path, options }: SentRequest): Promise<HttpAnswer> {
+interface Access {
+  base: string;
+  authorization: string;
+  trust: Trust | undefined;
+}
+
+async function send(
+  { base, authorization, trust }: Access,
+  { method, path, options }: SentRequest,
+): Promise<HttpAnswer> {
   const url = withQuery(path.startsWith("http") ? path : `${base}${path}`, options.query ?? {});
   const { body, contentType } = encode(options.body);
   try {
@@ -107,14 +122,11 @@ async function send(base: string, authorization: string, { method, path, options
       },
       deadlineMs: options.deadlineMs ?? 30_000,
       ...(body !== undefined && { body }),
+      ...(trust && { trust }),
     });
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    throw new Failure(`${base} does not answer`, {
-      kind: "unreachable",
-      next: "is it running? cup local status",
-      cause,
-    });
+    throw toUnreachable(base, cause);
   }
 }
 

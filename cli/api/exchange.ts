@@ -8,8 +8,17 @@ export interface HttpRequest {
   method: string;
   headers: Readonly<Record<string, string>>;
   body?: string | AsyncIterable<Uint8Array>;
-  /** For the whole answer. */
+  /** For the whole answer; each redirect has as long. */
   deadlineMs: number;
+  trust?: Trust;
+}
+
+/** Which certificate a server may show, beside those that Node trusts. */
+export interface Trust {
+  /** PEM of an authority, or of the server itself. */
+  ca?: string;
+  /** Whatever it is: for tests only. */
+  any?: boolean;
 }
 
 export interface HttpAnswer {
@@ -23,12 +32,24 @@ export interface HttpAnswer {
 
 /** The longest pages of the API have some 20 MiB. */
 const MAX_ANSWER_MIB = 64;
+const MAX_REDIRECTS = 5;
 
 /** Sends it and reads the answer. A redirect is followed, unless a stream was sent. @throws Error when there is no whole answer by the deadline, Failure when it is larger than 64 MiB */
 export async function exchange(url: string, request: HttpRequest): Promise<HttpAnswer> {
-  const answer = await sendAgainIfStale(new URL(url), request);
-  const isRedirect = answer.status > 300 && answer.status < 400 && answer.location !== undefined;
-  return isRedirect && isText(request.body) ? follow(url, { ...request, body: request.body }) : answer;
+  let from = new URL(url);
+  let next = request;
+  for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
+    const answer = await sendAgainIfStale(from, next);
+    const { status, location } = answer;
+    const isRedirect = status > 300 && status < 400 && status !== 304 && location !== undefined;
+    if (!isRedirect || !isText(next.body)) return answer;
+    const to = new URL(location, from);
+    next = toRedirected(from, to, { status, request: next });
+    from = to;
+  }
+  throw new Failure(`${url} leads from one redirect to the next without end`, {
+    next: "is this the address of a CF API? cup login --api URL",
+  });
 }
 
 function isText(body: HttpRequest["body"]): body is string | undefined {
@@ -48,17 +69,30 @@ async function sendAgainIfStale(url: URL, request: HttpRequest): Promise<HttpAns
 /** The server closed a connection that an earlier request had used. */
 class StaleConnection extends Error {}
 
-/** An import would run getters of these modules that load fetch with them. */
-function moduleFor(url: URL): Pick<typeof Http, "request"> {
-  return url.protocol === "https:"
-    ? (process.getBuiltinModule("node:https") as typeof Https)
-    : process.getBuiltinModule("node:http");
+/** An authority of one's own comes beside the usual ones. */
+function toTlsOptions({ ca, any }: Trust): { ca?: string[]; rejectUnauthorized?: boolean } {
+  if (any) return { rejectUnauthorized: false };
+  if (ca === undefined) return {};
+  const { getCACertificates } = process.getBuiltinModule("node:tls");
+  return { ca: [...getCACertificates("default"), ca] };
 }
 
-async function send(url: URL, { method, headers, body, deadlineMs }: HttpRequest): Promise<HttpAnswer> {
+/** An import would run getters of these modules that load fetch with them. */
+function moduleFor(url: URL): Pick<typeof Https, "request"> {
+  return url.protocol === "https:"
+    ? (process.getBuiltinModule("node:https") as typeof Https)
+    : (process.getBuiltinModule("node:http") as Pick<typeof Https, "request">);
+}
+
+async function send(url: URL, { method, headers, body, deadlineMs, trust }: HttpRequest): Promise<HttpAnswer> {
   const signal = AbortSignal.timeout(deadlineMs);
   const length = isText(body) && body !== undefined ? { "content-length": String(Buffer.byteLength(body)) } : {};
-  const sent = moduleFor(url).request(url, { method, headers: { ...headers, ...length }, signal });
+  const sent = moduleFor(url).request(url, {
+    method,
+    headers: { ...headers, ...length },
+    signal,
+    ...(trust && toTlsOptions(trust)),
+  });
   return new Promise<HttpAnswer>((resolve, reject) => {
     sent.on("error", (cause) =>
       reject(isStale(sent, cause) ? new StaleConnection("the server closed the connection", { cause }) : cause),
@@ -111,15 +145,13 @@ async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(known).toString("utf8");
 }
 
-/** An API behind a redirect is rare, so that `fetch` may load for it. */
-async function follow(url: string, request: HttpRequest & { body: string | undefined }): Promise<HttpAnswer> {
-  const { method, headers, body, deadlineMs } = request;
-  const signal = AbortSignal.timeout(deadlineMs);
-  const response = await fetch(url, { method, headers, signal, ...(body !== undefined && { body }) });
-  return {
-    status: response.status,
-    location: response.headers.get("location") ?? undefined,
-    warnings: response.headers.get("x-cf-warnings") ?? undefined,
-    text: response.body ? await readText(response.body) : "",
-  };
+/** The next request of a redirect, as `fetch` sends it: another origin does not get the credential, and what is no longer a POST has no body. Pure. */
+function toRedirected(from: URL, to: URL, { status, request }: { status: number; request: HttpRequest }): HttpRequest {
+  const { authorization, ...others } = request.headers;
+  const kept: Record<string, string> = to.origin === from.origin && authorization ? { authorization } : {};
+  const becomesGet = status === 303 || (status < 303 && request.method === "POST");
+  const { body, ...rest } = request;
+  if (!becomesGet) return { ...rest, headers: { ...others, ...kept }, ...(body !== undefined && { body }) };
+  const { "content-type": _type, ...headers } = others;
+  return { ...rest, method: "GET", headers: { ...headers, ...kept } };
 }

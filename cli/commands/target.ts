@@ -6,20 +6,7 @@ import type { LoginOptions } from "../target/login.ts";
 
 /** Who the user is and where commands act. */
 export function addTarget(program: Command): void {
-  program
-    .command("login")
-    .description("choose an API and a user of your kubeconfig")
-    .addHelpText("after", example("cup login", "cup login --api https://cf.example.org --user alice"))
-    .option("-a, --api <url>", "the CF API")
-    .option("-u, --user <name>", "user (context) of the kubeconfig")
-    .option("--kubeconfig <file>", "kubeconfig to take credentials from")
-    .option("-o, --org <name>")
-    .option("-s, --space <name>")
-    .action(
-      withoutContext(async (progress, options: LoginOptions) =>
-        (await import("../target/login.ts")).login(progress, options),
-      ),
-    );
+  addLogin(program);
   program
     .command("target")
     .description("show, or set, org and space")
@@ -40,6 +27,32 @@ export function addTarget(program: Command): void {
     .action(
       withContext(async (context, path: string, options: { request?: string; data?: string }) =>
         (await import("../target/curl.ts")).curl(context, path, options),
+      ),
+    );
+}
+
+function addLogin(program: Command): void {
+  program
+    .command("login")
+    .description("choose an API and a user of your kubeconfig")
+    .addHelpText(
+      "after",
+      example(
+        "cup login",
+        "cup login --api https://cf.example.org --user alice",
+        "cup login --api https://cf.test --ca cf-ca.pem",
+      ),
+    )
+    .option("-a, --api <url>", "the CF API")
+    .option("-u, --user <name>", "user (context) of the kubeconfig")
+    .option("--kubeconfig <file>", "kubeconfig to take credentials from")
+    .option("--ca <file>", "certificate (PEM) that the API's is trusted by")
+    .option("--skip-ssl-validation", "take any certificate of the API: for tests only")
+    .option("-o, --org <name>")
+    .option("-s, --space <name>")
+    .action(
+      withoutContext(async (progress, options: LoginOptions) =>
+        (await import("../target/login.ts")).login(progress, options),
       ),
     );
 }

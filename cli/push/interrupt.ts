@@ -1,7 +1,8 @@
 // What Ctrl-C leaves behind: the platform goes on by itself, so whoever stops watching is told with what.
 import { stderrColours } from "../colours.ts";
 import { printError } from "../output.ts";
-import { quoteForShell, repeatSource } from "./advice.ts";
+import { quoteForShell } from "../shell-words.ts";
+import { repeatSource } from "./advice.ts";
 import type { PushOptions } from "./options.ts";
 
 const INTERRUPTED = 130;

@@ -16,6 +16,10 @@ export interface Config {
   kubeconfig?: string;
   /** Context of the kubeconfig that names the user. */
   user?: string;
+  /** File of the authority that the API's certificate is trusted by. */
+  ca?: string;
+  /** Any certificate of the API is taken. */
+  skipSslValidation?: boolean;
   org?: NamedResource;
   space?: NamedResource;
 }
@@ -49,11 +53,13 @@ export function readConfig(): Config {
 /** What this version knows of it. @throws TypeError that names the field of another type */
 function toConfig(written: unknown): Config {
   if (typeof written !== "object" || written === null) throw new TypeError("it is no object");
-  const { api, kubeconfig, user, org, space } = written as Record<string, unknown>;
+  const { api, kubeconfig, user, ca, skipSslValidation, org, space } = written as Record<string, unknown>;
   return omitUndefined({
     api: toText(api, "api"),
     kubeconfig: toText(kubeconfig, "kubeconfig"),
     user: toText(user, "user"),
+    ca: toText(ca, "ca"),
+    skipSslValidation: skipSslValidation === true ? true : undefined,
     org: toNamedResource(org, "org"),
     space: toNamedResource(space, "space"),
   });

@@ -1,4 +1,5 @@
 // `cup login`: remembers an API and a kubeconfig user, and checks both with a request.
+import { resolve } from "node:path";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { apiClient } from "../api/client.ts";
 import { contextFor, getNamed } from "../context.ts";
@@ -8,12 +9,14 @@ import { writeConfig } from "./config.ts";
 import { describeTarget } from "./describe-target.ts";
 import { toNamedResource } from "./named-resource.ts";
 import { describeInUse } from "./target.ts";
-import { authorizationOf, findLocal, type Target } from "./resolve-target.ts";
+import { authorizationOf, findLocal, trustOf, type Target } from "./resolve-target.ts";
 
 export interface LoginOptions {
   api?: string;
   user?: string;
   kubeconfig?: string;
+  ca?: string;
+  skipSslValidation?: boolean;
   org?: string;
   space?: string;
 }
@@ -21,7 +24,7 @@ export interface LoginOptions {
 /** Without --api: the Cupola of this laptop. */
 export async function login(progress: Progress, options: LoginOptions): Promise<Result> {
   const config = chooseAccess(options);
-  const client = apiClient(config.api, await authorizationOf(config));
+  const client = apiClient(config.api, await authorizationOf(config), { trust: trustOf(config) });
   const me = await client.request<{ name: string }>("GET", "/whoami");
   const org = await pick(client, "/v3/organizations", options.org);
   const space = org && (await pick(client, "/v3/spaces", options.space, { organization_guids: org.guid }));
@@ -40,7 +43,11 @@ function chooseAccess(options: LoginOptions): Target {
       next: "cup login --api URL",
     });
   const own = api === local?.url ? { kubeconfig: local.kubeconfig, user: "admin" } : {};
-  return { ...own, ...omitUndefined({ api, kubeconfig: options.kubeconfig, user: options.user }) } as Target;
+  const { kubeconfig, user, ca, skipSslValidation } = options;
+  return {
+    ...own,
+    ...omitUndefined({ api, kubeconfig, user, ca: ca === undefined ? undefined : resolve(ca), skipSslValidation }),
+  } as Target;
 }
 
 /** The one named, else the only one there is. */

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { toCredentials } from "../../kube/client/credentials.ts";
 import { loadKubeconfig } from "../../kube/client/kubeconfig.ts";
+import type { Trust } from "../api/exchange.ts";
 import { Failure } from "../failure.ts";
 import { readConfig, type Config } from "./config.ts";
 
@@ -41,6 +42,21 @@ export function findLocal(): LocalCupola | undefined {
     return { url, kubeconfig: join(home, "kubeconfig"), path: typeof path === "string" ? path : undefined };
   } catch {
     return undefined; // nothing runs here
+  }
+}
+
+/** @throws Failure (target) when the file of the authority cannot be read */
+export function trustOf({ ca, skipSslValidation }: Pick<Target, "ca" | "skipSslValidation">): Trust | undefined {
+  if (skipSslValidation) return { any: true };
+  if (ca === undefined) return undefined;
+  try {
+    return { ca: readFileSync(ca, "utf8") };
+  } catch (cause) {
+    throw new Failure(`${ca}, the file of the API's authority, cannot be read`, {
+      kind: "target",
+      next: "cup login --ca FILE",
+      cause,
+    });
   }
 }
 
