@@ -14,6 +14,8 @@ const REFUSALS = [
   ["POST", "/Users", USERS],
   ["DELETE", "/Users/:user", USERS],
   ["PUT", "/Users/:user/password", PASSWORDS],
+  // cf, which learns no GUID of its user here, leaves it out.
+  ["PUT", "/Users/password", PASSWORDS],
   ["GET", "/oauth/clients/:client", USERS],
   ["POST", "/oauth/token", TOKENS],
   ["GET", "/oauth/authorize", SSH],

@@ -87,8 +87,22 @@ async function createBroker(session: Session, namespace: string, body: CreateBro
   });
   const metadata = { ...named, labels: { ...named.labels, [LABELS.guid]: guid } };
   return withNewCredentials(session, { namespace, guid }, authentication.credentials, (credentialsSecretRef) =>
-    session.create(ServiceBroker, { metadata, spec: { name, url, credentialsSecretRef } }, taken),
+    session.create(ServiceBroker, { metadata, spec: { name, url, credentialsSecretRef } }, () =>
+      takenAtCreation(session, name),
+    ),
   );
+}
+
+/** Who tries a creation again whose catalog could not be fetched is told how to go on: as in CF, the broker stays. */
+function takenAtCreation(session: Session, name: string): CFError {
+  const isUnfinished = ({ spec, status }: ServiceBroker): boolean =>
+    spec.name === name && status?.catalogFetchedAt === undefined;
+  const [unfinished] = session.list(ServiceBroker, undefined, isUnfinished);
+  return unfinished
+    ? unprocessable(
+        `Name must be unique. Service broker ${name} is registered, but its catalog has not been fetched yet: correct it with cf update-service-broker ${name} USERNAME PASSWORD URL`,
+      )
+    : taken();
 }
 
 const update = endpoint({

@@ -14,6 +14,8 @@ export interface FilesPlace {
   root: string;
   /** Made here. It belongs to this start alone and is removed by the caller. */
   changes: string;
+  /** Seen by the program as /etc/hosts, when it exists. */
+  hosts?: string;
 }
 
 /** Returns the command that runs `launch.command` in `launch.cwd`, with the root's files as they are now and changes of its own. */
@@ -31,8 +33,12 @@ const probeTimeoutMs = 10_000;
 /** Characters with a meaning in the options of an overlay. */
 const unmountable = /[,:\\]/;
 /** A library that the app preloads is not for mount. The working directory is entered again, since the old one is below the overlay. */
-const mountScript =
-  'LD_PRELOAD= LD_LIBRARY_PATH= "$0" -n -t overlay overlay -o "$1" "$2" || exit 126; cd "$3" || exit 126; shift 3; exec "$@"';
+const mountScript = [
+  'LD_PRELOAD= LD_LIBRARY_PATH= "$0" -n -t overlay overlay -o "$1" "$2" || exit 126',
+  // A program runs also where names of other apps are not found.
+  'if [ -f "$4" ]; then LD_PRELOAD= LD_LIBRARY_PATH= "$0" -n --bind "$4" /etc/hosts 2>/dev/null; fi',
+  'cd "$3" || exit 126; shift 4; exec "$@"',
+].join("\n");
 
 /** Tries it out in `folder`; undefined where the system allows no overlay. @throws Error when nothing can be written there */
 export async function findIsolation(folder: string): Promise<IsolateFiles | undefined> {
@@ -45,14 +51,14 @@ export async function findIsolation(folder: string): Promise<IsolateFiles | unde
 }
 
 function isolation(tools: Tools): IsolateFiles {
-  return async ({ command, cwd }, { root, changes }) => {
+  return async ({ command, cwd }, { root, changes, hosts = "" }) => {
     if (unmountable.test(root + changes)) return command;
     const [upper, work] = [join(changes, "files"), join(changes, "work")];
     await Promise.all([upper, work].map((path) => mkdir(path, { recursive: true, mode: 0o755 })));
     // Nothing has to survive a crash of the machine: without `volatile` the end of a program waits for the disk.
     const options = `volatile,${tools.setpriv === undefined ? "redirect_dir=on" : "userxattr"},lowerdir=${root},upperdir=${upper},workdir=${work}`;
     const { enter, leave } = steps(tools);
-    return [...enter, "/bin/sh", "-c", mountScript, tools.mount, options, root, cwd, ...leave, ...command];
+    return [...enter, "/bin/sh", "-c", mountScript, tools.mount, options, root, cwd, hosts, ...leave, ...command];
   };
 }
 

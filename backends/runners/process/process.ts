@@ -1,4 +1,5 @@
 // Runner `process`: runs LRPs as processes of this machine. It wires the parts together; platform/ starts and stops it.
+import { join } from "node:path";
 import pLimit from "p-limit";
 import { type Controller, defineController, NotReady } from "../../../kube/controller/controller.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
@@ -6,6 +7,7 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
+import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { StatsQuery } from "../../../telemetry/envelope.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
@@ -16,6 +18,7 @@ import { type DropletLauncher, defaultTimings, type RunnerTimings, type RunnerCo
 import { type LeftoverInstances, readLeftoverInstances, terminateUnwantedOnceKnown } from "./leftover-instances.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
 import { instancesFolder, tasksFolder } from "./instance-record.ts";
+import { followLocalNames } from "./local-names.ts";
 import { createTaskRunner, type TaskRunner } from "./task/task-runner.ts";
 import { trackSpoiledDroplets } from "./spoiled-droplets.ts";
 import { createUsageMeter } from "./usage-meter.ts";
@@ -126,11 +129,24 @@ async function startRunner(runner: Runner): Promise<void> {
     }),
     options.telemetry.registerStats((query) => stats(runner, query)),
   );
+  await followNames(runner);
   terminateUnwantedOnceKnown(runner.leftovers, watch.store, {
     isOurs: (lrp) => lrp.spec.class === processClass,
     isClosed: () => runner.closed,
   }).catch((error: unknown) => context.onError(error, "ending instances that no LRP wants"));
   await runner.tasks.start();
+}
+
+/** The file is there before the first start; routes that come later are written into it. */
+async function followNames({ options, context, disposers }: Runner): Promise<void> {
+  const onError = (error: unknown): void => context.onError(error, "writing the hosts file of apps");
+  const routes = options.informers.ensure(RouteBinding);
+  const names = followLocalNames(hostsFile(options.home), routes.store, onError);
+  disposers.push(
+    () => names.stop(),
+    () => routes.release(),
+  );
+  await names.write().catch(onError);
 }
 
 async function stopRunner(runner: Runner, instances: "leave" | "stop"): Promise<void> {
@@ -160,7 +176,7 @@ function toContext(options: ProcessRunnerOptions): RunnerContext {
     now: options.now ?? (() => new Date()),
     limitStarts: pLimit(8),
     createCgroup: cgroupFactory(onError),
-    isolateFiles: isolation(options.home),
+    isolateFiles: isolation(options.home, hostsFile(options.home)),
     isLeader: options.isLeader ?? (() => true),
     resolveEnv: ({ metadata, spec }) => resolveEnvironment(client, metadata.namespace ?? "", spec.env),
     onError,
@@ -182,8 +198,13 @@ function cgroupFactory(onError: ProcessRunnerOptions["onError"]): RunnerContext[
   };
 }
 
+/** Of all apps: names of their routes are found in it. */
+function hostsFile(home: string): string {
+  return join(home, "hosts");
+}
+
 /** Probes the system at the first start. An instance also runs on files that it shares with others. */
-function isolation(home: string): IsolateFiles {
+function isolation(home: string, hosts: string): IsolateFiles {
   let found: Promise<IsolateFiles | undefined> | undefined;
   return async (launch, place) => {
     found ??= findIsolation(home);
@@ -191,7 +212,7 @@ function isolation(home: string): IsolateFiles {
       found = undefined;
       throw error;
     });
-    return isolate ? isolate(launch, place) : launch.command;
+    return isolate ? isolate(launch, { ...place, hosts }) : launch.command;
   };
 }
 
@@ -199,8 +220,9 @@ function lrpController(runner: Runner): Controller {
   return defineController({
     name: "runner-process",
     for: LRP,
-    // Secrets hold values of environment variables.
     permissions: [{ resource: Secret, verbs: ["get"] }],
+    // Apps find each other by the names of routes.
+    reads: [RouteBinding],
     selects: (lrp) => lrp.spec.class === processClass,
     // Processes change without a change in the cluster.
     sources: [(enqueue) => (runner.enqueue = enqueue)],

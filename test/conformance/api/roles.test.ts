@@ -215,6 +215,7 @@ test.each([
   ["POST", "/Users", /^Users and clients are those of Kubernetes/],
   ["DELETE", "/Users/dan", /^Users and clients are those of Kubernetes/],
   ["PUT", "/Users/dan/password", /^There are no passwords here/],
+  ["PUT", "/Users/password", /^There are no passwords here/],
   ["POST", "/oauth/token", /^There are no tokens of a UAA here/],
   ["GET", "/oauth/authorize?client_id=ssh-proxy&response_type=code", /cf run-task/],
 ])("%s %s is refused as by a UAA, with a next step", async (method, path, words) => {

@@ -205,6 +205,15 @@ describe("a broker", () => {
     expect(await listPasswords()).toEqual(before);
   });
 
+  test("of the name of one whose catalog could not be fetched is refused with the way on", async () => {
+    const server = servers[0] as TestBroker;
+    const body = bodyOf(server, `unreachable-${++made}`, { url: "http://127.0.0.1:1" });
+    expect((await bench.job(await bench.call("POST", BROKERS, body))).state).toBe("FAILED");
+    expect(fault(await bench.call("POST", BROKERS, body))[2]).toMatch(
+      /^Name must be unique\. .* cf update-service-broker unreachable-\d+ USERNAME PASSWORD URL$/,
+    );
+  });
+
   test("with instances is not deleted", async () => {
     const broker = await registered();
     await withInstance(broker, async () => {
