@@ -1,7 +1,9 @@
 // What every command gets that calls a platform.
+import { omitUndefined } from "../kube/api/omit-undefined.ts";
 import { apiClient, type ApiClient, type Resource } from "./api/client.ts";
 import { Failure } from "./failure.ts";
 import type { Progress } from "./output.ts";
+import { writeOrgAndSpace, type Config } from "./target/config.ts";
 import { authorizationOf, resolveTarget, trustOf, type Target } from "./target/resolve-target.ts";
 
 interface Named {
@@ -30,21 +32,40 @@ export async function makeContext(progress: Progress): Promise<Context> {
     trust: trustOf(target),
     onWarning: (text) => progress.step(text),
   });
-  return contextFor(target, api, progress);
+  return contextFor(target, api, progress, (chosen) =>
+    rememberSpace({ ...omitUndefined({ home: target.home }), ...chosen }),
+  );
 }
 
-/** The context of a target. Without a targeted org or space the only one there is counts. */
-export function contextFor(target: Target, api: ApiClient, progress: Progress): Context {
+/** An implicit target stays the target when there are more spaces later. */
+function rememberSpace(chosen: Pick<Config, "org" | "space" | "home">): void {
+  try {
+    writeOrgAndSpace(chosen);
+  } catch {
+    return; // a folder that cannot be written: the next command asks again
+  }
+}
+
+/** The context of a target. Without a targeted org or space the only one there is counts, and `onOnly` is told which. */
+export function contextFor(
+  target: Target,
+  api: ApiClient,
+  progress: Progress,
+  onOnly: (chosen: { org: Named; space: Named }) => void = () => undefined,
+): Context {
   const org = once<Named>(async () => target.org ?? getOnly(api, "/v3/organizations", "org"));
-  const findSpace = once<{ found: Named; note?: string }>(async () => {
+  const findSpace = once<{ found: Named; of?: Named }>(async () => {
     if (target.space) return { found: target.space };
     const { guid, name } = await org();
     const found = await getOnly(api, "/v3/spaces", "space", { organization_guids: guid });
-    return { found, note: `Using space ${found.name} of org ${name}, the only one; cup target chooses` };
+    return { found, of: { guid, name } };
   });
   const space = once<Named>(async () => {
-    const { found, note } = await findSpace();
-    if (note) progress.step(note);
+    const { found, of } = await findSpace();
+    if (of) {
+      progress.step(`Using space ${found.name} of org ${of.name}, the only one; cup target chooses another`);
+      onOnly({ org: of, space: { guid: found.guid, name: found.name } });
+    }
     return found;
   });
   return {
@@ -56,6 +77,11 @@ export function contextFor(target: Target, api: ApiClient, progress: Progress): 
     prefetchSpace: () => void findSpace().catch(() => undefined),
     app: async (name) => getNamed(api, "/v3/apps", name, { space_guids: (await space()).guid }),
   };
+}
+
+/** Before a second org or space is made: the only one stays the target. */
+export async function keepImplicitTarget({ target, space }: Context): Promise<void> {
+  if (!target.space) await space().catch(() => undefined); // none, or several already
 }
 
 /** Asks once, and again only after a failure. */

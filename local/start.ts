@@ -1,5 +1,5 @@
 // Starts a whole Cloud Foundry in this process: the embedded API server, then the platform on it, as it would run on any cluster.
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ import { isDiskFull } from "../kube/server/disk-full.ts";
 import type { ObjectKey } from "../kube/api/object.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
 import { listManifests } from "../crds/manifests.ts";
+import { LRP } from "../crds/lrp/lrp.ts";
 import { Org } from "../crds/org/org.ts";
 import { PLATFORM_GROUP } from "../crds/platform-role.ts";
 import { Space } from "../crds/space/space.ts";
@@ -22,6 +23,8 @@ import type { PlatformOptions } from "../platform/platform-options.ts";
 import { startPlatform } from "../platform/platform.ts";
 import { startApiServer, type ApiServer } from "./apiserver/server.ts";
 import { readBuildSettings } from "./build-settings.ts";
+import { findDisplacedApps, type DisplacedApp } from "./displaced-apps.ts";
+import type { Ports } from "./ports.ts";
 import { createDoOnce, type DoOnce } from "./do-once.ts";
 import { cupolaVersion, refuseNewerHome } from "./version.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
@@ -53,6 +56,8 @@ export interface LocalCluster {
   url: string;
   kubeUrl: string;
   doOnce: DoOnce;
+  /** Apps that must be built again, since the home was moved. */
+  displaced: readonly DisplacedApp[];
   /** Ends instances, too: a laptop's apps stop with it. */
   stop(): Promise<void>;
 }
@@ -88,6 +93,33 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   progress("Starting the platform");
   const platform = await startPlatform(platformOptions(options, { ...access, token: tokens.platform }));
   disposables.defer(() => platform.stop({ instances: "end" }));
+  await seedOnce(doOnce, admin);
+  const users = [
+    { name: "admin", token: tokens.admin },
+    { name: DEVELOPER, token: tokens.developer },
+  ];
+  writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
+  const ports = { port: portOf(platform.url), kubePort: portOf(server.url) };
+  const id = remember(home, ports);
+  const { items } = await admin.list(LRP);
+  const displaced = findDisplacedApps(items, join(home.data, "droplets"));
+  await writeRunning(home, {
+    url: platform.url,
+    kubeUrl: server.url,
+    ...ports,
+    id,
+    startedAt: new Date().toISOString(),
+    path: process.env["PATH"] ?? "",
+  });
+  const stop = async (): Promise<void> => {
+    await disposables.disposeAsync();
+    clearRunning(home);
+  };
+  return { url: platform.url, kubeUrl: server.url, doOnce, displaced, stop };
+}
+
+/** Objects of a new home, and those that homes of older versions lack. */
+async function seedOnce(doOnce: DoOnce, admin: KubeClient): Promise<void> {
   // Once: what a person deletes of it stays deleted.
   await doOnce("seeded", "true", () => seed(admin));
   // A version with other buildpacks adds them to a home of an older one.
@@ -96,24 +128,14 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   await doOnce("substitute-stacks", "true", () => addSubstituteStacks(admin));
   // Homes of versions without tasks have none.
   await doOnce("task-runner", "true", () => applyObjects(admin, [seedTaskRunner()]));
-  const users = [
-    { name: "admin", token: tokens.admin },
-    { name: DEVELOPER, token: tokens.developer },
-  ];
-  writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
-  await writeRunning(home, {
-    url: platform.url,
-    kubeUrl: server.url,
-    port: portOf(platform.url),
-    kubePort: portOf(server.url),
-    startedAt: new Date().toISOString(),
-    path: process.env["PATH"] ?? "",
-  });
-  const stop = async (): Promise<void> => {
-    await disposables.disposeAsync();
-    clearRunning(home);
-  };
-  return { url: platform.url, kubeUrl: server.url, doOnce, stop };
+}
+
+/** The ports, for the next start. Returns the id of the home. */
+function remember(home: Home, ports: Ports): string {
+  const state = readState(home);
+  const id = state.id ?? randomUUID();
+  writeState(home, { ...state, id, ports });
+  return id;
 }
 
 /** A laptop's disk is small, and its uploads take seconds: two minutes are enough for the object that names a content to follow it. */

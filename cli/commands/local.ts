@@ -16,8 +16,8 @@ export function addLocal(program: Command): void {
     .description("start Cupola here and, the first time, push an example app")
     .addHelpText("after", example("cup local start", "cup local start --detach --port 9000"))
     .addOption(home())
-    .option("--port <n>", "port of the CF API and the apps", toPort, 8080)
-    .option("--kube-port <n>", "port of the Kubernetes API", toPort, 6443)
+    .option("--port <n>", "port of the CF API and the apps (default: as at the last start, else 8080)", toPort)
+    .option("--kube-port <n>", "port of the Kubernetes API (default: as at the last start, else 6443)", toPort)
     .option("--empty", "push no example app")
     .option("--detach", "return when it is ready, and leave it running")
     .action(
@@ -54,8 +54,8 @@ export function addDoctor(program: Command): void {
     .description("say what this machine lacks: ports, disk, toolchains, proxies")
     .addHelpText("after", example("cup doctor"))
     .addOption(home())
-    .option("--port <n>", "port of the CF API and the apps", toPort, 8080)
-    .option("--kube-port <n>", "port of the Kubernetes API", toPort, 6443)
+    .option("--port <n>", "port of the CF API and the apps (default: as at the last start, else 8080)", toPort)
+    .option("--kube-port <n>", "port of the Kubernetes API (default: as at the last start, else 6443)", toPort)
     .action(
       withoutContext(async (_progress, options: DoctorOptions) => (await import("../local/doctor.ts")).doctor(options)),
     );

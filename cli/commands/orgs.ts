@@ -49,9 +49,12 @@ export function addSpaces(program: Command): void {
   program
     .command("create-space <name>")
     .description("create a space")
-    .addHelpText("after", example("cup create-space dev"))
+    .addHelpText("after", example("cup create-space dev", "cup create-space dev --org acme"))
+    .option("-o, --org <name>", "org (default: the targeted one)")
     .action(
-      withContext(async (context, name: string) => (await import("../space/space.ts")).createSpace(context, name)),
+      withContext(async (context, name: string, options: { org?: string }) =>
+        (await import("../space/space.ts")).createSpace(context, name, options),
+      ),
     );
   program
     .command("delete-space <name>")

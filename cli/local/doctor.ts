@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { hostEnvironment } from "../../backends/host/host-environment.ts";
 import { findRunning, homeAt, readState, type Home } from "../../local/home.ts";
+import { choosePorts, type Ports } from "../../local/ports.ts";
 import { cupolaVersion } from "../../local/version.ts";
 import { stdoutColours } from "../colours.ts";
 import { bytes, type Result } from "../output.ts";
@@ -12,8 +13,8 @@ import { readToolchains } from "./toolchains.ts";
 
 export interface DoctorOptions {
   home?: string;
-  port: number;
-  kubePort: number;
+  port?: number;
+  kubePort?: number;
 }
 
 export async function doctor(options: DoctorOptions): Promise<Result> {
@@ -78,11 +79,21 @@ function judgeDisk(home: Home): Finding {
     : { about: "disk", verdict: "fine", text };
 }
 
-async function judgePorts(home: Home, { port, kubePort }: DoctorOptions): Promise<Finding[]> {
+async function judgePorts(home: Home, told: DoctorOptions): Promise<Finding[]> {
   const running = await findRunning(home);
   if (running)
     return [{ about: "ports", verdict: "fine", text: `Cupola runs: ${running.url}, Kubernetes at ${running.kubeUrl}` }];
+  const { port, kubePort } = choosePorts(told, readPorts(home));
   return Promise.all([judgePort(port, "--port"), judgePort(kubePort, "--kube-port")]);
+}
+
+/** A damaged home is told elsewhere. */
+function readPorts(home: Home): Ports | undefined {
+  try {
+    return readState(home).ports;
+  } catch {
+    return undefined;
+  }
 }
 
 function judgePort(port: number, option: string): Promise<Finding> {

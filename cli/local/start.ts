@@ -7,20 +7,25 @@ import { setTimeout as delay } from "node:timers/promises";
 import { stdoutColours } from "../colours.ts";
 import { Failure } from "../failure.ts";
 import { printLines, type Progress, type Result } from "../output.ts";
-import { findRunning, homeAt, makeHome, type Home, type Running } from "../../local/home.ts";
+import { describeDisplacedApps } from "../../local/displaced-apps.ts";
+import { findRunning, homeAt, makeHome, readState, type Home, type Running } from "../../local/home.ts";
+import { choosePorts, type Ports } from "../../local/ports.ts";
+import type { LocalCluster } from "../../local/start.ts";
+import { noteHome } from "../target/other-homes.ts";
 import { pushExample } from "./push-example.ts";
 import { tellParent } from "./tell-parent.ts";
 
 export interface StartOptions {
   home?: string;
-  port: number;
-  kubePort: number;
+  port?: number;
+  kubePort?: number;
   empty?: boolean;
   detach?: boolean;
 }
 
 const DETACH_DEADLINE_MS = 90_000;
-const READY = "ready";
+/** The text of a finished start follows. */
+const READY = "ready: ";
 const FAILED = "failed: ";
 
 export async function localStart(progress: Progress, options: StartOptions): Promise<Result> {
@@ -30,8 +35,12 @@ export async function localStart(progress: Progress, options: StartOptions): Pro
     throw new Failure(`Cupola runs already: ${running.url} (process ${running.pid})`, {
       next: "cup local stop, or another --home and --port",
     });
-  return options.detach ? startDetached(home, progress, options) : tellFailure(startHere(home, progress, options));
+  const chosen = { ...options, ...choosePorts(options, readState(home).ports) };
+  return options.detach ? startDetached(home, progress, chosen) : tellFailure(startHere(home, progress, chosen));
 }
+
+/** With the ports that were told, remembered or usual. */
+type ChosenOptions = StartOptions & Ports;
 
 /** The `cup local start --detach` that started this process says why it failed. */
 async function tellFailure(result: Promise<Result>): Promise<Result> {
@@ -43,7 +52,7 @@ async function tellFailure(result: Promise<Result>): Promise<Result> {
   }
 }
 
-async function startHere(home: Home, progress: Progress, options: StartOptions): Promise<Result> {
+async function startHere(home: Home, progress: Progress, options: ChosenOptions): Promise<Result> {
   const [{ startLocal }, { openLog }] = await Promise.all([
     import("../../local/start.ts"),
     import("../../local/log.ts"),
@@ -60,8 +69,10 @@ async function startHere(home: Home, progress: Progress, options: StartOptions):
   try {
     // Once: whoever deletes the example does not get it again.
     const hello = options.empty ? undefined : await cluster.doOnce("hello", "true", () => pushExample(home, progress));
-    printLines(...welcome(home, cluster.url, hello));
-    tellParent(READY);
+    const welcome = describeStart(home, cluster, hello);
+    printLines(...welcome, `Ctrl-C stops it. All state is in ${home.dir}.`);
+    noteHome(home.dir);
+    tellParent(`${READY}${welcome.join("\n")}`);
     // Now, since a killed process writes no cache.
     flushCompileCache();
     await stopped;
@@ -79,45 +90,45 @@ function untilSignal(): Promise<void> {
 }
 
 /** What a newcomer reads: the URL and three commands to type next. */
-function welcome(home: Home, url: string, hello: string | undefined): string[] {
+function describeStart(
+  home: Home,
+  { url, displaced }: Pick<LocalCluster, "url" | "displaced">,
+  hello: string | undefined,
+): string[] {
+  const moved = describeDisplacedApps(displaced);
   return [
     "",
     `${stdoutColours.green("✓")} Cupola is ready: ${url}`,
     ...(hello ? [`${stdoutColours.green("✓")} An app runs: ${stdoutColours.bold(hello)}`] : []),
+    ...(moved.length > 0 ? ["", ...moved] : []),
     "",
     "Next, in another terminal:",
     `  export KUBECONFIG=${home.kubeconfig}${home.dir === homeAt(undefined).dir ? "" : ` CUPOLA_HOME=${home.dir}`}`,
     `  cf api ${url} && cf auth admin && cf target -o local -s dev     (or: npx cup apps)`,
     "  kubectl get cf -A",
     "",
-    `Ctrl-C stops it. All state is in ${home.dir}.`,
   ];
 }
 
+function detachedArguments(home: Home, { port, kubePort, empty }: ChosenOptions): string[] {
+  const entry = join(import.meta.dirname, "..", `cup${extname(import.meta.filename)}`);
+  const ports = ["--port", String(port), "--kube-port", String(kubePort)];
+  return [entry, "local", "start", "--home", home.dir, ...ports, ...(empty ? ["--empty"] : [])];
+}
+
 /** Starts this same command as a process of its own and returns when it is ready. */
-async function startDetached(home: Home, progress: Progress, options: StartOptions): Promise<Result> {
+async function startDetached(home: Home, progress: Progress, options: ChosenOptions): Promise<Result> {
   makeHome(home);
   progress.step(`Starting in the background; its log is ${home.log}`);
   const log = openSync(home.log, "a", 0o600);
-  const args = [
-    join(import.meta.dirname, "..", `cup${extname(import.meta.filename)}`),
-    "local",
-    "start",
-    "--home",
-    home.dir,
-    "--port",
-    String(options.port),
-    "--kube-port",
-    String(options.kubePort),
-    ...(options.empty ? ["--empty"] : []),
-  ];
+  const args = detachedArguments(home, options);
   const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", log, log, "ipc"] });
   const ready = await Promise.race([
     new Promise<string>((resolve) => child.once("message", (message) => resolve(String(message)))),
     new Promise<string>((resolve) => child.once("exit", () => resolve("exit"))),
     delay(DETACH_DEADLINE_MS, "late", { ref: false }),
   ]);
-  if (ready !== READY) {
+  if (!ready.startsWith(READY)) {
     child.kill();
     if (ready.startsWith(FAILED)) throw new Failure(ready.slice(FAILED.length));
     throw new Failure(
@@ -128,5 +139,11 @@ async function startDetached(home: Home, progress: Progress, options: StartOptio
   child.disconnect();
   child.unref();
   const running = (await findRunning(home)) as Running;
-  return { json: running, text: [`Cupola is ready: ${running.url} (process ${running.pid})`] };
+  return {
+    json: running,
+    text: [
+      ...ready.slice(READY.length).split("\n").slice(1),
+      `It runs in the background (process ${running.pid}): cup local stop stops it. All state is in ${home.dir}.`,
+    ],
+  };
 }

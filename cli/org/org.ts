@@ -1,8 +1,9 @@
 // The org commands.
 import type { Resource } from "../api/client.ts";
 import { confirm } from "../confirm.ts";
-import { getNamed, type Context } from "../context.ts";
+import { getNamed, keepImplicitTarget, type Context } from "../context.ts";
 import { fields, table, type Result } from "../output.ts";
+import { writeOrgAndSpace } from "../target/config.ts";
 import { usageTable, type Quota, type Usage } from "../quota/usage.ts";
 
 export async function listOrgs({ api }: Context): Promise<Result> {
@@ -19,13 +20,14 @@ export async function listOrgs({ api }: Context): Promise<Result> {
   };
 }
 
-export async function createOrg({ api }: Context, name: string): Promise<Result> {
-  const org = await api.request<Resource>("POST", "/v3/organizations", { body: { name } });
+export async function createOrg(context: Context, name: string): Promise<Result> {
+  await keepImplicitTarget(context);
+  const org = await context.api.request<Resource>("POST", "/v3/organizations", { body: { name } });
   return { json: org, text: [`Org ${name} is there. Next: cup target --org ${name}`] };
 }
 
 export async function deleteOrg(
-  { api, progress }: Context,
+  { api, progress, target }: Context,
   name: string,
   options: { force?: boolean },
 ): Promise<Result> {
@@ -33,6 +35,7 @@ export async function deleteOrg(
   await confirm(`Delete org ${name} with all its spaces and apps?`, options.force);
   progress.step(`Deleting org ${name} and all in it`);
   await api.waitForJob((await api.start("DELETE", `/v3/organizations/${org.guid}`)).job);
+  if (target.org?.guid === org.guid) writeOrgAndSpace({});
   return { json: { deleted: org.guid }, text: [`Org ${name} is gone.`] };
 }
 

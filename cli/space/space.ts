@@ -1,8 +1,9 @@
 // The space commands.
 import type { Resource } from "../api/client.ts";
 import { confirm } from "../confirm.ts";
-import { getNamed, type Context } from "../context.ts";
+import { getNamed, keepImplicitTarget, type Context } from "../context.ts";
 import { fields, table, type Result } from "../output.ts";
+import { writeOrgAndSpace } from "../target/config.ts";
 import { usageTable, type Quota, type Usage } from "../quota/usage.ts";
 
 export async function listSpaces(context: Context): Promise<Result> {
@@ -20,10 +21,11 @@ export async function listSpaces(context: Context): Promise<Result> {
   };
 }
 
-/** Makes a space in the targeted org, with the caller as manager and developer, as `cf` does. */
-export async function createSpace(context: Context, name: string): Promise<Result> {
+/** Makes a space in the targeted org or the one named, with the caller as manager and developer, as `cf` does. */
+export async function createSpace(context: Context, name: string, options: { org?: string } = {}): Promise<Result> {
   const { api } = context;
-  const org = await context.org();
+  await keepImplicitTarget(context);
+  const org = options.org === undefined ? await context.org() : await getNamed(api, "/v3/organizations", options.org);
   const space = await api.request<Resource>("POST", "/v3/spaces", {
     body: { name, relationships: { organization: { data: { guid: org.guid } } } },
   });
@@ -31,7 +33,7 @@ export async function createSpace(context: Context, name: string): Promise<Resul
   await createRole(api, "organization_user", me.name, { organization: { data: { guid: org.guid } } });
   for (const role of ["space_manager", "space_developer"])
     await createRole(api, role, me.name, { space: { data: { guid: space.guid } } });
-  return { json: space, text: [`Space ${name} is there. Next: cup target --space ${name}`] };
+  return { json: space, text: [`Space ${name} is there. Next: cup target --org ${org.name} --space ${name}`] };
 }
 
 async function createRole(api: Context["api"], type: string, username: string, relationship: object): Promise<void> {
@@ -50,6 +52,8 @@ export async function deleteSpace(context: Context, name: string, options: { for
   await confirm(`Delete space ${name} of org ${org.name} with all its apps?`, options.force);
   context.progress.step(`Deleting space ${name} and all in it`);
   await context.api.waitForJob((await context.api.start("DELETE", `/v3/spaces/${space.guid}`)).job);
+  const { space: targeted, ...others } = context.target;
+  if (targeted?.guid === space.guid) writeOrgAndSpace(others);
   return { json: { deleted: space.guid }, text: [`Space ${name} is gone.`] };
 }
 

@@ -20,6 +20,8 @@ export interface Config {
   ca?: string;
   /** Any certificate of the API is taken. */
   skipSslValidation?: boolean;
+  /** Id of the laptop's home that org and space are of, where no API was chosen. */
+  home?: string;
   org?: NamedResource;
   space?: NamedResource;
 }
@@ -53,13 +55,14 @@ export function readConfig(): Config {
 /** What this version knows of it. @throws TypeError that names the field of another type */
 function toConfig(written: unknown): Config {
   if (typeof written !== "object" || written === null) throw new TypeError("it is no object");
-  const { api, kubeconfig, user, ca, skipSslValidation, org, space } = written as Record<string, unknown>;
+  const { api, kubeconfig, user, ca, skipSslValidation, home, org, space } = written as Record<string, unknown>;
   return omitUndefined({
     api: toText(api, "api"),
     kubeconfig: toText(kubeconfig, "kubeconfig"),
     user: toText(user, "user"),
     ca: toText(ca, "ca"),
     skipSslValidation: skipSslValidation === true ? true : undefined,
+    home: toText(home, "home"),
     org: toNamedResource(org, "org"),
     space: toNamedResource(space, "space"),
   });
@@ -82,4 +85,12 @@ export function writeConfig(value: Config): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   writeFileSync(`${file}.${process.pid}`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.${process.pid}`, file);
+}
+
+/** Chooses an org and perhaps a space; API and user stay as they were chosen, or not chosen. */
+export function writeOrgAndSpace(chosen: Pick<Config, "org" | "space" | "home">): void {
+  const { org: _org, space: _space, home: _home, ...config } = readConfig();
+  const { org, space } = chosen;
+  const home = config.api === undefined ? chosen.home : undefined;
+  writeConfig({ ...config, ...omitUndefined({ org, space, home }) });
 }

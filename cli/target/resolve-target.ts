@@ -1,12 +1,15 @@
 // The API and user of a command: the target, else the Cupola that runs on this laptop.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { toCredentials } from "../../kube/client/credentials.ts";
 import { loadKubeconfig } from "../../kube/client/kubeconfig.ts";
 import type { Trust } from "../api/exchange.ts";
 import { Failure } from "../failure.ts";
+import { quoteForShell } from "../shell-words.ts";
 import { readConfig, type Config } from "./config.ts";
+import { findOtherHomes } from "./other-homes.ts";
 
 /** A target whose API and user are known. */
 export interface Target extends Config {
@@ -16,12 +19,38 @@ export interface Target extends Config {
 /** @throws Failure (target) when nothing is targeted and nothing runs here. */
 export function resolveTarget(): Target {
   const config = readConfig();
-  if (config.api) return { ...config, api: config.api };
   const local = findLocal();
-  if (local) return { user: "admin", ...config, api: local.url, kubeconfig: local.kubeconfig };
-  throw new Failure("no API is targeted, and no Cupola runs on this machine", {
+  if (config.api) return { ...config, api: config.api, ...movedKubeconfig(config, local) };
+  if (!local) throw noTarget();
+  // Of an earlier home at the same place nothing is left to target.
+  const { org, space, home, ...rest } = config;
+  const chosen = home === local.id ? omitUndefined({ org, space }) : {};
+  return {
+    user: "admin",
+    ...rest,
+    ...chosen,
+    ...omitUndefined({ home: local.id }),
+    api: local.url,
+    kubeconfig: local.kubeconfig,
+  };
+}
+
+/** The kubeconfig of this laptop's Cupola is where its home is, also after the home was moved. */
+function movedKubeconfig({ api, kubeconfig }: Config, local: LocalCupola | undefined): { kubeconfig?: string } {
+  const isMoved = local !== undefined && api === local.url && kubeconfig !== undefined && !existsSync(kubeconfig);
+  return isMoved ? { kubeconfig: local.kubeconfig } : {};
+}
+
+function noTarget(): Failure {
+  const [other] = findOtherHomes();
+  if (other === undefined)
+    return new Failure("no API is targeted, and no Cupola runs on this machine", {
+      kind: "target",
+      next: "cup local start, or: cup login --api URL",
+    });
+  return new Failure(`no API is targeted. A Cupola of this machine runs in ${other}`, {
     kind: "target",
-    next: "cup local start, or: cup login --api URL",
+    next: `export CUPOLA_HOME=${quoteForShell(other)}`,
   });
 }
 
@@ -29,6 +58,8 @@ export function resolveTarget(): Target {
 interface LocalCupola {
   url: string;
   kubeconfig: string;
+  /** Of the home; homes of older versions do not say it. */
+  id: string | undefined;
   /** The PATH of its builds; homes of older versions do not say it. */
   path: string | undefined;
 }
@@ -37,12 +68,16 @@ interface LocalCupola {
 export function findLocal(): LocalCupola | undefined {
   const home = process.env["CUPOLA_HOME"] ?? join(homedir(), ".cupola");
   try {
-    const { url, path } = JSON.parse(readFileSync(join(home, "running.json"), "utf8")) as Record<string, unknown>;
+    const { url, path, id } = JSON.parse(readFileSync(join(home, "running.json"), "utf8")) as Record<string, unknown>;
     if (typeof url !== "string") return undefined;
-    return { url, kubeconfig: join(home, "kubeconfig"), path: typeof path === "string" ? path : undefined };
+    return { url, kubeconfig: join(home, "kubeconfig"), id: toText(id), path: toText(path) };
   } catch {
     return undefined; // nothing runs here
   }
+}
+
+function toText(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 /** @throws Failure (target) when the file of the authority cannot be read */

@@ -34,7 +34,7 @@ test("a space is told once, when it is used, not when it is asked for early", as
   await new Promise(setImmediate);
   expect(steps).toEqual([]);
   await Promise.all([context.space(), context.space()]);
-  expect(steps).toEqual(["Using space dev of org local, the only one; cup target chooses"]);
+  expect(steps).toEqual(["Using space dev of org local, the only one; cup target chooses another"]);
 });
 
 test("several spaces: the sentence names them and the next step", async () => {
@@ -61,4 +61,16 @@ test("without an org no space can be chosen", async () => {
     "org: you have no org. cup create-org NAME",
     "space: none",
   ]);
+});
+
+test("the only space is remembered when it is used, so that a second one does not ask", async () => {
+  const remembered: unknown[] = [];
+  const api = {
+    list: (path: string) => Promise.resolve(toResources(path === "/v3/organizations" ? ["local"] : ["dev"])),
+  } as unknown as ApiClient;
+  const context = contextFor({ api: "http://api" }, api, silentProgress, (chosen) => remembered.push(chosen));
+  await context.space();
+  await context.space();
+  const [first] = remembered;
+  expect(first).toEqual({ org: { guid: "local-guid", name: "local" }, space: { guid: "dev-guid", name: "dev" } });
 });

@@ -3,7 +3,7 @@ import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { contextFor, getNamed, type Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import type { Result } from "../output.ts";
-import { writeConfig } from "./config.ts";
+import { writeOrgAndSpace } from "./config.ts";
 import { describeTarget, type NameOrReason, type TargetInUse } from "./describe-target.ts";
 import { toNamedResource } from "./named-resource.ts";
 import type { Target } from "./resolve-target.ts";
@@ -17,7 +17,7 @@ export interface TargetOptions {
 export async function target(context: Context, options: TargetOptions): Promise<Result> {
   const isChange = options.org !== undefined || options.space !== undefined;
   const after = isChange ? await retarget(context, options) : context.target;
-  if (isChange) writeConfig(after);
+  if (isChange) writeOrgAndSpace(after);
   const me = await context.api.request<{ name: string }>("GET", "/whoami");
   return describeTarget(await describeInUse(contextFor(after, context.api, context.progress)), me.name);
 }

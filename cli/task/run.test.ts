@@ -32,7 +32,7 @@ test("a command keeps its arguments, and a failed one its exit status", async ()
     return Promise.resolve(
       path.startsWith("/api/v1/read")
         ? { envelopes: { batch: [] } }
-        : { ...task, result: { failure_reason: "Exited with status 4" } },
+        : { ...task, result: { failure_reason: "APP/TASK/t: Exited with status 4" } },
     );
   };
   const context = {
@@ -42,5 +42,5 @@ test("a command keeps its arguments, and a failed one its exit status", async ()
   } as unknown as Context;
   const failure = await runTask(context, "shop", ["sh", "-c", "exit 4"], {}).catch((error: unknown) => error);
   expect(bodies).toEqual([{ command: "sh -c 'exit 4'" }]);
-  expect(failure).toMatchObject({ exitCode: 4, message: "task 1 failed: Exited with status 4" });
+  expect(failure).toMatchObject({ exitCode: 4, message: "task 1 failed: APP/TASK/t: Exited with status 4" });
 });

@@ -50,7 +50,7 @@ export async function runTask(
 
 /** Undefined when the task ended otherwise: cancelled, out of memory, or never begun. */
 function exitStatusIn(reason: string): number | undefined {
-  const status = Number(/^Exited with status (\d+)$/.exec(reason)?.[1] ?? 0);
+  const status = Number(/(?:^|: )Exited with status (\d+)$/.exec(reason)?.[1] ?? 0);
   return status > 0 ? status : undefined;
 }
 
