@@ -17,6 +17,6 @@ test.each([
 
 test("the home of a newer version is refused, with two ways out", () => {
   expect(() => refuseNewerHome("/home/me/.cupola", { version: "1.2.0", newestVersion: "1.10.0" })).toThrow(
-    "/home/me/.cupola was last used by Cupola 1.10.0, and this is 1.2.0, which may not understand it. Install that version again (npm install --global cupola@1.10.0), or start with another --home",
+    "/home/me/.cupola was last used by Cupola 1.10.0, and this is 1.2.0, which may not understand it. Install that version again, as you installed it then (from its checkout: npm pack && npm install --global ./cupola-1.10.0.tgz), or start with another --home",
   );
 });

@@ -16,6 +16,6 @@ export function refuseNewerHome(
   if (newestVersion === undefined || !/^\d+\.\d+\.\d+/.test(newestVersion)) return;
   if (newestVersion.localeCompare(version, "en", { numeric: true }) <= 0) return;
   throw new Error(
-    `${dir} was last used by Cupola ${newestVersion}, and this is ${version}, which may not understand it. Install that version again (npm install --global cupola@${newestVersion}), or start with another --home`,
+    `${dir} was last used by Cupola ${newestVersion}, and this is ${version}, which may not understand it. Install that version again, as you installed it then (from its checkout: npm pack && npm install --global ./cupola-${newestVersion}.tgz), or start with another --home`,
   );
 }

@@ -32,7 +32,7 @@ export function apiReference(endpoints: readonly Endpoint[]): string {
     "CAPI 3.228.0; [errors.md](errors.md) lists the errors, `GET /v3/openapi.json` gives queries and bodies.",
     "",
     "**right** is what Kubernetes RBAC must allow the caller on the object concerned: verb, kind, and for finer rights a virtual subresource (`apps/env`). Who cannot see an object gets",
-    "404, who can see but not change it 403. *authenticated*: any caller, who finds what RBAC lets them see. *anonymous*: no credential is asked for. *anyone*: nor here, but who has one finds more.",
+    "404, who can see but not change it 403. *authenticated*: every caller with a credential; the answer holds what RBAC lets them see. *anonymous*: everybody, without a credential. *anyone*: everybody, too; a caller with a credential sees more.",
     "",
     ...[...groups]
       .sort(([one], [other]) => (one === "entrance" ? -1 : other === "entrance" ? 1 : one < other ? -1 : 1))

@@ -55,9 +55,11 @@ export async function renderCommand(context: Context, name: string | undefined, 
   const defaultDomain = await context.api
     .request<{ name: string }>("GET", `/v3/organizations/${org.guid}/domains/default`)
     .catch(() => undefined);
-  const objects = manifest.applications.flatMap((app) =>
-    renderApp(app, { domains, defaultDomain: defaultDomain?.name ?? domains[0] }),
-  );
+  const objects = manifest.applications.flatMap((app) => {
+    const [first, ...parts] = renderApp(app, { domains, defaultDomain: defaultDomain?.name ?? domains[0] });
+    // `kubectl delete -f` goes from the first to the last, and an App takes its Processes with it.
+    return first ? [...parts, first] : parts;
+  });
   return {
     json: objects,
     text: [
@@ -69,7 +71,7 @@ export async function renderCommand(context: Context, name: string | undefined, 
   };
 }
 
-/** The objects of one application. Pure. */
+/** The objects of one application, the App first. Pure. */
 export function renderApp(
   app: Application,
   { domains, defaultDomain }: { domains: readonly string[]; defaultDomain: string | undefined },

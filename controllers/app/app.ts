@@ -39,6 +39,7 @@ import { DESTINATION_INDEX, indexByDestination } from "../shared/route-urls.ts";
 import { findDropletName, findRolloutWithoutRevision, type AppHistory } from "../shared/rollouts.ts";
 import { planDroplet, planMissingProcesses, planOldRevisions, planAppStatus, type AppPlan } from "./plan.ts";
 import { planAppReady } from "./ready.ts";
+import { planPending } from "./pending.ts";
 import { planReleaseTask } from "./release.ts";
 import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
 
@@ -121,10 +122,16 @@ export const appController = defineController({
       ...planCreations([...missing.drafts, ...release], outcome),
       status: outcome.status,
       spec: planDroplet(app, history),
+      conditions: planPending(app, findInForce(outcome, revisions)),
       ...(isComplete ? { ready } : planRequeue(missing)),
     };
   },
 });
+
+/** The Revision that the status names from now on; undefined until one that was just planned is there. */
+function findInForce({ status }: AppPlan, revisions: readonly Revision[]): Revision | undefined {
+  return revisions.find(({ metadata }) => metadata.name === status.revision);
+}
 
 interface SnapshotOutcome {
   snapshot: Snapshot | undefined;
