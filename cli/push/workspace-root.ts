@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { Failure } from "../failure.ts";
-import { quoteForShell } from "./advice.ts";
+import { quoteForShell } from "../shell-words.ts";
 
 /** Folders above the pushed one that are looked at. */
 const HIGHEST = 6;
