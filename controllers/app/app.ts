@@ -96,7 +96,6 @@ export const appController = defineController({
     const due = findDueRollout(app, history, read) ?? { rollout: undefined, droplet };
     const missing = planMissingProcesses(app, guid, { processes, droplet: due.droplet, now: context.now() });
     const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
-
     const isDue = isComplete && isSnapshotDue(app, revisions);
     const isSnapshot = isDue || (isComplete && due.rollout !== undefined);
     const sources = isSnapshot ? { app, guid, ...due, processes, revisions } : undefined;
@@ -120,17 +119,21 @@ export const appController = defineController({
     return {
       labels: correctedGUIDLabel(app, labels),
       ...planCreations([...missing.drafts, ...release], outcome),
-      status: outcome.status,
       spec: planDroplet(app, history),
-      conditions: planPending(app, findInForce(outcome, revisions)),
+      ...planOwnStatus(app, outcome, revisions),
       ...(isComplete ? { ready } : planRequeue(missing)),
     };
   },
 });
 
-/** The Revision that the status names from now on; undefined until one that was just planned is there. */
-function findInForce({ status }: AppPlan, revisions: readonly Revision[]): Revision | undefined {
-  return revisions.find(({ metadata }) => metadata.name === status.revision);
+/** The Revision that the status names is in force, once it is there. */
+function planOwnStatus(
+  app: App,
+  { status }: AppPlan,
+  revisions: readonly Revision[],
+): Pick<ReconcileResult, "status" | "conditions"> {
+  const inForce = revisions.find(({ metadata }) => metadata.name === status.revision);
+  return { status, conditions: planPending(app, inForce) };
 }
 
 interface SnapshotOutcome {
