@@ -29,8 +29,10 @@ test("fetch-package loads what unpacks and what remembers tokens, and no HTTP cl
     "events-universal",
     "fast-fifo",
     "lru-cache",
+    "p-limit",
     "streamx",
     "tar-stream",
     "text-decoder",
+    "yocto-queue",
   ]);
 });

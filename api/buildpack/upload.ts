@@ -3,7 +3,8 @@ import type { IncomingMessage } from "node:http";
 import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { addAbortSignal } from "node:stream";
+import { addAbortSignal, pipeline } from "node:stream";
+import { createGzip } from "node:zlib";
 import { parse } from "smol-toml";
 import { z } from "zod";
 import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
@@ -22,6 +23,8 @@ const { maxUnpackedBytes, maxEntries } = defaultZipLimits;
 const ZIP_MAGIC = Buffer.from("PK\u0003\u0004", "latin1");
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);
 
+const TAR_MAGIC_AT = 257;
+const START_BYTES = 262;
 /** At the top, or in the one folder that the archive holds. */
 const DESCRIPTOR = /^(?:[^/]+\/)?buildpack\.toml$/;
 const descriptor = z.object({ api: z.string(), buildpack: z.object({ id: z.string(), version: z.string() }) });
@@ -69,18 +72,21 @@ async function checkFile(bits: UploadForm["bits"], lifecycle: Buildpack["spec"][
   const start = await readStart(bits.path);
   if (start.length === 0) throw invalid(`${bits.filename} cannot be empty`);
   const isCnb = lifecycle === "cnb";
-  const magic = isCnb ? GZIP_MAGIC : ZIP_MAGIC;
-  if (start.subarray(0, magic.length).equals(magic)) return bits;
+  if (isCnb ? isGzip(start) || isTar(start) : start.indexOf(ZIP_MAGIC) === 0) return bits;
   const wanted = isCnb ? ["gzip archive or cnb file", "gzip archives or cnb files"] : ["zip file", "zip files"];
   throw invalid(
     `${bits.filename} is not a ${wanted[0]}. Buildpacks of lifecycle "${lifecycle}" must be valid ${wanted[1]}.`,
   );
 }
 
+const isGzip = (start: Buffer): boolean => start.indexOf(GZIP_MAGIC) === 0;
+const isTar = (start: Buffer): boolean => start.indexOf("ustar", TAR_MAGIC_AT) === TAR_MAGIC_AT;
+
+/** As far as the magic of a tar. */
 async function readStart(path: string): Promise<Buffer> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
     return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
@@ -96,7 +102,9 @@ async function storeTar(blobs: BlobStore, { path }: UploadedFile, scratch: Scrat
   const folder = join(scratch.path, "folder");
   await mkdir(folder);
   const limits = { maxBytes: maxUnpackedBytes, maxEntries, packedBytes: (await stat(path)).size };
-  await unpackUpload(createReadStream(path), folder, { ...limits, symlinks: "inside", scratch });
+  const packed = createReadStream(path);
+  const archive = isGzip(await readStart(path)) ? packed : pipeline(packed, createGzip({ level: 0 }), () => undefined);
+  await unpackUpload(archive, folder, { ...limits, symlinks: "inside", scratch });
   const tar = packDirectory(folder, await readdir(folder));
   if (scratch.signal) addAbortSignal(scratch.signal, tar);
   return blobs.put(BUILDPACK_BLOBS, "package", tar, { maxBytes: MAX_BUILDPACK_BYTES });

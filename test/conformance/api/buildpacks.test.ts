@@ -1,6 +1,7 @@
 // Buildpacks, stacks, and the caches of builds.
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { gunzipSync } from "node:zlib";
 import { ZipFile } from "yazl";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
@@ -152,6 +153,8 @@ describe("buildpacks", () => {
     );
     const cnb = await bench.make("/v3/buildpacks", { name: "packed", lifecycle: "cnb" });
     expect(await jobOf(await upload(cnb.guid, await tgz(FILES), "mine.tgz"))).toMatchObject({ state: "COMPLETE" });
+    const tar = gunzipSync(await tgz(FILES));
+    expect(await jobOf(await upload(cnb.guid, tar, "mine.cnb"))).toMatchObject({ state: "COMPLETE" });
     const broken = await upload(cnb.guid, (await tgz(FILES)).subarray(0, 60), "mine.tgz");
     expect(await jobOf(broken)).toMatchObject({
       state: "FAILED",
