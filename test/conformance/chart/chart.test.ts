@@ -107,6 +107,16 @@ describe.skipIf(reason)("the chart", () => {
       "api.ingress needs",
     ],
     [
+      "Traefik's settings without the Ingress of the API",
+      { ...VALUES, api: { ...VALUES.api, ingress: { traefik: { enabled: true } } } },
+      "set api.ingress.enabled=true",
+    ],
+    [
+      "an authority without its certificate",
+      { ...VALUES, api: { ...VALUES.api, ingress: { traefik: { caSecretName: "authority" } } } },
+      "belongs to api.tls.secretName",
+    ],
+    [
       "a Gateway without a name",
       { ...VALUES, routers: { gateway: { enabled: true } } },
       "routers.gateway needs the Gateway",
@@ -182,6 +192,38 @@ describe.skipIf(reason)("the chart", () => {
   test("an upgrade that reuses the values of a release before the priorities renders", async () => {
     const reused = await render({ ...VALUES, instanceIndex: null });
     expect(reused.filter(({ kind }) => kind === "FlowSchema")).toEqual([]);
+  });
+
+  test("Traefik is told which name and authority the API's certificate has, as the values say where it comes from", async () => {
+    const transportOf = async (api: object, ca = ""): Promise<unknown> => {
+      const ingress = { enabled: true, tlsSecretName: "public", traefik: { enabled: true, caSecretName: ca } };
+      const objects = await render({ ...VALUES, api: { ...VALUES.api, ...api, ingress } });
+      return objects.find(({ kind }) => kind === "ServersTransport")?.spec;
+    };
+    const serverName = "api.example.org";
+    expect(await transportOf({})).toEqual({
+      serverName: "cupola-api.cupola-system.svc",
+      rootCAs: [{ secret: "cupola-api-tls" }],
+    });
+    expect(await transportOf({ tls: { secretName: "own" } })).toEqual({ serverName });
+    expect(await transportOf({ tls: { secretName: "own" } }, "authority")).toEqual({
+      serverName,
+      rootCAs: [{ secret: "authority" }],
+    });
+  });
+
+  test("annotations that the values give to the API's Service win over those for Traefik", async () => {
+    const scheme = "traefik.ingress.kubernetes.io/service.serversscheme";
+    const ingress = { enabled: true, tlsSecretName: "public", traefik: { enabled: true } };
+    const service = { annotations: { [scheme]: "h2c", other: "kept" } };
+    const objects = await render({ ...VALUES, api: { ...VALUES.api, ingress, service } });
+    expect(
+      objects.find(({ kind, metadata }) => kind === "Service" && metadata.name === "cupola-api")?.metadata.annotations,
+    ).toEqual({
+      [scheme]: "h2c",
+      other: "kept",
+      "traefik.ingress.kubernetes.io/service.serverstransport": "cupola-system-cupola-api@kubernetescrd",
+    });
   });
 
   test("kinds stay at the end of a release unless all data is to go", async () => {

@@ -54,6 +54,16 @@ data:
   .dockerconfigjson: {{ dict "auths" (dict $host $login) | toJson | b64enc }}
 {{- end }}
 
+{{/* The values' own win. */}}
+{{- define "cupola.apiServiceAnnotations" -}}
+{{- $annotations := dict -}}
+{{- if and .Values.api.ingress.enabled (.Values.api.ingress.traefik).enabled -}}
+{{- $_ := set $annotations "traefik.ingress.kubernetes.io/service.serversscheme" "https" -}}
+{{- $_ := set $annotations "traefik.ingress.kubernetes.io/service.serverstransport" (printf "%s-cupola-api@kubernetescrd" .Release.Namespace) -}}
+{{- end -}}
+{{- merge (deepCopy .Values.api.service.annotations) $annotations | toYaml -}}
+{{- end }}
+
 {{- define "cupola.apiTlsSecret" -}}
 {{ .Values.api.tls.secretName | default "cupola-api-tls" }}
 {{- end }}
@@ -93,4 +103,6 @@ type: kubernetes.io/tls
 data:
   tls.crt: {{ index $data "tls.crt" }}
   tls.key: {{ index $data "tls.key" }}
+  {{- /* It is its own authority: what an ingress controller is told to trust. */}}
+  ca.crt: {{ index $data "tls.crt" }}
 {{- end }}
