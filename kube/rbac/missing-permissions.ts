@@ -3,20 +3,11 @@ import type { Logger } from "pino";
 import { SelfSubjectAccessReview } from "../api/builtin.ts";
 import { omitUndefined } from "../api/omit-undefined.ts";
 import type { KubeClient, RequestRecord } from "../client/client.ts";
+import type { ResourceAttributes } from "./types.ts";
 
 const DEADLINE_MS = 10_000;
 /** Bound of remembered refusals; more of them tell an operator nothing new. */
 const MAX_REFUSALS = 50;
-
-/** What a request asked for, as RBAC names it. */
-export interface RequestedPermission {
-  verb: string;
-  group: string;
-  resource: string;
-  subresource?: string;
-  namespace?: string;
-  name?: string;
-}
 
 export interface MissingPermissions {
   /** Takes note of a refused request; returns at once. */
@@ -43,7 +34,7 @@ const RESOURCE_PATH =
 export function requestedPermission({
   method,
   path,
-}: Pick<RequestRecord, "method" | "path">): RequestedPermission | undefined {
+}: Pick<RequestRecord, "method" | "path">): ResourceAttributes | undefined {
   const verb = VERBS[method];
   const parts = RESOURCE_PATH.exec(path)?.groups;
   if (verb === undefined || !parts) return undefined;
@@ -52,17 +43,17 @@ export function requestedPermission({
 }
 
 /** The permission as an operator grants it: without namespace and name. */
-export function formatPermission({ verb, group, resource, subresource }: RequestedPermission): string {
+export function formatPermission({ verb, group, resource, subresource }: ResourceAttributes): string {
   return `${verb} ${resource}${subresource ? `/${subresource}` : ""}${group ? `.${group}` : ""}`;
 }
 
 export function watchMissingPermissions(options: MissingPermissionsOptions): MissingPermissions {
   const { log, signal, intervalMs = 10_000 } = options;
   /** By their format: the newest request, and whether the API server has confirmed it. */
-  const refused = new Map<string, { asked: RequestedPermission; isMissing: boolean }>();
+  const refused = new Map<string, { asked: ResourceAttributes; isMissing: boolean }>();
   let timer: NodeJS.Timeout | undefined;
 
-  const review = async (key: string, asked: RequestedPermission): Promise<void> => {
+  const review = async (key: string, asked: ResourceAttributes): Promise<void> => {
     const isAllowed = await isAllowedNow(options.client(), asked, signal);
     if (isAllowed === false) refused.set(key, { asked, isMissing: true });
     else if (isAllowed === true) refused.delete(key);
@@ -95,7 +86,7 @@ export function watchMissingPermissions(options: MissingPermissionsOptions): Mis
 /** Undefined when the API server gives no answer. Admission refuses requests, too, that RBAC allows. */
 async function isAllowedNow(
   client: KubeClient,
-  resourceAttributes: RequestedPermission,
+  resourceAttributes: ResourceAttributes,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
   try {
