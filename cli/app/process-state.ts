@@ -1,6 +1,7 @@
 // What the API says of an app's instances, and how people read it.
-import type { Json, Resource } from "../api/client.ts";
+import type { ApiClient, Json, Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
+import { findOwnCupola } from "../target/resolve-target.ts";
 
 export interface Instance {
   index: number;
@@ -39,15 +40,19 @@ export async function readProcesses({ api }: Context, app: Resource): Promise<Pr
 /** Addresses of an app, with the port where the platform's own router listens. */
 export async function readUrls({ api }: Context, app: Resource): Promise<string[]> {
   const routes = await api.list(`/v3/apps/${app.guid}/routes`);
-  return routes.map((route) => browsable(api.base, String(route["url"])));
+  return routes.map(toAddress(api));
 }
 
-/** A route as a browser takes it: the local router shares scheme and port with the API. */
-export function browsable(api: string, route: string): string {
+/** A route as a browser takes it: a laptop's router shares scheme and port with the API, whatever the domain. */
+export function toAddress({ base: api }: Pick<ApiClient, "base">): (route: Resource) => string {
   const { protocol, port } = new URL(api);
-  const [host = "", ...path] = route.split("/");
-  const local = host.endsWith(".localhost") && port !== "";
-  return `${local ? protocol : "https:"}//${host}${local ? `:${port}` : ""}${path.length > 0 ? `/${path.join("/")}` : ""}`;
+  const isLaptop = findOwnCupola(api) !== undefined;
+  return (route) => {
+    const [host = "", ...path] = String(route["url"]).split("/");
+    const local = isLaptop || (host.endsWith(".localhost") && port !== "");
+    const base = local ? `${protocol}//${host}${port && `:${port}`}` : `https://${host}`;
+    return [base, ...path].join("/");
+  };
 }
 
 /** `running/wanted` of one process. */

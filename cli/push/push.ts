@@ -4,7 +4,7 @@ import { readUrls } from "../app/process-state.ts";
 import { toMegabytes } from "../app/to-megabytes.ts";
 import { waitUntilRunning } from "../app/wait-running.ts";
 import type { Context } from "../context.ts";
-import { findLocal } from "../target/resolve-target.ts";
+import { findOwnCupola } from "../target/resolve-target.ts";
 import { Failure } from "../failure.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { startDeployment, tellEnd, waitForDeployment, type DeployOptions } from "../rollout/deployment.ts";
@@ -103,12 +103,6 @@ async function readSources(context: Context, { applications, folder }: Manifest)
 async function checkHere(context: Context, entry: Application, pushed: PushedFolder): Promise<void> {
   const { checkToolchain } = await import("./check-toolchain.ts");
   await checkToolchain(context, entry, pushed);
-}
-
-/** The Cupola that runs on this machine, if the API is its. */
-function findOwnCupola(api: string): ReturnType<typeof findLocal> {
-  const local = findLocal();
-  return local !== undefined && URL.parse(local.url)?.origin === URL.parse(api)?.origin ? local : undefined;
 }
 
 async function pushSource(

@@ -1,6 +1,6 @@
 // `cup map-route` and `unmap-route`.
 import type { Context } from "../context.ts";
-import { browsable } from "../app/process-state.ts";
+import { toAddress } from "../app/process-state.ts";
 import { Failure } from "../failure.ts";
 import type { Result } from "../output.ts";
 import { getRoute, makeRoute, type RouteOptions } from "./route.ts";
@@ -16,7 +16,7 @@ export async function mapRoute(context: Context, mapping: Mapping): Promise<Resu
   const after = await context.api.request("POST", `/v3/routes/${route.guid}/destinations`, {
     body: { destinations: [{ app: { guid: app.guid } }] },
   });
-  return { json: after, text: [`${mapping.app} answers at ${browsable(context.api.base, String(route["url"]))}`] };
+  return { json: after, text: [`${mapping.app} answers at ${toAddress(context.api)(route)}`] };
 }
 
 export async function unmapRoute(context: Context, mapping: Mapping): Promise<Result> {

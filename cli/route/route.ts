@@ -4,7 +4,7 @@ import { getNamed, type Context } from "../context.ts";
 import { confirm } from "../confirm.ts";
 import { Failure } from "../failure.ts";
 import { table, type Result } from "../output.ts";
-import { browsable } from "../app/process-state.ts";
+import { toAddress } from "../app/process-state.ts";
 
 export interface RouteOptions {
   hostname?: string;
@@ -27,8 +27,9 @@ export async function listRoutes(context: Context): Promise<Result> {
     api.list("/v3/apps", { space_guids: space.guid }),
   ]);
   const names = new Map(apps.map((app) => [app.guid, app.name]));
+  const addressOf = toAddress(api);
   const rows = routes.map((route) => [
-    browsable(api.base, String(route["url"])),
+    addressOf(route),
     ((route["destinations"] ?? []) as Destination[]).map(({ app }) => names.get(app.guid) ?? app.guid).join(", "),
   ]);
   return {
@@ -50,7 +51,7 @@ export async function listDomains({ api, org }: Context): Promise<Result> {
 
 export async function createRoute(context: Context, domainName: string, options: RouteOptions): Promise<Result> {
   const route = await makeRoute(context, domainName, options);
-  return { json: route, text: [`Route ${browsable(context.api.base, String(route["url"]))} is there.`] };
+  return { json: route, text: [`Route ${toAddress(context.api)(route)} is there.`] };
 }
 
 /** Makes the route; the one that is there already when the space has it. */

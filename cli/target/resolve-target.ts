@@ -76,6 +76,12 @@ export function findLocal(): LocalCupola | undefined {
   }
 }
 
+/** The Cupola that runs on this machine, if the API is its. */
+export function findOwnCupola(api: string): LocalCupola | undefined {
+  const local = findLocal();
+  return local !== undefined && URL.parse(local.url)?.origin === URL.parse(api)?.origin ? local : undefined;
+}
+
 function toText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
