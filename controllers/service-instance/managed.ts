@@ -38,7 +38,7 @@ import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { isBindingUnderWay, listBindings, removeBindings, removeUnshared } from "./bindings.ts";
 import { toDeprovision, toPoll, toProvision, toUpdate } from "./broker-requests.ts";
 import { findEntry, findRestored } from "./plan-entry.ts";
-import { planInstance, toTarget, wantedKey, type InstanceStep } from "./plan.ts";
+import { planInstance, refusedUpdateOf, toTarget, type InstanceStep } from "./plan.ts";
 
 const PLAN_INDEX = "controllers/service-plan";
 /** A silent broker holds some of them for a minute each. */
@@ -141,7 +141,7 @@ function toWork(
       poll: (id) => toPoll(guid, provided, id),
       remove: () => toDeprovision(guid, provided),
     },
-    failedStatus: ({ type }) => (type === "update" ? { refusedUpdate: wantedKey(instance) } : {}),
+    failedStatus: (last) => (last.type === "update" ? { refusedUpdate: refusedUpdateOf(instance, last) } : {}),
     context,
     ...brokers,
   };

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { PlanEntry } from "./plan-entry.ts";
-import { planInstance, toTarget, wantedKey } from "./plan.ts";
+import { planInstance, refusedUpdateOf, toTarget, wantedKey } from "./plan.ts";
 
 const entryOf = (plan: string, allowContextUpdates = false): PlanEntry =>
   ({
@@ -109,4 +109,15 @@ test.each<[string, object, object | undefined, PlanEntry | undefined, object]>([
   const found = planInstance(instanceOf(spec, status), entry, entry ? undefined : problem);
   expect(found).toMatchObject(step);
   if (!("ready" in step)) expect(found).not.toHaveProperty("ready");
+});
+
+test.each([
+  [2, true],
+  [undefined, true],
+  // The spec has changed while the broker was at it.
+  [1, false],
+])("the failure of generation %s is of what is wanted in generation 2: %s", (generation, isRefused) => {
+  const instance = instanceOf(large);
+  const last = { type: "update", state: "failed", description: "", createdAt: "", updatedAt: "", generation } as const;
+  expect(refusedUpdateOf(instance, last)).toBe(isRefused ? wantedKey(instance) : undefined);
 });

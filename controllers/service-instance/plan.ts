@@ -86,6 +86,12 @@ export function wantedKey({ metadata, spec }: ServiceInstance): string {
   ]).slice(0, 2048);
 }
 
+/** The update that has failed, unless the spec has changed since it began: what is wanted now was not tried. */
+export function refusedUpdateOf(instance: ServiceInstance, { generation }: LastOperation): string | undefined {
+  const isLatest = generation === undefined || generation === instance.metadata.generation;
+  return isLatest ? wantedKey(instance) : undefined;
+}
+
 /** What the broker has once it has done what the spec says. */
 export function toTarget(instance: ServiceInstance, { plan, offering }: PlanEntry): ProvidedBy {
   const parameters = instance.spec.parametersSecretRef?.name ?? instance.status?.provided?.parametersSecret;
