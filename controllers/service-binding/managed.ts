@@ -211,7 +211,7 @@ async function toRequest(bound: Bound, context: ReconcileContext): Promise<Broke
 
 /** An asynchronous broker tells the credentials once it is done. */
 function fetchBinding(bound: Bound, work: Provided): Promise<Outcome> {
-  const asking = askBroker(bound.provided, toRead(bound, bound.provided), work);
+  const asking = askBroker(bound.provided, () => toRead(bound, bound.provided), work);
   return toAskedOutcome(asking, (answer) =>
     toFetchOutcome(answer, { offering: bound.offering, type: bound.binding.spec.type }),
   );

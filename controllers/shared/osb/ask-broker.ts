@@ -13,10 +13,13 @@ const PACE_MS = 500;
 /** Until a missing broker is looked for again: it is read, not watched. */
 const BROKER_MISSING_MS = 30_000;
 
-/** @throws NotReady when the broker is gone, its credentials are missing, or it has its share of requests */
+/**
+ * `toRequest` may read from the API server, so it is called only when the broker has a place for the request.
+ * @throws NotReady when the broker is gone, its credentials are missing, or it has its share of requests
+ */
 export async function askBroker(
   { brokerRef }: Pick<ProvidedBy, "brokerRef">,
-  request: BrokerRequest,
+  toRequest: () => BrokerRequest | Promise<BrokerRequest>,
   { context, pace }: { context: ReconcileContext; pace: BrokerPace },
 ): Promise<BrokerAnswer> {
   const { read, signal } = context;
@@ -28,9 +31,10 @@ export async function askBroker(
       `service broker ${key.name} does not exist in namespace ${key.namespace}; create it again, or purge what it made`,
       { isFailure: true, requeueAfterMs: BROKER_MISSING_MS },
     );
-  const answer = await pace.run(toPacedBroker(broker, read), async () =>
-    callBroker(await readBrokerAccess(broker, context), request, signal),
-  );
+  const answer = await pace.run(toPacedBroker(broker, read), async () => {
+    const request = await toRequest();
+    return callBroker(await readBrokerAccess(broker, context), request, signal);
+  });
   if (!answer)
     throw new NotReady("BrokerBusy", "other requests to the service broker go first", { requeueAfterMs: PACE_MS });
   return answer;

@@ -14,11 +14,16 @@ import { removeAtBroker } from "./removal.ts";
 const START = Date.parse("2026-01-01T00:00:00Z");
 const time = (seconds: number): string => new Date(START + seconds * 1000).toISOString();
 
-/** What is provided by a broker that is gone, after so many seconds of at most 100. */
+const BROKER = {
+  metadata: { namespace: "cupola-system", name: "there" },
+  spec: { url: "http://127.0.0.1:1", credentialsSecretRef: { name: "s" } },
+};
+
+/** What is provided by a broker, which is gone unless given, after so many seconds of at most 100. */
 function workOf(
   seconds: number,
   [type, state]: [LastOperation["type"], LastOperation["state"]],
-  { operation, wish }: { operation?: PendingOperation; wish?: string } = {},
+  { operation, wish, broker }: { operation?: PendingOperation; wish?: string; broker?: object } = {},
 ): Provided {
   const request = () => ({ method: "GET" as const, path: "/" });
   return {
@@ -33,7 +38,7 @@ function workOf(
     removal: "deprovision",
     requests: { poll: request, remove: request },
     context: {
-      read: { find: () => undefined },
+      read: { find: () => broker },
       now: () => new Date(START + seconds * 1000),
     } as unknown as ReconcileContext,
     pace: createBrokerPace(),
@@ -68,12 +73,27 @@ test("a broker that is gone is waited for, but not for ever", async () => {
 
 test("what a request needs is waited for, but not for ever", async () => {
   const missing = asking(() => Promise.reject(new NotReady("ParametersMissing", "no Secret")));
-  await expect(ask(workOf(50, ["create", "initial"]), "provision", missing)).rejects.toThrow("no Secret");
-  const failed = await ask(workOf(101, ["create", "initial"]), "provision", missing);
+  const create = (seconds: number): Provided => workOf(seconds, ["create", "initial"], { broker: BROKER });
+  await expect(ask(create(50), "provision", missing)).rejects.toThrow("no Secret");
+  const failed = await ask(create(101), "provision", missing);
   expect(failed.status).toMatchObject({ lastOperation: { state: "failed" } });
   const busy = asking(() => Promise.reject(new NotReady("InstanceBusy", "others go first")));
-  await expect(ask(workOf(101, ["create", "initial"]), "provision", busy)).rejects.toThrow("others go first");
+  await expect(ask(create(101), "provision", busy)).rejects.toThrow("others go first");
 });
+
+test.each(["broker", "instance"])(
+  "who waits for other requests of the %s reads no parameters meanwhile",
+  async (busy) => {
+    const work = workOf(50, ["create", "initial"], { broker: BROKER });
+    const unread = asking(() => Promise.reject(new Error("they were read")));
+    const pace = createBrokerPace({ broker: 0, space: 0, pool: 0 });
+    const others = Promise.withResolvers<void>();
+    const underWay = busy === "instance" ? work.turns.run("g", () => others.promise) : undefined;
+    await expect(ask(busy === "broker" ? { ...work, pace } : work, "provision", unread)).rejects.toThrow("go first");
+    others.resolve();
+    await underWay;
+  },
+);
 
 test.each<[number, string | undefined, string]>([
   [50, undefined, "in progress"],

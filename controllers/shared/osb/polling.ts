@@ -35,7 +35,7 @@ export async function askProgress(
 async function readProgress(work: Provided, isDeletion: boolean): Promise<Progress> {
   const { provided, requests, operation } = work;
   try {
-    return toProgress(isDeletion, await askBroker(provided, requests.poll(operation?.id), work));
+    return toProgress(isDeletion, await askBroker(provided, () => requests.poll(operation?.id), work));
   } catch (error) {
     if (!isBrokerMissing(error)) throw error;
     return { state: "in progress", description: error.message, retryAfterSeconds: undefined };

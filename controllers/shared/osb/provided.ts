@@ -49,8 +49,7 @@ export async function askInTurn(
   const step = [asked, guid, last?.createdAt, operation?.attempts, wish].join(" ");
   const known = memory.findAnswer(step, context.now());
   if (known) return known;
-  const request = await toRequest();
-  const answer = await work.turns.run(work.instanceGUID, () => askBroker(work.provided, request, work));
+  const answer = await work.turns.run(work.instanceGUID, () => askBroker(work.provided, toRequest, work));
   if (!answer)
     throw new NotReady("InstanceBusy", "other requests about the service instance go first", {
       requeueAfterMs: TURN_MS,
