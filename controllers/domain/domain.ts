@@ -3,6 +3,7 @@ import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, domainName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { findReservation, listParentNames, type Reservation } from "../../crds/domain/reservations.ts";
+import { QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { findClaimedHost } from "../../crds/route/route-host.ts";
 import { defineController, watch, type MapResult, type ReconcileResult } from "../../kube/controller/controller.ts";
@@ -23,6 +24,7 @@ const PRIVATE_DOMAINS: CountedKind<Domain> = {
   ref: Domain,
   limit: "totalDomains",
   noun: "private domains",
+  reason: QUOTA_EXCEEDED,
   counts: (domain) => !isSharedDomain(domain),
   isInForce: (domain, read) => findOwnClaim(read, domain) !== undefined,
 };

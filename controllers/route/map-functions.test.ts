@@ -164,6 +164,23 @@ describe("who is woken", () => {
     expect(woken(world, Route, addRoute(world, "acme", 1).route)).toEqual([]);
   });
 
+  test("by a Route that waits for a quota: those of its org that wait for another reason; by a deleted one all", () => {
+    const world = startAcme();
+    const wait = (org: string, at: number, reason: string): Route => {
+      const { route: one } = addRoute(world, org, at);
+      const ready = { type: "Ready", status: "False", reason, message: "", lastTransitionTime: "" } as const;
+      const metadata = { ...one.metadata, resourceVersion: "2" };
+      return world.put(Route, { ...one, metadata, status: { conditions: [ready] } });
+    };
+    const waiting = wait("acme", 1, "QuotaExceeded");
+    wait("acme", 2, "QuotaExceeded");
+    wait("acme", 3, "PortQuotaExceeded");
+    wait("other", 4, "QuotaExceeded");
+    expect(woken(world, Route, waiting)).toEqual(["acme-dev/r3"]);
+    world.remove(Route, waiting);
+    expect(woken(world, Route, waiting)).toEqual(["acme-dev/r2", "acme-dev/r3"]);
+  });
+
   test("by a claim on a host that a space owns: no Route of other spaces", () => {
     const world = startAcme();
     const [first, second] = [addRoute(world, "acme", 1), addRoute(world, "acme", 2)];

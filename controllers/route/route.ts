@@ -5,6 +5,7 @@ import { Claim } from "../../crds/claim/claim.ts";
 import { routeName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { findNamesake } from "../../crds/domain/reservations.ts";
+import { PORT_QUOTA_EXCEEDED, QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { processName } from "../../crds/process/defaults.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -138,11 +139,12 @@ async function ensureAddress(
 
 const isServed = ({ status }: Route): boolean => status?.url !== undefined;
 const COUNTED_ROUTES: readonly CountedKind<Route>[] = [
-  { ref: Route, limit: "totalRoutes", noun: "routes", counts: () => true, isInForce: isServed },
+  { ref: Route, limit: "totalRoutes", noun: "routes", reason: QUOTA_EXCEEDED, counts: () => true, isInForce: isServed },
   {
     ref: Route,
     limit: "totalReservedPorts",
     noun: "routes with a port",
+    reason: PORT_QUOTA_EXCEEDED,
     counts: ({ spec }) => spec.port !== 0,
     isInForce: isServed,
   },

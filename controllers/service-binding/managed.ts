@@ -1,6 +1,7 @@
 // Bindings of managed instances: asks the broker for credentials and keeps them in a Secret. One replica does.
 import { App } from "../../crds/app/app.ts";
 import { LABELS } from "../../crds/labels.ts";
+import { QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
 import { bindingSecretName, toBindingData } from "../../crds/service-binding/binding-secret.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
@@ -125,6 +126,7 @@ const KEYS: CountedKind<ServiceBinding> = {
   ref: ServiceBinding,
   limit: "totalServiceKeys",
   noun: "service keys",
+  reason: QUOTA_EXCEEDED,
   counts: ({ spec }) => spec.type === "key",
   isInForce: ({ status }) => status?.lastOperation !== undefined,
 };

@@ -4,7 +4,7 @@ import { ServiceInstance } from "../../crds/service-instance/service-instance.ts
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { isUsableIn } from "../../crds/service-plan/visibility.ts";
-import { forbidsPaid, PAID_PLAN_FORBIDDEN } from "../../crds/org-quota/counts.ts";
+import { forbidsPaid, PAID_PLAN_FORBIDDEN, QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { NotReady, type ReadyDraft } from "../../kube/controller/controller.ts";
 import { findFullQuota, type CountedKind } from "../shared/counted-quotas.ts";
@@ -40,6 +40,7 @@ const INSTANCES: CountedKind<ServiceInstance> = {
   ref: ServiceInstance,
   limit: "totalServiceInstances",
   noun: "service instances of brokers",
+  reason: QUOTA_EXCEEDED,
   counts: ({ spec }) => spec.type === "managed",
   isInForce: ({ status }) => status?.lastOperation !== undefined,
 };

@@ -3,8 +3,7 @@ import { ageSortKey } from "../../crds/guid.ts";
 import { Org } from "../../crds/org/org.ts";
 import {
   findFullPlaces,
-  QUOTA_EXCEEDED,
-  waitsForQuota,
+  waitingReason,
   wantsRoom,
   type Counted,
   type CountLimits,
@@ -40,20 +39,21 @@ export interface CountedKind<T extends KubeObject> {
   limit: LimitName;
   /** In the plural, for messages. */
   noun: string;
+  /** Of the Ready condition of those that wait: one for each limit of a kind. */
+  reason: string;
   counts: (object: T) => boolean;
   isInForce: (object: T, read: Reader) => boolean;
 }
 
 /** For the controller of the kind. */
 export const WAITING_INDEXES: Readonly<Record<string, IndexFunction<KubeObject>>> = {
-  [WAITING_INDEX]: (object) => (waitsForQuota(object) ? [WAITING] : []),
+  [WAITING_INDEX]: (object) => (waitingReason(object) ? [WAITING] : []),
 };
 
 /** For the controller of the kind: what may make room. */
 export function quotaWatches(ref: ResourceRef, ...others: readonly ResourceRef[]): WatchRule[] {
-  const wake = (object: KubeObject, read: Reader): ObjectKey[] => wakeOrg(ref, object, read);
   return [
-    ...[ref, ...others].map((each) => watch(each, wake)),
+    ...[ref, ...others].map((each) => watch(each, (object, read) => wakeOrg(ref, each, object, read))),
     watch(OrgQuota, () => ALL_WAITING),
     watch(SpaceQuota, () => ALL_WAITING),
     watch(Org, () => ALL_WAITING),
@@ -61,15 +61,19 @@ export function quotaWatches(ref: ResourceRef, ...others: readonly ResourceRef[]
   ];
 }
 
-/** Those of the object's org that wait. One that waits itself makes no room. */
-function wakeOrg(ref: ResourceRef, object: KubeObject, read: Reader): ObjectKey[] {
-  if (waitsForQuota(object)) return [];
-  const waiting = read.byIndex(ref, WAITING_INDEX, WAITING);
+/** Those of the object's org that wait. One that goes on waiting makes no room for others that wait for the same reason; a deleted one may have had a place. */
+function wakeOrg(ref: ResourceRef, changed: ResourceRef, object: KubeObject, read: Reader): ObjectKey[] {
+  const reason = read.find(changed, object.metadata) && waitingReason(object);
+  const waiting = read.byIndex(ref, WAITING_INDEX, WAITING).filter((one) => waitingReason(one) !== reason);
   if (waiting.length === 0) return [];
   const org = findOrg(object.metadata.namespace, read);
   return waiting
     .filter(({ metadata }) => findOrg(metadata.namespace, read) === org)
-    .map(({ metadata: { namespace, name } }) => ({ ...(namespace && { namespace }), name }));
+    .map(({ metadata }) => toKey(metadata));
+}
+
+function toKey({ namespace, name }: KubeObject["metadata"]): ObjectKey {
+  return { ...(namespace && { namespace }), name };
 }
 
 /** The org of a namespace: its own, or that of one of its spaces. */
@@ -93,7 +97,7 @@ export function findFullQuota<T extends KubeObject>(
   const others = listCounted(kind, [org, ...spaces], read).filter(({ uid }) => uid !== object.metadata.uid);
   const own = toWaiting(object);
   const [place] = findFullPlaces(own, others, limits);
-  return place && toExceeded(kind.noun, { place, limit: limitAt(place, own, limits) });
+  return place && toExceeded(kind, { place, limit: limitAt(place, own, limits) });
 }
 
 function limitAt(place: QuotaPlace, { namespace }: Counted, { organization, spaces }: CountLimits): number {
@@ -131,7 +135,7 @@ function findLimits(
 /** What another rule keeps out of force takes nobody's place. */
 function toCounted<T extends KubeObject>(object: T, kind: CountedKind<T>, read: Reader): Counted[] {
   if (kind.isInForce(object, read)) return [{ ...toWaiting(object), isInForce: true }];
-  return wantsRoom(object) ? [toWaiting(object)] : [];
+  return wantsRoom(object, kind.reason) ? [toWaiting(object)] : [];
 }
 
 function toWaiting(object: KubeObject): Counted {
@@ -139,10 +143,13 @@ function toWaiting(object: KubeObject): Counted {
   return { uid, namespace, order: ageSortKey(object), isInForce: false };
 }
 
-function toExceeded(noun: string, { place, limit }: { place: QuotaPlace; limit: number }): ReadyDraft {
+function toExceeded(
+  { noun, reason }: { noun: string; reason: string },
+  { place, limit }: { place: QuotaPlace; limit: number },
+): ReadyDraft {
   return {
     status: "False",
-    reason: QUOTA_EXCEEDED,
+    reason,
     message: `the quota of the ${place} allows ${limit} ${noun}: delete others, or have the quota raised`,
     isFailure: true,
   };

@@ -1,5 +1,5 @@
 // Whether quotas let a task start: the number of tasks, and the memory and log rate beside what else runs.
-import { QUOTA_EXCEEDED, waitsForQuota } from "../../crds/org-quota/counts.ts";
+import { QUOTA_EXCEEDED, RESOURCE_QUOTA_EXCEEDED, waitsForQuota } from "../../crds/org-quota/counts.ts";
 import type { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import {
   addDemand,
@@ -24,6 +24,7 @@ const TASKS: CountedKind<Task> = {
   ref: Task,
   limit: "totalAppTasks",
   noun: "tasks at a time",
+  reason: QUOTA_EXCEEDED,
   counts: isTaskUnderWay,
   isInForce: (task) => task.status?.state !== undefined && !waitsForQuota(task),
 };
@@ -82,5 +83,5 @@ function describeExcess(place: "space" | "organization", found: readonly Excess[
   const texts = found.flatMap((excess) => NOUNS[excess] ?? []);
   if (texts.length === 0) return undefined;
   const message = `the quota of the ${place} allows ${texts.join(", and ")}: make the task smaller, or have the quota raised`;
-  return { status: "False", reason: QUOTA_EXCEEDED, message, isFailure: true };
+  return { status: "False", reason: RESOURCE_QUOTA_EXCEEDED, message, isFailure: true };
 }

@@ -1,6 +1,6 @@
 // Which of several objects a quota's number allows.
 import { expect, test } from "vitest";
-import { findFullPlaces, isFull, waitsForQuota, type Counted } from "./counts.ts";
+import { findFullPlaces, isFull, waitsForQuota, wantsRoom, type Counted } from "./counts.ts";
 
 const one = (order: string, more: Partial<Counted> = {}): Counted => ({
   uid: order,
@@ -41,5 +41,16 @@ test("who waits says so in the Ready condition", () => {
     true,
     false,
     false,
+  ]);
+});
+
+test("new ones want room, and those that wait for this reason; no others", () => {
+  const ready = (reason: string) => ({ status: { conditions: [{ type: "Ready", reason }] } });
+  const reasons = ["QuotaExceeded", "PortQuotaExceeded", "ResourceQuotaExceeded", "PaidPlanNotAllowed", "HostTaken"];
+  const wanting = (reason: string) => reasons.filter((one) => wantsRoom(ready(one), reason));
+  expect([wantsRoom({}, "QuotaExceeded"), wanting("QuotaExceeded"), wanting("PortQuotaExceeded")]).toEqual([
+    true,
+    ["QuotaExceeded"],
+    ["PortQuotaExceeded"],
   ]);
 });

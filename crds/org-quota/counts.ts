@@ -3,11 +3,19 @@ import type { Condition } from "../../kube/api/object.ts";
 
 export type QuotaPlace = "space" | "organization";
 
-/** Reason of the Ready condition of what a quota keeps out of force. */
+/** Reason of the Ready condition of what waits for its place in a quota's number. */
 export const QUOTA_EXCEEDED = "QuotaExceeded";
+
+/** The same, of a route that waits for its place among those with a port. */
+export const PORT_QUOTA_EXCEEDED = "PortQuotaExceeded";
+
+/** The same, of a task for which a quota has not the memory or the log rate. */
+export const RESOURCE_QUOTA_EXCEEDED = "ResourceQuotaExceeded";
 
 /** The same, where a quota allows no paid service plans. */
 export const PAID_PLAN_FORBIDDEN = "PaidPlanNotAllowed";
+
+const WAITING = [QUOTA_EXCEEDED, PORT_QUOTA_EXCEEDED, RESOURCE_QUOTA_EXCEEDED, PAID_PLAN_FORBIDDEN];
 
 interface WithConditions {
   status?: { conditions?: readonly Pick<Condition, "type" | "reason">[] | undefined } | undefined;
@@ -17,14 +25,20 @@ function readyReason(object: object): string | undefined {
   return (object as WithConditions).status?.conditions?.find(({ type }) => type === "Ready")?.reason;
 }
 
-/** Does a quota keep it out of force? It does not count against any. */
-export function waitsForQuota(object: object): boolean {
-  return [QUOTA_EXCEEDED, PAID_PLAN_FORBIDDEN].includes(readyReason(object) ?? "");
+/** The reason for which a quota keeps it out of force; undefined where none does. */
+export function waitingReason(object: object): string | undefined {
+  const reason = readyReason(object);
+  return reason !== undefined && WAITING.includes(reason) ? reason : undefined;
 }
 
-/** May it still become one that counts: is it new, or does it wait for room? */
-export function wantsRoom(object: object): boolean {
-  return [undefined, QUOTA_EXCEEDED].includes(readyReason(object));
+/** Does a quota keep it out of force? It does not count against any. */
+export function waitsForQuota(object: object): boolean {
+  return waitingReason(object) !== undefined;
+}
+
+/** Is it new, or does it wait for this reason? What waits for another one may never come, and takes nobody's place. */
+export function wantsRoom(object: object, reason: string): boolean {
+  return [undefined, reason].includes(readyReason(object));
 }
 
 /** Has a quota no room for one more? */

@@ -159,11 +159,12 @@ export const quotaRows: readonly RuleRow[] = [
   {
     rule: "quota: number of routes with a port",
     async shows(world) {
-      const home = await limited(world, "q-ports", { routes: { total_routes: 9, total_reserved_ports: 1 } });
+      const home = await limited(world, "q-ports", { routes: { total_routes: 2, total_reserved_ports: 1 } });
       const tcp = (name: string, port: number): ObjectToMake => route(home, name, { host: "", port });
       await made(world, tcp("first", 1001));
       await inForce(world, tcp("first", 1001));
-      await notInForce(world, "admin", tcp("second", 1002), "QuotaExceeded");
+      await notInForce(world, "admin", tcp("second", 1002), "PortQuotaExceeded");
+      // The one that waits for a port keeps no place among all routes.
       await made(world, route(home, "http"));
       await inForce(world, route(home, "http"));
     },
@@ -219,7 +220,7 @@ export const quotaRows: readonly RuleRow[] = [
   {
     rule: "quota: memory and log rate of tasks, beside those of apps",
     async shows(world) {
-      const home = await limited(world, "q-memory", { apps: { total_memory_in_mb: 100 } });
+      const home = await limited(world, "q-memory", { apps: { total_memory_in_mb: 100, per_app_tasks: 1 } });
       await app(world, home);
       const path = `/v3/apps/${await appGUID(world, home)}/tasks`;
       await eventually(() =>
@@ -230,8 +231,9 @@ export const quotaRows: readonly RuleRow[] = [
           /memory_in_mb exceeds organization memory quota/,
         ),
       );
-      const refused = await notInForce(world, "admin", task(home, "large", 256), "QuotaExceeded");
+      const refused = await notInForce(world, "admin", task(home, "large", 256), "ResourceQuotaExceeded");
       expect(refused.status.state).toBe("Pending");
+      // The one that is too large keeps no place among the tasks.
       await made(world, task(home, "small", 64));
       await eventually(async () => {
         const { body } = await world.env.kubernetes.get(pathOf(task(home, "small")));
