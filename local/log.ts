@@ -1,7 +1,7 @@
 // The log of a laptop's Cupola: a file, so that the terminal stays readable. A large one is rotated at the start.
 import { openSync, renameSync, statSync } from "node:fs";
-import { pino, type Logger } from "pino";
-import { openLogDestination } from "../platform/log-destination.ts";
+import type { Logger } from "pino";
+import { createLog } from "../platform/create-log.ts";
 import type { Home } from "./home.ts";
 
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -9,5 +9,5 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** Appends to the log file; the previous one is kept beside it as `.1`. */
 export function openLog(home: Home): Logger {
   if ((statSync(home.log, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES) renameSync(home.log, `${home.log}.1`);
-  return pino({ base: undefined }, openLogDestination(openSync(home.log, "a", 0o600)));
+  return createLog(openSync(home.log, "a", 0o600));
 }

@@ -12,7 +12,6 @@ export interface LogDestination extends DestinationStream {
 /** Lines that may wait for a slow disk, in characters. */
 const MAX_QUEUED = 1024 * 1024;
 const BUSY_RETRY_MS = 100;
-const WARN_LEVEL = 40;
 
 /**
  * Not pino's own destination: without an `error` listener a failed write ends the process, and its flush at the exit
@@ -102,7 +101,7 @@ class FileLogDestination implements LogDestination {
     this.#droppedLines = 0;
     if (count > 0)
       this.#queue.unshift(
-        `${JSON.stringify({ level: WARN_LEVEL, time: Date.now(), droppedLines: count, msg: "log lines were dropped: the log could not be written" })}\n`,
+        `${JSON.stringify({ level: "warn", time: new Date().toISOString(), msg: "log lines were dropped: the log could not be written", droppedLines: count })}\n`,
       );
     this.#writeNext();
   }

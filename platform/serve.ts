@@ -1,7 +1,6 @@
 // `cupola` without a command: any set of operations, with a kubeconfig or, in a pod, its service account. The image runs it.
-import { pino } from "pino";
 import { parseCommandLine } from "./cupola-options.ts";
-import { openLogDestination } from "./log-destination.ts";
+import { createLog } from "./create-log.ts";
 import { startPlatform, type RunningPlatform } from "./platform.ts";
 import { createShutdown } from "./shutdown.ts";
 import { toPlatformOptions } from "./to-platform-options.ts";
@@ -27,7 +26,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 try {
   platform = await startPlatform({
     ...(await toPlatformOptions(options, inPod)),
-    log: pino({ base: undefined }, openLogDestination(STDERR)),
+    log: createLog(STDERR),
     signal: shutdown.signal,
   });
   if (shutdown.signal.aborted) await shutdown.trigger();

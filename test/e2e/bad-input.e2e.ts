@@ -284,5 +284,5 @@ function checkErrorShape(path: string, answer: ApiAnswer): void {
 
 /** Log lines of level error and above. */
 function faults(log: string): string[] {
-  return log.split("\n").filter((line) => /"level":(50|60)\b/.test(line));
+  return log.split("\n").filter((line) => /"level":"(error|fatal)"/.test(line));
 }
