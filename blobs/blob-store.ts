@@ -83,9 +83,12 @@ export class BlobTooLarge extends Error {
 
 /** The store cannot be reached, or refuses the platform: a later try may succeed, and the content is not to blame. Its message is for operators. */
 export class BlobStoreUnavailable extends Error {
-  constructor(message: string, options: { cause?: unknown } = {}) {
-    super(message, options);
+  /** With which it answered, as in HTTP; 0 when no answer came. */
+  readonly status: number;
+  constructor(message: string, { status = 0, cause }: { status?: number; cause?: unknown } = {}) {
+    super(message, { cause });
     this.name = "BlobStoreUnavailable";
+    this.status = status;
   }
 }
 

@@ -32,19 +32,20 @@ test("missing content is a blob store error in CF's words", async () => {
   expect(refused).toMatchObject({ key: "BlobstoreUnavailable", status: 502 });
 });
 
-test("a store that is away is a 503 in CF's shape, without the operator's words", async () => {
-  const away = () => Promise.reject(new BlobStoreUnavailable("the registry registry.internal:5000 cannot be reached"));
+test.each([
+  ["is away", 0, "does not answer. Try again."],
+  [
+    "answers 500, as with a full disk",
+    500,
+    "answers with an error (status 500). Try again; if it stays so, the platform's operator must repair it.",
+  ],
+])("a store that %s is a 503 in CF's shape, without the operator's words", async (_, status, detail) => {
+  const away = () => Promise.reject(new BlobStoreUnavailable("registry.internal:5000 has no room", { status }));
   const refused = await toBlobReply({ find: away } as unknown as BlobStore, "space", `sha256:${"0".repeat(64)}`).catch(
     toCFError,
   );
   expect(refused).toMatchObject({
     status: 503,
-    errors: [
-      {
-        code: 10015,
-        title: "CF-ServiceUnavailable",
-        detail: "The store of packages and droplets does not answer. Try again.",
-      },
-    ],
+    errors: [{ code: 10015, title: "CF-ServiceUnavailable", detail: `The store of packages and droplets ${detail}` }],
   });
 });

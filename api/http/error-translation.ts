@@ -88,12 +88,20 @@ export function toCFError(thrown: unknown): CFError {
   return toStorageError(thrown) ?? new CFError("UnknownError", "", { cause: thrown });
 }
 
+/** The log has the store's own words, which are for operators. */
+function storeUnavailable(cause: BlobStoreUnavailable): CFError {
+  const what =
+    cause.status === 0
+      ? "does not answer. Try again."
+      : `answers with an error (status ${cause.status}). Try again; if it stays so, the platform's operator must repair it.`;
+  return unavailable(`The store of packages and droplets ${what}`, { cause });
+}
+
 /** Undefined for what has nothing to do with disks and stores. */
 function toStorageError(thrown: unknown): CFError | undefined {
   if (isDiskFull(thrown)) return diskFull(thrown);
   if (thrown instanceof ScratchFull) return scratchFull(thrown);
-  if (thrown instanceof BlobStoreUnavailable)
-    return unavailable("The store of packages and droplets does not answer. Try again.", { cause: thrown });
+  if (thrown instanceof BlobStoreUnavailable) return storeUnavailable(thrown);
   return thrown instanceof BlobNotFound ? new CFError("BlobstoreUnavailable", "", { cause: thrown }) : undefined;
 }
 

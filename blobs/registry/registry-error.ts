@@ -4,24 +4,16 @@ import { parseJson } from "../../kube/api/parse-json.ts";
 
 /** The registry did not do what was asked: it is away, refuses, or answers nonsense. */
 export class RegistryError extends BlobStoreUnavailable {
-  /** HTTP status; 0 when no answer came. */
-  readonly status: number;
   /** The registry's own code, such as MANIFEST_BLOB_UNKNOWN. */
   readonly code: string | undefined;
   /** Value of Retry-After. */
   readonly retryAfter: string | undefined;
   constructor(
     message: string,
-    {
-      status = 0,
-      code,
-      retryAfter,
-      cause,
-    }: { status?: number; code?: string; retryAfter?: string; cause?: unknown } = {},
+    { status, code, retryAfter, cause }: { status?: number; code?: string; retryAfter?: string; cause?: unknown } = {},
   ) {
-    super(message, { cause });
+    super(message, { ...(status !== undefined && { status }), cause });
     this.name = "RegistryError";
-    this.status = status;
     this.code = code;
     this.retryAfter = retryAfter;
   }

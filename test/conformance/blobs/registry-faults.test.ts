@@ -87,6 +87,7 @@ describe.skipIf(reason)("a registry that fails", () => {
     proxy.decide = decide;
     const fault = await put(Buffer.from("x")).catch((error: unknown) => error as Error);
     expect(fault).toBeInstanceOf(BlobStoreUnavailable);
+    expect(fault).toMatchObject({ status: 503 });
     expect((fault as Error).message).toMatch(
       /^POST 127.0.0.1:\d+\/v2\/\S+\/blobs\/uploads\/ was answered with 503 \(DOWN: disk full\)/,
     );
