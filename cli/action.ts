@@ -12,9 +12,12 @@ export interface CommonOptions {
 
 /** Runs an action that needs a target, which is loaded only now, prints what it answers and sets the exit code. */
 export function withContext<Args extends unknown[]>(action: (context: Context, ...args: Args) => Promise<Result>) {
-  return withoutContext(async (progress: Progress, ...args: Args) =>
-    action(await (await import("./context.ts")).makeContext(progress), ...args),
-  );
+  return withoutContext(async (progress: Progress, ...args: Args) => {
+    const context = await (await import("./context.ts")).makeContext(progress);
+    return action(context, ...args).catch(async (error: unknown) => {
+      throw await (await import("./missing-role.ts")).withRole(context, error);
+    });
+  });
 }
 
 /** As withContext, for commands that need no target. Commander calls it with the arguments, the options and the command. */

@@ -12,6 +12,13 @@ export const EXIT_CODES = {
 } as const;
 export type FailureKind = keyof typeof EXIT_CODES;
 
+/** Which request the API refused, and with which code of CF. */
+export interface Refusal {
+  method: string;
+  path: string;
+  code: number | undefined;
+}
+
 export class Failure extends Error {
   readonly kind: FailureKind;
   /** What to type or look at next. */
@@ -20,16 +27,26 @@ export class Failure extends Error {
   readonly log: readonly string[];
   /** Of this process: of the kind, unless a command that `cup run` ran ended with its own. */
   readonly exitCode: number;
+  /** The API's refusal, where one is the cause. */
+  readonly refusal: Refusal | undefined;
 
   constructor(
     message: string,
-    options: { kind?: FailureKind; next?: string; log?: readonly string[]; exitCode?: number; cause?: unknown } = {},
+    options: {
+      kind?: FailureKind;
+      next?: string;
+      log?: readonly string[];
+      exitCode?: number;
+      refusal?: Refusal | undefined;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = "Failure";
     this.kind = options.kind ?? "failed";
     this.next = options.next;
     this.log = options.log ?? [];
+    this.refusal = options.refusal;
     this.exitCode = options.exitCode ?? EXIT_CODES[this.kind];
   }
 }

@@ -55,7 +55,7 @@ export function apiClient(
       known.add(warning);
       onWarning(warning);
     }
-    if (status < 200 || status > 299) throw toFailure(status, text);
+    if (status < 200 || status > 299) throw toFailure({ status, text }, { method, path });
     return { body: text === "" ? {} : parseBody(text, path), job: location };
   };
   const request = async <T>(method: string, path: string, options?: RequestOptions): Promise<T> =>
@@ -176,17 +176,23 @@ function decode(text: string): string {
   }
 }
 
-function toFailure(status: number, text: string): Failure {
-  const detail = detailsOf(text).join("; ") || `the API answered ${status}`;
-  if (status === 401) return new Failure(detail, { kind: "target", next: "cup login" });
-  return new Failure(detail);
+function toFailure(
+  { status, text }: Pick<HttpAnswer, "status" | "text">,
+  { method, path }: { method: string; path: string },
+): Failure {
+  const errors = errorsOf(text);
+  const message = errors.map(({ detail }) => detail).join("; ") || `the API answered ${status}`;
+  if (status === 401) return new Failure(message, { kind: "target", next: "cup login" });
+  return new Failure(message, { refusal: { method, path, code: errors[0]?.code } });
 }
 
-/** Of the API's errors; none where a proxy answered, for example: the status must do then. */
-function detailsOf(text: string): string[] {
+/** Of the API; none where a proxy answered, for example: the status must do then. */
+function errorsOf(text: string): { detail: string; code: number | undefined }[] {
   try {
-    const { errors } = JSON.parse(text) as { errors?: { detail?: unknown }[] };
-    return (errors ?? []).flatMap(({ detail }) => (typeof detail === "string" ? [detail] : []));
+    const { errors } = JSON.parse(text) as { errors?: { detail?: unknown; code?: unknown }[] };
+    return (errors ?? []).flatMap(({ detail, code }) =>
+      typeof detail === "string" ? [{ detail, code: typeof code === "number" ? code : undefined }] : [],
+    );
   } catch {
     return [];
   }

@@ -8,6 +8,7 @@ import { stderrColours } from "../colours.ts";
 import { printFailure } from "../action.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
+import { withRole } from "../missing-role.ts";
 import { printLines, type Result } from "../output.ts";
 import { quoteForShell } from "../shell-words.ts";
 import { withSource } from "./advice.ts";
@@ -79,7 +80,7 @@ async function pushChange(
     const seconds = ((Date.now() - started) / 1000).toFixed(1);
     printLines(`${stderrColours.green("✓")} ${app.name} runs again after ${seconds} s`);
   } catch (error) {
-    const told = withSource(error, options);
+    const told = withSource(await withRole(context, error), options);
     if (!(told instanceof Failure)) throw told;
     printFailure(told);
   }

@@ -44,6 +44,13 @@ test("a first push of cup dev that is refused: the next step keeps --path", asyn
   });
 });
 
+test("who lacks the role is not told to correct the manifest", async () => {
+  const refusal = { method: "POST", path: "/v3/spaces/s/actions/apply_manifest", code: 10_003 };
+  const api = { start: () => Promise.reject(new Failure("no", { refusal })), request: () => Promise.resolve({}) };
+  const pushed = push(contextOf(api as never), "shop", { manifest: false, path: makeFolder("x") });
+  await expect(pushed).rejects.toMatchObject({ refusal, next: undefined });
+});
+
 test("a refused manifest is told while the packing still goes on, which then ends", async () => {
   const packing = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<object>();

@@ -6,6 +6,7 @@ import { waitUntilRunning } from "../app/wait-running.ts";
 import type { Context } from "../context.ts";
 import { findOwnCupola } from "../target/resolve-target.ts";
 import { Failure } from "../failure.ts";
+import { lacksRole } from "../missing-role.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { startDeployment, tellEnd, waitForDeployment, type DeployOptions } from "../rollout/deployment.ts";
 import type { Result } from "../output.ts";
@@ -206,7 +207,8 @@ async function withAdvice<T>(app: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== "failed" || error.next !== undefined) throw error;
+    if (!(error instanceof Failure) || error.kind !== "failed" || error.next !== undefined || lacksRole(error))
+      throw error;
     const { message } = error;
     throw new Failure(message, { next: adviseRefusal({ app, message, lines: [] }), cause: error });
   }
