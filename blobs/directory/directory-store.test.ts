@@ -85,6 +85,15 @@ test("what a killed process left half written goes at the next start, and what a
   expect(await leftovers(root)).toHaveLength(1);
 });
 
+test("what an earlier version left half written, without a folder of its process, goes after a day", async () => {
+  const [abandoned, recent] = [join(root, ".incoming", "abandoned"), join(root, ".incoming", "recent")];
+  for (const file of [abandoned, recent]) await writeFile(file, "");
+  const longAgo = new Date(Date.now() - 25 * 60 * 60 * 1000);
+  await utimes(abandoned, longAgo, longAgo);
+  await createDirectoryStore(root);
+  expect(await leftovers(root)).toEqual(["recent"]);
+});
+
 test("a second upload and a touch count as put now", async () => {
   const blob = await put("space-1");
   const path = join(root, "space-1", "package", blob.digest.replace("sha256:", ""));

@@ -29,10 +29,15 @@ import {
 import { claimProcessFolder } from "../scratch/process-folder.ts";
 import { putBlob, takeFile, tryLink } from "./put-blob.ts";
 
+/** Versions before the folders of processes wrote into `.incoming` itself, and may still run beside this one: what they left half written goes after this time. */
+const ABANDONED_MS = 24 * 60 * 60 * 1000;
+
 /** Opens the store under `root`, which is made when absent. */
 export async function createDirectoryStore(root: string): Promise<BlobStore> {
+  const allIncoming = join(root, ".incoming");
   // Several processes may share one store.
-  const incoming = await claimProcessFolder(join(root, ".incoming"));
+  const incoming = await claimProcessFolder(allIncoming);
+  await removeAbandoned(allIncoming);
   await removeUnlinkedContent(root);
   const findPath = (space: string, digest: Digest) => findBlob(root, space, digest);
   return {
@@ -71,6 +76,18 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
       return path && (await exists(`${path}.note`)) ? readFile(`${path}.note`, "utf8") : undefined;
     },
   };
+}
+
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const entry of await entriesOf(folder)) {
+    if (!entry.isFile()) continue;
+    const path = join(folder, entry.name);
+    const modified = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      (error: unknown) => ifAbsent(error, Date.now()),
+    );
+    if (modified < Date.now() - ABANDONED_MS) await rm(path, { force: true });
+  }
 }
 
 async function findBlob(root: string, space: string, digest: Digest): Promise<string | undefined> {
