@@ -41,11 +41,16 @@ const lrp = {
   },
 } as unknown as LRP;
 
-/** A cache that knows no LRP and never changes. */
+/** A cache that knows no LRP and no route, and never changes. */
 const informers = {
   ensure: () => ({
     release: () => undefined,
-    store: { onChange: () => () => undefined, waitSynced: () => new Promise(() => undefined), parkedNamespaces: [] },
+    store: {
+      list: () => [],
+      onChange: () => () => undefined,
+      waitSynced: () => new Promise(() => undefined),
+      parkedNamespaces: [],
+    },
   }),
 } as unknown as Informers;
 
