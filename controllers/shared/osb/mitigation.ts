@@ -2,7 +2,7 @@
 import type { PendingOperation } from "../../../crds/service-instance/managed-fields.ts";
 import type { ReconcileResult } from "../../../kube/controller/controller.ts";
 import { retryWaitMs } from "./operation-status.ts";
-import { askProgress } from "./polling.ts";
+import { askProgress, waitToPoll } from "./polling.ts";
 import { askRemoval, type Provided } from "./provided.ts";
 import { failedReady, orphanedCondition, TAKEN_BACK } from "./ready.ts";
 
@@ -21,8 +21,11 @@ async function askToRemove(work: Provided): Promise<ReconcileResult> {
   const outcome = await askRemoval(work);
   if (outcome.kind === "done") return takenBack();
   if (outcome.kind !== "accepted") return failAttempt(work, outcome.why);
-  const { id } = outcome;
-  return next(work, { isAccepted: true, ...(id !== undefined && { id }) }, "it goes on by itself");
+  const { id, retryAfterSeconds } = outcome;
+  const now = work.context.now();
+  const at = now.toISOString();
+  waitToPoll(work, { since: at, retryAfterSeconds }, now);
+  return next(work, { isAccepted: true, at, ...(id !== undefined && { id }) }, "it goes on by itself");
 }
 
 async function pollMitigation(work: Provided, since: string): Promise<ReconcileResult> {

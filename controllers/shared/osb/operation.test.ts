@@ -8,6 +8,7 @@ import { createInstanceTurns } from "./instance-turns.ts";
 import { mitigate } from "./mitigation.ts";
 import { nextPollMs } from "./operation-status.ts";
 import { ask, poll } from "./operation.ts";
+import { toOutcome } from "./outcomes.ts";
 import type { Provided } from "./provided.ts";
 import { removeAtBroker } from "./removal.ts";
 
@@ -142,4 +143,31 @@ test("mitigation goes on, however often it has failed", async () => {
 test("a broker that wants to be asked after its time is asked at the end of it", () => {
   const bound = { since: time(0), maximumSeconds: 100 };
   expect([10, 1000].map((after) => nextPollMs(bound, after, new Date(START + 40_000)))).toEqual([10_000, 61_000]);
+});
+
+/** The next step of a creation. */
+function create(work: Provided): Promise<unknown> {
+  if (work.last?.state === "initial")
+    return ask(work, "provision", { ...request, toOutcome: (answer) => toOutcome("provision", answer) });
+  const unread = () => Promise.reject(new Error("it is not done"));
+  return poll(work, { fetch: unread, keep: unread });
+}
+
+test.each<[LastOperation["type"], LastOperation["state"], PendingOperation, (work: Provided) => Promise<unknown>]>([
+  ["create", "initial", {}, create],
+  ["delete", "initial", {}, removeAtBroker],
+  ["create", "failed", { isOrphan: true, attempts: 0 }, mitigate],
+])("the broker is first asked about a %s (%s) that it has taken when it wants to be", async (...row) => {
+  const [type, state, operation, step] = row;
+  const asking = workOf(10, [type, state], { operation });
+  const answer = { kind: "answer", status: 202, body: {}, retryAfterSeconds: 30 } as const;
+  const asked = step === create ? "provision" : "deprovision";
+  const name = [asked, "g", time(0), operation.attempts, undefined].join(" ");
+  asking.memory.keepAnswer(name, answer, asking.context.now());
+  const { status } = (await step(asking).catch((error: unknown) => error)) as {
+    status: { lastOperation?: LastOperation; operation: PendingOperation };
+  };
+  const after = workOf(20, [type, state], status);
+  const waiting = { ...after, last: status.lastOperation ?? after.last, memory: asking.memory };
+  expect(await step(waiting).catch((error: unknown) => error)).toMatchObject({ requeueAfterMs: 20_000 });
 });

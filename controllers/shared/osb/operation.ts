@@ -4,7 +4,7 @@ import { NotReady, type ReconcileResult } from "../../../kube/controller/control
 import type { BrokerAnswer, BrokerRequest } from "./call-broker.ts";
 import { isOverdue, laterWaitMs, nextAttempt, nextPollMs, nextState } from "./operation-status.ts";
 import type { Asked, Outcome } from "./outcomes.ts";
-import { askProgress } from "./polling.ts";
+import { askProgress, waitToPoll } from "./polling.ts";
 import { askInTurn, toAskedOutcome, type Provided } from "./provided.ts";
 import { failedReady, laterReady, notInTime, orphanedCondition, underWay } from "./ready.ts";
 
@@ -96,18 +96,14 @@ async function settle(
   if (outcome.kind !== "accepted") return fail(work, last, outcome);
   const { id, description, retryAfterSeconds } = outcome;
   const now = work.context.now();
+  const at = now.toISOString();
   return {
     status: {
       lastOperation: nextState(last, { state: "in progress", description, now }),
-      operation: {
-        ...work.operation,
-        attempts: undefined,
-        at: now.toISOString(),
-        ...(id !== undefined && { id }),
-      },
+      operation: { ...work.operation, attempts: undefined, at, ...(id !== undefined && { id }) },
     },
     ready: underWay(last),
-    requeueAfterMs: nextPollMs({ ...boundOf(work, last), since: now.toISOString() }, retryAfterSeconds, now),
+    requeueAfterMs: waitToPoll(work, { since: at, retryAfterSeconds }, now),
   };
 }
 
@@ -176,7 +172,6 @@ async function fetched(
     return fail(work, last, { kind: "unclear", why: outcome.why });
   const bound = boundOf(work, last);
   if (isOverdue(bound, now)) return fail(work, last, { kind: "unclear", why: notInTime(work, last.type) });
-  const delayMs = nextPollMs(bound, outcome.retryAfterSeconds, now);
-  work.memory.set(work.guid, { createdAt: bound.since }, now.getTime() + delayMs);
+  const delayMs = waitToPoll(work, { since: bound.since, retryAfterSeconds: outcome.retryAfterSeconds }, now);
   return goesOn(work, last, { description: "why" in outcome ? outcome.why : description, delayMs });
 }

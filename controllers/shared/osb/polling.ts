@@ -16,19 +16,27 @@ export async function askProgress(
   { type, since }: { type: "create" | "update" | "delete"; since: string },
 ): Promise<Polled> {
   const { context, memory, guid, maximumSeconds } = work;
-  const operation = { createdAt: since };
-  const waitMs = memory.waitMs(guid, operation, context.now());
+  const waitMs = memory.waitMs(guid, { createdAt: since }, context.now());
   if (waitMs > 0) return { state: "in progress", delayMs: waitMs, description: undefined };
   const progress = await readProgress(work, type === "delete");
   const now = context.now();
   if (progress.state !== "in progress") memory.forget(guid);
   if (progress.state === "failed") return { state: "failed", why: progress.description };
   if (progress.state === "succeeded") return { state: "succeeded", description: progress.description };
-  const bound = { since, maximumSeconds };
-  if (isOverdue(bound, now)) return { state: "failed", why: notInTime(work, type) };
-  const delayMs = nextPollMs(bound, progress.retryAfterSeconds, now);
-  memory.set(guid, operation, now.getTime() + delayMs);
+  if (isOverdue({ since, maximumSeconds }, now)) return { state: "failed", why: notInTime(work, type) };
+  const delayMs = waitToPoll(work, { since, retryAfterSeconds: progress.retryAfterSeconds }, now);
   return { state: "in progress", delayMs, description: progress.description };
+}
+
+/** Milliseconds until the broker is asked about an operation that began at `since`. Remembered, as the write of a status is an event, which comes earlier. */
+export function waitToPoll(
+  { memory, guid, maximumSeconds }: Provided,
+  { since, retryAfterSeconds }: { since: string; retryAfterSeconds: number | undefined },
+  now: Date,
+): number {
+  const delayMs = nextPollMs({ since, maximumSeconds }, retryAfterSeconds, now);
+  memory.set(guid, { createdAt: since }, now.getTime() + delayMs);
+  return delayMs;
 }
 
 /** A broker that cannot be asked has said nothing. */

@@ -2,7 +2,7 @@
 import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
 import { NotReady } from "../../../kube/controller/controller.ts";
 import { beginOperation, nextAttempt, nextPollMs, nextState, retryWaitMs } from "./operation-status.ts";
-import { askProgress } from "./polling.ts";
+import { askProgress, waitToPoll } from "./polling.ts";
 import { askRemoval, type Provided } from "./provided.ts";
 
 /** @throws NotReady until that is done, with the status so far */
@@ -36,14 +36,14 @@ async function startRemoval(work: Provided, last: LastOperation): Promise<void> 
   const now = work.context.now();
   if (outcome.kind !== "accepted") throw failed(work, last, outcome);
   const { id, description, retryAfterSeconds } = outcome;
-  const { maximumSeconds, operation, wish } = work;
-  const requeueAfterMs = nextPollMs({ since: now.toISOString(), maximumSeconds }, retryAfterSeconds, now);
+  const { operation, wish } = work;
+  const at = now.toISOString();
   const attempts = operation?.attempts;
   throw removalUnderWay({
-    requeueAfterMs,
+    requeueAfterMs: waitToPoll(work, { since: at, retryAfterSeconds }, now),
     status: {
       lastOperation: nextState(last, { state: "in progress", description, now }),
-      operation: { id, attempts, wish, at: now.toISOString() },
+      operation: { id, attempts, wish, at },
     },
   });
 }
