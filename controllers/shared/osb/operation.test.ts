@@ -129,6 +129,11 @@ test("an unfinished deletion has failed at its end", async () => {
   await expect(removeAtBroker(work)).rejects.toMatchObject({ status: { lastOperation: { state: "failed" } } });
 });
 
+test("a wish that came while the broker was at a deletion is heard when that has failed", async () => {
+  const work = workOf(101, ["delete", "in progress"], { operation: { wish: "first" }, wish: "second" });
+  await expect(removeAtBroker(work)).rejects.toMatchObject({ status: { operation: { attempts: 1, wish: "first" } } });
+});
+
 test("mitigation goes on, however often it has failed", async () => {
   const operation = { isOrphan: true, attempts: 40, at: time(0) };
   expect((await mitigate(workOf(3000, ["create", "failed"], { operation }))).requeueAfterMs).toBe(600_000);

@@ -54,7 +54,8 @@ async function pollRemoval(work: Provided, last: LastOperation): Promise<void> {
     since: work.operation?.at ?? last.createdAt,
   });
   if (polled.state === "succeeded") return;
-  if (polled.state === "failed") throw failed(work, last, polled);
+  // A wish that came since the broker has taken it was not tried yet.
+  if (polled.state === "failed") throw failed({ ...work, wish: work.operation?.wish }, last, polled);
   const { delayMs, description = last.description } = polled;
   const lastOperation = nextState(last, { state: "in progress", description, now: work.context.now() });
   throw removalUnderWay({ requeueAfterMs: delayMs, status: { lastOperation } });
