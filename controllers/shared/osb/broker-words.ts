@@ -37,5 +37,5 @@ export function toMalformed(what: string): string {
 
 /** As much of a broker's words as is kept. */
 export function cutWords(words: string): string {
-  return words.length > MAX_WORDS ? `${words.slice(0, MAX_WORDS)}${CUT}` : words;
+  return words.length > MAX_WORDS ? `${words.slice(0, MAX_WORDS).toWellFormed()}${CUT}` : words;
 }

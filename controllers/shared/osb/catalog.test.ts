@@ -39,6 +39,17 @@ test.each<[string, unknown, RegExp]>([
     { services: [serviceAt(1, Array(2).fill(planAt(1, { id: "\u001b[31mx" })))] },
     /' \[31mx'/,
   ],
+  ["half a character in an id", { services: [serviceAt(1, [planAt(1, { id: "\ud83d" })])] }, /plans.0.id: .*halves/],
+  [
+    "half a character in a name",
+    { services: [serviceAt(1, [planAt(1, { name: "\ud83d" })])] },
+    /plans.0.name: .*halves/,
+  ],
+  [
+    "half a character in a version",
+    { services: [serviceAt(1, [planAt(1, { maintenance_info: { version: "\ude00" } })])] },
+    /version: .*halves/,
+  ],
   ["no plan", { services: [serviceAt(1, [])] }, /no plan/],
   ["no list", { services: {} }, /services/],
   ["nothing", undefined, /expected object/],
@@ -54,6 +65,11 @@ test("names that JavaScript objects have are names", () => {
   const plans = [planAt(1, { id: "__proto__", name: "constructor" })];
   const services = [serviceAt(1, plans, { id: "constructor", name: "__proto__" })];
   expect(parseCatalog({ services })).toMatchObject({ catalog: { services: [{ name: "__proto__" }] } });
+});
+
+test("descriptions lose halves of characters, for which the API server would keep something else", () => {
+  const parsed = parseCatalog({ services: [serviceAt(1, [planAt(1)], { description: "\ud83d \u{1f600}" })] });
+  expect(parsed).toMatchObject({ catalog: { services: [{ description: "\ufffd \u{1f600}" }] } });
 });
 
 test("descriptions and tags lose what a terminal would obey", () => {

@@ -25,6 +25,9 @@ function listOf<T extends z.ZodType>(element: T, most: number) {
     .pipe(z.array(element));
 }
 
+/** The API server keeps something else for halves of characters, so what is there would never be what is wanted. */
+const isWellFormed = [(text: string) => text.isWellFormed(), "must not have halves of characters"] as const;
+const id = catalogID.refine(...isWellFormed);
 const name = z
   .string()
   .min(1)
@@ -32,7 +35,8 @@ const name = z
   .superRefine((text, context) => {
     const message = cfNameProblem(text);
     if (message !== undefined) context.addIssue({ code: "custom", message });
-  });
+  })
+  .refine(...isWellFormed);
 const MAX_DESCRIPTION = 10_000;
 const words = (most: number) =>
   z
@@ -48,10 +52,14 @@ const json = z
     `has more than ${MAX_CATALOG_JSON} characters`,
   )
   .optional();
+const version = z
+  .string()
+  .max(255)
+  .refine(...isWellFormed);
 const isSet = z.boolean().nullish();
 
 const plan = z.object({
-  id: catalogID,
+  id,
   name,
   description,
   free: isSet,
@@ -60,11 +68,11 @@ const plan = z.object({
   metadata: json,
   schemas: json,
   maximum_polling_duration: z.int().min(1).max(604_800).nullish(),
-  maintenance_info: z.object({ version: z.string().max(255), description: words(MAX_DESCRIPTION).nullish() }).nullish(),
+  maintenance_info: z.object({ version, description: words(MAX_DESCRIPTION).nullish() }).nullish(),
 });
 
 const service = z.object({
-  id: catalogID,
+  id,
   name,
   description,
   tags: listOf(words(2048), 100).nullish(),
