@@ -1,5 +1,6 @@
 // All admission policies. The API server enforces them for every client, even while no process of the platform runs.
 import type { KubeObject } from "../kube/api/object.ts";
+import { App } from "./app/app.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { internalDomainPolicy } from "./domain/policies.ts";
 import { featureFlagPolicies } from "./feature-flag/policies.ts";
@@ -20,10 +21,12 @@ import { imagePolicies } from "./image-policies.ts";
 import { platformPolicies } from "./platform-policies.ts";
 import { platformRolePolicies } from "./platform-role-policies.ts";
 import { podPolicies } from "./pod-policies.ts";
+import { Process } from "./process/process.ts";
 import { routeDestinationPolicy, routeSharingPolicy } from "./route/policies.ts";
 import { securityGroupPolicy } from "./security-group/policies.ts";
 import { serviceInstancePolicies } from "./service-instance/policies.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
+import { Task } from "./task/task.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
 
 /** Each policy with its binding. */
@@ -32,6 +35,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     ...fieldPolicies(),
     ...guidPolicies(),
     deletionPolicy(),
+    runningPolicy(),
     creatorPolicy(),
     ...tenancyPolicies(),
     ...imagePolicies(),
@@ -66,13 +70,38 @@ function creatorPolicy(): AdmissionPolicy {
   };
 }
 
+const listOf = (field: string, object: string): string =>
+  `(has(${object}.metadata.${field}) ? ${object}.metadata.${field} : [])`;
+
+/**
+ * Quotas count neither what is being deleted nor what is gone, so nothing that runs may stay behind: the garbage collector ends an LRP or a TaskRun only
+ * when its Process or Task is gone, and not after an orphaning deletion.
+ */
+function runningPolicy(): AdmissionPolicy {
+  const added = `${listOf("finalizers", "object")}.exists(name, name != 'foregroundDeletion' && !(oldObject != null && name in ${listOf("finalizers", "oldObject")}))`;
+  const orphans =
+    "has(request.options.propagationPolicy) && request.options.propagationPolicy == 'Orphan' || has(request.options.orphanDependents) && request.options.orphanDependents";
+  return {
+    name: "running.cupola.dev",
+    resources: [App, Process, Task].map((definition) => toPolicyResource(definition)),
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    matchConditions: [EXCEPT_KUBERNETES, EXCEPT_PLATFORM],
+    validations: [
+      {
+        expression: `!(object == null ? ${orphans} : ${added}) || ${CALLER_IS_PLATFORM}`,
+        message:
+          "only admins may add a finalizer to an app, a process or a task, or delete one with orphans: it would run on uncounted",
+        reason: "Forbidden",
+      },
+    ],
+  };
+}
+
 /**
  * Owners and finalizers decide when an object goes, so changing them needs the permission to delete it: the garbage collector deletes an object whose owner
  * does not exist, and without our finalizer a deletion leaves the object's resources behind.
  */
 function deletionPolicy(): AdmissionPolicy {
-  const listOf = (field: string, object: string): string =>
-    `(has(${object}.metadata.${field}) ? ${object}.metadata.${field} : [])`;
   const owners = (object: string): string => listOf("ownerReferences", object);
   const keptFinalizers = `${listOf("finalizers", "oldObject")}.all(name, !name.startsWith('${GROUP}/') || name in ${listOf("finalizers", "object")})`;
   // One expression for all kinds; cluster-scoped kinds have no namespace.

@@ -4,6 +4,7 @@ import { fieldTests } from "./fields.ts";
 import { flagTests } from "./flags.ts";
 import { guidTests } from "./guids.ts";
 import { imageTests } from "./images.ts";
+import { lifetimeTests } from "./lifetimes.ts";
 import { platformTests } from "./platform.ts";
 import { roleTests } from "./roles.ts";
 import { routeSharingTests } from "./route-sharing.ts";
@@ -32,6 +33,7 @@ export function permissionTests(server: ServerUnderTest): void {
     secretTests(get);
     routeSharingTests(get);
     guidTests(get);
+    lifetimeTests(get);
     platformTests(get);
   });
 }
