@@ -11,7 +11,8 @@ export function underWay({ type }: LastOperation): ReadyDraft {
 
 /** Ready of an operation that has failed. */
 export function failedReady({ type, description }: LastOperation): ReadyDraft {
-  const next = type === "create" ? " Delete it, and create it again." : "";
+  const stop = /[.!?]$/.test(description) ? "" : ".";
+  const next = type === "create" ? `${stop} Delete it, and create it again.` : "";
   return { status: "False", reason: REASONS[type], message: `${description}${next}`, isFailure: true };
 }
 
