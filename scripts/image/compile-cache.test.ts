@@ -31,6 +31,15 @@ test("the compile cache is under the folder that builds name, with the key of a 
   expect(folders(flagged)).toEqual(folders(plain));
 });
 
+test("the compile cache of the same program has the same bytes each time", async () => {
+  const contents = async (): Promise<unknown[]> =>
+    (await listCompileCache(program, process.execPath)).map((entry) => ({
+      ...entry,
+      ...("content" in entry && { content: entry.content.toString("base64") }),
+    }));
+  expect(await contents()).toEqual(await contents());
+});
+
 test("fetch-package ends well when it is asked for help, as the image's making does", () => {
   const entry = join(import.meta.dirname, "..", "..", "platform", "cupola.ts");
   const run = spawnSync(process.execPath, [entry, "fetch-package", "--help"], { encoding: "utf8", timeout: 60_000 });

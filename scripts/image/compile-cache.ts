@@ -4,30 +4,36 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { COMPILE_CACHE_FOLDER } from "../../backends/builders/cnb/plan-pod.ts";
 import { runCommand } from "../run-command.ts";
 import { listFolder, type ImageEntry } from "./image-entries.ts";
 
 const PROGRAM_FOLDER = "/cupola";
 const DEADLINE_MS = 60_000;
+/** The cache has hashes of strings, whose seed is random otherwise: the image of a commit is to have one digest. V8 leaves this flag out of the cache's key. */
+const SEED = "--random-seed=1";
+/** The cache has the paths of the sources: always the same one, for one build at a time. */
+const FOLDER = join(tmpdir(), "cupola-compile");
+const POLL_MS = 100;
 
 /** The cache's entries. It holds for this Node, on CPUs with the features of this machine's; elsewhere Node passes it over. @param program all entries below `/cupola`. @throws Error with Node's output */
 export async function listCompileCache(program: readonly ImageEntry[], node: string): Promise<ImageEntry[]> {
-  const root = mkdtempSync(join(tmpdir(), "cupola-compile-"));
+  const root = await makeFolder();
   try {
     const folders = new Set(program.map(({ type, path }) => (type === "directory" ? path : dirname(path))));
     for (const folder of folders) mkdirSync(join(root, folder), { recursive: true });
     for (const entry of program) place(root, entry);
     const cache = join(root, COMPILE_CACHE_FOLDER);
-    const command: [string, ...string[]] = [node, "platform/cupola.ts", "fetch-package", "--help"];
+    const command: [string, ...string[]] = [node, SEED, "platform/cupola.ts", "fetch-package", "--help"];
     const { code, output } = await runCommand(command, {
       cwd: join(root, PROGRAM_FOLDER),
       deadlineMs: DEADLINE_MS,
@@ -38,6 +44,21 @@ export async function listCompileCache(program: readonly ImageEntry[], node: str
     return listFolder(cache, COMPILE_CACHE_FOLDER).map(withContent);
   } finally {
     rmSync(root, { recursive: true, force: true });
+  }
+}
+
+/** Waits for another build that uses the folder; what a killed one left goes. @throws Error when it cannot be made */
+async function makeFolder(): Promise<string> {
+  for (;;) {
+    try {
+      mkdirSync(FOLDER, { mode: 0o700 });
+      return FOLDER;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    const made = statSync(FOLDER, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - made > 2 * DEADLINE_MS) rmSync(FOLDER, { recursive: true, force: true });
+    else await delay(POLL_MS);
   }
 }
 

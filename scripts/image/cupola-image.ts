@@ -34,7 +34,7 @@ export async function writeCupolaImage(layout: string, reference: string): Promi
       { name: "Node", entries: [nodeEntry()] },
       { name: "dependencies", entries: dependencies },
       { name: "Cupola", entries: sources },
-      // Each time other bytes, so that it is a layer of its own.
+      // Other bytes on another CPU, so that it is a layer of its own.
       { name: "compile cache of fetch-package", entries: compiled },
     ],
     config: {
