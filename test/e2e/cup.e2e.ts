@@ -160,10 +160,10 @@ describe("cup", () => {
     );
     const text = await cup("render", "--manifest", join(folder, "manifest.yml"));
     expect(parseAllDocuments(text).map((document) => (document.toJS() as { kind: string }).kind)).toEqual([
-      "App",
       "Process",
       "Process",
       "Route",
+      "App",
     ]);
     writeFileSync(join(folder, "objects.yaml"), text);
     const { code, output } = await stage.kubectl(
