@@ -163,7 +163,7 @@ async function copyContent(
   const space = spaceGUIDOf(session, app);
   const scratch = await processScratch.open(space, session.signal);
   try {
-    const bits = await blobs.open(spaceGUIDOf(session, source), content.digest);
+    const bits = () => blobs.open(spaceGUIDOf(session, source), content.digest);
     return { root, content: await receiveDroplet(blobs, { space, bits, place: { root }, from, scratch }) };
   } catch (error) {
     // A stored droplet may name another root than it knows, or have grown beyond a limit since.

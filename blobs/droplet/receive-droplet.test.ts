@@ -41,6 +41,9 @@ async function folderOf(files: Record<string, string>): Promise<string> {
   return folder;
 }
 
+/** Of a stored droplet. */
+const streamed = (open: () => Readable) => () => Promise.resolve(open());
+
 /** Sends the files as a droplet, and unpacks what was stored. */
 async function receive(
   files: Record<string, string>,
@@ -55,7 +58,7 @@ async function receive(
   };
   const top = [...new Set(Object.keys(files).map((name) => name.split("/")[0] ?? ""))];
   const scratch = await openScratch();
-  await receiveDroplet({ put }, { space: "s", bits: packDirectory(folder, top), place, from, scratch });
+  await receiveDroplet({ put }, { space: "s", bits: streamed(() => packDirectory(folder, top)), place, from, scratch });
   const target = join(home, `unpacked-${(at += 1)}`);
   await mkdir(target);
   await unpackTar(NodeReadable.from([stored]), target, { maxBytes: 1e6, symlinks: "any" });
@@ -115,7 +118,7 @@ test("a link where metadata should be is never read or written through", async (
 
 test("what is no archive is refused in words", async () => {
   const scratch = await openScratch();
-  const bits = NodeReadable.from([Buffer.from("hello")]);
+  const bits = streamed(() => NodeReadable.from([Buffer.from("hello")]));
   const put = (): Promise<Blob> => Promise.reject(new Error("nothing to store"));
   await expect(receiveDroplet({ put }, { space: "s", bits, place: { root: TO }, scratch })).rejects.toThrow(
     /no tar\.gz/,
@@ -130,7 +133,8 @@ test.each([
   for (const name of names) tar.entry({ name }, "x");
   tar.finalize();
   const scratch = await openScratch();
-  const bits = NodeReadable.from([gzipSync(await buffer(tar))]);
+  const bytes = gzipSync(await buffer(tar));
+  const bits = streamed(() => NodeReadable.from([bytes]));
   const put = (): Promise<Blob> => Promise.reject(new Error("nothing to store"));
   await expect(receiveDroplet({ put }, { space: "s", bits, place: { root: TO }, scratch })).rejects.toThrow(
     ArchiveRejected,
@@ -186,7 +190,7 @@ describe("a client that goes away ends the work, and nothing of it stays on the 
   });
 
   async function sent(
-    bits: (client: AbortController) => Promise<string | NodeReadable>,
+    bits: (client: AbortController) => Promise<NodeReadable>,
     onPut: (client: AbortController) => void,
   ): Promise<ScratchFolder> {
     const client = new AbortController();
@@ -198,7 +202,7 @@ describe("a client that goes away ends the work, and nothing of it stays on the 
         return put(content);
       },
     };
-    const upload = { space: "s", bits: await bits(client), place: { root: TO }, scratch };
+    const upload = { space: "s", bits: () => bits(client), place: { root: TO }, scratch };
     await expect(receiveDroplet(store, upload)).rejects.toThrow(/abort|went away/i);
     expect(await readdir(scratch.path)).toEqual([]);
     return scratch;
@@ -231,13 +235,30 @@ describe("a client that goes away ends the work, and nothing of it stays on the 
       async () => NodeReadable.from([await archive()]),
       (client) => client.abort(new Error("the client went away")),
     ));
+  test("while it waits for its turn, before anything is opened", async () => {
+    const client = new AbortController();
+    const scratch = await processScratch.open("waiter", client.signal);
+    onTestFinished(() => scratch.remove());
+    const others = Promise.withResolvers<void>();
+    const turns = Array.from({ length: 4 }, () => processScratch.turn("waiter", () => others.promise));
+    const bits = (): Promise<Readable> => expect.unreachable("nothing is opened");
+    const waiting = receiveDroplet(
+      { put: (_space, _kind, content) => put(content) },
+      { space: "s", bits, place: { root: TO }, scratch },
+    );
+    client.abort(new Error("the client went away"));
+    others.resolve();
+    await expect(waiting).rejects.toThrow("went away");
+    await Promise.all(turns);
+  });
 });
 
 test("a droplet that unpacks to more than there is temporary space for is refused", async () => {
   const space = new ScratchSpace();
   await space.begin({ folder: join(home, "small"), maxBytes: 2_000_000 });
   const scratch = await space.open("s");
-  const bits = packDirectory(await folderOf({ "app/big": "x".repeat(1_100_000) }), ["app"]);
+  const folder = await folderOf({ "app/big": "x".repeat(1_100_000) });
+  const bits = streamed(() => packDirectory(folder, ["app"]));
   const put = (): Promise<Blob> => Promise.reject(new Error("nothing to store"));
   await expect(receiveDroplet({ put }, { space: "s", bits, place: { root: TO }, scratch })).rejects.toThrow(
     ScratchFull,

@@ -23,8 +23,8 @@ const METADATA = ["layers", "config", "metadata.toml"];
 
 export interface DropletUpload {
   space: string;
-  /** The tar.gz: the path of a file that somebody sent, or the stream of a stored one. */
-  bits: string | Readable;
+  /** The tar.gz: the path of a file that somebody sent, or what opens a stored one when its turn comes. */
+  bits: string | (() => Promise<Readable>);
   /** The root it gets, or the owner of its files where it becomes a layer. */
   place: { root: string } | { owner: FileOwner };
   /** The root it was built at, where that is known; else its own metadata tell. */
@@ -63,9 +63,9 @@ async function receive(
   }
 }
 
-async function unpack(bits: string | Readable, folder: string, scratch: ScratchFolder): Promise<void> {
+async function unpack(bits: DropletUpload["bits"], folder: string, scratch: ScratchFolder): Promise<void> {
   const isSent = typeof bits === "string";
-  await unpackUpload(isSent ? createReadStream(bits) : bits, folder, {
+  await unpackUpload(isSent ? createReadStream(bits) : await bits(), folder, {
     maxBytes: MAX_UNPACKED_BYTES,
     symlinks: "any",
     scratch,
