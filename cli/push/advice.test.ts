@@ -1,6 +1,14 @@
 // The next step of failures that many people meet.
 import { describe, expect, test } from "vitest";
-import { adviseBuild, adviseCrash, adviseRefusal, meaningOfExit, repeatSource, shortenBuildError } from "./advice.ts";
+import {
+  adviseBuild,
+  adviseCrash,
+  adviseRefusal,
+  meaningOfExit,
+  repeatSource,
+  shortenBuildError,
+  toDev,
+} from "./advice.ts";
 
 describe("a failed build", () => {
   test.each([
@@ -153,4 +161,24 @@ describe("the next step names the source as the person did", () => {
   ])("%s", (_, next, options, expected) => {
     expect(repeatSource(next, options)).toBe(expected);
   });
+});
+
+describe("cup dev", () => {
+  test.each([
+    ["go get x, then: cup push shop", "go get x, then: cup dev shop"],
+    ["cup push shop -m 2G, which gives the build as much", "cup dev shop -m 2G, which gives the build as much"],
+    ["name it in .cfignore; or push by hand: cup push APP", "name it in .cfignore; or push by hand: cup push APP"],
+    ["cup buildpacks", "cup buildpacks"],
+  ])("that could not begin: %s", (next, expected) => expect(toDev(next, false)).toBe(expected));
+
+  test.each([
+    ["go get x, then: cup push shop", "go get x; cup dev pushes what you save"],
+    ["cup set-env shop A VALUE && cup push shop", "Ctrl-C, then: cup set-env shop A VALUE && cup dev shop"],
+    ["cup push shop -m 2G, which helps", "Ctrl-C, then: cup dev shop -m 2G, which helps"],
+    [
+      "cup logs shop --recent shows more; correct it, then: cup push 'my shop'",
+      "cup logs shop --recent shows more; correct it; cup dev pushes what you save",
+    ],
+    ["cup set-env shop A VALUE && cup restart shop", "cup set-env shop A VALUE && cup restart shop"],
+  ])("that watches: %s", (next, expected) => expect(toDev(next, true)).toBe(expected));
 });

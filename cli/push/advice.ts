@@ -131,11 +131,31 @@ interface NamedSource {
 
 /** The same error with `repeatSource` of its next step. */
 export function withSource(error: unknown, source: NamedSource): unknown {
-  if (!(error instanceof Failure) || error.next === undefined) return error;
-  const next = repeatSource(error.next, source);
-  const { kind, log, message } = error;
-  return next === error.next ? error : new Failure(message, { kind, log, next, cause: error });
+  return mapNext(error, (next) => repeatSource(next, source));
 }
+
+/** As withSource, of `cup dev`. */
+export function withDev(error: unknown, source: NamedSource, { isWatching }: { isWatching: boolean }): unknown {
+  return mapNext(error, (next) => repeatSource(toDev(next, isWatching), source));
+}
+
+function mapNext(error: unknown, change: (next: string) => string): unknown {
+  if (!(error instanceof Failure) || error.next === undefined) return error;
+  const next = change(error.next);
+  const { kind, log, message, refusal } = error;
+  return next === error.next ? error : new Failure(message, { kind, log, next, refusal, cause: error });
+}
+
+/** A step of `cup push` for a person who uses `cup dev`. While it watches, it pushes by itself what is saved. Pure. */
+export function toDev(next: string, isWatching: boolean): string {
+  if (isWatching && ALONE.test(next)) return next.replace(ALONE, "; cup dev pushes what you save");
+  const after = next.replace(PUSH, "cup dev ");
+  return isWatching && after !== next ? `Ctrl-C, then: ${after}` : after;
+}
+
+/** Nothing but the push is left to do: the files are mended. */
+const ALONE = /[,;] then: cup push (?!-)(?:'[^']*'|\S)+$/;
+const PUSH = /(?<!by hand: )\bcup push /g;
 
 /** The step with the source that the person named: typed without it, the same command would push another folder. */
 export function repeatSource(next: string, { path, manifest }: NamedSource): string {

@@ -11,7 +11,7 @@ import { Failure } from "../failure.ts";
 import { withRole } from "../missing-role.ts";
 import { printLines, type Result } from "../output.ts";
 import { quoteForShell } from "../shell-words.ts";
-import { withSource } from "./advice.ts";
+import { withDev } from "./advice.ts";
 import { readManifest, sourceOf } from "./manifest.ts";
 import type { PushOptions } from "./options.ts";
 import { readIgnore, readSource, type SourceFile } from "./pack-source.ts";
@@ -26,7 +26,7 @@ export async function dev(context: Context, name: string | undefined, options: P
   try {
     return await pushAndWatch(context, name, options);
   } catch (error) {
-    throw withSource(error, options);
+    throw withDev(error, options, { isWatching: false });
   }
 }
 
@@ -80,7 +80,7 @@ async function pushChange(
     const seconds = ((Date.now() - started) / 1000).toFixed(1);
     printLines(`${stderrColours.green("✓")} ${app.name} runs again after ${seconds} s`);
   } catch (error) {
-    const told = withSource(await withRole(context, error), options);
+    const told = withDev(await withRole(context, error), options, { isWatching: true });
     if (!(told instanceof Failure)) throw told;
     printFailure(told);
   }

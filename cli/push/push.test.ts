@@ -31,7 +31,7 @@ function contextOf(api: Partial<ApiClient>): Context {
 
 test.each([
   ["cup push without an app", push, { manifest: false as const }, "cup push APP --path x"],
-  ["cup dev without an app", dev, { manifest: false as const }, "cup push APP --path x"],
+  ["cup dev without an app", dev, { manifest: false as const }, "cup dev APP --path x"],
 ])("%s: the next step keeps --path", async (_, command, options, next) => {
   await expect(command(contextOf({}), undefined, { ...options, path: "x" })).rejects.toMatchObject({ next });
 });
@@ -40,7 +40,7 @@ test("a first push of cup dev that is refused: the next step keeps --path", asyn
   const path = makeFolder();
   const api = { start: () => Promise.reject(new Failure("no")), request: () => Promise.resolve({ resources: [] }) };
   await expect(dev(contextOf(api as never), "shop", { manifest: false, path })).rejects.toMatchObject({
-    next: `correct the manifest or the option, then: cup push shop --path ${path}`,
+    next: `correct the manifest or the option, then: cup dev shop --path ${path}`,
   });
 });
 
