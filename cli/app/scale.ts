@@ -36,8 +36,11 @@ export async function scale(context: Context, name: string, options: ScaleOption
   if (isStarted && (resized || instances !== 0)) await waitUntilRunning(context, app);
   return {
     json: process,
-    text: [
-      `${name} ${options.process}: ${String(process["instances"])} instances of ${String(process["memory_in_mb"])}M.`,
-    ],
+    text: [tellScaled(`${name} ${options.process}`, Number(process["instances"]), Number(process["memory_in_mb"]))],
   };
+}
+
+/** The last line of the command. Pure. */
+export function tellScaled(what: string, instances: number, memoryMB: number): string {
+  return `${what}: ${instances} ${instances === 1 ? "instance" : "instances"} of ${memoryMB}M.`;
 }
