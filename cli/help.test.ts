@@ -60,6 +60,11 @@ test.each([
   ["an app's name", ["logs", "sh"], { words: [], names: "app" }],
   ["an app's name after an option", ["logs", "--recent", ""], { words: [], names: "app" }],
   ["the second argument", ["map-route", "shop", ""], { words: [], names: "domain" }],
+  ["an option's choices", ["push", "--strategy", ""], { words: ["rolling", "canary"] }],
+  ["the start of a choice", ["push", "shop", "--strategy", "c"], { words: ["canary"] }],
+  ["a space after its option", ["target", "--space", ""], { words: [], names: "space" }],
+  ["an org after its short option", ["target", "-o", ""], { words: [], names: "org" }],
+  ["nothing for a free value", ["push", "--memory", ""], { words: [] }],
   ["a new name", ["create-org", ""], { words: [] }],
   ["a space's name", ["delete-space", ""], { words: [], names: "space" }],
 ])("completion goes on with %s", (_what, words, expected) => {

@@ -1,5 +1,5 @@
 // What the words of a command line may go on with: commands, options, and names that the platform knows.
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 import { silentProgress, type Result } from "../output.ts";
 
 /** Where the names of an argument come from. */
@@ -21,11 +21,22 @@ export function findCandidates(program: Command, words: readonly string[]): Cand
     if (child && argument === 0) command = child;
     else argument++;
   }
+  const ofOption = valuesOf([...command.options, ...program.options], before[0], last);
+  if (ofOption) return ofOption;
   const startsAsLast = (word: string): boolean => word.startsWith(last);
   if (last.startsWith("-")) return { words: optionsOf(program, command).filter(startsAsLast) };
   if (command.commands.length > 0) return { words: visibleNames(command).filter(startsAsLast) };
   const names = sourceOf(command, argument);
   return { words: [], ...(names && { names }) };
+}
+
+/** What follows an option that takes a value; undefined after any other word. */
+function valuesOf(options: readonly Option[], word: string | undefined, last: string): Candidates | undefined {
+  const option = options.find(({ long, short }) => word !== undefined && [long, short].includes(word));
+  if (!option?.required) return undefined;
+  const words = option.argChoices?.filter((one) => one.startsWith(last)) ?? [];
+  const name = option.attributeName();
+  return { words, ...((name === "org" || name === "space") && { names: name }) };
 }
 
 function visibleNames(command: Command): string[] {
@@ -60,12 +71,13 @@ export async function complete(program: Command, words: readonly string[]): Prom
 async function readNames(source: NameSource): Promise<string[]> {
   const { makeContext } = await import("../context.ts");
   const context = await makeContext(silentProgress);
-  const query: Record<string, string> = { per_page: "200", order_by: "name" };
+  const query: Record<string, string> = { per_page: "200" };
   if (source === "app") query["space_guids"] = (await context.space()).guid;
   if (source === "space") query["organization_guids"] = (await context.org()).guid;
   const { resources } = await context.api.request<{ resources: { name: string }[] }>("GET", PATHS[source], {
     query,
     deadlineMs: DEADLINE_MS,
   });
-  return resources.map(({ name }) => name);
+  // Sorted here: not every list can be asked for in the order of its names.
+  return resources.map(({ name }) => name).sort();
 }
