@@ -1,4 +1,4 @@
-// Connections to telemetry endpoints, pooled by the certificate authority that each one trusts.
+// Connections to telemetry endpoints, pooled by their use and the certificate authority that each one trusts.
 import { Agent } from "undici";
 
 /** Where a class or replica serves its telemetry (`BackendClass.status.endpoint`) and the token it requires. */
@@ -9,16 +9,24 @@ export interface TelemetryEndpoint {
   authority?: string;
 }
 
-/** Agents by certificate authority. Each start of a replica creates an authority, so the oldest agent is closed beyond the limit. */
+/** Connections to one endpoint for its reads and pushes; more of them wait. A stream has one of its own, however long it lasts. */
+const MAX_CONNECTIONS = 32;
+
+/** Agents by use and certificate authority. Each start of a replica creates an authority, so the oldest agent is closed beyond the limit. */
 const agents = new Map<string, Agent>();
 const MAX_AGENTS = 100;
 
 /** The fetch options that reach this endpoint. */
-export function agentFor({ authority }: TelemetryEndpoint): { dispatcher?: Agent } {
-  if (authority === undefined) return {};
-  const agent = agents.get(authority) ?? new Agent({ connect: { ca: authority, timeout: 5000 } });
-  agents.delete(authority);
-  agents.set(authority, agent);
+export function agentFor({ authority }: TelemetryEndpoint, use: "call" | "stream"): { dispatcher: Agent } {
+  const key = `${use} ${authority ?? ""}`;
+  const agent =
+    agents.get(key) ??
+    new Agent({
+      connect: { ...(authority !== undefined && { ca: authority }), timeout: 5000 },
+      connections: use === "call" ? MAX_CONNECTIONS : null,
+    });
+  agents.delete(key);
+  agents.set(key, agent);
   for (const [oldest, agentToClose] of agents) {
     if (agents.size <= MAX_AGENTS) break;
     agents.delete(oldest);

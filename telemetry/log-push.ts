@@ -90,7 +90,7 @@ async function push(
       body: JSON.stringify({ entries }),
       signal: AbortSignal.any([stopped, AbortSignal.timeout(PUSH_DEADLINE_MS)]),
       redirect: "error",
-      ...agentFor(endpoint),
+      ...agentFor(endpoint, "call"),
     });
     await response.body?.cancel();
     return response.ok ? undefined : new Error(`the replica at ${endpoint.url} answered ${response.status}`);

@@ -143,7 +143,7 @@ async function followOne(task: FollowOptions): Promise<void> {
           headers: { authorization: `Bearer ${task.endpoint.token}` },
           signal: task.signal,
           redirect: "error",
-          ...agentFor(task.endpoint),
+          ...agentFor(task.endpoint, "stream"),
         },
       );
       if (!response.ok || !response.body) throw new Error(`telemetry endpoint answered ${response.status}`);
@@ -176,9 +176,13 @@ async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: num
     headers: { authorization: `Bearer ${endpoint.token}` },
     signal: AbortSignal.timeout(timeoutMs),
     redirect: "error",
-    ...agentFor(endpoint),
+    ...agentFor(endpoint, "call"),
   });
-  if (!response.ok) throw new Error(`telemetry endpoint ${endpoint.url} answered ${response.status}`);
+  if (!response.ok) {
+    // A body that nobody reads would keep its connection.
+    await response.body?.cancel();
+    throw new Error(`telemetry endpoint ${endpoint.url} answered ${response.status}`);
+  }
   return response.json();
 }
 
