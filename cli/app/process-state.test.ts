@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { stateOf, toAddress, type ProcessState } from "./process-state.ts";
+import { labelOf, stateOf, toAddress, type ProcessState } from "./process-state.ts";
 
 const processes = (...states: string[]): ProcessState[] => [
   { process: {} as never, instances: states.map((state, index) => ({ index, state })) },
@@ -34,4 +34,12 @@ test.each([
   vi.stubEnv("CUPOLA_HOME", home);
   onTestFinished(() => void vi.unstubAllEnvs());
   expect(toAddress({ base: api })({ guid: "r", name: "", url })).toBe(expected);
+});
+
+test("during a rollout the two web processes are told apart", () => {
+  const all = ["web", "worker", "web"].map(
+    (type, at) => ({ process: { type, guid: String(at) }, instances: [] }) as unknown as ProcessState,
+  );
+  expect(all.map((one) => labelOf(one, all))).toEqual(["web (old version)", "worker", "web (new version)"]);
+  expect(all.slice(0, 2).map((one) => labelOf(one, all.slice(0, 2)))).toEqual(["web", "worker"]);
 });

@@ -55,6 +55,13 @@ export function toAddress({ base: api }: Pick<ApiClient, "base">): (route: Resou
   };
 }
 
+/** The type of a process; a rollout runs two of the type `web`, the new one last. Pure. */
+export function labelOf({ process }: ProcessState, all: readonly ProcessState[]): string {
+  const same = all.filter((one) => one.process.type === process.type);
+  if (same.length < 2) return process.type;
+  return `${process.type} (${process.guid === same.at(-1)?.process.guid ? "new" : "old"} version)`;
+}
+
 /** `running/wanted` of one process. */
 export function ratio({ process, instances }: ProcessState): string {
   return `${instances.filter((instance) => instance.state === "RUNNING").length}/${process.instances}`;

@@ -1,7 +1,7 @@
 // `cup app`: one app, its processes and their instances.
 import type { Context } from "../context.ts";
 import { bytes, fields, table, type Result } from "../output.ts";
-import { ratio, readProcesses, readUrls, type Instance, type ProcessState } from "./process-state.ts";
+import { labelOf, ratio, readProcesses, readUrls, type Instance, type ProcessState } from "./process-state.ts";
 
 export async function showApp(context: Context, name: string): Promise<Result> {
   const app = await context.app(name);
@@ -13,7 +13,9 @@ export async function showApp(context: Context, name: string): Promise<Result> {
       ["urls", urls.join(", ") || "none: cup map-route"],
       ["guid", app.guid],
     ]),
-    ...processes.filter((state) => state.process.instances > 0).flatMap(toText),
+    ...processes
+      .filter((state) => state.process.instances > 0)
+      .flatMap((state) => toText(state, labelOf(state, processes))),
   ];
   return {
     json: {
@@ -29,12 +31,12 @@ export async function showApp(context: Context, name: string): Promise<Result> {
   };
 }
 
-function toText(state: ProcessState): string[] {
+function toText(state: ProcessState, label: string): string[] {
   const { process, instances } = state;
   return [
     "",
     ...fields([
-      ["process", process.type],
+      ["process", label],
       ["instances", ratio(state)],
       ["memory", `${process.memory_in_mb}M`],
     ]),
