@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { expect, onTestFinished, test } from "vitest";
+import { PassThrough, Readable } from "node:stream";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { processScratch, ScratchFull, ScratchSpace } from "../../blobs/scratch/scratch-space.ts";
 import { readUploadForm } from "./upload-form.ts";
 
@@ -83,4 +83,19 @@ test("at a fault the rest of the body is read, since the connection is used agai
   const reading = readUploadForm(request as unknown as IncomingMessage, { scratch, maxBytes: 1e9 });
   await expect(reading).rejects.toThrow(ScratchFull);
   await ended;
+});
+
+test("who leaves in the middle ends the reading, and nothing else", async () => {
+  const left = new AbortController();
+  const scratch = await processScratch.open("forms", left.signal);
+  const request = Object.assign(new PassThrough(), { headers: { "content-type": "multipart/form-data; boundary=b" } });
+  request.write('--b\r\nContent-Disposition: form-data; name="bits"; filename="a"\r\n\r\nhalf of it');
+  try {
+    const reading = readUploadForm(request as unknown as IncomingMessage, { scratch, maxBytes: 100 });
+    await vi.waitFor(async () => expect(await readdir(scratch.path)).toEqual(["bits"]));
+    left.abort();
+    await expect(reading).rejects.toThrow("ended before it was whole");
+  } finally {
+    await scratch.remove();
+  }
 });

@@ -38,6 +38,8 @@ export async function readUploadForm(
   const parts: UploadForm = {};
   const files: { stream: Readable; fault: Promise<Error | undefined> }[] = [];
   const form = openForm(request);
+  // Whoever awaits a part or the form is told. When all have given up, an error without a listener would end the process.
+  form.on("error", () => undefined);
   form.on("file", (name, stream, filename) => {
     const kind = KEPT.get(name);
     // What else there is, and what comes twice, is not kept.
