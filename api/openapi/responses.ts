@@ -276,6 +276,7 @@ const platformResponses: Record<string, readonly Response[]> = {
   "POST /Users": [],
   "DELETE /Users/:user": [],
   "PUT /Users/:user/password": [],
+  "PUT /Users/password": [],
   "GET /oauth/clients/:client": [],
   "POST /oauth/token": [],
   "GET /oauth/authorize": [],

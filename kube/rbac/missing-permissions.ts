@@ -74,6 +74,8 @@ export function watchMissingPermissions(options: MissingPermissionsOptions): Mis
   return {
     observe(record) {
       const asked = record.code === 403 && !record.isDelegated ? requestedPermission(record) : undefined;
+      // Events are written where that is allowed, and dropped elsewhere.
+      if (asked?.resource === "events") return;
       const key = asked && formatPermission(asked);
       if (!key || refused.has(key) || refused.size >= MAX_REFUSALS || signal.aborted) return;
       refused.set(key, { asked, isMissing: false });
