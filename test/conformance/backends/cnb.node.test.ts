@@ -241,8 +241,8 @@ describe.skipIf(reason)("builder cnb on a node", { timeout: TEST_MS }, () => {
         expect(await listed()).toEqual([
           ["test/script", 1, "cnb", "1.0.0"],
           ["cupola/nodejs", 2, "cnb", "0.1.0"],
-          ["cupola/procfile", 3, "cnb", "0.1.0"],
-          ["cupola/staticfile", 4, "cnb", "0.1.0"],
+          ["cupola/staticfile", 3, "cnb", "0.1.0"],
+          ["cupola/procfile", 4, "cnb", "0.1.0"],
         ]),
       BUILD_MS,
     );
