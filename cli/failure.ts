@@ -25,7 +25,7 @@ export class Failure extends Error {
   readonly next: string | undefined;
   /** Last lines of the log that tells why. */
   readonly log: readonly string[];
-  /** Of this process: of the kind, unless a command that `cup run` ran ended with its own. */
+  /** The exit code of this process: that of the kind, or that of the command that `cup run` ran. */
   readonly exitCode: number;
   /** The API's refusal, where one is the cause. */
   readonly refusal: Refusal | undefined;

@@ -6,7 +6,7 @@ import { quoteForShell } from "./shell-words.ts";
 /** CF-NotAuthorized. */
 const NOT_AUTHORIZED = 10_003;
 
-/** What developers of a space may do. */
+/** Requests that developers of a space may make. */
 const OF_A_SPACE =
   /^\/v3\/(?:apps|builds|deployments|droplets|packages|processes|revisions|routes|spaces\/[^/]+\/actions|tasks)(?:\/|$)/;
 

@@ -17,7 +17,7 @@ function escapeUnicode(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** One line without any control character: a cell. */
+/** The text of a cell: a line without any control character. */
 export function toCell(text: string): string {
   return text.replaceAll("\n", "\\n").replaceAll("\t", " ").replace(CONTROLS, show);
 }

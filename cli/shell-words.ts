@@ -6,7 +6,7 @@ export function quoteForShell(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : singleQuote(word);
 }
 
-/** One word is a line for a shell, as `cf run-task --command` takes it; several are a program and its arguments, each of which the shell must leave as it is. Variables may come before the program. */
+/** A single word is a line for a shell, as `cf run-task --command` takes it. Several words are a program and its arguments, which the shell leaves as they are. Variables may come before the program. */
 export function toCommandLine(words: readonly string[]): string {
   const [line = "", ...more] = words;
   if (more.length === 0) return line;

@@ -1,4 +1,4 @@
-// Who may say which GUID an object has: a GUID is never inherited from an object that is gone (ADR 24).
+// Decides whose GUID label is honoured at creation: no object inherits the GUID of another that is gone (ADR 24).
 import { CALLER_IS_PLATFORM, toPolicyResource, type AdmissionPolicy } from "./admission-policy.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { IsolationSegment } from "./isolation-segment/isolation-segment.ts";

@@ -29,7 +29,7 @@ const PLACED_KINDS: Readonly<Record<string, readonly string[]>> = {
   "kpack.io": ["builds"],
 };
 
-/** Of these kinds the platform has its own objects in the system namespace, too: its Leases, and the readers of security groups. */
+/** Kinds of which the platform has objects of its own in the system namespace, too: its Leases, and the readers of security groups. */
 const SYSTEM_KINDS = ["leases", "roles", "rolebindings"];
 
 export function platformPolicies(): AdmissionPolicy[] {

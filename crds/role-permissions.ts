@@ -181,7 +181,7 @@ export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
   { on: ServiceBinding, subresource: "settings", fields: [], metadata: true },
   // It gets the requests for all hosts that nobody has: an admin's, as in CF.
   { on: Route, subresource: "wildcard", fields: ["sharedWildcard"] },
-  // What its broker keeps goes on and may cost; an admin's, as in CF.
+  // A purged instance goes on at its broker and may cost, so purging is an admin's, as in CF.
   { on: ServiceInstance, subresource: "purge", fields: ["purge"], unless: IS_OF_OWN_BROKER },
   { on: Space, subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegment"] },
   // An org manager may rename the org, but neither lift its suspension nor choose its quota or the segments that it may use.

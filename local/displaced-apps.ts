@@ -10,7 +10,7 @@ export interface DisplacedApp {
   builtIn: string;
 }
 
-/** Of apps that should run, once each, in the order of their names. Pure. */
+/** Apps that should run and cannot, once each, in the order of their names. Pure. */
 export function findDisplacedApps(lrps: readonly Pick<LRP, "spec">[], droplets: string): DisplacedApp[] {
   const found = new Map<string, DisplacedApp>();
   for (const { spec } of lrps) {
@@ -23,7 +23,7 @@ export function findDisplacedApps(lrps: readonly Pick<LRP, "spec">[], droplets: 
   return [...found.values()].sort((one, other) => (one.app < other.app ? -1 : 1));
 }
 
-/** What a start says of them; nothing without any. Pure. */
+/** Lines that a start prints about them; none without any. Pure. */
 export function describeDisplacedApps(apps: readonly DisplacedApp[]): string[] {
   const [first] = apps;
   if (!first) return [];

@@ -48,7 +48,7 @@ const running = z.object({
   port: z.int(),
   kubePort: z.int(),
   startedAt: z.string(),
-  /** Of the home, for as long as it exists. Homes of older versions do not say it. */
+  /** The id of the home, for as long as it exists. Homes of older versions have none. */
   id: z.string().optional(),
   /** Where builds look for toolchains. Homes of older versions do not say it. */
   path: z.string().optional(),
@@ -76,7 +76,7 @@ const state = z.object({
   version: z.string().optional(),
   /** Of the users of the Kubernetes API, by name. Made again when missing. */
   tokens: z.record(z.string(), z.string()).optional(),
-  /** Of the last start. */
+  /** The ports of the last start. */
   ports: z.object({ port: z.int(), kubePort: z.int() }).optional(),
   /** Tells this home from a later one at the same place. */
   id: z.string().optional(),

@@ -1,4 +1,4 @@
-// What the Helm chart's Jobs run in the image: `apply FILE …` writes objects of our own kinds, `delete-data` deletes all that only controllers can end.
+// The program of the Helm chart's Jobs: `apply FILE …` writes objects of our own kinds, `delete-data` deletes all that only controllers can end.
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseAllDocuments } from "yaml";

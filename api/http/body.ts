@@ -8,7 +8,7 @@ import { CFError, unavailable } from "./errors.ts";
 
 /** Largest JSON or YAML body, bytes. */
 export const maxBodyBytes = 1024 * 1024;
-/** Of a JSON or YAML body: what is parsed, validated and presented within some milliseconds. The largest that clients send are 5,000 files to match. */
+/** Bounds of a JSON or YAML body, which keep parsing and validating it within some milliseconds. The largest bodies that clients send list 5,000 files to match. */
 const BOUNDS = { depth: 64, values: 40_000, members: 10_000 };
 
 /**

@@ -12,7 +12,7 @@ import { CFError } from "./errors.ts";
 
 /** Some 60,000 files. */
 const MAX_RESOURCES_BYTES = 8 * 1024 * 1024;
-/** Of a part that nobody reads, which the parser keeps until the part's end. */
+/** Bound of a part that nobody reads: the parser keeps it until its end. */
 const MAX_FIELD_BYTES = 1024;
 
 /** The parts of an upload. */
@@ -42,7 +42,7 @@ export async function readUploadForm(
   form.on("error", () => undefined);
   form.on("file", (name, stream, filename) => {
     const kind = KEPT.get(name);
-    // What else there is, and what comes twice, is not kept.
+    // Other parts, and a second part of one name, are not kept.
     if (kind === undefined || parts[kind] !== undefined) return void stream.resume();
     const path = join(scratch.path, kind);
     // The parser's types do not say that a file may have no name.

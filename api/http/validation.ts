@@ -29,7 +29,7 @@ function capitalize(words: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Of names in one problem, and of problems in one answer: a client may send thousands that are wrong. */
+/** Bound of the names in one problem, and of the problems in one answer: a client may send thousands of wrong members. */
 const MOST_SHOWN = 100;
 
 function quotedList(names: readonly string[], separator = ", "): string {

@@ -23,7 +23,7 @@ export function brokerJobState(job: BrokerJob, object: ServiceInstance | Service
   if (job.verb === "delete") return deletionState(object);
   if (!last) return PROCESSING;
   const state = job.verb === "update" ? updateState(job, object, last) : creationState(last);
-  // What the broker has not taken yet takes its time, too.
+  // A request that the broker has not taken yet is under way, too.
   const isWaiting = state.state === "PROCESSING" && last.state === "initial" && isRepeated(object);
   return isWaiting ? { state: "POLLING" } : state;
 }

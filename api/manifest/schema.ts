@@ -118,7 +118,7 @@ export type Application = z.output<typeof application>;
 const NO_APPLICATIONS = "Cannot parse manifest with no 'applications' field.";
 const WRONG_VERSION = "Unsupported manifest schema version. Currently supported versions: [1].";
 
-/** Of one manifest, which is applied within one request. */
+/** Bound of one manifest, which is applied within one request. */
 const MOST_APPLICATIONS = 500;
 const TOO_MANY = `Applications is too long (maximum is ${MOST_APPLICATIONS} applications)`;
 /** That one answer names. */

@@ -7,7 +7,7 @@ import { createLoopBreaks } from "../../kube/server/loop-breaks.ts";
 import { CFError } from "../http/errors.ts";
 
 const MOST_RESOURCES = 100_000;
-/** Of one entry: a path, and a few short members. */
+/** Bound of one entry, which has a path and a few short members. */
 const MOST_CHARACTERS = 16 * 1024;
 
 const resourceSchema = z

@@ -206,7 +206,7 @@ const remove = endpoint({
   },
 });
 
-/** One with which the broker goes on by itself can be deleted, as in CF. */
+/** A binding that the broker still makes can be deleted, as in CF. */
 function isBeingAsked({ status = {} }: ServiceBinding): boolean {
   const { type, state } = status.lastOperation ?? {};
   return type === "create" && state === "initial" && isAtBroker(status);

@@ -93,7 +93,7 @@ async function createBroker(session: Session, namespace: string, body: CreateBro
   );
 }
 
-/** Who tries a creation again whose catalog could not be fetched is told how to go on: as in CF, the broker stays. */
+/** As in CF, a broker stays when its catalog cannot be fetched: a client that repeats the creation is told how to go on. */
 function takenAtCreation(session: Session, name: string): CFError {
   const isUnfinished = ({ spec, status }: ServiceBroker): boolean =>
     spec.name === name && status?.catalogFetchedAt === undefined;

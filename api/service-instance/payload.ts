@@ -29,7 +29,7 @@ const userProvided = {
 const parameters = z.record(z.string(), z.unknown(), "must be an object").nullish();
 
 const givenMaintenanceInfo = z.strictObject({ version: z.string().min(1).max(255).nullish() }).nullish();
-/** One without a version asks for nothing, as in CF. */
+/** As in CF, maintenance info without a version asks for nothing. */
 const maintenanceInfo = shownAs(
   givenMaintenanceInfo.transform((given) => (given?.version ? { version: given.version } : undefined)),
   givenMaintenanceInfo,

@@ -1,6 +1,6 @@
 // Which errors say that an archive is broken, and not that this machine is: those of zlib, of the libraries that read tar and zip, and of a disk that cannot have such entries.
 
-/** What tar-stream, yauzl and yazl say; their errors have no codes. */
+/** Messages of tar-stream, yauzl and yazl, whose errors have no codes. */
 const MESSAGES =
   /^(?:Invalid (?:tar )?header|Unexpected end of data|unexpected (?:end|EOF)|Header exceeds max size|invalid |(?:too many|not enough) bytes in the stream|extra field|file data stream has unexpected|Size mismatch|Invalid)/;
 /** Two entries with one path, one below a file, a name that the file system does not take. */

@@ -133,7 +133,7 @@ export interface UnpackOptions {
   absolute?: "below";
 }
 
-/** Of an archive, as strings in memory: paths and targets of links. */
+/** Bound of the paths and link targets of one archive, which are strings in memory. */
 const MAX_NAMES_CHARACTERS = 64 * 2 ** 20;
 /** A file takes at least so much of a disk. */
 const BLOCK_BYTES = 4096;

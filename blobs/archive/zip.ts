@@ -36,7 +36,7 @@ export interface AcceptedZip {
 
 /** More than any file system takes: a target is read into memory. */
 const maxLinkBytes = 2 ** 16;
-/** Of all entries, in memory: names, extra fields and comments. */
+/** Bound of the names, extra fields and comments of all entries, which are in memory. */
 const maxDirectoryBytes = 64 * 2 ** 20;
 /** A local header without its name and extra field. */
 const localHeaderBytes = 30;

@@ -16,7 +16,7 @@ export interface ScratchOptions {
 
 /** Unless said otherwise: one upload may be a droplet of 4 GiB that unpacks to 12. */
 export const DEFAULT_SCRATCH_BYTES = 32 * 2 ** 30;
-/** Of the disk: what stays free whatever the budget says, the smaller of both. */
+/** The disk keeps the smaller of both free, whatever the budget says. */
 const KEPT_FREE_BYTES = 512 * 2 ** 20;
 const KEPT_FREE_SHARE = 0.05;
 /** How much is written between two looks at the disk. */
@@ -194,7 +194,7 @@ export class ScratchFolder extends ScratchShare {
   }
 }
 
-/** What is written elsewhere on the disk. */
+/** A share for bytes that are written elsewhere on the disk. */
 class ScratchCount extends ScratchShare {
   end(): void {
     this.giveBack();
@@ -219,5 +219,5 @@ function toMegabytes(bytes: number): number {
   return Math.floor(bytes / 2 ** 20);
 }
 
-/** Of this process: a disk is one thing, whoever writes to it. */
+/** The scratch space of this process: all its parts write to one disk. */
 export const processScratch = new ScratchSpace();

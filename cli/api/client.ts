@@ -186,7 +186,7 @@ function toFailure(
   return new Failure(message, { refusal: { method, path, code: errors[0]?.code } });
 }
 
-/** Of the API; none where a proxy answered, for example: the status must do then. */
+/** The errors that the API answered. A proxy, for example, answers none, and the status must do. */
 function errorsOf(text: string): { detail: string; code: number | undefined }[] {
   try {
     const { errors } = JSON.parse(text) as { errors?: { detail?: unknown; code?: unknown }[] };

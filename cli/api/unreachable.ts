@@ -40,7 +40,7 @@ export function toUnreachable(base: string, cause: unknown): Failure {
   });
 }
 
-/** Of the error, or of the first of several tries. */
+/** The code of the error, or of the first of several attempts. */
 function codeOf(error: unknown): string {
   const { code, errors } = (error ?? {}) as { code?: unknown; errors?: unknown[] };
   if (typeof code === "string") return code;

@@ -30,7 +30,7 @@ export function findCandidates(program: Command, words: readonly string[]): Cand
   return { words: [], ...(names && { names }) };
 }
 
-/** What follows an option that takes a value; undefined after any other word. */
+/** Candidates for the value of an option; undefined after any other word. */
 function valuesOf(options: readonly Option[], word: string | undefined, last: string): Candidates | undefined {
   const option = options.find(({ long, short }) => word !== undefined && [long, short].includes(word));
   if (!option?.required) return undefined;

@@ -85,7 +85,7 @@ const OF_CRASHES: readonly Advice[] = [
     'cup push APP -c "START COMMAND"',
   ],
   [/status 126|Permission denied/, "chmod +x its start program, then: cup push APP"],
-  // Of the build: what could be started, and how.
+  // Output of the build that names the packages to start, and how.
   [/no start command found: .*?BP_NODE_PROJECT_PATH=(\S+)/, "cup set-env APP BP_NODE_PROJECT_PATH $1 && cup push APP"],
   [/no start command found: .*?Next: (.+)/, "$1, then: cup push APP"],
   [/no start command/i, 'cup push APP -c "START COMMAND", or add a Procfile'],

@@ -40,7 +40,7 @@ export interface SourceFile {
   size: number;
   /** Of a file. */
   version?: FileVersion;
-  /** Of a symbolic link to a folder, or to a file that is sent, too: where it points. A link to another file is sent as that file. */
+  /** Target of a symbolic link to a folder, or to a file that is sent, too. A link to another file is sent as that file. */
   target?: string;
 }
 

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 
 const MAX_HOMES = 20;
 
-/** Of the person, not of a home. */
+/** The note belongs to the person, not to a home. */
 function noteFile(): string {
   return join(process.env["CUP_HOME"] ?? join(homedir(), ".cup"), "homes.json");
 }

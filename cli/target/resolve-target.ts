@@ -22,7 +22,7 @@ export function resolveTarget(): Target {
   const local = findLocal();
   if (config.api) return { ...config, api: config.api, ...movedKubeconfig(config, local) };
   if (!local) throw noTarget();
-  // Of an earlier home at the same place nothing is left to target.
+  // The target was in an earlier home at the same place, which is gone.
   const { org, space, home, ...rest } = config;
   const chosen = home === local.id ? omitUndefined({ org, space }) : {};
   return {
@@ -58,7 +58,7 @@ function noTarget(): Failure {
 interface LocalCupola {
   url: string;
   kubeconfig: string;
-  /** Of the home; homes of older versions do not say it. */
+  /** The id of the home; homes of older versions have none. */
   id: string | undefined;
   /** The PATH of its builds; homes of older versions do not say it. */
   path: string | undefined;

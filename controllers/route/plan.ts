@@ -100,7 +100,7 @@ const ADDRESS_PROBLEMS: Record<AddressProblem, (domain: string) => [reason: stri
 export interface HostClaims {
   /** Owns the hostname; without one, the first claim will own it. */
   holder: Claim | undefined;
-  /** Of a domain whose name is the hostname, and which was there before all routes of that hostname. */
+  /** The claim of a domain that has the hostname as its name, and existed before all routes of that hostname. */
   namesake: Claim | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What a broker's answer to a bind, or a binding that it tells again, may have: by the catalog's `requires`, in CF's words. Pure.
+// Judges a broker's answer to a bind, or to a fetch of a binding, by the catalog's `requires`, in CF's words. Pure.
 import type { BindingContent } from "../../crds/service-binding/binding-secret.ts";
 import type { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { toBrokerError, toMalformed } from "../shared/osb/broker-words.ts";
@@ -21,7 +21,7 @@ const NO_VOLUME_SERVICE = toMalformed(
 );
 export const VOLUMES_DISABLED = "Support for volume mount services is disabled";
 
-/** Of the request to bind. */
+/** The outcome of a request to bind. */
 export function toBindOutcome(answer: BrokerAnswer, bound: For): Outcome {
   const outcome = toOutcome("bind", answer);
   if (outcome.kind === "accepted" && !bound.offering?.spec.bindingsRetrievable)
@@ -30,7 +30,7 @@ export function toBindOutcome(answer: BrokerAnswer, bound: For): Outcome {
   return problem === undefined ? outcome : { kind: "unclear", why: problem };
 }
 
-/** Of the request for a binding that the broker has made by itself. What it cannot tell now it may tell later. */
+/** The outcome of fetching a binding that the broker made asynchronously. A failed fetch is repeated. */
 export function toFetchOutcome(answer: BrokerAnswer, bound: For): Outcome {
   if (answer.kind !== "answer")
     return {
@@ -70,7 +70,7 @@ function isRouteServiceURL(value: unknown): boolean {
   return typeof value === "string" && URL.canParse(value) && new URL(value).protocol === "https:";
 }
 
-/** What is kept of what a broker has given. */
+/** The parts of a broker's answer that are kept. */
 export function toContent(body: Body, { offering }: Pick<For, "offering">): BindingContent {
   const { credentials } = body;
   const drain = textOf(body["syslog_drain_url"]);

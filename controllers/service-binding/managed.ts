@@ -68,7 +68,7 @@ export function managedBindingController(shared: Omit<Brokers, "memory">): Contr
       watch(ServiceInstance, ({ metadata }) => ({ [INSTANCE_INDEX]: instanceKey(metadata.namespace, metadata.name) })),
     ],
     finalizer: "cupola.dev/broker",
-    // What no broker was asked for needs none. One that has it and no status was restored from a backup.
+    // A binding that no broker was asked for needs no finalizer. A binding with the finalizer and no status was restored from a backup.
     needsFinalizer: ({ status }: ServiceBinding) => status?.lastOperation !== undefined,
     permissions: [{ resource: Secret, verbs: ["get", "create", "patch"] }],
 

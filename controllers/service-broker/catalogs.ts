@@ -157,7 +157,7 @@ const FETCH_REASONS = new Set([
   "CredentialsUnreadable",
 ]);
 
-/** What the status says of an earlier leader's fetch of this generation. */
+/** The result of an earlier leader's fetch of this generation, from the status. */
 function recall({ metadata, status = {} }: ServiceBroker, isWhole: () => boolean): Partial<Entry> {
   const ready = status.conditions?.find(({ type }) => type === "Ready");
   if (!ready || ready.observedGeneration !== metadata.generation) return {};

@@ -57,7 +57,7 @@ export function planCatalog(
   ];
 }
 
-/** Of what is wanted, all that is there already and at most so many more that are to be made or changed, in the catalog's order. */
+/** The desired objects that exist already, and at most so many more to create or change, in the catalog's order. */
 export function planSlice(
   wanted: readonly CatalogDraft[],
   known: KnownCatalog,

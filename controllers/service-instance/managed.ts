@@ -81,7 +81,7 @@ export function managedInstanceController(shared: Omit<Brokers, "memory">): Cont
     ],
     permissions: [{ resource: ServiceBinding, verbs: ["delete"] }],
     finalizer: "cupola.dev/broker",
-    // What no broker was asked for needs none. One that has it and no status was restored from a backup.
+    // An instance that no broker was asked for needs no finalizer. An instance with the finalizer and no status was restored from a backup.
     needsFinalizer: ({ status }: ServiceInstance) => status?.lastOperation !== undefined,
 
     async reconcile(instance, context) {
@@ -158,7 +158,7 @@ async function run(
   return step.kind === "mitigate" ? mitigate(work) : askFor(step.kind, instance, work);
 }
 
-/** Of an instance nothing is read that its broker has made. */
+/** An instance keeps nothing of its broker's answer. */
 const nothingMore = () => Promise.resolve({ kind: "done", body: {}, description: "" } as const);
 
 function begin(

@@ -27,7 +27,7 @@ export function planInstance(
   return operation?.isOrphan ? { kind: "mitigate" } : rest(failedReady(last));
 }
 
-/** What the broker has not taken so far is replaced by what is wanted now. */
+/** The desired state replaces a request that the broker has not taken yet. */
 function planAsk(instance: ServiceInstance, { type }: LastOperation, entry: PlanEntry | undefined): InstanceStep {
   const isUpdate = type === "update";
   const { attempts = 0, target } = instance.status?.operation ?? {};

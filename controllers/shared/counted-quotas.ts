@@ -39,7 +39,7 @@ export interface CountedKind<T extends KubeObject> {
   limit: LimitName;
   /** In the plural, for messages. */
   noun: string;
-  /** Of the Ready condition of those that wait: one for each limit of a kind. */
+  /** The reason of the Ready condition of objects that wait. Each limit of a kind has its own. */
   reason: string;
   counts: (object: T) => boolean;
   isInForce: (object: T, read: Reader) => boolean;
@@ -132,7 +132,7 @@ function findLimits(
   return { organization: limitOf(findOrgQuota(read, org)), spaces: new Map(ofSpaces) };
 }
 
-/** What another rule keeps out of force takes nobody's place. */
+/** An object that another rule keeps out of force does not count. */
 function toCounted<T extends KubeObject>(object: T, kind: CountedKind<T>, read: Reader): Counted[] {
   if (kind.isInForce(object, read)) return [{ ...toWaiting(object), isInForce: true }];
   return wantsRoom(object, kind.reason) ? [toWaiting(object)] : [];

@@ -67,7 +67,7 @@ function findExcessIn(
   return findExcess(limits, used, { ...task.spec, instances: 1 });
 }
 
-/** What processes have been granted, and other tasks use. */
+/** Adds the usage that processes have been granted, and that other tasks have. */
 function addNamespace(
   used: AppUsage,
   { namespace, except, read }: { namespace: string; except: Task; read: Reader },

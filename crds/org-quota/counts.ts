@@ -58,7 +58,7 @@ export interface Counted {
   namespace: string;
   /** Earlier ones come first. */
   order: string;
-  /** What is in force stays so, also when the limit becomes smaller. */
+  /** An object in force stays in force, also when the limit becomes smaller. */
   isInForce: boolean;
 }
 

@@ -11,7 +11,7 @@ interface BoundPair {
   instance: ServiceInstance;
 }
 
-/** Of several bindings of one app to one instance the newest that has its credentials counts, as in CF; in the order of creation. */
+/** The newest binding of an app to an instance that has its credentials counts, as in CF. The result is in the order of creation. */
 export function newestBound<T extends BoundPair>(pairs: readonly T[]): T[] {
   const bound = pairs.filter(({ instance, binding }) => isBound(instance, binding)).toSorted(byAge);
   return [...new Map(bound.map((pair) => [instanceKeyOf(pair.binding), pair])).values()];

@@ -3,16 +3,16 @@
 export interface JsonBounds {
   /** Lists and maps inside each other. */
   depth: number;
-  /** Of all kinds, in the whole text. */
+  /** Values of all kinds, in the whole text. */
   values: number;
-  /** Of one map: a map of many different keys costs several times what a list costs. */
+  /** Members of one map: a map of many different keys costs several times as much as a list. */
   members: number;
 }
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** What of the text is too much, for a sentence such as "the body has …"; undefined when nothing is. What is no JSON is the parser's to refuse. */
+/** The first bound that the text exceeds, for a sentence such as "the body has …"; undefined when it exceeds none. The parser refuses broken JSON. */
 export function findJsonExcess(text: string, bounds: JsonBounds): string | undefined {
   const state: Scan = { level: 0, values: 1, members: [] };
   for (let at = 0; at < text.length; at++) {
@@ -30,7 +30,7 @@ export function findJsonExcess(text: string, bounds: JsonBounds): string | undef
 interface Scan {
   level: number;
   values: number;
-  /** Of the open maps, by level; what lists have is not counted. */
+  /** Members of the open maps, by level; those of lists are not counted. */
   members: number[];
 }
 

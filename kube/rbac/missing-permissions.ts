@@ -30,7 +30,7 @@ const VERBS: Readonly<Record<string, string>> = { POST: "create", PUT: "update",
 const RESOURCE_PATH =
   /^\/(?:api|apis\/(?<group>[^/]+))\/[^/]+(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<resource>[^/?]+)(?:\/(?<name>[^/?]+))?(?:\/(?<subresource>[^/?]+))?/;
 
-/** Of a write; undefined for reads, whose watches are parked, and for paths that name no resource. Pure. */
+/** The permission that a write needs. Undefined for reads, whose watches are parked, and for paths that name no resource. Pure. */
 export function requestedPermission({
   method,
   path,

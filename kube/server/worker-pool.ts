@@ -5,7 +5,7 @@ export interface WorkerPoolOptions {
   /** A module that answers each message with one message. */
   file: string;
   most: number;
-  /** Of one job, from its start on; then its worker is ended. */
+  /** Longest time of one job, from its start on; then its worker is ended. */
   deadlineMs: number;
   /** How long a worker without a job is kept. */
   idleMs: number;

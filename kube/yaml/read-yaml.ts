@@ -11,7 +11,7 @@ const WORKERS = 2;
 const DEADLINE_MS = 10_000;
 /** How long a worker, which takes some 20 MB, stays for the next text. */
 const IDLE_MS = 10_000;
-/** Of one caller. */
+/** Waiting jobs of one caller. */
 const MOST_WAITING = 8;
 
 let pool: WorkerPool | undefined;

@@ -2,7 +2,7 @@
 import { parentPort } from "node:worker_threads";
 import { type YamlDialect, yamlToJson } from "./yaml-to-json.ts";
 
-/** What the worker is sent. */
+/** The message that the worker is sent. */
 export interface YamlJob {
   text: string;
   dialect: YamlDialect;

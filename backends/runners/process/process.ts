@@ -198,7 +198,7 @@ function cgroupFactory(onError: ProcessRunnerOptions["onError"]): RunnerContext[
   };
 }
 
-/** Of all apps: names of their routes are found in it. */
+/** The hosts file of all apps, which has the names of their routes. */
 function hostsFile(home: string): string {
   return join(home, "hosts");
 }

@@ -21,9 +21,9 @@ export interface BrokerPace {
 export interface PaceLimits {
   /** Requests of one broker. */
   broker: number;
-  /** Of all brokers of one space. */
+  /** Requests at once to all brokers of one space. */
   space: number;
-  /** Of all brokers of spaces, and of all of the platform. */
+  /** Requests at once to all brokers of spaces, and as many to those of the platform. */
   pool: number;
 }
 

@@ -1,4 +1,4 @@
-// What people are told of a broker's answer, in Cloud Foundry's words. Pure.
+// Presents a broker's answer to people, in Cloud Foundry's words. Pure.
 import { STATUS_CODES } from "node:http";
 
 /** Characters of what a broker says. */
@@ -13,7 +13,7 @@ export interface ToldAnswer {
   text?: string | undefined;
 }
 
-/** Of an answer with which the broker fails or refuses: its own description, else all that came. */
+/** The message for an answer that fails or refuses: the broker's description, else the whole answer. */
 export function toBrokerError({ status, body, text = "" }: ToldAnswer): string {
   const description = body?.["description"];
   if (typeof description === "string" && description.trim() !== "")
@@ -30,7 +30,7 @@ function causeOf(status: number): string {
     : "The service broker returned an invalid response.";
 }
 
-/** Of an answer of success that says too little. Without the answer, which may have credentials. */
+/** The message for a success that says too little. It leaves out the answer, which may have credentials. */
 export function toMalformed(what: string): string {
   return `The service broker returned an invalid response: ${what}`;
 }

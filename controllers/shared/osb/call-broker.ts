@@ -64,7 +64,7 @@ const NO_HANDSHAKE =
   /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET)_|ERR_SSL_\w*(ALERT_HANDSHAKE_FAILURE|ALERT_PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL)$)/;
 const NOT_OPEN =
   "its address is not open to brokers of spaces; an operator opens it by broker-egress-cidrs in ConfigMap cupola-network";
-/** Of Node.js, whose code is that of a broken connection. */
+/** Part of Node.js's message: the error's code is that of any broken connection. */
 const NOT_SECURE_YET = "before secure TLS connection was established";
 
 /** Never throws but for an aborted `signal`. */
@@ -132,7 +132,7 @@ function toAnswer({ ok, status, headers }: Response, bytes: Buffer): BrokerAnswe
   };
 }
 
-/** What people are shown of it. */
+/** The body as people are shown it. */
 function withPlainWords(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   if (!body) return undefined;
   const words = ["description", "error", "dashboard_url"].flatMap((name) => {

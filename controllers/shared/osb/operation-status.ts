@@ -48,7 +48,7 @@ export function nextAttempt(
   return { ...nextState(last, { state, description, now }), updatedAt: now.toISOString() };
 }
 
-/** What may take so long: all since then, and no more seconds than these or, without them, CF's. */
+/** Work with a start and a limit in seconds; without a limit, CF's. */
 interface Bounded {
   since: string;
   maximumSeconds: number | undefined;

@@ -8,14 +8,14 @@ import { askProgress, waitToPoll } from "./polling.ts";
 import { askInTurn, toAskedOutcome, type Provided } from "./provided.ts";
 import { failedReady, laterReady, notInTime, orphanedCondition, underWay } from "./ready.ts";
 
-/** What success adds to the status. */
+/** Returns the fields that a success adds to the status. */
 type Keep = (body: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
 interface Asking {
   toRequest: () => Promise<BrokerRequest>;
   /** Reads the answer. */
   toOutcome: (answer: BrokerAnswer) => Outcome;
-  /** What success gives. */
+  /** Called at a success. */
   keep: Keep;
 }
 
@@ -35,7 +35,7 @@ export async function ask(work: Provided, asked: Asked, how: Asking): Promise<Re
 /** Others' requests go first. */
 const TURN_REASONS = new Set(["BrokerBusy", "InstanceBusy"]);
 
-/** What the operation waits for may never come. */
+/** Bounds a wait that may never end. */
 async function withinTime(
   work: Provided,
   last: LastOperation,

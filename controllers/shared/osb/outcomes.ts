@@ -1,4 +1,4 @@
-// What an answer of a broker means for the operation that asked for it: the tables of the Open Service Broker API 2.17. Pure.
+// Translates a broker's answer to the outcome of the operation, by the tables of the Open Service Broker API 2.17. Pure.
 import type { BrokerAnswer } from "./call-broker.ts";
 import { cutWords, toBrokerError, toMalformed } from "./broker-words.ts";
 
@@ -77,7 +77,7 @@ function toRefusal(answer: Answered): Outcome {
 function toSuccess(asked: Asked, answer: Answered): Outcome {
   const { status, body, retryAfterSeconds } = answer;
   const problem = problemOf(asked, answer);
-  // What is there already was not made by this request.
+  // A 200 tells of something that this request did not make.
   if (problem) return { kind: status === 200 ? "refused" : "unclear", why: toMalformed(problem) };
   const said = body ?? {};
   const description = cutWords(textOf(said["description"]) ?? "");
@@ -100,7 +100,7 @@ function isOperation(operation: unknown): boolean {
   return typeof operation === "string" && operation.length <= MAX_OPERATION;
 }
 
-/** What is wrong with the credentials that a broker gives; it need not give any. */
+/** The problem with the credentials in a broker's answer, which may have none. */
 export function credentialsProblem({ credentials }: Record<string, unknown>): string | undefined {
   if (credentials === undefined || credentials === null) return undefined;
   return typeof credentials === "object" && !Array.isArray(credentials)

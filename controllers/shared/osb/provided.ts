@@ -9,7 +9,7 @@ import type { BrokerAnswer, BrokerRequest } from "./call-broker.ts";
 import type { InstanceTurns } from "./instance-turns.ts";
 import { toOutcome, type Asked, type Outcome } from "./outcomes.ts";
 
-/** What all controllers that ask brokers share. */
+/** State that all controllers share which ask brokers. */
 export interface Brokers {
   pace: BrokerPace;
   /** One request at a time for each instance, by its GUID: brokers may refuse more. */
@@ -58,7 +58,7 @@ export async function askInTurn(
   return answer;
 }
 
-/** What becomes of an answer. A broker that cannot be asked, since it is gone or its credentials are, is one to be asked later. @throws NotReady while it has to wait */
+/** The outcome of a request. A broker that is gone, or whose credentials are, is asked later. @throws NotReady while it has to wait */
 export async function toAskedOutcome(
   asking: Promise<BrokerAnswer>,
   toOutcome: (answer: BrokerAnswer) => Outcome,

@@ -1,4 +1,4 @@
-// What conditions say of a broker's operations. Pure.
+// Ready conditions of operations at a broker. Pure.
 import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
 import type { ConditionDraft, ReadyDraft } from "../../../kube/controller/controller.ts";
 import type { Provided } from "./provided.ts";

@@ -11,7 +11,7 @@ import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 
 export const BODY_LIMIT = 3 * 1024 * 1024;
 const ACCEPTED = ["application/json", "application/yaml", PROTOBUF];
-/** Of what is parsed, since validating a value and tracking its manager costs up to ten microseconds. */
+/** Bound of the values of a body: validating one and tracking its manager costs up to ten microseconds. */
 const VALUES = 10_000;
 /** Administrators describe resources, in schemas of up to 50,000 values. */
 const SCHEMA_VALUES = 200_000;

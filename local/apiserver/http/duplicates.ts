@@ -9,7 +9,7 @@ const MOST_SHOWN = 1_000;
 interface Frame {
   path: string;
   isArray: boolean;
-  /** Of the value that is read now. */
+  /** Index of the value that is read now. */
   index: number;
   key: string;
   /** Keys seen so far, with whether they were reported; made for the first one. */
@@ -68,7 +68,7 @@ function noteKey(frame: Frame, key: string, faults: string[]): void {
   frame.keys.set(key, isReported !== undefined);
 }
 
-/** Of the value that is read now, cut where it is long. */
+/** The path of the value that is read now, cut where it is long. */
 function pathOf(frame: Frame | undefined): string {
   if (!frame) return "";
   const { path, key } = frame;

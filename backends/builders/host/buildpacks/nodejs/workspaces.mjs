@@ -71,7 +71,7 @@ export function startsItself(app, description) {
   return findScript(description, starts) !== undefined || hasMain || files;
 }
 
-/** What to do where several packages could be the app. */
+/** The next step where several packages could be the app. */
 export function describeChoice(candidates) {
   const folders = candidates.map(({ folder }) => folder);
   return `each of ${folders.join(", ")} could be the app. Next: choose one, ${CHOICE}=${folders[0]} (cf set-env), or give the package.json at the top a script "start"`;
