@@ -11,6 +11,7 @@ test.each([
   ["PATCH", "/apis/example.com/v1/namespaces/a/gadgets/x/status?fieldManager=m", "patch gadgets/status.example.com"],
   ["POST", "/api/v1/namespaces/a/pods", "create pods"],
   ["DELETE", "/api/v1/namespaces/a", "delete namespaces"],
+  ["PUT", "/api/v1/namespaces/a/finalize", "update namespaces/finalize"],
   ["PUT", "/apis/apps/v1/namespaces/a/deployments/x/scale", "update deployments/scale.apps"],
   ["POST", "/apis/example.com/v1/gadgets", "create gadgets.example.com"],
 ])("%s %s asks for: %s", (method, path, text) => {

@@ -28,7 +28,7 @@ const VERBS: Readonly<Record<string, string>> = { POST: "create", PUT: "update",
 
 /** `/api/VERSION` or `/apis/GROUP/VERSION`, a namespace, then the resource, its name and its subresource. */
 const RESOURCE_PATH =
-  /^\/(?:api|apis\/(?<group>[^/]+))\/[^/]+(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<resource>[^/?]+)(?:\/(?<name>[^/?]+))?(?:\/(?<subresource>[^/?]+))?/;
+  /^\/(?:api|apis\/(?<group>[^/]+))\/[^/]+(?:\/namespaces\/(?<namespace>[^/]+)(?=\/)(?!\/(?:status|finalize)(?:\?|$)))?\/(?<resource>[^/?]+)(?:\/(?<name>[^/?]+))?(?:\/(?<subresource>[^/?]+))?/;
 
 /** The permission that a write needs. Undefined for reads, whose watches are parked, and for paths that name no resource. Pure. */
 export function requestedPermission({
