@@ -9,6 +9,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createListener, type Listener, type ListenerLimits, type ListenerOptions } from "./listener.ts";
 import { countDescriptors } from "./descriptor-limit.ts";
 import { issueCertificate, makeAuthority } from "./pki.ts";
+import { maxPipelined } from "./stalled-peers.ts";
 import { startListening } from "./start-listening.ts";
 
 const limits: ListenerLimits = { headersMs: 80, stallMs: 250, idleMs: 100, checkMs: 10 };
@@ -87,6 +88,36 @@ describe("a slow peer", () => {
     const half = connectTls({ port, host: "127.0.0.1", ca: authority.cert, servername: "localhost" });
     half.write("GET / HTTP/1.1\r\nHost: a");
     expect(await untilClosed(half)).toMatch(/^HTTP\/1.1 408 /);
+  });
+});
+
+describe("pipelined requests", () => {
+  const ahead = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  const last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
+  test("within the bound are all answered", async () => {
+    const { dial } = await serve((_request, response) => void response.end("here"));
+    const answers = await untilClosed(dial(ahead.repeat(maxPipelined - 1) + last));
+    expect(answers.match(/here/g)).toHaveLength(maxPipelined);
+  });
+
+  test("beyond the bound close the connection, and start no more handlers", async () => {
+    let started = 0;
+    const { dial } = await serve(() => (started += 1), { limits: { ...limits, stallMs: 60_000, idleMs: 60_000 } });
+    await untilClosed(dial(ahead.repeat(1000)));
+    expect(started).toBe(maxPipelined);
+  });
+
+  test("answered in time have no bound in number", async () => {
+    const { dial } = await serve((_request, response) => void response.end("here"));
+    const socket = dial();
+    const answers = untilClosed(socket);
+    for (let sent = 0; sent < 3 * maxPipelined; sent++) {
+      socket.write(ahead);
+      await once(socket, "data");
+    }
+    socket.write(last);
+    expect((await answers).match(/here/g)).toHaveLength(3 * maxPipelined + 1);
   });
 });
 

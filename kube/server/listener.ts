@@ -68,6 +68,8 @@ export function createListener(options: ListenerOptions, handler: RequestListene
       normalizeTarget(request) === undefined && asksForWebSocket(request) && acceptsWebSocket(request),
   };
   const listener: RequestListener = (request, response) => {
+    // The rest of a chunk of pipelined requests, after their connection was closed.
+    if (request.socket.destroyed) return;
     const fault = normalizeTarget(request);
     if (fault === undefined) return handler(request, response);
     response.writeHead(400, { "content-type": "text/plain", connection: "close" }).end(`400 Bad Request: ${fault}\n`);

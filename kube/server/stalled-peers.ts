@@ -1,8 +1,15 @@
-// Closes connections whose peer stalls: it sends half a body, or does not read the response. Connections that wait for our side stay open.
+// Closes connections whose peer stalls (it sends half a body, or does not read the response) or sends requests ahead without end. Connections that
+// wait for our side stay open.
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
+
+/**
+ * Requests of one connection that may be unanswered at a time. A pipelining client sends a few; without a bound one connection starts any number of
+ * handlers, each with its response held in memory until the earlier ones are sent.
+ */
+export const maxPipelined = 16;
 
 interface Connection {
   /** Requests without a complete response; several with pipelining. */
@@ -11,7 +18,10 @@ interface Connection {
   request: IncomingMessage;
 }
 
-/** Checks each connection without traffic for `stallMs`. Partial writes count as traffic for Node's timer. */
+/**
+ * Checks each connection without traffic for `stallMs`. Partial writes count as traffic for Node's timer. Beyond `maxPipelined` a connection is closed,
+ * as HTTP allows; Node still emits the requests of the same chunk, with a destroyed socket.
+ */
 export function endStalledPeers(server: Server | TlsServer, stallMs: number): void {
   const connections = new WeakMap<Socket, Connection>();
   const judge = (socket: Socket): void => {
@@ -25,6 +35,7 @@ export function endStalledPeers(server: Server | TlsServer, stallMs: number): vo
     connection.open += 1;
     connection.request = request;
     response.once("close", () => (connection.open -= 1));
+    if (connection.open > maxPipelined) socket.destroy();
   });
   server.prependListener("upgrade", (_request: IncomingMessage, tunnel: Duplex) => {
     const socket = tunnel as Socket;
