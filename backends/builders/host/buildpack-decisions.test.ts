@@ -1,8 +1,7 @@
 // What the bundled buildpacks decide: package managers, versions, programs and start commands, by the files of an app.
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { useAppFolder, type Files } from "./fixtures.ts";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { choosePrograms, toFolder, toProgramName } from "./buildpacks/go/programs.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
@@ -24,23 +23,7 @@ import { findStart as findRubyStart } from "./buildpacks/ruby/start.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { isAllowed } from "./buildpacks/staticfile/passwords.mjs";
 
-type Files = Record<string, string>;
-let app: string;
-beforeEach(async () => {
-  app = await mkdtemp(join(tmpdir(), "cupola-decisions-"));
-  vi.spyOn(console, "log").mockImplementation(() => undefined);
-});
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await rm(app, { recursive: true, force: true });
-});
-
-async function write(files: Files): Promise<void> {
-  for (const [path, content] of Object.entries(files)) {
-    await mkdir(dirname(join(app, path)), { recursive: true });
-    await writeFile(join(app, path), content);
-  }
-}
+const app = useAppFolder();
 
 describe("Python", () => {
   test.each([
@@ -64,26 +47,26 @@ describe("Python", () => {
     ["Pipfile.lock", { "Pipfile.lock": "{}" }, {}, "pipenv"],
     ["nothing", {}, {}, undefined],
   ])("installer: %s", async (_name, files, project, tool) => {
-    await write(files);
-    expect(chooseInstaller(app, project)?.tool).toBe(tool);
+    await app.write(files);
+    expect(chooseInstaller(app.path, project)?.tool).toBe(tool);
   });
 
   test("a Pipfile without its lockfile is refused with the next step", async () => {
-    await write({ Pipfile: "[packages]\n" });
-    expect(() => chooseInstaller(app, {})).toThrow(/Next: run pipenv lock/);
-    await write({ "requirements.txt": "" });
-    expect(chooseInstaller(app, {})).toMatchObject({ tool: "pip" });
+    await app.write({ Pipfile: "[packages]\n" });
+    expect(() => chooseInstaller(app.path, {})).toThrow(/Next: run pipenv lock/);
+    await app.write({ "requirements.txt": "" });
+    expect(chooseInstaller(app.path, {})).toMatchObject({ tool: "pip" });
   });
 
   test("requirements that others include decide, too", async () => {
-    await write({ "requirements.txt": "-r base.txt\nflask\n", "base.txt": "-c limits.txt\n", "limits.txt": "" });
-    expect(chooseInstaller(app, {}).files).toEqual(["requirements.txt", "base.txt", "limits.txt"]);
+    await app.write({ "requirements.txt": "-r base.txt\nflask\n", "base.txt": "-c limits.txt\n", "limits.txt": "" });
+    expect(chooseInstaller(app.path, {}).files).toEqual(["requirements.txt", "base.txt", "limits.txt"]);
   });
 
   test("an included file is named relative to the one that includes it", async () => {
-    await write({ "requirements.txt": "-r requirements/web.txt\n", "requirements/web.txt": "-r base.txt\n" });
-    await write({ "requirements/base.txt": "flask\n", "base.txt": "" });
-    const { files } = chooseInstaller(app, {});
+    await app.write({ "requirements.txt": "-r requirements/web.txt\n", "requirements/web.txt": "-r base.txt\n" });
+    await app.write({ "requirements/base.txt": "flask\n", "base.txt": "" });
+    const { files } = chooseInstaller(app.path, {});
     expect(files).toEqual(["requirements.txt", "requirements/web.txt", "requirements/base.txt"]);
   });
 
@@ -94,7 +77,7 @@ describe("Python", () => {
     ["poetry", { tool: { poetry: { dependencies: { python: "^3.12", flask: "^3" } } } }, false],
     ["poetry", { tool: { poetry: { dependencies: { lib: { path: "lib" } } } } }, true],
   ])("code of the app is installed anew: %s, %j", (tool, project, expected) => {
-    expect(containsApp(app, { tool, files: [] }, project)).toBe(expected);
+    expect(containsApp(app.path, { tool, files: [] }, project)).toBe(expected);
   });
 
   test.each<[string, string, boolean]>([
@@ -108,8 +91,8 @@ describe("Python", () => {
     ["start.sh", "pip3 list\n", true],
     ["readme.txt", "pip install -r requirements.txt\n", false],
   ])("an app names pip itself, or not: %s %j", async (file, text, expected) => {
-    await write({ [file]: text });
-    expect(namesPip(app, ["requirements.txt", "pyproject.toml"])).toBe(expected);
+    await app.write({ [file]: text });
+    expect(namesPip(app.path, ["requirements.txt", "pyproject.toml"])).toBe(expected);
   });
 
   test.each<[string, string, boolean]>([
@@ -117,8 +100,8 @@ describe("Python", () => {
     ["the tests of setuptools do", "Requires-Dist: pip >=19.1 ; extra == 'testing'", false],
     ["a package does", "Name: pip-tools\nRequires-Dist: pip>=22.2\n", true],
   ])("a package of the environment requires pip, or not: %s", async (_why, metadata, expected) => {
-    await write({ "venv/lib/python3.12/site-packages/one-1.0.dist-info/METADATA": metadata });
-    expect(isPipRequired(join(app, "venv"))).toBe(expected);
+    await app.write({ "venv/lib/python3.12/site-packages/one-1.0.dist-info/METADATA": metadata });
+    expect(isPipRequired(join(app.path, "venv"))).toBe(expected);
   });
 
   test("a Pipfile.lock as pip's requirements", () => {
@@ -202,13 +185,13 @@ describe("Python", () => {
     ["a program", { "main.py": "" }, [], /^python main.py$/],
     ["a program in src", { "src/app.py": "" }, [], /^python src\/app.py$/],
   ])("start: %s", async (_name, files, installed, command) => {
-    await write(files);
-    expect(findPythonStart(app, new Set(installed))?.command).toMatch(command);
+    await app.write(files);
+    expect(findPythonStart(app.path, new Set(installed))?.command).toMatch(command);
   });
 
   test("Django that nothing installs names the next step", async () => {
-    await write({ "manage.py": "from django.core.management import x" });
-    expect(() => findPythonStart(app, new Set())).toThrow(/Next: name django and gunicorn in a requirements.txt/);
+    await app.write({ "manage.py": "from django.core.management import x" });
+    expect(() => findPythonStart(app.path, new Set())).toThrow(/Next: name django and gunicorn in a requirements.txt/);
   });
 
   test.each<[Files, string, boolean]>([
@@ -218,8 +201,8 @@ describe("Python", () => {
     [{ "config/settings/__init__.py": "", "config/settings/base.py": "STATIC_ROOT = 'x'" }, "config.settings", true],
     [{}, "shop.settings", false],
   ])("Django's static files: %j, %s, %s", async (files, settings, expected) => {
-    await write(files);
-    expect(hasStaticRoot(app, { folder: ".", settings })).toBe(expected);
+    await app.write(files);
+    expect(hasStaticRoot(app.path, { folder: ".", settings })).toBe(expected);
   });
 
   test.each<[string, string, string | undefined]>([
@@ -243,8 +226,8 @@ describe("Python", () => {
   });
 
   test("FastAPI without a server names the next step", async () => {
-    await write({ "main.py": "app = FastAPI()\n" });
-    expect(() => findPythonStart(app, new Set(["fastapi"]))).toThrow(/Next: add uvicorn/);
+    await app.write({ "main.py": "app = FastAPI()\n" });
+    expect(() => findPythonStart(app.path, new Set(["fastapi"]))).toThrow(/Next: add uvicorn/);
   });
 });
 
@@ -283,8 +266,8 @@ describe("Java", () => {
     const manifest =
       "Manifest-Version: 1.0\r\nMain-Class: com.example.a.very.long.pack\r\n age.Main\r\nClass-Path: lib/a.jar lib/b.jar\r\n\r\nName: x\r\nMain-Class: no\r\n";
     expect(parseManifest(manifest)).toMatchObject({ "Main-Class": "com.example.a.very.long.package.Main" });
-    await write({ "META-INF/MANIFEST.MF": manifest });
-    expect(commandOfFolder(app)).toBe("exec java -cp .:lib/a.jar:lib/b.jar com.example.a.very.long.package.Main");
+    await app.write({ "META-INF/MANIFEST.MF": manifest });
+    expect(commandOfFolder(app.path)).toBe("exec java -cp .:lib/a.jar:lib/b.jar com.example.a.very.long.package.Main");
   });
 
   test.each<[Files, object | undefined]>([
@@ -303,8 +286,8 @@ describe("Java", () => {
     [{ "build.gradle.kts": "languageVersion = JavaLanguageVersion.of(25)" }, { source: "build.gradle.kts", major: 25 }],
     [{}, undefined],
   ])("version by %j", async (files, expected) => {
-    await write(files);
-    expect(wantedJava(app)).toEqual(expected);
+    await app.write(files);
+    expect(wantedJava(app.path)).toEqual(expected);
   });
 });
 
@@ -318,8 +301,8 @@ test.each<[string, Files, RegExp]>([
   ["Rack", { Gemfile: "", "config.ru": "" }, /^bundle exec rackup/],
   ["a program", { "app.rb": "" }, /^ruby app.rb$/],
 ])("Ruby starts %s", async (_name, files, command) => {
-  await write(files);
-  expect(findRubyStart(app).command).toMatch(command);
+  await app.write(files);
+  expect(findRubyStart(app.path).command).toMatch(command);
 });
 
 test("passwords of a Staticfile.auth are checked by htpasswd's hashes", () => {

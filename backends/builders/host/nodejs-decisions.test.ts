@@ -1,8 +1,6 @@
 // What the Node.js buildpack decides: package managers, versions and start commands, by the files of an app.
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
+import { useAppFolder, type Files } from "./fixtures.ts";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { takesBun, withBun } from "./buildpacks/nodejs/bun.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it
@@ -20,23 +18,7 @@ import { findCandidates, listMembers, planBuilds } from "./buildpacks/nodejs/wor
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { requireWorkspace, startsItself } from "./buildpacks/nodejs/workspaces.mjs";
 
-type Files = Record<string, string>;
-let app: string;
-beforeEach(async () => {
-  app = await mkdtemp(join(tmpdir(), "cupola-decisions-"));
-  vi.spyOn(console, "log").mockImplementation(() => undefined);
-});
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await rm(app, { recursive: true, force: true });
-});
-
-async function write(files: Files): Promise<void> {
-  for (const [path, content] of Object.entries(files)) {
-    await mkdir(dirname(join(app, path)), { recursive: true });
-    await writeFile(join(app, path), content);
-  }
-}
+const app = useAppFolder();
 
 describe("Node.js", () => {
   test.each<[string, Files, object, object]>([
@@ -60,12 +42,12 @@ describe("Node.js", () => {
       { name: "pnpm", version: "9.1.0", lock: undefined, why: "packageManager" },
     ],
   ])("package manager: %s", async (_name, files, description, expected) => {
-    await write(files);
-    expect(choosePackageManager(app, description)).toMatchObject(expected);
+    await app.write(files);
+    expect(choosePackageManager(app.path, description)).toMatchObject(expected);
   });
 
   test("an unknown package manager is refused", () => {
-    expect(() => choosePackageManager(app, { packageManager: "vlt@1.2.0" })).toThrow(
+    expect(() => choosePackageManager(app.path, { packageManager: "vlt@1.2.0" })).toThrow(
       /Next: use npm, pnpm, yarn or bun/,
     );
   });
@@ -75,8 +57,8 @@ describe("Node.js", () => {
     [{ ".nvmrc": "v20\n" }, {}, { range: "20", source: ".nvmrc" }],
     [{ ".nvmrc": "v20\n" }, { engines: { node: "22.x" } }, { range: "22.x", source: "engines.node" }],
   ])("version: %j, %j", async (files, description, expected) => {
-    await write(files);
-    expect(wantedNode(app, description)).toEqual(expected);
+    await app.write(files);
+    expect(wantedNode(app.path, description)).toEqual(expected);
   });
 
   test.each<[string, Files, string | undefined]>([
@@ -89,8 +71,8 @@ describe("Node.js", () => {
     ["next start", {}, undefined],
     ["node bundle.js", {}, undefined],
   ])("the start %s of an app that Bun installs, %j, needs Bun: %s", async (command, files, expected) => {
-    await write(files);
-    expect(withBun(app, command)).toBe(expected);
+    await app.write(files);
+    expect(withBun(app.path, command)).toBe(expected);
   });
 
   const byNode = { command: "node server.js" };
@@ -108,7 +90,7 @@ describe("Node.js", () => {
     ["has a worker of Node, and no start command of web", { procfile: { worker: "node w.js" } }, true],
     ["is a site", { start: { site: "dist" } }, false],
   ])("an app that Bun installs and that %s, %j, takes Bun along: %s", (_, starts, expected) => {
-    expect(takesBun(app, starts)).toBe(expected);
+    expect(takesBun(app.path, starts)).toBe(expected);
   });
 
   const built = { scripts: { build: "x" } };
@@ -163,8 +145,8 @@ describe("Node.js", () => {
     ],
     ["nothing", { "src/x.js": "" }, {}, undefined],
   ])("start: %s", async (_name, files, description, expected) => {
-    await write(files);
-    const start = findNodeStart(app, description);
+    await app.write(files);
+    const start = findNodeStart(app.path, description);
     if (expected) expect(start).toMatchObject(expected);
     else expect(start).toBeUndefined();
   });
@@ -179,8 +161,8 @@ describe("Node.js", () => {
     ["pages that are not served", { "dist/.git/a.html": "", "dist/node_modules/a/a.html": "" }, true],
     ["a page too far down", { "dist/1/2/3/4/5/6/7/8/9/a.html": "" }, true],
   ])("a site that routes in the browser: %s", async (_name, files, expected) => {
-    await write({ "dist/index.html": "", ...files });
-    expect(isSinglePage(app, "dist")).toBe(expected);
+    await app.write({ "dist/index.html": "", ...files });
+    expect(isSinglePage(app.path, "dist")).toBe(expected);
   });
 
   describe("a start command that needs a devDependency", () => {
@@ -210,17 +192,17 @@ describe("Node.js", () => {
       ["next start", false, undefined],
       ["./tsx", false, undefined],
     ])("%s: before the install perhaps, %s; after it %s", async (command, perhaps, needed) => {
-      await write({
+      await app.write({
         "node_modules/tsx/package.json": '{"bin":"cli.js"}',
         "node_modules/vite/package.json": '{"bin":{"vite":"x"}}',
       });
       expect(mayNeedDev(description, ["node worker.js", command])).toBe(perhaps);
-      expect(findNeededDevDependency([app], description, command)).toBe(needed);
+      expect(findNeededDevDependency([app.path], description, command)).toBe(needed);
     });
 
     test("is none without devDependencies", () => {
       expect(mayNeedDev({ dependencies: {} }, ["unknown"])).toBe(false);
-      expect(findNeededDevDependency([app], {}, "tsx a.ts")).toBeUndefined();
+      expect(findNeededDevDependency([app.path], {}, "tsx a.ts")).toBeUndefined();
     });
   });
 });
@@ -244,8 +226,8 @@ describe("workspaces", () => {
     ["one above the app", {}, { workspaces: ["../*"] }, []],
   ])("packages: %s", async (_name, files, description, folders) => {
     const members = ["packages/a", "packages/b", "apps/x/y", "packages/a/node_modules/z"];
-    await write({ ...files, ...Object.fromEntries(members.map((folder) => [`${folder}/package.json`, "{}"])) });
-    expect(foldersOf(listMembers(app, description))).toEqual(folders);
+    await app.write({ ...files, ...Object.fromEntries(members.map((folder) => [`${folder}/package.json`, "{}"])) });
+    expect(foldersOf(listMembers(app.path, description))).toEqual(folders);
   });
 
   test.each<[string, Record<string, object>, string | undefined, string[]]>([
@@ -262,11 +244,11 @@ describe("workspaces", () => {
     ["none", { a: {}, b: { main: "index.js" } }, undefined, []],
   ])("candidates for the app: %s", (_name, packages, chosen, expected) => {
     const members = Object.entries(packages).map(([folder, description]) => ({ folder, description }));
-    expect(foldersOf(findCandidates(app, members, chosen ?? ""))).toEqual(expected);
+    expect(foldersOf(findCandidates(app.path, members, chosen ?? ""))).toEqual(expected);
   });
 
   test("a choice that is none names the packages", () => {
-    expect(() => findCandidates(app, [{ folder: "apps/web", description: {} }], "web")).toThrow(
+    expect(() => findCandidates(app.path, [{ folder: "apps/web", description: {} }], "web")).toThrow(
       /Next: set it to .*: apps\/web$/,
     );
   });
@@ -287,10 +269,10 @@ describe("workspaces", () => {
 
   test("a package alone that needs another of its workspace is refused with the next step", () => {
     const description = { dependencies: { "@x/shared": "workspace:*" } };
-    expect(() => requireWorkspace(app, description, [])).toThrow(
+    expect(() => requireWorkspace(app.path, description, [])).toThrow(
       /^@x\/shared is another package .*Next: push the workspace whole/,
     );
-    requireWorkspace(app, description, [{ folder: "a", description: {} }]);
+    requireWorkspace(app.path, description, [{ folder: "a", description: {} }]);
   });
 
   test.each<[object, Files, boolean]>([
@@ -300,8 +282,8 @@ describe("workspaces", () => {
     [{}, { "server.js": "" }, true],
     [{ scripts: { build: "x", dev: "y" } }, {}, false],
   ])("the top is the app: %j with %j, %s", async (description, files, expected) => {
-    await write(files);
-    expect(startsItself(app, description)).toBe(expected);
+    await app.write(files);
+    expect(startsItself(app.path, description)).toBe(expected);
   });
 });
 
