@@ -32,13 +32,13 @@ import { manifestEndpoints } from "./manifest/manifest.ts";
 import { packageEndpoints } from "./package/package.ts";
 import { processEndpoints } from "./process/process.ts";
 import { resourceMatchEndpoints } from "./resource-match/resource-match.ts";
-import type { Endpoint } from "./http/endpoint.ts";
+import type { Endpoint } from "./routing/endpoint.ts";
 import { jobEndpoints } from "./jobs/jobs.ts";
 import { logCacheEndpoints } from "./log-cache/log-cache.ts";
 import { openApiEndpoint } from "./openapi/document.ts";
 import { orgEndpoints } from "./org/org.ts";
 import { discoveryEndpoints } from "./discovery/discovery.ts";
-import type { Services } from "./services.ts";
+import type { Services } from "./routing/services.ts";
 import { spaceEndpoints } from "./space/space.ts";
 import { whoamiEndpoints } from "./whoami/whoami.ts";
 

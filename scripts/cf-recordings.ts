@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createEndpoints } from "../api/endpoints.ts";
-import type { Services } from "../api/services.ts";
+import type { Services } from "../api/routing/services.ts";
 import { allCaseNames, caseName } from "../test/e2e/cf-recording/case-names.ts";
 import type { GroupRecording } from "../test/e2e/cf-recording/raw-recording.ts";
 import { mergeReplay } from "../test/e2e/cf-recording/merge-replay.ts";

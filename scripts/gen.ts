@@ -2,12 +2,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
-import type { Endpoint } from "../api/http/endpoint.ts";
+import type { Endpoint } from "../api/routing/endpoint.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import { createEndpoints } from "../api/endpoints.ts";
 import { errorsDocument } from "../api/http/errors.ts";
-import { apiReference } from "../api/http/api-reference.ts";
-import type { Services } from "../api/services.ts";
+import { apiReference } from "../api/openapi/api-reference.ts";
+import type { Services } from "../api/routing/services.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
 import { kustomizeNameReferences } from "../crds/kustomize.ts";
 import { listManifests } from "../crds/manifests.ts";

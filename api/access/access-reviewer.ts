@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { SubjectAccessReview } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { AccessAttributes } from "./rbac-authorizer.ts";
+import type { AccessAttributes } from "../cache/rbac-authorizer.ts";
 import { unavailable } from "../http/errors.ts";
 import { rejectOnAbort } from "../http/reject-on-abort.ts";
 import type { Caller } from "../identity/caller.ts";

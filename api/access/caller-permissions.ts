@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Caller } from "../identity/caller.ts";
-import type { AccessAttributes } from "./rbac-authorizer.ts";
+import type { AccessAttributes } from "../cache/rbac-authorizer.ts";
 import type { ReviewTargets } from "./review-targets.ts";
 
 export interface CallerPermissions {

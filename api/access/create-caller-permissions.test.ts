@@ -4,7 +4,7 @@ import { App } from "../../crds/app/app.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
-import type { AccessAttributes, RbacAuthorizer } from "./rbac-authorizer.ts";
+import type { AccessAttributes, RbacAuthorizer } from "../cache/rbac-authorizer.ts";
 import { createCallerPermissions } from "./create-caller-permissions.ts";
 import type { ReviewTargets } from "./review-targets.ts";
 import type { Caller } from "../identity/caller.ts";

@@ -4,7 +4,7 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { AllowedNames } from "../../kube/rbac/rbac-index.ts";
 import type { Caller } from "../identity/caller.ts";
 import type { CallerPermissions, PermissionsRequest } from "./caller-permissions.ts";
-import type { RbacAuthorizer } from "./rbac-authorizer.ts";
+import type { RbacAuthorizer } from "../cache/rbac-authorizer.ts";
 import { type ReviewConfig, ReviewedPermissions } from "./reviewed-permissions.ts";
 
 export interface CallerPermissionsDeps {

@@ -9,7 +9,7 @@ import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/errors.ts";
 import type { KubeObject, ObjectKey } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { domainOf } from "../cf/route/domains.ts";
+import { domainOf } from "../cache/domains.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /** An object or a draft of one; only metadata and spec are read. */

@@ -10,7 +10,7 @@ import type { RequiredPermission } from "./required-permission.ts";
 import { CFError } from "../http/errors.ts";
 import type { AccessReviewer, ReviewAttributes } from "./access-reviewer.ts";
 import type { CallerPermissions, PermissionsRequest } from "./caller-permissions.ts";
-import type { AccessAttributes, RbacAuthorizer } from "./rbac-authorizer.ts";
+import type { AccessAttributes, RbacAuthorizer } from "../cache/rbac-authorizer.ts";
 import type { ReviewTargets, TargetObject } from "./review-targets.ts";
 
 /** Bound on the reviews of one request. */

@@ -7,7 +7,7 @@ import { newClaim } from "../../crds/claim/rules.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { KubeError } from "../../kube/client/errors.ts";
-import { createLiveCache } from "../cache/live-cache.ts";
+import { createLiveCache } from "./testing/live-cache.ts";
 import { unprocessable } from "../http/errors.ts";
 import { createSessionWriter, type WriteContext } from "./session-writes.ts";
 

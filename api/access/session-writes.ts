@@ -5,14 +5,14 @@ import type { Draft, KubeClient, Patch } from "../../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/errors.ts";
 import { objectKey, type KubeObject } from "../../kube/api/object.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { AccessAttributes } from "./rbac-authorizer.ts";
+import type { AccessAttributes } from "../cache/rbac-authorizer.ts";
 import type { CallerPermissions } from "./caller-permissions.ts";
 import { claimedName, findClaimOf, handOverClaim, releaseClaim, type HeldClaim, acquireClaim } from "./name-claims.ts";
 import { CFError, notAuthorized, notFound } from "../http/errors.ts";
 import { isRbacDenial, retryWhile } from "./rbac-lag.ts";
 import { retryOnConflict } from "./retry-on-conflict.ts";
 import { recordLastWrite } from "../cache/object-times.ts";
-import { kindTitle } from "../cf/kind-title.ts";
+import { kindTitle } from "../http/kind-title.ts";
 import type { WriteMark } from "../peers/read-barrier.ts";
 import type { SessionReader, SessionDeps, SessionWriter } from "./session.ts";
 

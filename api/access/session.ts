@@ -2,7 +2,7 @@
 import type { Draft, KubeClient, Patch } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { AccessAttributes } from "./rbac-authorizer.ts";
+import type { AccessAttributes } from "../cache/rbac-authorizer.ts";
 import type { ReviewConfig } from "./reviewed-permissions.ts";
 import type { CFError } from "../http/errors.ts";
 import type { EndpointPermission } from "./required-permission.ts";

@@ -1,7 +1,7 @@
 // Actions of operators on the whole platform: `/v3/admin/actions`.
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { newGUID } from "../../crds/guid.ts";
-import { accepted, endpoint, type Endpoint } from "../http/endpoint.ts";
+import { accepted, endpoint, type Endpoint } from "../routing/endpoint.ts";
 import { newJob } from "../jobs/jobs.ts";
 
 export const adminEndpoints: readonly Endpoint[] = [

@@ -4,7 +4,7 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { COMMAND_PATCHES } from "../../crds/cf-command-patches.ts";
-import { accepted, endpoint, ok } from "../http/endpoint.ts";
+import { accepted, endpoint, ok } from "../routing/endpoint.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { currentDroplet, requireStaged } from "../cf/app/current-droplet.ts";

@@ -5,7 +5,7 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import { endpoint, ok } from "../http/endpoint.ts";
+import { endpoint, ok } from "../routing/endpoint.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { readVariables, writeVariables } from "../cf/app/app-env.ts";
 import { variablesOfGroup } from "../cf/app/environment-groups.ts";

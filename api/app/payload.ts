@@ -11,7 +11,7 @@ import {
   typeChangeRefusal,
   type LifecycleInput,
 } from "../cf/app/lifecycle.ts";
-import { toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
+import { toMetadataPatch, metadataSchema } from "../http/metadata.ts";
 import { appNameSchema, toOneSchema } from "../http/shared-schemas.ts";
 import { csv, include, listQuery, oneOf } from "../http/query.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { Stack } from "../../crds/stack/stack.ts";
 import { aDroplet, anApp, aSpace, makeObject } from "../../crds/test-objects.ts";
-import { cacheOf } from "../cache/fixtures.ts";
+import { cacheOf } from "../cache/testing/cache-of.ts";
 import { presentApp } from "./present.ts";
 
 const base = "https://api";

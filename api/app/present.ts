@@ -5,7 +5,7 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import { Space } from "../../crds/space/space.ts";
 import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { presentLifecycle, stackOf } from "../cf/app/lifecycle.ts";
-import type { CacheKey } from "../http/cached-json.ts";
+import type { CacheKey } from "../lists/cached-json.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 

@@ -1,8 +1,8 @@
 // Endpoints of audit events: `/v3/audit_events`.
 import { AuditLog } from "../../crds/audit-log/audit-log.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { notFound } from "../http/errors.ts";
-import { presentPage } from "../http/page.ts";
+import { presentPage } from "../lists/page.ts";
 import { csv, listQuery } from "../http/query.ts";
 import { findEvent, listEvents } from "./list-events.ts";
 import { presentAuditEvent } from "./present.ts";

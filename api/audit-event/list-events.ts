@@ -2,8 +2,8 @@
 import { AuditLog, type AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import { eventIdentity } from "../../crds/guid.ts";
 import { placeOf } from "../cache/change-log.ts";
-import type { ItemOrder } from "../cache/listed-items.ts";
-import { isOneOf, listItems } from "../cache/list-objects.ts";
+import type { ItemOrder } from "../lists/listed-items.ts";
+import { isOneOf, listItems } from "../lists/list-objects.ts";
 import { timeFilter } from "../http/query.ts";
 import { matchesTimeFilter } from "../http/timestamps.ts";
 import type { Session } from "../access/session.ts";

@@ -6,7 +6,7 @@ import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
+import { created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { appGUIDOf, appKey, appOf, newChildMetadata } from "../cf/app/owner-app.ts";
 import {
@@ -18,11 +18,11 @@ import {
   toLifecycle,
   type LifecycleInput,
 } from "../cf/app/lifecycle.ts";
-import { listObjects, isOneOf } from "../cache/list-objects.ts";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
-import { patchMetadata } from "../cf/metadata/patch-metadata.ts";
+import { listObjects, isOneOf } from "../lists/list-objects.ts";
+import { metadataSchema } from "../http/metadata.ts";
+import { patchMetadata } from "../cf/patch-metadata.ts";
 import { toPackageState } from "../cf/package/package-state.ts";
-import { presentPage } from "../http/page.ts";
+import { presentPage } from "../lists/page.ts";
 import { guidOf, metadataOnlySchema } from "../http/shared-schemas.ts";
 import { csv, csvOf, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { aBuild, aDroplet, anApp, aPackage } from "../../crds/test-objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { cacheOf } from "../cache/fixtures.ts";
+import { cacheOf } from "../cache/testing/cache-of.ts";
 import { buildState, presentBuild } from "./present.ts";
 
 const finishedAt = Date.parse("2026-01-01T00:00:00Z");

@@ -5,15 +5,15 @@ import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
-import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { accepted, created, endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import type { Session } from "../access/session.ts";
-import { listObjects, isOneOf } from "../cache/list-objects.ts";
+import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { findStack } from "../cf/app/lifecycle.ts";
-import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
-import { presentPage } from "../http/page.ts";
-import type { Services } from "../services.ts";
+import { toMetadataPatch, toNewMetadata } from "../http/metadata.ts";
+import { presentPage } from "../lists/page.ts";
+import type { Services } from "../routing/services.ts";
 import {
   buildpackListQuery,
   createBuildpackBody,

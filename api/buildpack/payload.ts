@@ -1,7 +1,7 @@
 // Request bodies and queries of buildpacks, and what their fields may be together.
 import { z } from "zod";
 import type { Buildpack } from "../../crds/buildpack/buildpack.ts";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { csv, listQuery } from "../http/query.ts";
 
 const name = z

@@ -49,8 +49,8 @@ import {
   RBAC_MAX_STALENESS_MS,
   rbacKinds,
   type RbacWatch,
-} from "../access/rbac-authorizer.ts";
-import { roleGUIDs } from "../cf/role/role-assignments.ts";
+} from "./rbac-authorizer.ts";
+import { roleGUIDs } from "../../crds/role-assignments.ts";
 import { dropletSidecarGUIDs, userSidecarGUIDs } from "../../crds/sidecar-guids.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { createTrackedStores, type TrackedStores } from "./tracked-stores.ts";

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { ClusterRole, RoleBinding } from "../../kube/api/builtin.ts";
-import { createLiveCache, type LiveCache } from "../cache/live-cache.ts";
-import type { Endpoint, RequestContext } from "../http/endpoint.ts";
+import { createLiveCache, type LiveCache } from "../access/testing/live-cache.ts";
+import type { Endpoint, RequestContext } from "../routing/endpoint.ts";
 import { deploymentEndpoints } from "./deployment.ts";
 
 function addRollout(live: LiveCache, name: string, second: number): void {

@@ -1,6 +1,6 @@
 // Request bodies and queries of deployments, with CF's words for what is wrong in them.
 import { z } from "zod";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { csv, listQuery } from "../http/query.ts";
 import { blankAs, toOneSchema } from "../http/shared-schemas.ts";
 import { shownAs } from "../http/shown-as.ts";

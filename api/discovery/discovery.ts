@@ -1,5 +1,5 @@
 // Discovery documents: `/`, `/v3`, `/v3/info`, `/v2/info`, `/healthz`. `cf` reads `/` to choose how it logs in and which requests it sends.
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { uaaEndpoints } from "./uaa.ts";
 
 /** CAPI version that the platform announces; `cf` chooses its requests by it. README lists what is not served yet. */

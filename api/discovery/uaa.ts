@@ -1,5 +1,5 @@
 // What `cf` asks of a UAA. There is none, so each request is refused with the way that leads on.
-import { endpoint, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, type Endpoint } from "../routing/endpoint.ts";
 
 const USERS =
   "Users and clients are those of Kubernetes: cf neither makes, removes nor looks them up. Give one a role by its Kubernetes name, for example: cf set-space-role NAME ORG SPACE SpaceDeveloper";

@@ -6,7 +6,7 @@ import { Org } from "../../crds/org/org.ts";
 import { anOrg, makeObject } from "../../crds/test-objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { Session } from "../access/session.ts";
-import { cacheOf } from "../cache/fixtures.ts";
+import { cacheOf } from "../cache/testing/cache-of.ts";
 import { presentDomain } from "./present.ts";
 
 const friends = makeObject(Org, "friends", { spec: {} });

@@ -1,7 +1,7 @@
 // Presents a Domain as CF's JSON.
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
-import { owningOrg } from "../cf/route/domains.ts";
+import { owningOrg } from "../cache/domains.ts";
 import { presentIdentity, link, presentMetadata, toManyRelationship, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 

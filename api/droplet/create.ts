@@ -18,7 +18,7 @@ import { newChildMetadata } from "../cf/app/owner-app.ts";
 import { Space } from "../../crds/space/space.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../routing/services.ts";
 import { dropletState } from "../cf/droplet/droplet-state.ts";
 
 /** Where droplets are kept. */

@@ -1,7 +1,7 @@
 // Droplets as CF shows them.
 import { expect, test } from "vitest";
 import { aDroplet, anApp } from "../../crds/test-objects.ts";
-import { cacheOf } from "../cache/fixtures.ts";
+import { cacheOf } from "../cache/testing/cache-of.ts";
 import { presentDroplet } from "./present.ts";
 
 const present = (spec: object, hidden?: string): object =>

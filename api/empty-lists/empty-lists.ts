@@ -1,8 +1,8 @@
 // Kinds that the platform does not have yet, which clients request anyway: lists are always empty, one by its GUID is not found.
 import { z } from "zod";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { notFound } from "../http/errors.ts";
-import { presentPage } from "../http/page.ts";
+import { presentPage } from "../lists/page.ts";
 import { pagingParameters } from "../http/query.ts";
 
 /** Filters are ignored, since the list is empty anyway. */

@@ -3,7 +3,7 @@ import { EnvironmentGroup, type EnvironmentGroupName } from "../../crds/environm
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { updatedAt } from "../cache/object-times.ts";
 import { findGroup, isGroupName } from "../cf/app/environment-groups.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { link } from "../http/presentation.ts";
 import { updateGroupBody } from "./payload.ts";

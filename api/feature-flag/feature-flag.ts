@@ -9,11 +9,11 @@ import {
   type FlagName,
 } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { notFound } from "../http/errors.ts";
 import { findFlag } from "../cf/feature-flags.ts";
-import { isOneOf } from "../cache/list-objects.ts";
-import { presentPage } from "../http/page.ts";
+import { isOneOf } from "../lists/list-objects.ts";
+import { presentPage } from "../lists/page.ts";
 import { link } from "../http/presentation.ts";
 import { csv, orderBy, pagingParameters, timeFilter, timeParameters } from "../http/query.ts";
 import { matchesTimeFilter } from "../http/timestamps.ts";

@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
-import { metadataOf } from "../cf/metadata/metadata.ts";
+import { metadataOf } from "./metadata.ts";
 import { createdAt, updatedAt } from "../cache/object-times.ts";
 
 /** `guid`, `created_at`, `updated_at`. */

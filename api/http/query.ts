@@ -1,6 +1,6 @@
 // Parses query strings as CF does: decodes comma lists twice, defines the parameters of every list, refuses unknown ones.
 import { z } from "zod";
-import { parseLabelSelector, type LabelMatcher } from "../cf/metadata/label-selector.ts";
+import { parseLabelSelector, type LabelMatcher } from "./label-selector.ts";
 import { comparedTimestampSchema, timestampSchema, type TimeFilter } from "./timestamps.ts";
 
 /** The raw query: each name as sent, brackets included; the last of a repeated name counts. */

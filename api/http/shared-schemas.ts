@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isBlank } from "./blank.ts";
 import { cfNameProblem } from "../../crds/cf-name.ts";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "./metadata.ts";
 import { shownAs } from "./shown-as.ts";
 
 /** A GUID in `{ data: { guid } }`, with CF's bound. */

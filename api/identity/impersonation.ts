@@ -1,6 +1,6 @@
 // Impersonate-* headers: as in kube-apiserver, honored only where `impersonate` is granted. Pure except for the permission check.
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { AccessAttributes } from "../access/rbac-authorizer.ts";
+import type { AccessAttributes } from "../cache/rbac-authorizer.ts";
 import { notAuthorized } from "../http/errors.ts";
 import type { Caller } from "./caller.ts";
 

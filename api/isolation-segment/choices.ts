@@ -5,7 +5,7 @@ import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { isEntitled, segmentGUID } from "../cf/org/isolation-segments.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { link, toOneRelationship } from "../http/presentation.ts";
 import { toOneOrNoneBody } from "./payload.ts";

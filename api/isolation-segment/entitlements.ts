@@ -6,7 +6,7 @@ import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
 import { getVisibleSegment, isEntitled, listEntitledOrgs, listSpacesIn } from "../cf/org/isolation-segments.ts";
-import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { link, toManyRelationship } from "../http/presentation.ts";
 import { addToManySchema } from "../http/shared-schemas.ts";

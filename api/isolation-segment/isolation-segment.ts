@@ -6,12 +6,12 @@ import { displayNameOf, foldName, sortKeyOfName } from "../../crds/object-names.
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
-import { listObjects, isOneOf } from "../cache/list-objects.ts";
-import { toMetadataPatch, toNewMetadata } from "../cf/metadata/metadata.ts";
+import { listObjects, isOneOf } from "../lists/list-objects.ts";
+import { toMetadataPatch, toNewMetadata } from "../http/metadata.ts";
 import { canSeeSegment, getVisibleSegment, listEntitledOrgs, listSpacesIn } from "../cf/org/isolation-segments.ts";
-import { created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { created, endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
-import { presentPage } from "../http/page.ts";
+import { presentPage } from "../lists/page.ts";
 import { link, presentIdentity, presentMetadata } from "../http/presentation.ts";
 import { choiceEndpoints } from "./choices.ts";
 import { entitlementEndpoints } from "./entitlements.ts";

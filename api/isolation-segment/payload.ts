@@ -1,6 +1,6 @@
 // Bodies and queries of isolation segments.
 import { z } from "zod";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
 import { csv, listQuery } from "../http/query.ts";
 

@@ -17,7 +17,7 @@ import { ServiceInstance } from "../../crds/service-instance/service-instance.ts
 import { Space } from "../../crds/space/space.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { CFError, notFound, type PresentedError } from "../http/errors.ts";
 import { formatTimestamp } from "../http/timestamps.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

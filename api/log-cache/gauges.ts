@@ -7,7 +7,7 @@ import type { GaugeEnvelope, LogQuery } from "../../telemetry/envelope.ts";
 import { toSourceTags } from "../../telemetry/source-tags.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { measureInstances, type InstanceUsage } from "../cf/process/instance-usage.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../routing/services.ts";
 
 const MB = 1024 * 1024;
 

@@ -6,10 +6,10 @@ import { parseNameFilter } from "../../telemetry/name-filter.ts";
 import { mergeEnvelopes } from "../../telemetry/telemetry-client.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { Session } from "../access/session.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { CFError, notFound, unavailable, unprocessable } from "../http/errors.ts";
 import { rawQuery } from "../http/query.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../routing/services.ts";
 import { readGauges } from "./gauges.ts";
 import { toLogQuery } from "./query.ts";
 

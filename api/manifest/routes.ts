@@ -11,7 +11,7 @@ import { foldHost, foldPath } from "../../crds/route/route-url.ts";
 import { toCFError } from "../http/error-translation.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { appKey } from "../cf/app/owner-app.ts";
-import { domainOf, isUsableBy } from "../cf/route/domains.ts";
+import { domainOf, isUsableBy } from "../cache/domains.ts";
 import { createRoute } from "../cf/route/create-route.ts";
 import { mergeRouteOptions, toOptionsPatch, type RouteOptionsInput } from "../cf/route/route-options.ts";
 import { unmapApp } from "../cf/route/unmap-app.ts";

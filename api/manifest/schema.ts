@@ -3,7 +3,7 @@ import { z } from "zod";
 import { anyVariablesSchema } from "../cf/app/app-env.ts";
 import { isFeatureName } from "../cf/app/app-features.ts";
 import { buildpacksSchema, stackSchema } from "../cf/app/lifecycle.ts";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
 import { isRecord } from "../http/body.ts";
 import { describeProblem } from "../http/validation.ts";

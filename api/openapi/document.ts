@@ -1,7 +1,7 @@
 // Generates the OpenAPI document from the endpoint table and the schemas of answers.
 import { z } from "zod";
 import { apiVersion } from "../discovery/discovery.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { errorCatalogue } from "../http/errors.ts";
 import { describePermission } from "./permission.ts";
 import { type Response, type ResponseBody, responsesOf } from "./responses.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { anOrg, makeObject } from "../../crds/test-objects.ts";
-import { cacheOf } from "../cache/fixtures.ts";
+import { cacheOf } from "../cache/testing/cache-of.ts";
 import { presentOrg } from "./present.ts";
 
 const quota = (name: string, isDefault: boolean): OrgQuota =>

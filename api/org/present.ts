@@ -3,7 +3,7 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import { quotaGUIDOf } from "../cf/org/org-quota.ts";
-import type { CacheKey } from "../http/cached-json.ts";
+import type { CacheKey } from "../lists/cached-json.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 export function presentOrg(cache: ClusterCache, org: Org, base: string): object {

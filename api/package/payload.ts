@@ -5,7 +5,7 @@ import type { Package } from "../../crds/package/package.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { newChildMetadata } from "../cf/app/owner-app.ts";
-import { type MetadataInput, metadataSchema } from "../cf/metadata/metadata.ts";
+import { type MetadataInput, metadataSchema } from "../http/metadata.ts";
 import { PACKAGE_STATES } from "../cf/package/package-state.ts";
 import { isBlank } from "../http/blank.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";

@@ -1,7 +1,7 @@
 // Request bodies and queries of processes.
 import { z } from "zod";
 import { csv, embed, listQuery } from "../http/query.ts";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { commandSchema, processUserSchema } from "../cf/process/process-schemas.ts";
 import type { Process } from "../../crds/process/process.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { aDroplet, anApp, anLRP, aProcess, aRevision, aSpace } from "../../crds/test-objects.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { cacheOf } from "../cache/fixtures.ts";
+import { cacheOf } from "../cache/testing/cache-of.ts";
 import { type CommandView, HIDDEN, HIDDEN_IN_LISTS, instancesOf, isStarting, presentProcess } from "./present.ts";
 
 describe("a process", () => {

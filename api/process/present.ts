@@ -12,7 +12,7 @@ import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { processGUID } from "../cf/process/processes.ts";
 import { isRolloutProcess } from "../cf/process/web-processes.ts";
 import { releaseOf } from "../cf/rollout/app-revisions.ts";
-import type { CacheKey } from "../http/cached-json.ts";
+import type { CacheKey } from "../lists/cached-json.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

@@ -5,7 +5,7 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { segmentNameOf } from "../cf/org/isolation-segments.ts";
 import { formatTimestamp } from "../http/timestamps.ts";
 import { measureInstances, type InstanceUsage } from "../cf/process/instance-usage.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../routing/services.ts";
 import { instancesOf, lrpOf } from "./present.ts";
 
 const MB = 1024 * 1024;

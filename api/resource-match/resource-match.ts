@@ -1,10 +1,10 @@
 // `POST /v3/resource_matches`: lists the files of a push that need not be uploaded again.
 import { z } from "zod";
 import { matchResources, type Resource } from "../../blobs/package/resources.ts";
-import { endpoint, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, type Endpoint } from "../routing/endpoint.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { listKnownPackages, MATCHED_PACKAGES } from "../cf/package/known-packages.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../routing/services.ts";
 
 const body = z.strictObject({
   resources: z

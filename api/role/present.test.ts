@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { CF_ROLES, toSubject, type CFRole } from "../../crds/roles.ts";
 import { anOrg, aSpace } from "../../crds/test-objects.ts";
-import { cacheOf } from "../cache/fixtures.ts";
-import { rolesOf, type RoleAssignment } from "../cf/role/role-assignments.ts";
+import { cacheOf } from "../cache/testing/cache-of.ts";
+import { rolesOf, type RoleAssignment } from "../../crds/role-assignments.ts";
 import { presentRole } from "./present.ts";
 
 function aRole(type: CFRole, user = "ann"): RoleAssignment {

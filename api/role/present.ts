@@ -1,7 +1,7 @@
 // Presents a role as CF's JSON.
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import type { RoleAssignment } from "../cf/role/role-assignments.ts";
+import type { RoleAssignment } from "../../crds/role-assignments.ts";
 import { scopeOf } from "../cf/role/roles.ts";
 import { link, toOneRelationship } from "../http/presentation.ts";
 import { createdAt } from "../cache/object-times.ts";

@@ -2,11 +2,11 @@
 import { App } from "../../crds/app/app.ts";
 import { appNamespaceOf, isAvailableIn, toDestinationNamespace } from "../../crds/route/destinations.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
-import { endpoint, noContent, ok } from "../http/endpoint.ts";
+import { endpoint, noContent, ok } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
-import { isOneOf } from "../cache/list-objects.ts";
+import { isOneOf } from "../lists/list-objects.ts";
 import {
   addDestinations,
   checkReplacement,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Destination, Route } from "../../crds/route/route.ts";
 import { unprocessable } from "../http/errors.ts";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
 import { shownAs } from "../http/shown-as.ts";
 import { csv, csvIntegers, include, listQuery } from "../http/query.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { aDroplet, anApp, aProcess, aRoute } from "../../crds/test-objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { cacheOf } from "../cache/fixtures.ts";
+import { cacheOf } from "../cache/testing/cache-of.ts";
 import { destinationGUID, presentDestinations } from "./present.ts";
 
 const app = anApp({ droplet: { name: "d1" } });

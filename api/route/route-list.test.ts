@@ -13,8 +13,8 @@ import { Space } from "../../crds/space/space.ts";
 import { ClusterRole, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
-import { createLiveCache } from "../cache/live-cache.ts";
-import type { Reply, RequestContext } from "../http/endpoint.ts";
+import { createLiveCache } from "../access/testing/live-cache.ts";
+import type { Reply, RequestContext } from "../routing/endpoint.ts";
 import { routeEndpoints } from "./route.ts";
 
 const rbac = "rbac.authorization.k8s.io";

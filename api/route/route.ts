@@ -11,23 +11,23 @@ import { Route, type RouteOptions } from "../../crds/route/route.ts";
 import { foldHost } from "../../crds/route/route-url.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
-import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
+import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
-import { includedDomains, includedSpaces } from "../http/included.ts";
+import { includedDomains, includedSpaces } from "../included/included.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { isFlagOn } from "../cf/feature-flags.ts";
-import { domainOf, isUsableBy } from "../cf/route/domains.ts";
+import { domainOf, isUsableBy } from "../cache/domains.ts";
 import {
   findOptionProblems,
   mergeRouteOptions,
   toOptionsPatch,
   type RouteOptionsInput,
 } from "../cf/route/route-options.ts";
-import { listObjects, isOneOf } from "../cache/list-objects.ts";
-import { toNewMetadata, toMetadataPatch } from "../cf/metadata/metadata.ts";
+import { listObjects, isOneOf } from "../lists/list-objects.ts";
+import { toNewMetadata, toMetadataPatch } from "../http/metadata.ts";
 import { createRoute } from "../cf/route/create-route.ts";
-import { presentPage } from "../http/page.ts";
+import { presentPage } from "../lists/page.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import type { Session } from "../access/session.ts";
 import { destinationEndpoints } from "./destinations.ts";

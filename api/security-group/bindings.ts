@@ -3,7 +3,7 @@ import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
-import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { link, toManyRelationship } from "../http/presentation.ts";
 import { addToManySchema } from "../http/shared-schemas.ts";

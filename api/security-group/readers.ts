@@ -5,7 +5,7 @@ import type { Space } from "../../crds/space/space.ts";
 import { Role, RoleBinding } from "../../kube/api/builtin.ts";
 import type { Session } from "../access/session.ts";
 import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
-import { rolesOf } from "../cf/role/role-assignments.ts";
+import { rolesOf } from "../../crds/role-assignments.ts";
 
 const EVERYBODY = "Group system:authenticated";
 

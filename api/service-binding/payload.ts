@@ -1,6 +1,6 @@
 // Bodies and queries of service credential bindings.
 import { z } from "zod";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { csv, include, listQuery } from "../http/query.ts";
 import { blankAs, nameSchema, toOneSchema } from "../http/shared-schemas.ts";
 

@@ -1,6 +1,6 @@
 // Bodies and queries of service brokers.
 import { z } from "zod";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { csv, listQuery } from "../http/query.ts";
 import { nameSchema, optionalRelationships, toOneSchema } from "../http/shared-schemas.ts";
 

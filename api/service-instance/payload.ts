@@ -1,6 +1,6 @@
 // Bodies and queries of service instances.
 import { z } from "zod";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { fields } from "../http/fields.ts";
 import { csv, listQuery } from "../http/query.ts";
 import { shownAs } from "../http/shown-as.ts";

@@ -9,15 +9,15 @@ import { Space } from "../../crds/space/space.ts";
 import { Org } from "../../crds/org/org.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import type { Session } from "../access/session.ts";
-import { isOneOf, listObjects } from "../cache/list-objects.ts";
+import { isOneOf, listObjects } from "../lists/list-objects.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import { planOf } from "../cf/service/catalog.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import { findCredentials } from "../cf/service/instance-credentials.ts";
-import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
-import { presentPage } from "../http/page.ts";
+import { presentPage } from "../lists/page.ts";
 import { newBrokerJob } from "../jobs/jobs.ts";
 import { createManaged, deleteManaged, purgeManaged, updateManaged } from "./managed.ts";
 import {

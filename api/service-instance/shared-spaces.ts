@@ -4,7 +4,7 @@ import { ServiceInstance } from "../../crds/service-instance/service-instance.ts
 import { Space } from "../../crds/space/space.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { link, toManyRelationship } from "../http/presentation.ts";
 import { sharedSpacesQuery } from "./payload.ts";
 import { hasFields, includedSpaceFields } from "./present.ts";

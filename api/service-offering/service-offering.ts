@@ -6,8 +6,8 @@ import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import type { Session } from "../access/session.ts";
-import { isOneOf, listAmong } from "../cache/list-objects.ts";
-import { toMetadataPatch } from "../cf/metadata/metadata.ts";
+import { isOneOf, listAmong } from "../lists/list-objects.ts";
+import { toMetadataPatch } from "../http/metadata.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import {
   brokerGUIDOf,
@@ -22,11 +22,11 @@ import {
 } from "../cf/service/marketplace.ts";
 import { instancesOfPlan } from "../cf/service/plan-uses.ts";
 import { placeFilter } from "../cf/service/plan-places.ts";
-import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
-import { presentPage } from "../http/page.ts";
+import { presentPage } from "../lists/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../routing/services.ts";
 import { offeringListQuery, offeringQuery, purgeQuery, type OfferingFields } from "./payload.ts";
 import { presentOffering } from "./present.ts";
 import type { z } from "zod";

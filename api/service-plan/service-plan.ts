@@ -3,8 +3,8 @@ import { foldName } from "../../crds/object-names.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
-import { isOneOf, listAmong } from "../cache/list-objects.ts";
-import { toMetadataPatch } from "../cf/metadata/metadata.ts";
+import { isOneOf, listAmong } from "../lists/list-objects.ts";
+import { toMetadataPatch } from "../http/metadata.ts";
 import { offeringOf } from "../cf/service/catalog.ts";
 import {
   brokerGUIDOf,
@@ -17,12 +17,12 @@ import {
 } from "../cf/service/marketplace.ts";
 import { instancesOfPlan } from "../cf/service/plan-uses.ts";
 import { placeFilter } from "../cf/service/plan-places.ts";
-import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
-import { includedPlanParts } from "../http/included-plan-parts.ts";
-import { presentPage } from "../http/page.ts";
+import { includedPlanParts } from "../included/included-with-plans.ts";
+import { presentPage } from "../lists/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../routing/services.ts";
 import { planListQuery, planQuery, type PlanIncludes, type PlanListQuery } from "./payload.ts";
 import { presentPlan } from "./present.ts";
 import { visibilityEndpoints } from "./visibility.ts";

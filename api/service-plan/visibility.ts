@@ -7,7 +7,7 @@ import { Space } from "../../crds/space/space.ts";
 import type { z } from "zod";
 import type { Session } from "../access/session.ts";
 import { getPlan } from "../cf/service/marketplace.ts";
-import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { visibilityBody } from "./payload.ts";
 import { planSpace } from "./present.ts";

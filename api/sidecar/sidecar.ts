@@ -7,9 +7,9 @@ import { findSidecar, sidecarsOf, type AppSidecar, type SidecarInput } from "../
 import { saveSidecar } from "../cf/process/save-sidecar.ts";
 import { appOf } from "../cf/app/owner-app.ts";
 import { getProcess, getProcessOfType } from "../cf/process/processes.ts";
-import { created, endpoint, noContent, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
+import { created, endpoint, noContent, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
-import { presentPage } from "../http/page.ts";
+import { presentPage } from "../lists/page.ts";
 import { toOneRelationship } from "../http/presentation.ts";
 import { listQuery, timeFilter } from "../http/query.ts";
 import { requiredText } from "../http/shared-schemas.ts";

@@ -5,7 +5,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
 import type { Space } from "../../crds/space/space.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata/metadata.ts";
+import { toNewMetadata, toMetadataPatch, metadataSchema } from "../http/metadata.ts";
 import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
 import { booleanText, csv, include, listQuery } from "../http/query.ts";
 

@@ -1,7 +1,7 @@
 // Spaces as CF shows them.
 import { expect, test } from "vitest";
 import { anOrg, aSpace } from "../../crds/test-objects.ts";
-import { cacheOf } from "../cache/fixtures.ts";
+import { cacheOf } from "../cache/testing/cache-of.ts";
 import { presentSpace } from "./present.ts";
 
 test.each<[string, object, object]>([

@@ -2,7 +2,7 @@
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import type { CacheKey } from "../http/cached-json.ts";
+import type { CacheKey } from "../lists/cached-json.ts";
 import { spaceQuotaGUIDOf } from "../cf/org/org-quota.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

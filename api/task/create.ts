@@ -10,7 +10,7 @@ import type { Draft } from "../../kube/client/client.ts";
 import type { Session } from "../access/session.ts";
 import { currentDroplet, requireStaged } from "../cf/app/current-droplet.ts";
 import { appKey, appOwnerReferences } from "../cf/app/owner-app.ts";
-import { toNewMetadata } from "../cf/metadata/metadata.ts";
+import { toNewMetadata } from "../http/metadata.ts";
 import { getProcess } from "../cf/process/processes.ts";
 import { requireTaskQuota } from "../cf/quota/check.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";

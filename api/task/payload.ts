@@ -1,7 +1,7 @@
 // Request bodies and queries of tasks.
 import { z } from "zod";
 import type { Process } from "../../crds/process/process.ts";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { processUserSchema } from "../cf/process/process-schemas.ts";
 import { withoutNulls } from "../cf/without-nulls.ts";
 import { csv, csvIntegers, listQuery } from "../http/query.ts";

@@ -7,7 +7,7 @@ import { Task } from "../../crds/task/task.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { appGUIDOf, appOf } from "../cf/app/owner-app.ts";
-import type { CacheKey } from "../http/cached-json.ts";
+import type { CacheKey } from "../lists/cached-json.ts";
 import { link, presentIdentity, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 
 const STATES = { Pending: "PENDING", Running: "RUNNING", Succeeded: "SUCCEEDED", Failed: "FAILED" } as const;

@@ -7,8 +7,8 @@ import { newClaim } from "../../crds/claim/rules.ts";
 import { Task } from "../../crds/task/task.ts";
 import { ClusterRole, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { createLiveCache, type LiveCache } from "../cache/live-cache.ts";
-import type { Endpoint, RequestContext } from "../http/endpoint.ts";
+import { createLiveCache, type LiveCache } from "../access/testing/live-cache.ts";
+import type { Endpoint, RequestContext } from "../routing/endpoint.ts";
 import { taskEndpoints } from "./task.ts";
 
 function addApp(live: LiveCache, namespace: string): void {

@@ -2,7 +2,7 @@
 import { sortUsage } from "../../crds/usage-log/rules.ts";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import type { Session } from "../access/session.ts";
-import { isOneOf, listObjects } from "../cache/list-objects.ts";
+import { isOneOf, listObjects } from "../lists/list-objects.ts";
 import { unprocessable } from "../http/errors.ts";
 import { timeFilter } from "../http/query.ts";
 import { matchesTimeFilter } from "../http/timestamps.ts";

@@ -2,9 +2,9 @@
 import type { z } from "zod";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { notFound } from "../http/errors.ts";
-import { presentPage } from "../http/page.ts";
+import { presentPage } from "../lists/page.ts";
 import { csv, csvOf, listQuery, orderBy } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { listUsageEvents } from "./list-events.ts";

@@ -5,7 +5,7 @@ import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { countProcesses, listRoutes, listSpaceNamespaces, listTasks } from "../cf/quota/usage.ts";
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { CFError } from "../http/errors.ts";
 import { link } from "../http/presentation.ts";
 

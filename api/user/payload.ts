@@ -1,6 +1,6 @@
 // Bodies and queries of users.
 import { z } from "zod";
-import { metadataSchema } from "../cf/metadata/metadata.ts";
+import { metadataSchema } from "../http/metadata.ts";
 import { csv, listQuery } from "../http/query.ts";
 
 /** As in CF, `usernames` excludes `partial_usernames`, and `origins` needs one of them. */

@@ -1,7 +1,7 @@
 // Presents a user as CF's JSON. A user is a subject of a RoleBinding or has a record: its GUID is the user name.
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { createdAt, updatedAt } from "../cache/object-times.ts";
-import { metadataOf } from "../cf/metadata/metadata.ts";
+import { metadataOf } from "../http/metadata.ts";
 import { originOf } from "../cf/role/user-origin.ts";
 import { findUserRecord } from "../cf/role/user-records.ts";
 

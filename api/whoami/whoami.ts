@@ -1,5 +1,5 @@
 // `/whoami`: the caller's name and kind, which `cf` requests in Kubernetes mode.
-import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 
 export const whoamiEndpoints: readonly Endpoint[] = [
   endpoint({

@@ -20,9 +20,12 @@ export const sharedFolders: ReadonlySet<string> = new Set([
   "api/cf",
   "api/http",
   "api/identity",
+  "api/included",
   "api/jobs",
+  "api/lists",
   "api/openapi",
   "api/peers",
+  "api/routing",
   "backends/routers/services",
   "controllers/shared",
 ]);

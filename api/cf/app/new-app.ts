@@ -3,7 +3,7 @@ import { App } from "../../../crds/app/app.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { toLifecycle, type LifecycleInput } from "./lifecycle.ts";
-import { toNewMetadata, type MetadataInput } from "../metadata/metadata.ts";
+import { toNewMetadata, type MetadataInput } from "../../http/metadata.ts";
 import { toNamedMetadata } from "../free-object-name.ts";
 
 /** A stopped App with a GUID and an object name that is free in the namespace. @throws CFError 422 for an unknown stack or buildpack */

@@ -8,7 +8,7 @@ import type { Draft } from "../../../kube/client/client.ts";
 import type { ClusterCache, ObjectFinder } from "../../cache/cluster-cache.ts";
 import { CFError } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
-import { toNewMetadata, type MetadataInput } from "../metadata/metadata.ts";
+import { toNewMetadata, type MetadataInput } from "../../http/metadata.ts";
 
 /** A key, which is a binding without an app, too. */
 type AppChild = KubeObject & { spec: { appRef?: { name: string } | undefined } };

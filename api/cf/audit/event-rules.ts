@@ -8,7 +8,7 @@ import type { ServiceBinding } from "../../../crds/service-binding/service-bindi
 import type { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Space } from "../../../crds/space/space.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
-import { rolesOf } from "../role/role-assignments.ts";
+import { rolesOf } from "../../../crds/role-assignments.ts";
 
 /** A write with what the rules need of its surroundings. */
 export interface AuditedWrite {

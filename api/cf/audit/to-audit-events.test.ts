@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
 import { anOrg, aSpace } from "../../../crds/test-objects.ts";
 import { RoleBinding } from "../../../kube/api/builtin.ts";
-import { cacheOf } from "../../cache/fixtures.ts";
+import { cacheOf } from "../../cache/testing/cache-of.ts";
 import { toAuditEvents } from "./to-audit-events.ts";
 
 test("names longer than an AuditLog takes are cut: one that it refuses would take other events with it", () => {

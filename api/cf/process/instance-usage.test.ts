@@ -4,7 +4,7 @@ import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { aRunner } from "../../../crds/test-objects.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
-import type { Services } from "../../services.ts";
+import type { Services } from "../../routing/services.ts";
 import { measureInstances } from "./instance-usage.ts";
 
 const lrp = { metadata: { name: "shop", namespace: "dev" }, spec: { class: "runner", app: { guid: "A" } } } as LRP;

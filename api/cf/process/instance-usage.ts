@@ -3,7 +3,7 @@ import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { keyOf } from "../../../kube/api/object.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
-import type { Services } from "../../services.ts";
+import type { Services } from "../../routing/services.ts";
 
 /** Usage of one instance. `cpu` in cores, sizes in bytes, `logRate` in bytes per second, `time` in RFC 3339. */
 export interface InstanceUsage {

@@ -2,7 +2,7 @@
 import { roleGUID } from "../../../crds/roles.ts";
 import { RoleBinding } from "../../../kube/api/builtin.ts";
 import type { Session } from "../../access/session.ts";
-import type { RoleAssignment } from "./role-assignments.ts";
+import type { RoleAssignment } from "../../../crds/role-assignments.ts";
 
 export async function removeRole(session: Session, role: RoleAssignment): Promise<void> {
   if (role.binding.subjects?.length === 1) return session.delete(RoleBinding, role.binding);

@@ -5,7 +5,7 @@ import { Space } from "../../../crds/space/space.ts";
 import { RoleBinding } from "../../../kube/api/builtin.ts";
 import type { Session } from "../../access/session.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
-import { rolesOf, type RoleAssignment } from "./role-assignments.ts";
+import { rolesOf, type RoleAssignment } from "../../../crds/role-assignments.ts";
 
 /** The org or space of a role. */
 export function scopeOf(cache: ClusterCache, role: RoleAssignment): { org?: Org; space?: Space } {

@@ -6,7 +6,7 @@ import { routeURL } from "../../../crds/route/route-url.ts";
 import { type CFError, unprocessable } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
 import { requireRouteQuota } from "../quota/check.ts";
-import { domainOf } from "./domains.ts";
+import { domainOf } from "../../cache/domains.ts";
 import { checkAddress, checkHost } from "./route-address.ts";
 import { toNamedMetadata } from "../free-object-name.ts";
 

@@ -4,7 +4,7 @@ import { domainName, newClaim } from "../../../crds/claim/rules.ts";
 import type { Domain } from "../../../crds/domain/domain.ts";
 import type { Route } from "../../../crds/route/route.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
-import { domainOf } from "./domains.ts";
+import { domainOf } from "../../cache/domains.ts";
 
 const mine: Domain = {
   apiVersion: "cupola.dev/v1alpha1",

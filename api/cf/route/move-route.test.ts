@@ -9,7 +9,7 @@ import { Org } from "../../../crds/org/org.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { ClusterRole, RoleBinding } from "../../../kube/api/builtin.ts";
-import { createLiveCache, type LiveCache } from "../../cache/live-cache.ts";
+import { createLiveCache, type LiveCache } from "../../access/testing/live-cache.ts";
 import type { Session } from "../../access/session.ts";
 import { moveRoute } from "./move-route.ts";
 

@@ -10,7 +10,7 @@ import { Route } from "../../../crds/route/route.ts";
 import { foldHost, routeHostname } from "../../../crds/route/route-url.ts";
 import { unprocessable } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
-import { reservationLookup } from "./domains.ts";
+import { reservationLookup } from "../../cache/domains.ts";
 
 export interface RouteAddress {
   host: string;

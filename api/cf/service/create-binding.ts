@@ -8,7 +8,7 @@ import type { ServiceInstance } from "../../../crds/service-instance/service-ins
 import type { Session } from "../../access/session.ts";
 import { unprocessable } from "../../http/errors.ts";
 import { appOwnerReferences } from "../app/owner-app.ts";
-import { toNewMetadata, type MetadataInput } from "../metadata/metadata.ts";
+import { toNewMetadata, type MetadataInput } from "../../http/metadata.ts";
 import { requireKeyQuota } from "../quota/check.ts";
 import { bindingsOfApp, instanceOf } from "./bindings.ts";
 import { createManagedBinding, isBindingFailed, requireBindable } from "./managed-binding.ts";

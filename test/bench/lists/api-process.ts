@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { recordLastWrite } from "../../../api/cache/object-times.ts";
-import { createMemoryInformers } from "../../../api/cache/live-cache.ts";
+import { createMemoryInformers } from "../../../api/access/testing/live-cache.ts";
 import { createApi } from "../../../api/server.ts";
 import type { ApiDeps } from "../../../api/server.ts";
 import { App } from "../../../crds/app/app.ts";

@@ -2,7 +2,7 @@
 import { Agent, createServer, request as send } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { createMemoryInformers } from "../../../api/cache/live-cache.ts";
+import { createMemoryInformers } from "../../../api/access/testing/live-cache.ts";
 import { createLocalRouter } from "../../../backends/routers/local/local.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";

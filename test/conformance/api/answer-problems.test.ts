@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createEndpoints } from "../../../api/endpoints.ts";
 import { responsesOf } from "../../../api/openapi/responses.ts";
-import type { Services } from "../../../api/services.ts";
+import type { Services } from "../../../api/routing/services.ts";
 import { answerProblems } from "./answer-problems.ts";
 
 const guid = "0192f0c1-2222-7333-8444-555566667777";

@@ -1,11 +1,11 @@
 // Judges every answer of the API by the schema that the OpenAPI document publishes for it: no member missing, none more, links that lead somewhere.
 import { z } from "zod";
 import { createEndpoints } from "../../../api/endpoints.ts";
-import type { Endpoint } from "../../../api/http/endpoint.ts";
+import type { Endpoint } from "../../../api/routing/endpoint.ts";
 import { errorCatalogue } from "../../../api/http/errors.ts";
-import { normalisedUrl } from "../../../api/http/routing.ts";
+import { normalisedUrl } from "../../../api/routing/routing.ts";
 import { responsesOf, type ResponseBody } from "../../../api/openapi/responses.ts";
-import type { Services } from "../../../api/services.ts";
+import type { Services } from "../../../api/routing/services.ts";
 
 /** What is judged of an answer. */
 export interface JudgedAnswer {

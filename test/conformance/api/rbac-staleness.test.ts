@@ -9,7 +9,7 @@ import {
   type AccessAttributes,
   type RbacAuthorizer,
   type RbacWatch,
-} from "../../../api/access/rbac-authorizer.ts";
+} from "../../../api/cache/rbac-authorizer.ts";
 import { toCFError } from "../../../api/http/error-translation.ts";
 import { App } from "../../../crds/app/app.ts";
 import { ClusterRole, ClusterRoleBinding, Namespace, RoleBinding } from "../../../kube/api/builtin.ts";

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createEndpoints } from "../../../api/endpoints.ts";
-import type { Endpoint } from "../../../api/http/endpoint.ts";
-import type { Services } from "../../../api/services.ts";
+import type { Endpoint } from "../../../api/routing/endpoint.ts";
+import type { Services } from "../../../api/routing/services.ts";
 
 /** A valid body, and for each of its members, by dotted path, the blank values that CAPI takes in its place. */
 interface BodyOfEndpoint {

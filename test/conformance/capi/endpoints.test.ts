@@ -3,7 +3,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { createEndpoints } from "../../../api/endpoints.ts";
 import { openApiDocument } from "../../../api/openapi/document.ts";
-import type { Services } from "../../../api/services.ts";
+import type { Services } from "../../../api/routing/services.ts";
 import { capiEndpoints, type CAPIEndpoint, wordsOf } from "./endpoint-table.ts";
 
 interface Schema {

@@ -1,7 +1,7 @@
 // The role matrix: each endpoint in scope by each CF role, in an org that is active and in one that is suspended. Allowed means neither 403 nor 404.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEndpoints } from "../../../api/endpoints.ts";
-import type { Services } from "../../../api/services.ts";
+import type { Services } from "../../../api/routing/services.ts";
 import { App } from "../../../crds/app/app.ts";
 import { Build } from "../../../crds/build/build.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";

@@ -1,6 +1,6 @@
 // The differential run: the same random policies in force on servers and in our evaluator, the same random questions to all of them.
 import type { Logger } from "pino";
-import { createRbacAuthorizer, rbacKinds, type RbacWatch } from "../../../api/access/rbac-authorizer.ts";
+import { createRbacAuthorizer, rbacKinds, type RbacWatch } from "../../../api/cache/rbac-authorizer.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { Store } from "../../../kube/cache/reader.ts";
 import { createWatchedRbacIndex } from "../../../kube/rbac/watched-rbac-index.ts";

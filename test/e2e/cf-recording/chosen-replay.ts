@@ -1,6 +1,6 @@
 // The part of the recorded cases that is sent again in every run.
 import { createEndpoints } from "../../../api/endpoints.ts";
-import type { Services } from "../../../api/services.ts";
+import type { Services } from "../../../api/routing/services.ts";
 import { namesOfCasesAlone } from "./case-names.ts";
 import { chooseCases, kindWriter, type KindOf } from "./choose-cases.ts";
 import { readReplay, type Replay } from "./replay-file.ts";

@@ -1,5 +1,5 @@
 // A request of a recording as one line: `PATCH /v3/apps/:guid ?names {name metadata.labels} 200`, so that a list of them is read as text.
-import type { Endpoint } from "../../../api/http/endpoint.ts";
+import type { Endpoint } from "../../../api/routing/endpoint.ts";
 import type { RecordedExchange, Template } from "../cf-traffic/traffic.ts";
 
 /** Members of the body that hold what people call as they like. */

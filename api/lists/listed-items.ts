@@ -1,6 +1,6 @@
 // Items of a list in order, kept current change by change. Pure.
 import { firstFailing } from "../../kube/api/binary-search.ts";
-import type { ObjectChange } from "./change-log.ts";
+import type { ObjectChange } from "../cache/change-log.ts";
 
 /** What a list shows, and in which order. */
 export interface ItemOrder<Item> {

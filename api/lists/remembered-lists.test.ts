@@ -1,7 +1,7 @@
 // Remembered lists are bounded: by their items, and by the time that nobody asks for them.
 import { afterEach, expect, test, vi } from "vitest";
 import { App } from "../../crds/app/app.ts";
-import { createLiveCache } from "./live-cache.ts";
+import { createLiveCache } from "../access/testing/live-cache.ts";
 import { rememberedList } from "./remembered-lists.ts";
 
 afterEach(() => {

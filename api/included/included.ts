@@ -11,7 +11,7 @@ import { appOf } from "../cf/app/owner-app.ts";
 import { instanceOf } from "../cf/service/bindings.ts";
 import { presentInstance } from "../service-instance/present.ts";
 import { presentDomain } from "../domain/present.ts";
-import { domainOf } from "../cf/route/domains.ts";
+import { domainOf } from "../cache/domains.ts";
 import { presentOrg } from "../org/present.ts";
 import type { Session } from "../access/session.ts";
 import { presentSpace } from "../space/present.ts";

@@ -1,9 +1,9 @@
 // CF roles of a RoleBinding: each is one (RoleBinding, subject) pair whose roleRef is one of our ClusterRoles. Pure.
-import { LABELS } from "../../../crds/labels.ts";
-import { findCFRole, findUserName, roleGUID, type CFRole } from "../../../crds/roles.ts";
-import type { RoleBinding } from "../../../kube/api/builtin.ts";
-import type { KubeObject } from "../../../kube/api/object.ts";
-import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
+import { LABELS } from "./labels.ts";
+import { findCFRole, findUserName, roleGUID, type CFRole } from "./roles.ts";
+import type { RoleBinding } from "../kube/api/builtin.ts";
+import type { KubeObject } from "../kube/api/object.ts";
+import type { ObjectOf } from "../kube/api/resource-ref.ts";
 
 export type Binding = ObjectOf<typeof RoleBinding>;
 export type Subject = NonNullable<Binding["subjects"]>[number];

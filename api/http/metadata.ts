@@ -1,8 +1,8 @@
 // CF's metadata (labels and annotations): its schema, and its mapping to Kubernetes labels and annotations.
 import { z } from "zod";
-import { isReservedKey } from "../../../crds/labels.ts";
-import type { KubeObject } from "../../../kube/api/object.ts";
-import { CFError, unprocessable } from "../../http/errors.ts";
+import { isReservedKey } from "../../crds/labels.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import { CFError, unprocessable } from "./errors.ts";
 
 const prefix = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 const maxPrefix = 253;

@@ -11,7 +11,7 @@ import { ClusterRole, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ListParameters } from "../http/query.ts";
 import { isOneOf, listObjects, type ListOptions } from "./list-objects.ts";
-import { createLiveCache, type LiveCache } from "./live-cache.ts";
+import { createLiveCache, type LiveCache } from "../access/testing/live-cache.ts";
 
 const USERS = ["dev", "guest"];
 const NAMESPACES = ["a", "b", "c"];

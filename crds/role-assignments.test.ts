@@ -1,6 +1,6 @@
 // Users with a role, from the subjects of a RoleBinding.
 import { expect, test } from "vitest";
-import { CF_ROLES } from "../../../crds/roles.ts";
+import { CF_ROLES } from "./roles.ts";
 import { rolesOf } from "./role-assignments.ts";
 
 const roleRef = {

@@ -1,13 +1,13 @@
 // Resolves the Domain of a route, and tells which domains an org may use. The rule is in crds/domain/resolve-domain.ts.
-import { Claim } from "../../../crds/claim/claim.ts";
-import { claimObjectName, domainName, isClaimant, toClaimState } from "../../../crds/claim/rules.ts";
-import type { ReservationLookup } from "../../../crds/domain/reservations.ts";
-import { isSharedDomain, findDomainByReference, type DomainReferrer } from "../../../crds/domain/resolve-domain.ts";
-import { Domain } from "../../../crds/domain/domain.ts";
-import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import type { Org } from "../../../crds/org/org.ts";
-import type { KubeObject } from "../../../kube/api/object.ts";
-import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import { Claim } from "../../crds/claim/claim.ts";
+import { claimObjectName, domainName, isClaimant, toClaimState } from "../../crds/claim/rules.ts";
+import type { ReservationLookup } from "../../crds/domain/reservations.ts";
+import { isSharedDomain, findDomainByReference, type DomainReferrer } from "../../crds/domain/resolve-domain.ts";
+import { Domain } from "../../crds/domain/domain.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import type { Org } from "../../crds/org/org.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ClusterCache } from "./cluster-cache.ts";
 
 /** The org that owns a private domain; undefined for a shared one. */
 export function owningOrg(cache: ClusterCache, domain: Domain): Org | undefined {

@@ -7,7 +7,7 @@ import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type BlobStore, BlobStoreUnavailable } from "../../blobs/blob-store.ts";
 import { createDirectoryStore } from "../../blobs/directory/directory-store.ts";
-import { toCFError } from "./error-translation.ts";
+import { toCFError } from "../http/error-translation.ts";
 import { toBlobReply } from "./blob-reply.ts";
 
 let directory: string;

@@ -1,12 +1,12 @@
 // Who learns of a session's writes: the log of the app, and the audit events.
-import { App } from "../../crds/app/app.ts";
-import type { AuditWriter } from "../../telemetry/audit/audit-writer.ts";
-import type { ClusterCache } from "../cache/cluster-cache.ts";
-import { appOfWrite, toAppLogLine } from "../cf/app/app-log.ts";
-import { redact } from "../cf/audit/redact-request.ts";
-import { toAuditEvents, toAppEvent, type AuditContext } from "../cf/audit/to-audit-events.ts";
-import type { WriteObserver } from "./observed-writes.ts";
-import type { AppLog, Session, SessionDeps, SessionRequest } from "./session.ts";
+import { App } from "../../../crds/app/app.ts";
+import type { AuditWriter } from "../../../telemetry/audit/audit-writer.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import { appOfWrite, toAppLogLine } from "../app/app-log.ts";
+import { redact } from "./redact-request.ts";
+import { toAuditEvents, toAppEvent, type AuditContext } from "./to-audit-events.ts";
+import type { WriteObserver } from "../../access/observed-writes.ts";
+import type { AppLog, Session, SessionDeps, SessionRequest } from "../../access/session.ts";
 
 /** Each write adds a line to its app's log. */
 export function logToApps(cache: ClusterCache, log: AppLog): WriteObserver {

@@ -3,8 +3,8 @@ import { LRUCache } from "lru-cache";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { ListScope, Session } from "../access/session.ts";
-import type { ObjectChange } from "./change-log.ts";
-import type { ClusterCache } from "./cluster-cache.ts";
+import type { ObjectChange } from "../cache/change-log.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { type ItemOrder, withChanges } from "./listed-items.ts";
 
 /** A list to find, or to bring up to date. */

@@ -1,6 +1,6 @@
 // Pagination: totals, links that keep the filters, and pages beyond the end.
 import { expect, test } from "vitest";
-import { setSources } from "../cache/remembered-lists.ts";
+import { setSources } from "./remembered-lists.ts";
 import { presentPage } from "./page.ts";
 
 function page(

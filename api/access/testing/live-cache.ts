@@ -1,13 +1,13 @@
 // A real ClusterCache over stores that a test writes, and sessions on it: what callers see follows from Roles, bindings and claims as on a cluster.
-import type { KubeObject } from "../../kube/api/object.ts";
-import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { resourceId } from "../../kube/api/resource-ref.ts";
-import type { Informers } from "../../kube/cache/informers.ts";
-import type { IndexFunction } from "../../kube/cache/reader.ts";
-import { WritableStore } from "../../kube/cache/store.ts";
-import { createSession } from "../access/create-session.ts";
-import type { Session, SessionDeps } from "../access/session.ts";
-import { type ClusterCache, createClusterCache } from "./cluster-cache.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import { resourceId } from "../../../kube/api/resource-ref.ts";
+import type { Informers } from "../../../kube/cache/informers.ts";
+import type { IndexFunction } from "../../../kube/cache/reader.ts";
+import { WritableStore } from "../../../kube/cache/store.ts";
+import { createSession } from "../create-session.ts";
+import type { Session, SessionDeps } from "../session.ts";
+import { type ClusterCache, createClusterCache } from "../../cache/cluster-cache.ts";
 
 export interface MemoryInformers {
   /** Their stores are empty, and as good as unreadable before `sync`. */

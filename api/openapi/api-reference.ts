@@ -1,6 +1,6 @@
 // Generates docs/api.md from the endpoint table.
-import type { Endpoint } from "./endpoint.ts";
-import { describePermission } from "../openapi/permission.ts";
+import type { Endpoint } from "../routing/endpoint.ts";
+import { describePermission } from "./permission.ts";
 
 /** `/v3/apps/:guid` belongs to `apps`; paths outside of /v3 belong to `entrance`. */
 function groupOf({ path }: Endpoint): string {

@@ -5,8 +5,8 @@ import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { endpoint, noContent, ok } from "./endpoint.ts";
-import { CFError, notFound } from "./errors.ts";
-import { listQuery } from "./query.ts";
+import { CFError, notFound } from "../http/errors.ts";
+import { listQuery } from "../http/query.ts";
 import { createRouting, normalisedUrl } from "./routing.ts";
 import type { Session } from "../access/session.ts";
 

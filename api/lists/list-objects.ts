@@ -3,13 +3,13 @@ import { firstFailing } from "../../kube/api/binary-search.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Session, ListScope } from "../access/session.ts";
-import type { ClusterCache } from "./cluster-cache.ts";
-import { metadataOf } from "../cf/metadata/metadata.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { metadataOf } from "../http/metadata.ts";
 import { timeFilter, type ListParameters } from "../http/query.ts";
-import { createdAt, updatedAt } from "./object-times.ts";
+import { createdAt, updatedAt } from "../cache/object-times.ts";
 import { matchesTimeFilter, type TimeFilter } from "../http/timestamps.ts";
 import type { ItemOrder } from "./listed-items.ts";
-import { placeOf } from "./change-log.ts";
+import { placeOf } from "../cache/change-log.ts";
 import { recordSources, rememberedItems, rememberedList, withoutPaging } from "./remembered-lists.ts";
 
 /** The parts of a list that differ between resources. */
