@@ -145,7 +145,7 @@ test("a Node app with its modules is built, unpacked elsewhere, started and answ
   };
   const staged = await stage(files);
   expect(toProcessTypes(staged.metadata)).toEqual({ web: "node server.js", worker: "node worker.js" });
-  expect(log.join("\n")).toMatch(/Node\.js \S+ \(this machine's\)/);
+  expect(log.join("\n")).toMatch(/Node\.js \S+ \(the builder's own\)/);
   expect(log.join("\n")).toMatch(/node_modules that came with the app/);
   expect(await exists(work())).toBe(false);
   await rm(root(), { recursive: true });

@@ -257,5 +257,5 @@ export function normalise(text: string, places: Readonly<Record<string, string>>
     .replaceAll(/^ {2}\| .*\n/gm, "")
     .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "<guid>")
     .replaceAll(/not on \d+,/g, "not on <port>,")
-    .replaceAll(/, this machine's/g, "");
+    .replaceAll(/, the builder's own/g, "");
 }

@@ -1,4 +1,4 @@
-// Which Node runs the app: this machine's where it fits, else a binary that the npm registry has as a package.
+// Chooses the Node that runs the app: the builder's own where it fits, else a binary that the npm registry has as a package.
 import { existsSync, realpathSync, symlinkSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import semver from "semver";
@@ -26,11 +26,12 @@ export function wantedNode(app, description) {
 }
 
 /**
- * The version of the app's Node and its folder of programs (undefined: this machine's). Installs it when this machine's does not fit.
+ * The version of the app's Node and its folder of programs (undefined: the builder's own). Installs it when the builder's own does not fit.
  * Throws when no version fits.
  */
 export function provideNode(app, description) {
-  const own = { version: process.versions.node, bin: undefined, from: "this machine's" };
+  // Not this machine's: Cupola and its builder images bring their own, and `node -v` may tell of another.
+  const own = { version: process.versions.node, bin: undefined, from: "the builder's own" };
   const wanted = wantedNode(app, description);
   const layer = openLayer("node", { launch: true, cache: true });
   if (!wanted || !needsAnother(wanted)) {
