@@ -82,6 +82,7 @@ export function createApi(deps: ApiDeps): Api {
     peers: peerGroup,
     now,
     review: permissions.review,
+    ...(deps.url !== undefined && { apiHost: new URL(deps.url).hostname }),
     ...(deps.appLog && { appLog: deps.appLog }),
     ...(deps.audit && { audit: deps.audit }),
   };

@@ -70,7 +70,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     packageController(options.hasContent),
     buildController(options),
     dropletController(options),
-    routeController,
+    routeController(options),
     routeGUIDController,
     serviceBrokerController(brokerPace),
     serviceOfferingController,

@@ -43,7 +43,7 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
 }
 
 function createSessionReader(
-  { cache, now, heldReads }: SessionDeps,
+  { cache, now, heldReads, apiHost }: SessionDeps,
   { caller, signal, permission }: SessionRequest,
   permissions: CallerPermissions,
 ): SessionReader {
@@ -51,6 +51,7 @@ function createSessionReader(
   const reader: SessionReader = {
     caller,
     cache,
+    apiHost,
     signal,
     now,
     canCacheLists: permissions.isCacheable,

@@ -28,6 +28,8 @@ export interface SessionDeps {
   appLog?: AppLog;
   /** Records audit events, if this process does. */
   audit?: AuditWriter;
+  /** The hostname of this API, where it is known; no route may have it. */
+  apiHost?: string | undefined;
   /** How permissions are reviewed; undefined where RBAC alone decides. */
   review?: ReviewConfig | undefined;
 }
@@ -40,6 +42,8 @@ export interface Session {
   readonly cache: ClusterCache;
   /** The platform's own client. Only for claims, and for Secrets after `allows` returned true. */
   readonly platformClient: KubeClient;
+  /** The hostname of this API, where it is known; no route may have it. */
+  readonly apiHost: string | undefined;
   readonly signal: AbortSignal;
   readonly now: () => Date;
   /** Whether lists change only when an object or RBAC changes. */

@@ -43,6 +43,7 @@ const domainName = z
     (name) => name.split(".").every(({ length }) => length <= 63),
     "subdomains must each be at most 63 characters",
   )
+  .refine((name) => !/\.\d+$/.test(name), "must be a DNS name, not an IP address")
   .refine((name) => /^[-.a-z0-9]*$/i.test(name), "must consist of alphanumeric characters and hyphens")
   .transform((name) => name.toLowerCase());
 

@@ -231,6 +231,16 @@ describe("a host", () => {
     expect(planAddressConflict(aRoute(spec), domain, nobody)?.ready?.reason).toBe(reason),
   );
 
+  test("is not the API's", () => {
+    const conflict = (host: string | undefined) =>
+      planAddressConflict(aRoute({ host: "API" }), aDomain({ name: "example.org" }), nobody, host)?.ready?.reason;
+    expect([conflict("api.example.org"), conflict("cf.example.org"), conflict(undefined)]).toEqual([
+      "HostReserved",
+      undefined,
+      undefined,
+    ]);
+  });
+
   test("is no domain's name", () => {
     const namesake = newClaim(
       { scope: "domain", claimed: "shop.apps.example" },

@@ -83,6 +83,7 @@ export function planDomainOutOfForce({ metadata, spec }: Domain, state: "taken" 
 }
 
 const ADDRESS_PROBLEMS: Record<AddressProblem, (domain: string) => [reason: string, message: string]> = {
+  apiHost: () => ["HostReserved", "this is the address of the Cloud Foundry API; choose another host"],
   hostMissing: (domain) => [
     "HostMissing",
     `domain ${domain} is shared: a route there needs a host; make this one anew with spec.host`,
@@ -112,11 +113,12 @@ export function planAddressConflict(
   route: Route,
   domain: Domain,
   { holder, namesake }: HostClaims,
+  apiHost?: string,
 ): ReconcileResult | undefined {
   const { port, sharedWildcard = false } = route.spec;
   const { name } = domain.spec;
   if (port !== 0) return undefined;
-  const problem = findAddressProblem(route.spec, domain, sharedWildcard);
+  const problem = findAddressProblem(route.spec, domain, { mayTakeAll: sharedWildcard, apiHost });
   if (problem) return planRejected(...ADDRESS_PROBLEMS[problem](name));
   const hostname = routeHostname(route.spec, name);
   if (isHostTaken(holder, domain, route.metadata.namespace))

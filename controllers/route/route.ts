@@ -20,6 +20,8 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import {
   defineController,
   watch,
+  type Controller,
+  type ControllerDefinition,
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
@@ -60,7 +62,7 @@ const ALL_ROUTES_INDEX = "controllers/all-routes";
 
 export const routeGUIDController = defineGUIDLabelController("route-guid", Route);
 
-export const routeController = defineController({
+const SETTINGS = {
   name: "route",
   for: Route,
   owns: [RouteBinding, Role, RoleBinding],
@@ -93,31 +95,45 @@ export const routeController = defineController({
     ...quotaWatches(Route),
     watch(BackendClass, (backend) => (backend.spec.role === "router" ? { [ALL_ROUTES_INDEX]: "all" } : [])),
   ],
+} satisfies Omit<ControllerDefinition<Route>, "reconcile">;
 
-  async reconcile(route, context) {
-    const { read } = context;
-    const { namespace = "" } = route.metadata;
-    const tenancy = getTenancy(read, namespace);
-    const domain = findReferencedDomain(read, route, tenancy);
-    const resolved = resolveGUID(Route, route, context);
-    const labels = correctedGUIDLabel(route, resolved.labels);
-    if (!domain) return { labels, ...planDomainMissing(route, tenancy) };
-    const obstacle = await ensureAddress(route, domain, context);
-    if (obstacle) return obstacle.keepStatus ? obstacle : { labels, ...obstacle };
-    const router = chooseClass(read.list(BackendClass), { role: "router", className: domain.spec.router });
-    const binding = read.find(RouteBinding, { namespace, name: routeBindingName(route) });
-    const targets = route.spec.destinations.map((destination) => toTarget(route, destination, context));
-    const members = (route.spec.sharedSpaces ?? []).flatMap((shared) => read.list(RoleBinding, { namespace: shared }));
-    const plan = planRoute({ route, guid: resolved.guid, domain, tenancy, router, targets, binding });
-    return { labels, ...plan, children: [...(plan.children ?? []), ...planSharedReaders(route, members)] };
-  },
-});
+/** `apiURL` is the address of the CF API, whose host no route gets. */
+export function routeController({ apiURL }: { apiURL: string }): Controller {
+  const apiHost = URL.parse(apiURL)?.hostname;
+  return defineController<Route>({
+    ...SETTINGS,
+    reconcile: (route, context) => reconcileRoute(route, context, apiHost),
+  });
+}
+
+async function reconcileRoute(
+  route: Route,
+  context: ReconcileContext,
+  apiHost: string | undefined,
+): Promise<ReconcileResult> {
+  const { read } = context;
+  const { namespace = "" } = route.metadata;
+  const tenancy = getTenancy(read, namespace);
+  const domain = findReferencedDomain(read, route, tenancy);
+  const resolved = resolveGUID(Route, route, context);
+  const labels = correctedGUIDLabel(route, resolved.labels);
+  if (!domain) return { labels, ...planDomainMissing(route, tenancy) };
+  const obstacle = await ensureAddress(route, domain, context, apiHost);
+  if (obstacle) return obstacle.keepStatus ? obstacle : { labels, ...obstacle };
+  const router = chooseClass(read.list(BackendClass), { role: "router", className: domain.spec.router });
+  const binding = read.find(RouteBinding, { namespace, name: routeBindingName(route) });
+  const targets = route.spec.destinations.map((destination) => toTarget(route, destination, context));
+  const members = (route.spec.sharedSpaces ?? []).flatMap((shared) => read.list(RoleBinding, { namespace: shared }));
+  const plan = planRoute({ route, guid: resolved.guid, domain, tenancy, router, targets, binding });
+  return { labels, ...plan, children: [...(plan.children ?? []), ...planSharedReaders(route, members)] };
+}
 
 /** Holds the Route's address. Returns what to do instead when it cannot have it. */
 async function ensureAddress(
   route: Route,
   domain: Domain,
   context: ReconcileContext,
+  apiHost: string | undefined,
 ): Promise<ReconcileResult | undefined> {
   const { read } = context;
   const state = findDomainState(read, domain);
@@ -126,7 +142,7 @@ async function ensureAddress(
   if (state === "unclaimed") return { keepStatus: true };
   const name = routeName(route, domain.spec.name);
   const claims = route.spec.port === 0 ? findHostClaims(read, route.spec.host, domain) : NO_CLAIMS;
-  const rejection = planAddressConflict(route, domain, claims);
+  const rejection = planAddressConflict(route, domain, claims, apiHost);
   if (!rejection) {
     const full = COUNTED_ROUTES.map((kind) => findFullQuota(route, kind, read)).find((found) => found !== undefined);
     if (full) return planOverQuota(full);

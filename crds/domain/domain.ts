@@ -1,6 +1,6 @@
 // The Domain kind: the domain part of routes. Shared ones are in the system namespace, private ones in their org's namespace.
 import { z } from "zod";
-import { defineResource, immutable, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { defineResource, immutable, listSet, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { className } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
@@ -20,12 +20,15 @@ export const Domain = defineResource({
   ],
   spec: immutable(
     z.object({
-      name: z
-        .string()
-        .min(1)
-        .max(253)
-        .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/)
-        .describe("DNS name, in lower case, of at least two labels."),
+      name: withRules(
+        z
+          .string()
+          .min(1)
+          .max(253)
+          .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/)
+          .describe("DNS name, in lower case, of at least two labels, the last with a letter."),
+        [{ rule: "!self.matches('[.][0-9]+$')", message: "must be a DNS name, not an IP address" }],
+      ),
       internal: z.boolean().default(false).describe("Whether its routes are reachable only from inside the platform."),
       router: className.optional().describe("The BackendClass that serves its routes. Defaults to the default router."),
       sharedOrgs: listSet(z.array(z.string().max(253)).max(1000))

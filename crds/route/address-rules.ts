@@ -4,25 +4,35 @@ import { isSharedDomain } from "../domain/resolve-domain.ts";
 import type { Route } from "./route.ts";
 import { routeHostname } from "./route-url.ts";
 
-export type AddressProblem = "hostMissing" | "sharedWildcard" | "internalWildcard" | "internalPath" | "hostnameTooLong";
+export type AddressProblem =
+  "apiHost" | "hostMissing" | "sharedWildcard" | "internalWildcard" | "internalPath" | "hostnameTooLong";
 
 /** DNS allows no longer name. */
 const MAX_HOSTNAME = 253;
 
-/** The first problem of an address. `mayTakeAll`: whoever wants it may have all free hosts of a shared domain. Routes with a port have none of these. */
+export interface AddressLimits {
+  /** Whether the person who asks may have all free hosts of a shared domain. */
+  mayTakeAll: boolean;
+  /** The hostname of the CF API: a route there would get the tokens of everybody who calls it. */
+  apiHost: string | undefined;
+}
+
+/** The first problem of an address. Routes with a port have none of these. */
 export function findAddressProblem(
   { host, path, port }: Pick<Route["spec"], "host" | "path" | "port">,
   domain: Domain,
-  mayTakeAll: boolean,
+  { mayTakeAll, apiHost }: AddressLimits,
 ): AddressProblem | undefined {
   if (port !== 0) return undefined;
   const { name, internal } = domain.spec;
+  const hostname = routeHostname({ host }, name);
   const found: [AddressProblem, boolean][] = [
+    ["apiHost", hostname === apiHost],
     ["hostMissing", isSharedDomain(domain) && host === ""],
     ["sharedWildcard", isSharedDomain(domain) && host === "*" && !mayTakeAll],
     ["internalWildcard", internal && host === "*"],
     ["internalPath", internal && path !== ""],
-    ["hostnameTooLong", routeHostname({ host }, name).length > MAX_HOSTNAME],
+    ["hostnameTooLong", hostname.length > MAX_HOSTNAME],
   ];
   return found.find(([, isFound]) => isFound)?.[0];
 }

@@ -19,6 +19,7 @@ export interface RouteAddress {
 }
 
 const PROBLEMS: Record<AddressProblem, string> = {
+  apiHost: "This is the address of the Cloud Foundry API. Choose another host.",
   hostMissing: "Missing host. Routes in shared domains must have a host defined.",
   sharedWildcard:
     "You do not have sufficient permissions to create a route with a wildcard host on a domain not scoped to an organization.",
@@ -32,7 +33,7 @@ export function checkAddress(session: Session, domain: Domain, address: RouteAdd
   const { host } = address;
   if (address.port !== 0) throw unprocessable("Routes with protocol 'http' do not support ports.");
   const mayTakeAll = host === "*" && session.allows({ verb: "update", on: Route, subresource: "wildcard", namespace });
-  const problem = findAddressProblem(address, domain, mayTakeAll);
+  const problem = findAddressProblem(address, domain, { mayTakeAll, apiHost: session.apiHost });
   if (problem) throw unprocessable(PROBLEMS[problem]);
   checkHost(session, domain, host, namespace);
   if (findNamesake({ host: foldHost(host), domain: domain.spec.name }, reservationLookup(session.cache)))

@@ -137,6 +137,8 @@ export async function startTestEnv(server: ServerUnderTest): Promise<TestEnv> {
   };
 }
 
+const API_URL = "http://api.example";
+
 async function startPlatform(own: KubeClient, disposables: AsyncDisposableStack): Promise<string> {
   const blobs = mkdtempSync(join(tmpdir(), "cupola-rights-"));
   disposables.defer(() => rmSync(blobs, { recursive: true, force: true }));
@@ -145,7 +147,7 @@ async function startPlatform(own: KubeClient, disposables: AsyncDisposableStack)
   const halt = new AbortController();
   const controllers = runControllers({
     client: own,
-    controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }),
+    controllers: createControllers({ apiURL: API_URL, hasContent: () => Promise.resolve(true) }),
     informers,
     ownership: CONTROLLER_SETTINGS,
     signal: halt.signal,
@@ -156,6 +158,7 @@ async function startPlatform(own: KubeClient, disposables: AsyncDisposableStack)
     await controllers.stopped;
   });
   const api = createApi({
+    url: API_URL,
     client: own,
     informers,
     log,

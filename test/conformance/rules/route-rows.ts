@@ -260,6 +260,29 @@ export const routeRows: readonly RuleRow[] = [
     },
   },
   {
+    rule: "a domain's name is no IP address",
+    async shows(world) {
+      await cfRefuses(world, "organization_manager", newDomain(world, "10.0.0.7"), /not an IP address/);
+      refused(
+        await kubectl(world, "organization_manager", domain(world, "ip", { name: "10.0.0.7" })),
+        /not an IP address/,
+      );
+    },
+  },
+  {
+    rule: "no route has the address of the CF API",
+    async shows(world) {
+      await made(world, domain(world, "api.example"), "organization_manager");
+      await inForce(world, domain(world, "api.example"));
+      await cfRefuses(world, "space_developer", await newRoute(world, "api.example", { path: "/v3" }), /Foundry API/);
+      const atAPI = route(world, "at-api", { domainRef: { name: "api.example" }, path: "/v3" });
+      await notInForce(world, "space_developer", atAPI, "HostReserved");
+      expect(await servedIn(world, world.mine.spaceNamespace)).not.toContain("api.example/v3");
+      await removed(world, atAPI);
+      await removed(world, domain(world, "api.example"));
+    },
+  },
+  {
     rule: "no domain has the name of a route's address, and no route the name of a domain",
     async shows(world) {
       await made(world, route(world, "named", { host: "named" }, "theirs"));
