@@ -15,7 +15,7 @@ export interface Blob {
   size: number;
 }
 
-/** One row of `list`. `modified` is when the content was last put, in ms since the epoch. */
+/** A row of `list`. `modified` is when the content was last put, in ms since the epoch. */
 export interface StoredBlob extends Blob {
   space: string;
   kind: BlobKind;

@@ -117,7 +117,7 @@ function listNames(resources: readonly Resource[]): string {
   return [...names, ...(resources.length > MAX_LISTED ? ["…"] : [])].join(", ");
 }
 
-/** One object by name. @throws Failure when it does not exist */
+/** An object by name. @throws Failure when it does not exist */
 export async function getNamed(
   api: ApiClient,
   path: string,

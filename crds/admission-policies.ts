@@ -104,7 +104,7 @@ function runningPolicy(): AdmissionPolicy {
 function deletionPolicy(): AdmissionPolicy {
   const owners = (object: string): string => listOf("ownerReferences", object);
   const keptFinalizers = `${listOf("finalizers", "oldObject")}.all(name, !name.startsWith('${GROUP}/') || name in ${listOf("finalizers", "object")})`;
-  // One expression for all kinds; cluster-scoped kinds have no namespace.
+  // An expression for all kinds; cluster-scoped kinds have no namespace.
   const namespace = "has(oldObject.metadata.namespace) ? oldObject.metadata.namespace : ''";
   const mayDelete = `authorizer.group(request.resource.group).resource(request.resource.resource).namespace(${namespace}).name(oldObject.metadata.name).check('delete').allowed()`;
   return {

@@ -10,7 +10,7 @@ import {
   type Validation,
 } from "./admission-policy.ts";
 
-/** One policy per kind that has such fields. */
+/** A policy per kind that has such fields. */
 export function fieldPolicies(): AdmissionPolicy[] {
   const kinds = [...new Set(FIELD_PERMISSIONS.map((right) => right.on))];
   return kinds.map((on) => ({

@@ -13,7 +13,7 @@ const MUTABLE_SPEC_FIELDS = [
 ];
 
 /**
- * One policy for all namespaces: the platform gives a pod its index, opens its gate, and deletes pods of apps. The match condition decides already, and the
+ * A policy for all namespaces: the platform gives a pod its index, opens its gate, and deletes pods of apps. The match condition decides already, and the
  * validations only say why: kube-apiserver converts both versions of the pod once for all match conditions, and three times more for a policy that matches.
  */
 export function podPolicies(): AdmissionPolicy[] {

@@ -8,7 +8,7 @@ import type { ObjectOf } from "../kube/api/resource-ref.ts";
 export type Binding = ObjectOf<typeof RoleBinding>;
 export type Subject = NonNullable<Binding["subjects"]>[number];
 
-/** One role of one user in one org or space. */
+/** A role of one user in one org or space. */
 export interface RoleAssignment {
   guid: string;
   type: CFRole;

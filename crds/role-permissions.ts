@@ -65,7 +65,7 @@ const readers = [...inSpace, globalAuditor];
 /** CF's "manage apps": operate existing apps without changing their content. */
 const appOperators = [developer, supporter];
 
-/** One line of the table: these ClusterRoles have these verbs on these resources, or on a (virtual) subresource of them. */
+/** A line of the table: these ClusterRoles have these verbs on these resources, or on a (virtual) subresource of them. */
 export interface RolePermission {
   on: readonly Pick<ResourceDefinition, "group" | "plural" | "kind">[];
   subresource?: string;

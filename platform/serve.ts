@@ -30,7 +30,7 @@ try {
     signal: shutdown.signal,
   });
   if (shutdown.signal.aborted) await shutdown.trigger();
-  // One line on stdout gives the parent process the URL.
+  // A line on stdout gives the parent process the URL.
   process.stdout.write(`${JSON.stringify({ ready: true, url: platform.url, operations: options.operation })}\n`);
 } catch (error) {
   if (shutdown.signal.aborted) process.exit(0);

@@ -1,7 +1,7 @@
 // Container metrics as gauge envelopes of Log Cache, with Cloud Foundry's names, units and tags. Pure.
 import type { GaugeEnvelope } from "./envelope.ts";
 
-/** One instance and what it uses. `cpu` in cores, sizes in bytes, rates in bytes per second, `time` in RFC 3339. */
+/** An instance and what it uses. `cpu` in cores, sizes in bytes, rates in bytes per second, `time` in RFC 3339. */
 export interface InstanceMetrics {
   source: string;
   index: number;

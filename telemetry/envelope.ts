@@ -8,7 +8,7 @@ export interface LogEntry {
   /** GUID of the app that the line belongs to. */
   source: string;
   sourceType: SourceType;
-  /** One line without its line end; the ring cuts it to 60 KiB. */
+  /** A line without its line end; the ring cuts it to 60 KiB. */
   message: string;
   /** Default `OUT`. */
   stream?: "OUT" | "ERR";
@@ -20,7 +20,7 @@ export interface LogEntry {
   time?: bigint;
 }
 
-/** One envelope as Log Cache's `/api/v1/read` presents it. Timestamps are nanoseconds in a string. */
+/** An envelope as Log Cache's `/api/v1/read` presents it. Timestamps are nanoseconds in a string. */
 export interface Envelope {
   timestamp: string;
   source_id: string;

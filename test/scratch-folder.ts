@@ -1,4 +1,4 @@
-// One folder for everything that a run of vitest leaves in the temporary directory; it goes with the run, even what a killed test left.
+// A folder for everything that a run of vitest leaves in the temporary directory; it goes with the run, even what a killed test left.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -176,7 +176,7 @@ export class ReviewedPermissions implements CallerPermissions {
   }
 }
 
-/** One question for each namespace that holds some of the objects. */
+/** A question for each namespace that holds some of the objects. */
 function namespaceQuestions(ref: ResourceRef, objects: readonly KubeObject[]): AccessAttributes[] {
   const namespaces = new Set(objects.map(({ metadata: { namespace } }) => namespace));
   return [...namespaces].flatMap((namespace) => (namespace ? [{ verb: "get", on: ref, namespace }] : []));

@@ -220,7 +220,7 @@ async function remove(context: WriteContext, ref: ResourceRef, object: KubeObjec
   if (await releaseClaim(platformClient, claim)) await peers.publishWrites(toClaimDeletionMarks(claim));
 }
 
-/** One that is gone already counts as deleted. */
+/** An object that is gone already counts as deleted. */
 async function deleteObject(context: WriteContext, ref: ResourceRef, object: KubeObject): Promise<void> {
   const { signal, callerClient } = context;
   const asked: AccessAttributes = { verb: "delete", on: ref, ...objectKey(object) };

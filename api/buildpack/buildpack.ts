@@ -215,7 +215,7 @@ export function buildpackEndpoints({ blobs }: Pick<Services, "blobs">): readonly
         return await reply(
           await session.patch(Buildpack, buildpack, {
             type: "merge",
-            // One of the builder image becomes an uploaded one.
+            // A buildpack of the builder image becomes an uploaded one.
             body: { spec: { content, filename, path: null, builder: null } },
           }),
         );

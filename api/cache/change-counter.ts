@@ -1,7 +1,7 @@
 // Counts the changes of a kind, in total and by namespace, so that a cached list can cheaply check whether its dependencies changed.
 
 export interface ChangeCounter {
-  /** One object has changed. */
+  /** An object has changed. */
   count(namespace: string | undefined): void;
   /** Any object may have changed. */
   countAll(): void;

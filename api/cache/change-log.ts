@@ -58,7 +58,7 @@ export function createChangeLog(kept = KEPT_CHANGES): ChangeLog {
       entries = entries.slice(-kept);
     },
     reset() {
-      // One further, so that a list of this very moment is not current either.
+      // The next version, so that a list of this very moment is not current either.
       first += entries.length + 1;
       entries = [];
       resets++;

@@ -35,7 +35,7 @@ export interface RbacAuthorizer {
  */
 export const RBAC_MAX_STALENESS_MS = 60_000;
 
-/** One watch of an RBAC kind. */
+/** A watch of an RBAC kind. */
 export type RbacWatch = Pick<InformerHandle<KubeObject>, "store" | "freshAsOf">;
 
 /** The refs whose stores feed the index. */

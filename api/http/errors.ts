@@ -151,7 +151,7 @@ export const errorCatalogue = {
 /** Key of the catalogue. */
 export type ErrorKey = keyof typeof errorCatalogue;
 
-/** One entry of the `errors` array of a reply. */
+/** An entry of the `errors` array of a reply. */
 export interface PresentedError {
   code: number;
   title: string;
@@ -162,7 +162,7 @@ export interface PresentedError {
 export class CFError extends Error {
   readonly key: ErrorKey;
   readonly status: number;
-  /** One or more errors as sent. */
+  /** At least one error, as sent. */
   readonly errors: readonly PresentedError[];
 
   constructor(key: ErrorKey, text: string | readonly string[] = "", options?: ErrorOptions) {

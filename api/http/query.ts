@@ -37,7 +37,7 @@ export function csvOf<const Word extends string>(...words: readonly Word[]) {
   return shown(csv, listOf({ type: "string", enum: words }));
 }
 
-/** One of these words; another one is refused as `problem` says. */
+/** Accepts only these words; any other is refused as `problem` says. */
 export function oneOf<const Word extends string>(words: readonly Word[], problem: (text: string) => string) {
   const known = z.string().transform((text, context): Word => {
     const word = words.find((one) => one === text);

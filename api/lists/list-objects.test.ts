@@ -185,7 +185,7 @@ const CHANGES: readonly [what: string, change: (run: Run, at: Target) => void][]
   ["stack", changeStack],
 ];
 
-/** One random change; says which. */
+/** A random change; says which. */
 function change(run: Run): string {
   const { next, known } = run;
   const [namespace = "", name] = [NAMESPACES[next(3)], `app-${next(8)}`];

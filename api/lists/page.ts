@@ -1,4 +1,4 @@
-// One page of a list: the slice, and CF's pagination object with absolute links that keep the filters.
+// A page of a list: the slice, and CF's pagination object with absolute links that keep the filters.
 import type { KubeObject } from "../../kube/api/object.ts";
 import { type PageSources, sourcesOf } from "./remembered-lists.ts";
 import { cachedJson, type CachedPage, cachedPages, isSame, type CacheKey } from "./cached-json.ts";

@@ -88,7 +88,7 @@ export const sshEnabled = named("AppSSHEnabled", z.strictObject({ enabled: flag,
 export const feature = named("Feature", z.strictObject({ name: text, description: text, enabled: flag }));
 export const spaceFeatures = named("SpaceFeatures", z.strictObject({ resources: z.array(feature) }));
 
-/** One page always, whose addresses are paths. */
+/** Always a single page, whose addresses are paths. */
 const wholeList = z.strictObject({ href: z.string().startsWith("/v3/") });
 export const appFeatures = named(
   "AppFeatures",

@@ -55,7 +55,7 @@ const pagination = named(
   }),
 );
 
-/** One page of a list, with what `include` and `fields` can add to it. */
+/** A page of a list, with what `include` and `fields` can add to it. */
 export function page(name: string, item: z.ZodType, included?: z.ZodRawShape): z.ZodType {
   return named(
     `${name}Page`,

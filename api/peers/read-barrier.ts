@@ -6,7 +6,7 @@ import { hasReached } from "../../kube/api/resource-version.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /**
- * One write: the kind (`plural.group`) and the resulting version. For a deletion also the uid (`gone`); the version is then one that the object had,
+ * A write: the kind (`plural.group`) and the resulting version. For a deletion also the uid (`gone`); the version is then one that the object had,
  * since a cache that has not observed the object cannot observe its deletion.
  */
 export interface WriteMark {

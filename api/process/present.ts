@@ -159,7 +159,7 @@ function findCurrentProblem({ metadata, status }: App): { reason: string; messag
   );
 }
 
-/** One entry per desired instance. Unreported ones are STARTING during a start, else DOWN; all instances of a stopped app are DOWN. */
+/** An entry per desired instance. Unreported ones are STARTING during a start, else DOWN; all instances of a stopped app are DOWN. */
 export function instancesOf(
   cache: ClusterCache,
   process: Process,

@@ -78,7 +78,7 @@ function describeDestination({ cache }: Session, route: Route, destination: Dest
   return `route: ${routeURLOf(cache, route)}, app: ${app ? cache.guid(App, app) : destination.app}, process: ${destination.process}`;
 }
 
-/** One destination with its links. */
+/** A destination with its links. */
 function presentOne(session: Session, route: Route, { guid, base }: { guid: string; base: string }): object {
   const { links } = presentDestinationList(session.cache, route, base);
   return {

@@ -16,7 +16,7 @@ export type BodyFormat = "json" | "yaml" | "multipart" | "stream";
 interface EndpointBase {
   method: Method;
   permission: EndpointPermission;
-  /** One line for the OpenAPI document. */
+  /** A line for the OpenAPI document. */
   summary?: string;
   /** Kinds that the reply may list: where permissions are reviewed, every object of them is reviewed before the handler runs. */
   lists?: readonly ResourceRef[];

@@ -56,7 +56,7 @@ const expressMethods = {
   DELETE: "delete",
 } as const satisfies Record<Method, string>;
 
-/** One of its own for each request, behind the client's if that gave one, as in CF. */
+/** A new request ID for each request, behind the client's if that gave one, as in CF. */
 function requestId({ "x-vcap-request-id": vcap, "x-request-id": given }: IncomingHttpHeaders): string {
   const client = String(vcap || given || "")
     .replace(/[^\w-]/g, "")

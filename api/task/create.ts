@@ -80,7 +80,7 @@ function findProcess(session: Session, guid: string): ReturnType<typeof getProce
   }
 }
 
-/** One task of an app is created at a time, by app: otherwise all of a burst would try the same number. */
+/** Creates an app's tasks one after the other: otherwise all of a burst would try the same number. */
 const turns = new WeakMap<object, Map<string, LimitFunction>>();
 
 async function createNumbered(session: Session, app: App, draft: (sequenceID: number) => Draft): Promise<Task> {

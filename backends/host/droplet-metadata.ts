@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { parse, stringify } from "smol-toml";
 import { z } from "zod";
 
-/** One process that a droplet can start. A `direct` one is executed as it is; any other runs through a shell. */
+/** A process that a droplet can start. A `direct` one is executed as it is; any other runs through a shell. */
 export interface ProcessDefinition {
   type: string;
   command: string[];

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "./host-environment.ts";
 
-/** One environment file: the variable (its name up to the first dot), the action (the suffix), and its verbatim content. */
+/** An environment file: the variable (its name up to the first dot), the action (the suffix), and its verbatim content. */
 export interface EnvironmentFile {
   name: string;
   action: "override" | "default" | "append" | "prepend" | "delim";

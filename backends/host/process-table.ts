@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { isOutOfResources, retryWhileShort } from "./out-of-resources.ts";
 
-/** One process. `identity` differs between two processes that had the same pid, reboots included. */
+/** A process. `identity` differs between two processes that had the same pid, reboots included. */
 export interface ProcessRow {
   pid: number;
   parent: number;
@@ -22,7 +22,7 @@ export function readProcesses(): Promise<ProcessRow[]> {
   return process.platform === "linux" ? readProc() : readPs();
 }
 
-/** One process; undefined when it is gone. A zombie is gone: only its parent has not waited for it yet. */
+/** A process; undefined when it is gone. A zombie is gone: only its parent has not waited for it yet. */
 export async function findProcess(pid: number): Promise<ProcessRow | undefined> {
   const row =
     process.platform === "linux"

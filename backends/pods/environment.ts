@@ -1,7 +1,7 @@
 // The environment of an instance in a Pod: values of the downward API, ports, and the LRP's variables. Pure.
 import type { LRP } from "../../crds/lrp/lrp.ts";
 
-/** One variable of a container, in Kubernetes' form. */
+/** A variable of a container, in Kubernetes' form. */
 export interface ContainerVariable {
   name: string;
   value?: string;

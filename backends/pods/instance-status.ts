@@ -27,7 +27,7 @@ type Presented = Omit<LrpInstance, "index" | "restart">;
 /** How long a start may fail its checks before the details say so, in milliseconds. */
 const SLOW_START_MS = 3_000;
 
-/** One entry for each index. */
+/** An entry for each index. */
 export function presentInstances(facts: PodFacts): LrpInstance[] {
   const { spec } = facts.lrp;
   const byIndex = groupByIndex(facts);

@@ -4,7 +4,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import { listPodEvents, timeOf, watchPodEvents, type EventObject } from "./pod-events.ts";
 import type { PodObject } from "./slim-pod.ts";
 
-/** One kind of failure; kubelet counts repetitions in the same Event. */
+/** A kind of failure; kubelet counts repetitions in the same Event. */
 export interface ProbeFailure {
   probe: "Startup" | "Liveness" | "Readiness";
   why: string;

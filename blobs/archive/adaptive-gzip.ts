@@ -40,7 +40,7 @@ export function gzipAdaptively(source: AsyncIterable<Buffer>): Readable {
   return result;
 }
 
-/** One member of gzip. zlib's own stream costs ten times as much for what is stored, since a change of its level keeps it searching for matches. */
+/** A member of gzip. zlib's own stream costs ten times as much for what is stored, since a change of its level keeps it searching for matches. */
 async function* toGzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let sum = 0;
   let size = 0;

@@ -11,7 +11,7 @@ export const READ_BYTES = 2 ** 20;
 /** Small files under way at once, whose bytes are in memory. */
 const WRITTEN_AT_ONCE = 8;
 
-/** One of these is called once. */
+/** Calls exactly one of these, once. */
 export interface FileContent {
   stream(): Readable;
   /** All of it, for a small file: streams cost more than its bytes. */

@@ -12,7 +12,7 @@ import { createFileWriter, READ_BYTES, SMALL_BYTES, type FileContent } from "./f
 import { gzipAdaptively } from "./adaptive-gzip.ts";
 import { ArchiveRejected, type ArchivePath, checkTarget, checkTree, cleanPath } from "./archive-path.ts";
 
-/** One entry to pack. `content` is opened when its turn comes; `size` must be exact. */
+/** An entry to pack. `content` is opened when its turn comes; `size` must be exact. */
 export interface TarMember extends ArchivePath {
   mode: number;
   size: number;

@@ -21,7 +21,7 @@ export const defaultZipLimits: ZipLimits = {
   ...UNPACK_RATIO,
 };
 
-/** One entry of an accepted zip. `mode` holds permission bits only; `content` opens a file, and its stream fails when its size or checksum is not the declared one. */
+/** An entry of an accepted zip. `mode` holds permission bits only; `content` opens a file, and its stream fails when its size or checksum is not the declared one. */
 export interface ZipMember extends ArchivePath {
   mode: number;
   size: number;

@@ -155,7 +155,7 @@ test("a layer of an image has links where its files may say that the droplet is,
   const target = await receive(files, undefined, place);
   expect(await readFile(join(target, "app", "run.sh"), "utf8")).toBe(`exec /${link}/layers/node`);
   expect([await readlink(join(target, link)), await readlink(join(target, "workspace"))]).toEqual([".", "app"]);
-  // One that is sent again stays as it is.
+  // A droplet that is sent again stays as it is.
   const again = await receive(
     { [METADATA]: await readFile(join(target, METADATA), "utf8"), "app/run.sh": `/${link}/x` },
     undefined,

@@ -3,7 +3,7 @@ import type { BlobStore, Digest } from "../blob-store.ts";
 import { ArchiveRejected, cleanPath } from "../archive/archive-path.ts";
 import type { Parts } from "../archive/parts.ts";
 
-/** One file of a client's list, as `POST /v3/resource_matches` and the `resources` part of an upload have it. */
+/** A file of a client's list, as `POST /v3/resource_matches` and the `resources` part of an upload have it. */
 export interface Resource {
   path: string;
   /** Permission bits in octal, such as "644". */

@@ -7,7 +7,7 @@ export interface ContentConfig extends ImageConfig {
   "dev.cupola.note"?: string;
 }
 
-/** One writing of a content: its manifest is made once, and has a tag that says when. */
+/** A writing of a content: its manifest is made once, and has a tag that says when. */
 export interface Writing extends Blob {
   /** Milliseconds since the epoch. */
   modified: number;

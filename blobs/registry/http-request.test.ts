@@ -1,4 +1,4 @@
-// One request on real sockets: early answers, silence, connections that are used again.
+// A request on real sockets: early answers, silence, connections that are used again.
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

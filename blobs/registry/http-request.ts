@@ -1,4 +1,4 @@
-// One request to a registry or its token service. By node:http, since every build waits for a program that asks a registry: undici would be half of its start.
+// A request to a registry or its token service. By node:http, since every build waits for a program that asks a registry: undici would be half of its start.
 import type * as Http from "node:http";
 import type * as Https from "node:https";
 import { pipeline, type Readable } from "node:stream";

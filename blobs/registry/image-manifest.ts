@@ -47,7 +47,7 @@ export interface ImageConfig {
     WorkingDir?: string;
   };
   rootfs?: { type: string; diff_ids: string[] };
-  /** One entry for each step of the image's making; an empty one made no layer. */
+  /** An entry for each step of the image's making; an empty one made no layer. */
   history?: { created_by?: string; empty_layer?: boolean }[];
 }
 

@@ -30,7 +30,7 @@ export interface RawManifest {
 
 /** All methods throw RegistryError when the registry is away or refuses. */
 export interface RegistryClient {
-  /** One request that needs the credentials. */
+  /** A request that needs the credentials. */
   ping(host: string): Promise<void>;
   /** The digest that a name stands for now. @throws ImageNotFound */
   resolve(image: ImageName): Promise<string>;

@@ -119,7 +119,7 @@ class HTTP implements RegistryHTTP {
     }
   }
 
-  /** One try: with what is known of the credentials, then with an answer to the registry's challenge. */
+  /** A single try: with what is known of the credentials, then with an answer to the registry's challenge. */
   async #exchange(call: RegistryCall): Promise<Response> {
     const subject = { host: call.registry, scopes: call.scopes };
     const known = await this.#authorizer.known(subject);

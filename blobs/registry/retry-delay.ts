@@ -7,7 +7,7 @@ const MAX_FAILURES = 5;
 const MAX_RETRY_AFTER_MS = 20_000;
 const RETRYABLE = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** One failure. `status` is 0 when no answer came. */
+/** A failure. `status` is 0 when no answer came. */
 export interface Failure {
   /** Failures in a row so far, this one included. */
   failures: number;

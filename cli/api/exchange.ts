@@ -1,4 +1,4 @@
-// One HTTP request of `cup`. node:http is ready in a fifth of the time that `fetch` takes for its first request, which every command makes.
+// An HTTP request of `cup`. node:http is ready in a fifth of the time that `fetch` takes for its first request, which every command makes.
 import type * as Http from "node:http";
 import type * as Https from "node:https";
 import { pipeline } from "node:stream/promises";

@@ -26,7 +26,7 @@ function apiOf(answers: readonly (object | Failure)[]): { api: ApiClient; calls:
 
 async function follow(api: ApiClient): Promise<string[]> {
   const lines: string[] = [];
-  // One look: what is there at the end is still given.
+  // A single look: what is there at the end is still given.
   for await (const { message } of followLog(api, "guid", { since: 0n, signal: AbortSignal.abort() }))
     lines.push(message);
   return lines;

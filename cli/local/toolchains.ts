@@ -20,7 +20,7 @@ const TOOLCHAINS: readonly Toolchain[] = [
 ];
 const DEADLINE_MS = 5_000;
 
-/** One finding each; a missing one is a note, since only apps of that kind need it. @param path PATH as builds see it */
+/** A finding for each; a missing one is a note, since only apps of that kind need it. @param path PATH as builds see it */
 export async function readToolchains(path: string): Promise<Finding[]> {
   return Promise.all(
     TOOLCHAINS.map(async ({ apps, command: [program, ...args], get }): Promise<Finding> => {

@@ -2,7 +2,7 @@
 import { Failure } from "../failure.ts";
 import { quoteForShell } from "../shell-words.ts";
 
-/** One known fault: how its log tells it, and the step. `$1` is what the pattern caught, APP the app's name. */
+/** A known fault: how its log tells it, and the step. `$1` is what the pattern caught, APP the app's name. */
 type Advice = readonly [pattern: RegExp, next: string];
 
 const OF_BUILDS: readonly Advice[] = [

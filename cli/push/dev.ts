@@ -59,7 +59,7 @@ async function pushAndWatch(context: Context, name: string | undefined, options:
   };
 }
 
-/** One change, from upload to running instances. Its failure is told, and the next change tries again. */
+/** A change, from upload to running instances. Its failure is told, and the next change tries again. */
 async function pushChange(
   context: Context,
   app: { guid: string; name: string },

@@ -72,7 +72,7 @@ export async function push(context: Context, name: string | undefined, options: 
   }
 }
 
-/** One app, from its manifest entry to running instances. */
+/** An app, from its manifest entry to running instances. */
 export async function pushApp(
   context: Context,
   entry: Application,
@@ -228,7 +228,7 @@ interface SentPackage {
   earlierLog?: Promise<bigint | undefined>;
 }
 
-/** One package of the source, once it can be built. */
+/** A package of the source, once it can be built. */
 export async function upload(context: Context, app: Resource, source: Source): Promise<SentPackage> {
   return withPacking(context, source, (packing) => uploadBits(context, app, packing));
 }

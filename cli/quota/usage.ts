@@ -65,7 +65,7 @@ function otherRows(usage: Usage, quota: Quota | undefined): Row[] {
   ];
 }
 
-/** One row for each limit that is in use or set; a limit of nothing is a limit. */
+/** A row for each limit that is in use or set; a limit of nothing is a limit. */
 export function usageTable(usage: Usage, quota: Quota | undefined): string[] {
   const rows = [...appRows(usage, quota?.apps), ...otherRows(usage, quota)];
   return table(

@@ -104,7 +104,7 @@ function crashing(app: Resource, error = "the new version crashes"): Failure {
   });
 }
 
-/** One line: how far it is. Pure. */
+/** A line: how far it is. Pure. */
 export function describe({ status }: Deployment, processes: readonly ProcessState[]): string {
   const [old, ...others] = processes.filter(({ process }) => process.type === "web");
   const newest = others.at(-1);

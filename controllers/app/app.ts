@@ -222,7 +222,7 @@ async function takeSnapshot(
     found.then((one) => snapshotEnv(one, guid, client)),
     snapshotServices({ app: cached.app, guid }, { read, client }),
   ]);
-  // One that has appeared meanwhile may be that of an earlier restart: it must not count as this one's.
+  // A Build that has appeared meanwhile may belong to an earlier restart: it must not count as this one's.
   if (!isDeepStrictEqual(namesOf(listRevisions(cached.app, read)), namesOf(cached.revisions)))
     throw new NotSynced(resourceId(Revision), cached.app.metadata.namespace);
   const sources = {

@@ -16,7 +16,7 @@ const SYSTEM = { guid: "system", type: "system", name: "system" };
 /** Longest message of a failed build. */
 const MAX_MESSAGE = 1_000;
 
-/** One event when the build has ended since `old`. */
+/** An event when the build has ended since `old`. */
 export function listBuildEvents(read: Reader, old: Build, build: Build, now: Date): AuditEvent[] {
   const state = build.status?.state ?? "Staging";
   if (old.status?.state === state || state === "Staging") return [];
@@ -29,7 +29,7 @@ export function listBuildEvents(read: Reader, old: Build, build: Build, now: Dat
   });
 }
 
-/** One event unless an older revision is the same to cf, or the app's feature revisions is off. */
+/** An event unless an older revision is the same to cf, or the app's feature revisions is off. */
 export function listRevisionEvents(read: Reader, revision: Revision, now: Date): AuditEvent[] {
   const { release, version, appRef } = revision.spec;
   const namespace = revision.metadata.namespace ?? "";

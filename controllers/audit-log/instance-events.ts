@@ -28,7 +28,7 @@ interface History {
   unready?: { guid: string; at: number; open: boolean };
 }
 
-/** One instance before and after a change of its LRP. */
+/** An instance before and after a change of its LRP. */
 interface InstanceChange {
   lrp: LRP;
   was: LrpInstance | undefined;

@@ -30,7 +30,7 @@ export function dropletController(options: DropletOptions): Controller {
   return defineController({
     name: "droplet",
     for: Droplet,
-    // One whose image takes long must not hold up the others.
+    // A droplet whose image takes long must not hold up the others.
     workers: 4,
     reads: [...TENANCY_KINDS, Revision, LRP, BackendClass],
     indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },

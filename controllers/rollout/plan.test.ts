@@ -84,7 +84,7 @@ class World {
     this.lrps = [...others, anLRP({ metadata: { name: `lrp-${revision}` }, spec }, known?.status)];
   }
 
-  /** One reconcile of each controller: the app's, the process's, the Rollouts'. */
+  /** A reconcile of each controller: the app's, the process's, the Rollouts'. */
   reconcile(): void {
     const due = findRolloutWithoutRevision(this.history);
     const version = this.revisions.length + 1;

@@ -143,7 +143,7 @@ function findProblem(lrp: LRP | undefined): string | undefined {
   return failed && `instance ${failed.index} of the new version: ${failed.details ?? failed.state}`.slice(0, 1024);
 }
 
-/** One entry for each version that has an LRP, and one for the version to come. */
+/** An entry for each version that has an LRP, and one for the version to come. */
 function presentVersions({ rollout, app, history, lrps, processes }: RolloutInput): Status["web"] {
   const versions = findRolloutVersions(app, history, lrps);
   const web = processes.find(({ spec }) => spec.type === "web");

@@ -23,7 +23,7 @@ import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import { listSubjects, planRoleGrant, type RoleBindingObject } from "../shared/role-bindings.ts";
 import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
-/** One destination with its objects; `app` is undefined when it does not exist. */
+/** A destination with its objects; `app` is undefined when it does not exist. */
 export interface Target {
   destination: Destination;
   app?: { object: App; guid: string };

@@ -166,7 +166,7 @@ async function removeCredentials(broker: ServiceBroker, client: KubeClient): Pro
   const { credentialsSecretRef: ref } = broker.spec;
   const key = { namespace: broker.metadata.namespace ?? "", name: ref.name };
   const secret = await client.find(Secret, key).catch((error: unknown) => {
-    // One that the platform may not read is not the API's.
+    // A Secret that the platform may not read is not the API's.
     if (!isForbidden(error)) throw error;
   });
   if (!secret) return;

@@ -40,7 +40,7 @@ export interface Egress {
   leftOut: string[];
 }
 
-/** One egress rule for each rule. A NetworkPolicy knows no ICMP, so rules of that protocol open nothing. A group counts whole or, too large, not at all. */
+/** An egress rule for each rule. A NetworkPolicy knows no ICMP, so rules of that protocol open nothing. A group counts whole or, too large, not at all. */
 export function toEgress(groups: readonly SecurityGroup[]): Egress {
   const egress: Egress = { rules: [], leftOut: [] };
   let left = MAX_BLOCKS;

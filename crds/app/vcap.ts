@@ -45,7 +45,7 @@ export function vcapApplication(input: VcapApplicationInput): Record<string, unk
   };
 }
 
-/** One entry of VCAP_SERVICES; `credentials` is the broker's object, null where nobody has given any. */
+/** An entry of VCAP_SERVICES; `credentials` is the broker's object, null where nobody has given any. */
 export interface BoundService {
   label: string;
   credentials: Readonly<Record<string, unknown>> | null;

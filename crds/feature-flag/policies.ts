@@ -23,7 +23,7 @@ import { Task } from "../task/task.ts";
 import { FeatureFlag } from "./feature-flag.ts";
 import { appliesToAdmins, FEATURE_DISABLED, FEATURE_FLAGS, toFlagObjectName, type FlagName } from "./flags.ts";
 
-/** One thing that a flag switches off: writes of a kind for which `condition` (a CEL expression) is true. */
+/** A thing that a flag switches off: writes of a kind for which `condition` (a CEL expression) is true. */
 interface FlagGuard {
   flag: FlagName;
   kind: ResourceDefinition;

@@ -1,7 +1,7 @@
 // The Revisions that cf shows. Pure.
 import type { Revision } from "./revision.ts";
 
-/** One Revision for each version that cf knows, the first with it, oldest first. A restart with nothing new repeats the version of the one before. */
+/** The first Revision of each version that cf knows, oldest first. A restart with nothing new repeats the version of the one before. */
 export function listReleases(revisions: readonly Revision[]): Revision[] {
   const first = new Map<number, Revision>();
   for (const revision of revisions.toSorted((a, b) => a.spec.version - b.spec.version)) {

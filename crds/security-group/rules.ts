@@ -99,7 +99,7 @@ function findICMPProblems(field: "code" | "type", value: unknown): string[] {
   ];
 }
 
-/** One port, several, or a range; undefined for anything else. */
+/** A port, several, or a range; undefined for anything else. */
 export function parsePorts(text: string): { from: number; to: number }[] | undefined {
   const [, from, to] = /^\s*(\d{1,5})\s*-\s*(\d{1,5})\s*$/.exec(text) ?? [];
   if (from !== undefined && to !== undefined) {

@@ -5,7 +5,7 @@ import type { AppUsageEvent } from "./usage-log.ts";
 /** An event that has no place in the log yet. */
 export type UsageDraft = Omit<AppUsageEvent, "guid" | "sequence" | "at">;
 
-/** One of these. */
+/** Any of these. */
 interface UsageParts {
   process?: { guid: string } | undefined;
   task?: { guid: string } | undefined;

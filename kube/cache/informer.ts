@@ -1,4 +1,4 @@
-// One informer: a watch, its store, its users and its status.
+// An informer: a watch, its store, its users and its status.
 import {
   type StoreReflectors,
   startSingleReflector,

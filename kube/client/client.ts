@@ -85,7 +85,7 @@ export interface WatchOptions {
   signal?: AbortSignal;
 }
 
-/** One line of a watch, as sent. BOOKMARK objects carry only metadata.resourceVersion. */
+/** A line of a watch, as sent. BOOKMARK objects carry only metadata.resourceVersion. */
 export type WatchEvent<T extends KubeObject = KubeObject> =
   | { type: "ADDED" | "MODIFIED" | "DELETED"; object: T }
   | { type: "BOOKMARK"; object: KubeObject }
@@ -98,7 +98,7 @@ export interface StreamAnswer {
   body: Dispatcher.ResponseData["body"];
 }
 
-/** One sent request, for metrics. Never carries a credential or a body. */
+/** A sent request, for metrics. Never carries a credential or a body. */
 export interface RequestRecord {
   method: string;
   path: string;
@@ -142,7 +142,7 @@ export interface KubeClient {
   /** Posts a review (TokenReview, SubjectAccessReview, …) and returns it with its status. */
   review<T extends KubeObject>(ref: ResourceRef<T>, body: { spec?: unknown }, options?: CallOptions): Promise<T>;
 
-  /** One watch connection: ends when the server closes it, throws KubeError when it fails. It never reconnects; see Reflector. */
+  /** A watch connection: ends when the server closes it, throws KubeError when it fails. It never reconnects; see Reflector. */
   watch<T extends KubeObject>(ref: ResourceRef<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
 
   /** Any other JSON request. `path` starts with a slash. */

@@ -1,4 +1,4 @@
-// One HTTP exchange with the API server: deadline, bounded retries, and every failure as a KubeError.
+// An HTTP exchange with the API server: deadline, bounded retries, and every failure as a KubeError.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Agent, Dispatcher } from "undici";
 import type { CallOptions, RequestRecord } from "./client.ts";

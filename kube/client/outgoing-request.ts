@@ -1,4 +1,4 @@
-// One API request before credentials and address are added.
+// An API request before credentials and address are added.
 import type { CallOptions } from "./client.ts";
 
 /** Undefined and empty values are left out. */

@@ -5,7 +5,7 @@ const NEWLINE = 10;
 /** etcd limits objects to about 1.5 MiB; a much longer line is no watch event. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
-/** One parsed value per line. @throws NotJson on a line that is not JSON. */
+/** A parsed value per line. @throws NotJson on a line that is not JSON. */
 export async function* watchLines(body: AsyncIterable<Buffer>): AsyncGenerator<unknown, void, undefined> {
   let parts: Buffer[] = [];
   let size = 0;

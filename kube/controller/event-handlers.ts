@@ -141,7 +141,7 @@ function listReadable(store: Store, label: string, value: string): KubeObject[] 
   try {
     return store.list({ labels: { [label]: value } });
   } catch (error) {
-    // One parked or unlisted namespace must not fail the call: nothing would retry it.
+    // A parked or unlisted namespace must not fail the call: nothing would retry it.
     if (!isUnreadable(error)) throw error;
     return store.list({ partial: true }).filter(({ metadata }) => metadata.labels?.[label] === value);
   }

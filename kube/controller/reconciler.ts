@@ -1,4 +1,4 @@
-// One pass over a key: read, finalize or reconcile, then every write of the result. Only this file writes for controllers.
+// A pass over a key: read, finalize or reconcile, then every write of the result. Only this file writes for controllers.
 import type { Logger } from "pino";
 import type { EventRecorder } from "./event-recorder.ts";
 import type { OwnedObjects } from "./owned-objects.ts";

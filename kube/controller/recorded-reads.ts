@@ -25,7 +25,7 @@ interface RecordedRead {
 const VERIFY_TIMEOUT_MS = 10_000;
 const CONCURRENCY = 8;
 
-/** One per reconcile. */
+/** A new one for each reconcile. */
 export function createReadSet(read: Reader, client: KubeClient): ReadSet {
   const reads = new Map<string, RecordedRead>();
   let verification: Promise<void> | undefined;

@@ -24,7 +24,7 @@ const DEFAULT_LEADER_ELECTION_TIMING: LeaderElectionTiming = {
   renewIntervalMs: 3_000,
 };
 
-/** One term of leadership. */
+/** A term of leadership. */
 export interface Term {
   /** Increases with every change of leader: a fencing token. */
   transitions: number;

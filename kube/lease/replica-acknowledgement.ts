@@ -13,7 +13,7 @@ import type { ReadinessTracker } from "../server/readiness.ts";
 import type { Store } from "../cache/reader.ts";
 import type { ObjectOf, ResourceRef } from "../api/resource-ref.ts";
 
-/** One replica's report on one object. */
+/** A replica's report on an object. */
 export interface Report {
   /** Identity of the replica. */
   replica: string;

@@ -1,6 +1,6 @@
 // RBAC objects and requests as the evaluator sees them, and the group that bypasses RBAC.
 
-/** One entry of `rules[]` of a Role or ClusterRole. */
+/** An entry of `rules[]` of a Role or ClusterRole. */
 export interface PolicyRule {
   verbs: string[];
   apiGroups?: string[];
@@ -9,7 +9,7 @@ export interface PolicyRule {
   nonResourceURLs?: string[];
 }
 
-/** One entry of `subjects[]` of a binding. */
+/** An entry of `subjects[]` of a binding. */
 export interface Subject {
   kind: string;
   name: string;

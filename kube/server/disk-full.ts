@@ -1,4 +1,4 @@
-// One rule for "the disk is full", whoever reports it: the file system or SQLite.
+// A rule for "the disk is full", whoever reports it: the file system or SQLite.
 
 const FULL_CODES: readonly unknown[] = ["ENOSPC", "EDQUOT"];
 const SQLITE_FULL = 13;

@@ -127,7 +127,7 @@ function serial(): string {
 }
 
 function nameOf(subject: Subject): x509.JsonName {
-  // One RDN per organization: Go reads each as a group.
+  // An RDN per organization: Go reads each as a group.
   return [...(subject.organizations ?? []).map((o) => ({ O: [o] })), { CN: [subject.commonName] }];
 }
 

@@ -30,7 +30,7 @@ interface Job {
 
 const MAX_OLD_SPACE_MB = 256;
 
-/** One job of an owner runs at a time, and owners take turns, so that nobody's jobs delay another's by more than one job. */
+/** Runs at most one job of an owner at a time, and owners take turns, so that nobody's jobs delay another's by more than one job. */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   /** By owner, in the order in which they get their turn. */

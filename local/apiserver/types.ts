@@ -31,7 +31,7 @@ export interface Credentials {
   impersonate: Record<string, string[]>;
 }
 
-/** One question to the authorizer: a resource request, or with `path` a non-resource request. */
+/** A question to the authorizer: a resource request, or with `path` a non-resource request. */
 export interface AttributesRecord {
   user: UserInfo;
   verb: string;
@@ -133,7 +133,7 @@ export type FieldErrorReason =
   | "InternalError";
 
 /**
- * One fault of one field. `message` is the cause's message as kube-apiserver words it, without the field in front
+ * A fault of one field. `message` is the cause's message as kube-apiserver words it, without the field in front
  * (e.g. `Invalid value: "x": must be no more than 3 characters`); the Status message joins `<field>: <message>`.
  */
 export interface FieldError {

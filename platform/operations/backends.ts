@@ -49,7 +49,7 @@ export interface BackendDeps {
   isLeader: () => boolean;
 }
 
-/** One backend of this process. */
+/** A backend of this process. */
 export interface Backend {
   controllers: readonly Controller[];
   /** Called before the controllers run. */

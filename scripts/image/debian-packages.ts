@@ -49,7 +49,7 @@ export async function providePackages(names: readonly string[]): Promise<Unpacke
   return { root: join(folder, "root"), versions };
 }
 
-/** One folder for each set of packages and release of Debian. */
+/** A folder for each set of packages and release of Debian. */
 function packagesFolder(names: readonly string[]): string {
   const release = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
   const digest = createHash("sha256").update([process.arch, release, ...new Set(names)].sort().join("\n"));

@@ -1,4 +1,4 @@
-// One layer of an image as tar.gz: the same entries give the same bytes, on any machine and at any time.
+// A layer of an image as tar.gz: the same entries give the same bytes, on any machine and at any time.
 import { createHash, type Hash } from "node:crypto";
 import { once } from "node:events";
 import { createReadStream, createWriteStream, mkdirSync, renameSync, rmSync, statSync } from "node:fs";

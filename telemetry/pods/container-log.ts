@@ -5,7 +5,7 @@ import type { ContainerExit } from "./container-events.ts";
 import type { LoggingContainer } from "./pod-containers.ts";
 import { StreamLog, type LogStream, type StreamLine } from "./stream-log.ts";
 
-/** One line. `sourceType` where it is another than the container's. */
+/** A line. `sourceType` where it is another than the container's. */
 export interface ContainerLine extends StreamLine {
   stream?: "OUT" | "ERR";
   sourceType?: SourceType;
@@ -103,7 +103,7 @@ export class ContainerLog {
     known.streams++;
     if (last > known.last) known.last = last;
     this.#exits.set(exit.run, known);
-    // One stream may be a few runs ahead of the other.
+    // A stream may be a few runs ahead of the other.
     const [oldest] = this.#exits.keys();
     if (this.#exits.size > MAX_RUNS_AHEAD && oldest !== undefined) this.#exits.delete(oldest);
     if (this.#hasBeenRead(exit)) this.#emitExit(exit, known.last);

@@ -7,7 +7,7 @@ import { indexOfPod } from "./pod-index.ts";
 import type { SourceType } from "../envelope.ts";
 import { MAIN_CONTAINER, toExit, toHealthySince, type ContainerExit, type PodObject } from "./container-events.ts";
 
-/** One container whose log can be read. */
+/** A container whose log can be read. */
 export interface LoggingContainer {
   /** Unique to the container for the life of its pod. */
   key: string;

@@ -62,7 +62,7 @@ interface FollowedContainer {
   isAllowed: LineFilter;
 }
 
-/** One app. */
+/** An app. */
 interface Source {
   followed: Map<string, FollowedContainer>;
   /** Resolves when the existing logs have been read. */

@@ -7,7 +7,7 @@ import { lineSplitter } from "../line-splitter.ts";
 import type { ContainerExit } from "./container-events.ts";
 import type { LoggingContainer } from "./pod-containers.ts";
 
-/** One line of a stream. `time` in nanoseconds since the epoch. */
+/** A line of a stream. `time` in nanoseconds since the epoch. */
 export interface StreamLine {
   time: bigint;
   message: string;

@@ -1,7 +1,7 @@
 // The floor of every list: the least that Express can do.
 import express from "express";
 
-/** One route for any path, a ready text, no entity tag. */
+/** A route for any path, a ready text, no entity tag. */
 export function bareHandler(body: () => string): express.Express {
   const app = express();
   app.disable("x-powered-by");

@@ -1,4 +1,4 @@
-// One measured number and what it is held against; medians; and how a run is printed.
+// A measured number and what it is held against; medians; and how a run is printed.
 
 /** A goal that a figure must keep. */
 export type Goal = { max: number } | { min: number };

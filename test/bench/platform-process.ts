@@ -36,7 +36,7 @@ const platform = await startPlatform({
   operations,
   data,
   listen: { host: "127.0.0.1", port: 0 },
-  // One for all replicas, as an operator gives it: the apps' environment names it.
+  // The same for all replicas, as an operator gives it: the apps' environment names it.
   publicURL: "https://api.example.org",
   log: pino({ level: "error" }),
   onRequest: ({ method, path, code }) => {

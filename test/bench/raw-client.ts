@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 export interface RawClient {
-  /** One GET; resolves when the whole answer is here. @throws Error when it is not 200 or has no Content-Length */
+  /** Sends a GET; resolves when the whole answer is here. @throws Error when it is not 200 or has no Content-Length */
   get(path: string): Promise<void>;
   close(): void;
 }

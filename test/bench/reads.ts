@@ -78,7 +78,7 @@ async function countRequests(
   ];
 }
 
-/** One round: as many pages as fit into the time. */
+/** A round: as many pages as fit into the time. */
 interface Round {
   perSecond: number;
   cpuPerPage: number;

@@ -43,7 +43,7 @@ export async function measureStockCf(): Promise<Figure[]> {
   }
 }
 
-/** One org's life: the example app is pushed, restaged and restarted in it, and goes with it. */
+/** An org's life: the example app is pushed, restaged and restarted in it, and goes with it. */
 async function measureOrg(cf: (...args: string[]) => Promise<number>, org: string): Promise<Times> {
   await cf("create-org", org);
   await cf("create-space", "dev", "-o", org);

@@ -37,7 +37,7 @@ interface Body {
 const DEADLINE_MS = 12_000;
 let turn = 0;
 
-/** One person's `cf`. Every function resolves when the platform has acknowledged. */
+/** A person's `cf`. Every function resolves when the platform has acknowledged. */
 export function createCfClient({ urls, token, kube, scope, domain }: CfClientOptions) {
   async function send(method: string, path: string, body?: object): Promise<CfResponse> {
     const answer = await request(`${urls[turn++ % urls.length]}${path}`, {

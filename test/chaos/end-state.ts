@@ -72,7 +72,7 @@ function claimantOf(spec: Record<string, unknown> | undefined): string {
 }
 
 /**
- * One line an object, sorted; equal for two runs that ended alike. What tells how a run got there is left out: revisions that are not in
+ * A line for each object, sorted; equal for two runs that ended alike. What tells how a run got there is left out: revisions that are not in
  * force and what only they name, claims that nobody bears and that will lapse.
  */
 export function normalise(objects: readonly LiveObject[], prefix: string): string[] {

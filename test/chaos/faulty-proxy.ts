@@ -97,7 +97,7 @@ export async function startFaultyProxy(target: string, ca: string): Promise<Faul
     (request, response) => void handleRequest(state, { request, response }),
   );
   await new Promise<void>((resolve, reject) => server.on("error", reject).listen(0, "127.0.0.1", resolve));
-  // One that kube-apiserver has just ended is still among them until its connection has closed.
+  // A watch that kube-apiserver has just ended is still among them until its connection has closed.
   const some = (share: number): Watch[] =>
     [...state.watches].filter(
       ({ response }) => !response.writableEnded && (state.injection?.random ?? Math.random)() < share,

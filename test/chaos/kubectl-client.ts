@@ -14,7 +14,7 @@ import type { RunScope } from "./run-scope.ts";
 
 const KUBECTL = { fieldManager: "kubectl" };
 
-/** One person's kubectl. Every function resolves when the API server has acknowledged. */
+/** A person's kubectl. Every function resolves when the API server has acknowledged. */
 export function createKubectlClient(kube: KubeClient, scope: RunScope, domain: string) {
   const namespaceOf = async (space: string): Promise<string> => (await scope.space(space)).namespace;
   const apply = (ref: ResourceRef, namespace: string, name: string, spec: object): Promise<unknown> =>

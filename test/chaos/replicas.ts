@@ -75,7 +75,7 @@ export async function createReplicas(
       for (const [which, port] of ports.entries()) {
         start(which);
         while (!(await isReady(port))) {
-          // One that could not start under faults ends; without them it must not again.
+          // A replica that could not start under faults ends; without faults it must start.
           start(which);
           if (Date.now() > deadline)
             throw new Error(`replica ${which} is not ready within ${READY_MS / 1000} s:\n${readLog(which)}`);

@@ -1,4 +1,4 @@
-// One seed: the load in calm, the load under faults, and whether both ended alike and in silence.
+// A seed: the load in calm, the load under faults, and whether both ended alike and in silence.
 import { setTimeout as delay } from "node:timers/promises";
 import { CF_ROLES } from "../../crds/roles.ts";
 import type { KubeObject } from "../../kube/api/object.ts";

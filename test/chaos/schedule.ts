@@ -1,4 +1,4 @@
-// One run of chaos: what people do and what goes wrong meanwhile, all from one number.
+// A run of chaos: what people do and what goes wrong meanwhile, all from one number.
 import { randomFrom } from "../random.ts";
 import { planFaults, type Fault } from "./faults.ts";
 import { planWorkload, type StepSequence } from "./workload.ts";

@@ -134,7 +134,7 @@ function controllerManagerCommand({ dir, binaries, options }: ControlPlanePlan):
     `--kubeconfig=${dir}/kubeconfig`,
     "--secure-port=0",
     "--leader-elect=false",
-    // One identity and a high rate: with the defaults, pods and namespaces take seconds longer.
+    // A single identity and a high rate: with the defaults, pods and namespaces take seconds longer.
     "--use-service-account-credentials=false",
     "--kube-api-qps=500",
     "--kube-api-burst=1000",

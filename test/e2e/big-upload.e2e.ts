@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => platform?.stop());
 
 function* chunks(bytes: number): Generator<Buffer> {
-  // One random chunk, made different each time, is as hard to compress as fresh ones.
+  // A random chunk, made different each time, is as hard to compress as fresh ones.
   const chunk = randomBytes(MEBIBYTE);
   for (let left = bytes; left > 0; left -= chunk.length) {
     chunk.writeUInt32LE(left >>> 0, 0);

@@ -64,7 +64,7 @@ describe("kubectl", () => {
     return output;
   }
 
-  /** One file with all that an app is; everything about its size is not the default. */
+  /** A file with all that an app is; everything about its size is not the default. */
   function manifestOf(name: string, state: string, instances = 2): string {
     const object = (kind: string, called: string, spec: object): string =>
       stringify({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name: called, namespace: NAMESPACE }, spec });

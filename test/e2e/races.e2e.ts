@@ -1,4 +1,4 @@
-// One name, wanted by many at once through every door: exactly one gets it and is ever listed; the others are told in CF's words.
+// A name, wanted by many at once through every door: exactly one gets it and is ever listed; the others are told in CF's words.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

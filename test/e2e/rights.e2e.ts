@@ -10,7 +10,7 @@ import { newUser, type User } from "./support/user.ts";
 const VERBS = ["get", "update", "delete"] as const;
 type Verb = (typeof VERBS)[number];
 
-/** One object of the table, at both doors. */
+/** An object of the table, at both doors. */
 interface Thing {
   /** In errors. */
   title: string;
@@ -108,7 +108,7 @@ describe("rights", () => {
     return (await admin.call<Page<Named>>("GET", "/v3/domains?names=apps.localhost")).resources[0]?.guid ?? "";
   }
 
-  /** One of everything in a space. */
+  /** An object of each kind in a space. */
   async function fill(name: "one" | "two"): Promise<Thing[]> {
     const { guid: space, namespace } = spaces[name];
     const app = (

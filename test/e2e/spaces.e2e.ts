@@ -40,7 +40,7 @@ describe("a space just made", () => {
     expect(await appsIn("cf-")).toHaveLength(TIMES);
   });
 
-  /** One developer's terminal after another; each has its own configuration of cf. */
+  /** A developer's terminal after another; each has its own configuration of cf. */
   async function pushByCf(lane: number): Promise<void> {
     const cf = cfOn(stage, { cwd: folder, user: `lane-${lane}` });
     mkdirSync(join(stage.home, `cf-lane-${lane}`));

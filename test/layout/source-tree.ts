@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** One source file; paths are relative to the root of the checkout, with forward slashes. */
+/** A source file; paths are relative to the root of the checkout, with forward slashes. */
 export interface SourceFile {
   path: string;
   text: string;

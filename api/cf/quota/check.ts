@@ -25,7 +25,7 @@ import { countProcesses, demandOf, listRoutes, listSpaceNamespaces, listTasks } 
 
 type Place = "organization" | "space";
 
-/** One of the two quotas that hold in a space. */
+/** The org's or the space's quota, which both hold in a space. */
 interface PlaceQuota<Limits> {
   place: Place;
   name: string;
@@ -132,7 +132,7 @@ export function requireChangeQuota(
   if (grows) requireProcessQuota(session, [after]);
 }
 
-/** One more route; one that is `moved` from another space counts once. @throws CFError 422 */
+/** Adds a route to the use. A route that is `moved` from another space counts once. @throws CFError 422 */
 export function requireRouteQuota(
   { cache }: Pick<Session, "cache">,
   namespace: string,
@@ -149,7 +149,7 @@ export function requireRouteQuota(
   }
 }
 
-/** One more private domain. @throws CFError 422 */
+/** Adds a private domain to the use. @throws CFError 422 */
 export function requireDomainQuota({ cache }: Pick<Session, "cache">, org: Org): void {
   const domains = cache.store(Domain).list({ namespace: org.status?.namespace ?? "" });
   if (!isFull(quotaOf(cache, org)?.spec.totalDomains, domains.filter((one) => !waitsForQuota(one)).length)) return;
@@ -171,7 +171,7 @@ const TASK_TEXTS: Record<Place, Partial<Record<Excess, (name: string) => string>
   },
 };
 
-/** One more task of this size. @throws CFError 422 in CF's words */
+/** Adds a task of this size to the use. @throws CFError 422 in CF's words */
 export function requireTaskQuota(
   { cache }: Pick<Session, "cache">,
   namespace: string,
@@ -211,7 +211,7 @@ const SERVICE_TEXTS: Record<Place, { full: string; paid: string; keys: string }>
   },
 };
 
-/** One more managed instance; those of people do not count, as in CF. @throws CFError 422 */
+/** Adds a managed instance to the use. User-provided instances do not count, as in CF. @throws CFError 422 */
 export function requireServiceQuota({ cache }: Pick<Session, "cache">, namespace: string): void {
   for (const { place, limits, namespaces } of quotasIn(cache, namespace)) {
     const most = limits?.totalServiceInstances;
@@ -229,7 +229,7 @@ export function requirePaidQuota({ cache }: Pick<Session, "cache">, namespace: s
   if (refusing) throw unprocessable(SERVICE_TEXTS[refusing.place].paid);
 }
 
-/** One more service key. @throws CFError 422 */
+/** Adds a service key to the use. @throws CFError 422 */
 export function requireKeyQuota({ cache }: Pick<Session, "cache">, namespace: string): void {
   for (const { place, limits, namespaces } of quotasIn(cache, namespace)) {
     const most = limits?.totalServiceKeys;

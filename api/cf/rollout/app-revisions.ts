@@ -11,7 +11,7 @@ export function revisionsOf(cache: ClusterCache, app: App): readonly Revision[] 
   return cache.store(Revision).byIndex("app", appKey(app));
 }
 
-/** One for each version that cf shows, oldest first. */
+/** A revision for each version that cf shows, oldest first. */
 export function releasesOf(cache: ClusterCache, app: App): Revision[] {
   return listReleases(revisionsOf(cache, app));
 }

@@ -40,7 +40,7 @@ export function cnbClassController(registry: BuildRegistry): Controller {
     for: BackendClass,
     selects: ({ metadata, spec }) => metadata.name === CNB_CLASS && spec.role === "builder",
     reads: [Buildpack],
-    // One that was made or deleted: the image's have statuses, and come again.
+    // Only created and deleted ones: those of the image have statuses, and come again.
     watches: [watch(Buildpack, ({ spec }) => (spec.builder === CNB_CLASS ? [{ name: CNB_CLASS }] : []))],
     permissions: [
       { resource: Buildpack, verbs: ["create", "patch", "delete"] },

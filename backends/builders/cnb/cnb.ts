@@ -220,7 +220,7 @@ function isLate(staging: Staging, startedAt: string, now: Date): boolean {
   return now.getTime() > deadlineOf(staging, startedAt) + DEADLINE_MARGIN_MS;
 }
 
-/** One that waits for its image, say. */
+/** For example, it waits for its image. */
 async function endPod(pod: PodObject, client: KubeClient): Promise<void> {
   if (!isOver(pod) && !pod.metadata.deletionTimestamp) await deletePod(pod, client);
 }

@@ -23,7 +23,7 @@ export interface FetchOptions {
   credentials?: (onHelperFailed: OnHelperFailed) => CredentialSource;
 }
 
-/** One fetch, for all who wait for its address. It is aborted when the last of them has gone. */
+/** A fetch, for all who wait for its address. It is aborted when the last of them has gone. */
 interface Fetch {
   folder: Promise<string>;
   stop: AbortController;

@@ -1,4 +1,4 @@
-// One build, seen from the platform: starts its process, sends it the package, follows its log, enforces its limits, stores the droplet, cleans up.
+// A build, seen from the platform: starts its process, sends it the package, follows its log, enforces its limits, stores the droplet, cleans up.
 import { type ChildProcess, spawn } from "node:child_process";
 import { ReadStream } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";

@@ -17,7 +17,7 @@ export interface GatewayParameters {
   /** The Gateway that serves the routes. */
   gatewayName?: string;
   gatewayNamespace?: string;
-  /** One listener of it; all whose hostname fits when left out. */
+  /** A listener of it; all whose hostname fits when left out. */
   sectionName?: string;
 }
 

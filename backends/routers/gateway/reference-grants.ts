@@ -37,7 +37,7 @@ export const GRANT_WATCH = watch(ReferenceGrant, ({ metadata }: KubeObject) => (
 /** For the controller of bindings, which creates the grants. */
 export const GRANT_PERMISSION: Permission = { resource: ReferenceGrant, verbs: ["create", "patch"] };
 
-/** One grant for each Service of another space that a route of this namespace leads to. Pure. */
+/** A grant for each Service of another space that a route of this namespace leads to. Pure. */
 export function planReferenceGrants(binding: RouteBinding): Draft[] {
   return foreignDestinations(binding).map((destination) => ({
     apiVersion: apiVersionOf(ReferenceGrant),

@@ -23,7 +23,7 @@ export interface Access {
   error?: string;
 }
 
-/** One line; quotes and control characters in what the client sent are escaped, so that it cannot forge a line. */
+/** A line; quotes and control characters in what the client sent are escaped, so that it cannot forge a line. */
 export function formatAccess(access: Access): string {
   const { headers, endpoint } = access;
   const backend = endpoint ? `${endpoint.host}:${endpoint.hostPort}` : undefined;

@@ -1,4 +1,4 @@
-// One request on its way through the router: the part that plain requests and WebSockets share, and its line in the access log.
+// A request on its way through the router: the part that plain requests and WebSockets share, and its line in the access log.
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";

@@ -186,7 +186,7 @@ function createAnswerHandler(
     },
     onResponseError(_controller, error) {
       if (status === 0) return finish(error);
-      // One side broke off in the middle: the only honest answer is a broken connection.
+      // A side broke off in the middle: the only honest answer is a broken connection.
       response.destroy();
       finish(status);
     },

@@ -10,7 +10,7 @@ test.each([
   ["a large LRP", 100, 2],
 ])("%s", async (_what, pods, reads) => {
   const lists: unknown[][] = [];
-  // One more pod with each read.
+  // Each read shows another pod.
   const list = (): unknown[] => {
     const next = Array.from({ length: pods + lists.length });
     lists.push(next);

@@ -1,4 +1,4 @@
-// One health check of an instance: port, http or process. A failure is a sentence in the words of Diego's health check.
+// A health check of an instance: port, http or process. A failure is a sentence in the words of Diego's health check.
 import { request } from "node:http";
 import { connect } from "node:net";
 import type { HealthCheck } from "../../../crds/schema-fields.ts";

@@ -1,4 +1,4 @@
-// One index of an LRP: starts its instance, and again after crashes, until it is stopped. Holds the instance's status.
+// An index of an LRP: starts its instance, and again after crashes, until it is stopped. Holds the instance's status.
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";

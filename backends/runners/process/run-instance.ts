@@ -1,4 +1,4 @@
-// One run of an instance, from its port to its last log line. Restarts between runs are instance-slot.ts.
+// A run of an instance, from its port to its last log line. Restarts between runs are instance-slot.ts.
 import { setTimeout as delay } from "node:timers/promises";
 import {
   describeProblem,

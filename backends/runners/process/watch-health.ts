@@ -105,7 +105,7 @@ async function watchLiveness({ lrp, target, signal }: HealthWatch): Promise<Inst
     await delay((check.intervalSeconds ?? 30) * 1000, undefined, { signal });
     const result = await checkHealth(check, target);
     signal.throwIfAborted();
-    // One failure is enough, as in Diego.
+    // A single failure is enough, as in Diego.
     if (result.outcome === "failed") return { kind: "unhealthy", why: result.why };
   }
 }

@@ -1,4 +1,4 @@
-// One request to the broker of an instance or binding, at the broker's pace.
+// A request to the broker of an instance or binding, at the broker's pace.
 import type { ProvidedBy } from "../../../crds/service-instance/managed-fields.ts";
 import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { Secret } from "../../../kube/api/builtin.ts";

@@ -1,4 +1,4 @@
-// One request to a service broker (Open Service Broker API 2.17): a deadline, a bound, no redirects, and no secret in an error.
+// A request to a service broker (Open Service Broker API 2.17): a deadline, a bound, no redirects, and no secret in an error.
 import { fetch, type Response } from "undici";
 import { MAX_OPERATION_DESCRIPTION } from "../../../crds/service-instance/managed-fields.ts";
 import { findJsonExcess } from "../../../kube/api/json-bounds.ts";

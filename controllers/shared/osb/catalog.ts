@@ -104,7 +104,7 @@ export function parseCatalog(body: unknown): { catalog: Catalog } | { problems: 
   const parsed = catalog.safeParse(body);
   if (!parsed.success) return toProblems(listIssues(parsed.error));
   const services: CatalogService[] = [];
-  // One by one: thousands of problems would take a second to be put into words.
+  // Stops at the first few: wording thousands of problems would take a second.
   for (const [at, each] of parsed.data.services.entries()) {
     const one = service.safeParse(each);
     if (!one.success) return toProblems(listIssues(one.error, ["services", at]));

@@ -1,4 +1,4 @@
-// One request at a time about an instance and its bindings, of all controllers together: a broker may refuse more.
+// At most one request at a time about an instance and its bindings, of all controllers together: a broker may refuse more.
 
 export interface InstanceTurns {
   /** Runs `call` now; undefined while another one about the instance is under way: come back later. */

@@ -12,7 +12,7 @@ import { toOutcome, type Asked, type Outcome } from "./outcomes.ts";
 /** State that all controllers share which ask brokers. */
 export interface Brokers {
   pace: BrokerPace;
-  /** One request at a time for each instance, by its GUID: brokers may refuse more. */
+  /** At most one request at a time for each instance, by its GUID: brokers may refuse more. */
   turns: InstanceTurns;
   memory: BrokerMemory;
 }

@@ -30,7 +30,7 @@ export function startClusterOrNamespaceReflectors(options: Options, signal: Abor
   return new FallbackReflectors(options, signal);
 }
 
-/** One reflector without a fallback. */
+/** A reflector without a fallback. */
 export function startSingleReflector(options: ReflectorOptions<KubeObject>, signal: AbortSignal): StoreReflectors {
   const reflector = startReflector(options, signal);
   return {

@@ -1,4 +1,4 @@
-// One ValidatingAdmissionPolicy, compiled, and what it decides about a request.
+// A compiled ValidatingAdmissionPolicy and its decision about a request.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Budget } from "../cel/compiled.ts";
 import { compileExpression, defaultSteps, evaluate, type Program } from "../cel/program.ts";

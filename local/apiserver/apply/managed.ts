@@ -21,7 +21,7 @@ import type { TypeView } from "./type-view.ts";
 import { isMap, isUnreadableTime, sameValue } from "./values.ts";
 import { shapeFaults, TOP_WITH_DUPLICATES, UNDECLARED } from "./validate.ts";
 
-/** One write, as the bookkeeping needs it. Objects are in the version of the request. */
+/** A write, as the bookkeeping needs it. Objects are in the version of the request. */
 export interface FieldsRequest {
   view: TypeView;
   /** An object without any field set, to compare a new one with; default: only its kind. */

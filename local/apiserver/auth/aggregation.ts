@@ -46,7 +46,7 @@ export function startAggregation(
   let queued = false;
   const settle = async (): Promise<void> => {
     queued = false;
-    // One role may feed another (view, edit, admin), so once more as long as something changed; the chain's length bounds it.
+    // A role may feed another (view, edit, admin), so once more as long as something changed; the chain's length bounds it.
     for (let round = 0; round < 10; round++) if (!(await settleOnce(reader, writer))) return;
   };
   const enqueue = (): Promise<void> => {
@@ -60,7 +60,7 @@ export function startAggregation(
   return { settle: enqueue, stop };
 }
 
-/** One pass; whether anything was written. */
+/** A pass; whether anything was written. */
 async function settleOnce(reader: ResourceReader, writer: SystemWriter): Promise<boolean> {
   let wrote = false;
   for (const name of reader.list(rbacGroup, "clusterroles").map((one) => one.metadata.name)) {

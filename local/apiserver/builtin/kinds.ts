@@ -227,7 +227,7 @@ export function keepAllBut(object: KubeObject, old: KubeObject, field: string): 
   }
 }
 
-/** One field as the old object has it. */
+/** A field as the old object has it. */
 export function restore(object: KubeObject, old: KubeObject, field: string): void {
   if (old[field] === undefined) delete object[field];
   else object[field] = old[field];

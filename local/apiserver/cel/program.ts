@@ -71,7 +71,7 @@ export function evaluate(
   return program.run({ find, budget });
 }
 
-/** One node to a closure. */
+/** A node to a closure. */
 function compile(node: ASTNode): Compiled {
   const binary = binaryOperators[node.op];
   if (binary) return compileBinary(binary, node.args as [ASTNode, ASTNode]);

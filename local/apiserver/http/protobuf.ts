@@ -18,7 +18,7 @@ const messages = () =>
     Message
   >);
 
-/** One field on the wire. */
+/** A field on the wire. */
 interface Field {
   number: number;
   /** Of wire types 0, 1 and 5. */

@@ -1,4 +1,4 @@
-// One resource request: authorize, find the verb, answer in the form asked for.
+// A resource request: authorize, find the verb, answer in the form asked for.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { trackUpdate } from "../apply/managed.ts";

@@ -25,7 +25,7 @@ export interface StreamOptions {
   timeoutSeconds: number;
 }
 
-/** One event as a line. */
+/** An event as a line. */
 function lineWriter({ version, as, include }: StreamOptions): (type: WatchType, object: KubeObject) => string {
   let withColumns = true;
   const render = (type: WatchType, object: KubeObject): string => {

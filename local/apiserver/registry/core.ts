@@ -34,7 +34,7 @@ export interface InternalCall extends Call {
   internal?: boolean;
   /** A subresource that shows an object of another kind: admission sees that. */
   face?: Face;
-  /** One object of a deletecollection: admission gets no name, as the request had none. */
+  /** An object of a deletecollection: admission gets no name, as the request had none. */
   isCollection?: boolean;
   /** Throws 403 unless the caller may also create: apply may turn out to be a create. */
   checkCreate?: () => void;

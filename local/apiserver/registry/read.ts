@@ -30,7 +30,7 @@ interface Continue {
 
 const keyOf = (object: KubeObject) => `${object.metadata.namespace ?? ""}/${object.metadata.name}`;
 
-/** One page of a list. Later pages show the moment of the first one; 410 when that is forgotten. */
+/** A page of a list. Later pages show the moment of the first one; 410 when that is forgotten. */
 export function list(core: Core, call: Call): Listed {
   const { query } = call;
   checkListOptions(query, false);

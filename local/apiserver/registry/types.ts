@@ -27,7 +27,7 @@ export interface ScalePaths {
   selector?: string[];
 }
 
-/** One served version. */
+/** A served version. */
 export interface VersionType {
   /** An object of which nothing is set; absent where that is nothing but its kind. */
   empty?: KubeObject;
@@ -109,7 +109,7 @@ export interface Target {
   subresource: string;
 }
 
-/** One request to the registry, authorized. */
+/** A request to the registry, authorized. */
 export interface Call {
   target: Target;
   user: UserInfo;

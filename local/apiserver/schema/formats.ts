@@ -41,7 +41,7 @@ function isDateTime(value: string): boolean {
 const label = "[\\p{S}\\p{L}0-9]([-\\p{S}\\p{L}0-9]{0,61}[\\p{S}\\p{L}0-9])?";
 const hostname = new RegExp(`^(${label}|(${label}\\.)+[\\p{L}]{2,63})$`, "u");
 
-/** One label, or several that end in one of two letters or more. */
+/** A label, or several that end in one of two letters or more. */
 function isHostname(value: string): boolean {
   return value.length <= 255 && hostname.test(value);
 }

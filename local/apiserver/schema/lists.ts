@@ -40,7 +40,7 @@ function keyFields(item: unknown, keys: string[]): Record<string, unknown> {
   return Object.fromEntries(keys.filter((key) => fields[key] !== undefined).map((key) => [key, fields[key]]));
 }
 
-/** One fault at the second appearance of a value; later ones are not reported. */
+/** A fault at the second appearance of a value; later ones are not reported. */
 function repeated(values: unknown[], path: string): FieldError[] {
   const seen = new Map<string, number>();
   return values.flatMap((value, i) => {

@@ -1,7 +1,7 @@
 // A CRD's OpenAPI schema, read once into the shape that pruning, defaulting and validation walk.
 import type { JsonSchema } from "../types.ts";
 
-/** One `x-kubernetes-validations` entry. */
+/** An `x-kubernetes-validations` entry. */
 export interface ValidationRule {
   rule: string;
   message?: string;
@@ -11,7 +11,7 @@ export interface ValidationRule {
   optionalOldSelf?: boolean;
 }
 
-/** One node of a schema. Absent keywords are undefined. */
+/** A node of a schema. Absent keywords are undefined. */
 export interface SchemaNode {
   /** JSON types that are allowed; empty when any is. An int-or-string node has both of its types. */
   types: string[];

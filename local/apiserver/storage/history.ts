@@ -1,7 +1,7 @@
 // The recent changes of one resource, from which a watch may resume: bounded in number and in size.
 import type { ChangeEvent } from "../types.ts";
 
-/** One committed change with the version it was given. */
+/** A committed change with the version it was given. */
 export interface HistoryEntry extends ChangeEvent {
   version: number;
 }

@@ -27,7 +27,7 @@ export interface BenchCluster {
   /** With the ServiceAccount of an operation, as its replicas. */
   connect(operation: Operation): KubeClient;
   developerToken: string;
-  /** One more replica; resolves when it is ready. */
+  /** Starts another replica; resolves when it is ready. */
   start(operations: readonly Operation[]): Promise<Replica>;
   stop(): Promise<void>;
 }

@@ -20,7 +20,7 @@ import { collectFinalObjects, removeBaseline, writeBaseline } from "./write-base
 const STARTED = 200;
 const CREATED = 1000;
 const DOMAIN = "apps.example.org";
-/** One process, as the chart installs them. */
+/** A process, as the chart installs them. */
 const CONTROLLERS: readonly Operation[] = ["controllers", "deployment-runner", "ingress-router"];
 /** What spaces and pods need, and nothing that acts on Deployments, Services or pods: that would be Kubernetes' own cost. */
 const CONTROLLER_MANAGER_FLAGS = ["--controllers=namespace-controller,serviceaccount-controller"];

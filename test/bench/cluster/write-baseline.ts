@@ -86,7 +86,7 @@ export async function writeBaseline(
   return { ms, writes: writes.reduce((sum, count) => sum + count, 0) };
 }
 
-/** One watch for each kind, which starts now and whose events are dropped. Resolves when the server has accepted them. */
+/** A watch for each kind, which starts now and whose events are dropped. Resolves when the server has accepted them. */
 async function watchAll(client: KubeClient, refs: readonly ResourceRef[]): Promise<() => void> {
   const ended = new AbortController();
   const drop = async (ref: ResourceRef, onOpen: () => void): Promise<void> => {

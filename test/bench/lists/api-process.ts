@@ -31,7 +31,7 @@ const apps = memory.store(App).list();
 let version = 2;
 let timer: NodeJS.Timeout | undefined;
 
-/** One app changes, as a watch would bring it: a text that is parsed and stored. */
+/** An app changes, as a watch would bring it: a text that is parsed and stored. */
 function changeOne(): void {
   const at = (version * 7919) % apps.length;
   const text = JSON.stringify(apps[at]).replace(/"resourceVersion":"\d+"/, `"resourceVersion":"${++version}"`);

@@ -1,4 +1,4 @@
-// One run of chaos on a node: what a developer does and what is killed meanwhile, all from one number. Pure.
+// A run of chaos on a node: what a developer does and what is killed meanwhile, all from one number. Pure.
 import { randomFrom } from "../../random.ts";
 import type { NodePart } from "../../cluster/node/parts.ts";
 

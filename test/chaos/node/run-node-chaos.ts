@@ -1,4 +1,4 @@
-// One run of chaos on a node: a developer works with `cf` while parts are killed; then everything must be as the steps say, once.
+// A run of chaos on a node: a developer works with `cf` while parts are killed; then everything must be as the steps say, once.
 import { setTimeout as delay } from "node:timers/promises";
 import { LABELS } from "../../../crds/labels.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";

@@ -60,7 +60,7 @@ async function createMetricsServer(client: KubeClient, log: AddonOptions["log"])
   return { name: "metrics-server", namespace: "kube-system" };
 }
 
-/** One after another. Not by kubectl, which spends seconds on discovery. */
+/** Applies them one after another. Not by kubectl, which spends seconds on discovery. */
 async function create(client: KubeClient, objects: readonly object[]): Promise<void> {
   for (const object of objects as readonly NewObject[]) await client.raw("POST", pathOf(object), object);
 }

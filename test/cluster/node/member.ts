@@ -1,4 +1,4 @@
-// One node of a cluster: its namespaces, its settings and the programs that run in it.
+// A node of a cluster: its namespaces, its settings and the programs that run in it.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { makeCgroups } from "./cgroups.ts";

@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.testEnv.stop());
 
-/** One instance runs, by a class that measures. */
+/** An instance runs, by a class that measures. */
 async function runInstance(): Promise<void> {
   const { kube } = bench.testEnv;
   await bench.droplet(app, "d1");

@@ -52,7 +52,7 @@ export interface ApiTestEnv {
   replicas: [Replica, Replica];
   /** Full rights on the cluster, for looking behind the API. */
   kube: KubeClient;
-  /** One more replica, with other settings. It ends with the world. */
+  /** Starts another replica, with other settings. It ends with the world. */
   replica(name: string, options: Partial<ApiDeps>): Promise<Replica>;
   as(person: TestUser): KubeClient;
   cluster: { url: string; ca: string };

@@ -57,7 +57,7 @@ describe.skipIf(reason)("a registry with a token service", () => {
     expect(await store.list()).toEqual([]);
     const schemes = new Set(proxy.seen.map(({ authorization }) => authorization?.split(" ")[0]));
     expect([...schemes].sort()).toEqual(["Bearer", undefined]);
-    // One token for each set of scopes, not one for each request.
+    // A token for each set of scopes, not one for each request.
     expect(tokens.asked.length).toBe(new Set(tokens.asked.map((scopes) => scopes.join(" "))).size);
   });
 

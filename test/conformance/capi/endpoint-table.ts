@@ -1,7 +1,7 @@
 // The endpoints of CAPI 3.228.0 that this platform has: what each accepts, and which roles may use it. endpoints.json holds the facts.
 import { readFileSync } from "node:fs";
 
-/** One endpoint of CAPI. Lists of words are one text with spaces. */
+/** An endpoint of CAPI. Lists of words are one text with spaces. */
 export interface CAPIEndpoint {
   status: number | number[];
   /** It has the parameters of every list: paging, order_by, guids, created_ats, updated_ats. */

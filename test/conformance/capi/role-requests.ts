@@ -1,4 +1,4 @@
-// One request for each endpoint of CAPI that the role matrix tries: addresses of things that exist, and bodies that pass validation.
+// A request for each endpoint of CAPI that the role matrix tries: addresses of things that exist, and bodies that pass validation.
 import { to } from "../permissions/test-env.ts";
 
 /** GUIDs of what the matrix acts on, by the plural that paths use, and a few more. */

@@ -1,4 +1,4 @@
-// One of each thing that the role matrix acts on, in an org and a space where every role has its person.
+// An object of each kind that the role matrix acts on, in an org and a space where every role has its person.
 import { expect } from "vitest";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Build } from "../../../crds/build/build.ts";

@@ -241,7 +241,7 @@ describe.skipIf(reason)("the chart", () => {
 
   describe("on a real control plane", () => {
     let plane: ControlPlane;
-    // One for each try: an installation is not repeated where a failed try left its own.
+    // A name for each try: an installation is not repeated where a failed try left its own.
     beforeEach(async () => {
       plane = await startControlPlane();
     }, 180_000);

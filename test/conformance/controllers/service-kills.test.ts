@@ -98,7 +98,7 @@ function find(ref: ResourceRef, { namespace, name }: ObjectKey): Stored | undefi
 
 const ofKind = (ref: ResourceRef): Stored[] => objects.filter(({ kind }) => kind === ref.kind);
 
-/** One process at a time: each has its own memory. */
+/** At most one process at a time: each has its own memory. */
 function contextOf(): ReconcileContext {
   const create = (ref: ResourceRef, draft: KubeObject): Promise<KubeObject> => {
     objects.push({ ...draft, kind: ref.kind });
@@ -130,7 +130,7 @@ function writeStatus(object: Stored, status: object | undefined): void {
   object.status = mergePatch(object.status ?? {}, patch ?? {}) as NonNullable<Stored["status"]>;
 }
 
-/** One pass; false when the process was killed in it. */
+/** A pass; false when the process was killed in it. */
 async function pass(controller: Controller, object: Stored): Promise<boolean> {
   const { finalizers = [] } = object.metadata;
   const isNeeded = controller.needsFinalizer?.(object) ?? true;
@@ -149,7 +149,7 @@ function toStatus(error: unknown): { status?: object | undefined } {
   throw error;
 }
 
-/** One pass over a terminating object. */
+/** A pass over a terminating object. */
 async function finalPass(controller: Controller, object: Stored): Promise<boolean> {
   try {
     await controller.finalize?.(object, contextOf());

@@ -5,7 +5,7 @@ export interface Random {
   /** From 0 up to, not including, `below`. */
   int(below: number): number;
   chance(probability: number): boolean;
-  /** One of a list that is not empty. */
+  /** An element of a list that is not empty. */
   pick<T>(list: readonly T[]): T;
   /** Each with the given probability, in order. */
   some<T>(list: readonly T[], probability: number): T[];

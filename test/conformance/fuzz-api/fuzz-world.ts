@@ -25,7 +25,7 @@ export interface FuzzWorld {
   cluster: { url: string; ca: string };
   /** GUIDs of what exists, by plural; with those of the secret org for people who may not see it. */
   guids(person: TestUser): Record<string, readonly string[]>;
-  /** One of each thing, all of one space: what a request needs to succeed. */
+  /** An object of each kind, all of one space, as a request needs to succeed. */
   readonly things: Things;
   /** Remembers the job that an answer names. */
   sawJob(guid: string): void;

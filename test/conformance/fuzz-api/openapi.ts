@@ -25,7 +25,7 @@ export interface OpenApiDocument {
   paths: Record<string, Record<string, Operation>>;
 }
 
-/** One operation, ready to make requests from. */
+/** An operation, ready to make requests from. */
 export interface FuzzTarget {
   method: string;
   /** `/v3/apps/{guid}`. */

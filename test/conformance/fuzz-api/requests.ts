@@ -88,7 +88,7 @@ function withoutStanding(chance: Chance, things: Things): Chance["guids"] {
   );
 }
 
-/** One request; the same chance gives the same request. */
+/** A request; the same chance gives the same request. */
 export function makeRequest(anyChance: Chance, targets: readonly FuzzTarget[], anyThings: Things): FuzzRequest {
   const target = pick(anyChance, targets);
   const any = { chance: anyChance, things: anyThings };

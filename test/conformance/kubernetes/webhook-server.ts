@@ -17,7 +17,7 @@ export interface WebhookServer {
 
 let identity: Promise<{ authority: KeyPair; server: KeyPair }> | undefined;
 
-/** One identity for all: making keys is the slow part. */
+/** A single identity for all: making keys is the slow part. */
 function identityOfServers(): Promise<{ authority: KeyPair; server: KeyPair }> {
   return (identity ??= (async () => {
     const authority = await makeAuthority("webhooks");

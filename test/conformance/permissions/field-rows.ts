@@ -219,7 +219,7 @@ export const FIELD_ROWS: readonly FieldRow[] = [
   { kind: "Process", field: "ports", allowed: developers, patch: (turn) => spec({ ports: [8000 + turn] }) },
   { kind: "Process", field: "runner", allowed: developers, patch: (turn) => spec({ runner: `runner-${turn}` }) },
   { kind: "Process", field: "ownerReferences", allowed: developers, patch: owners },
-  // One that never had a GUID, and is older than whoever's it would take.
+  // An object that never had a GUID, and is older than the owner of the GUID it would take.
   { kind: "Process", field: "GUID, given late", allowed: ["admin"], patch: (_turn, things) => guid(things.app) },
   { kind: "Process", field: "type, immutable", allowed: nobody, patch: (turn) => spec({ type: `t${turn}` }) },
   {

@@ -1,4 +1,4 @@
-// One table: which role may write which field, by the CF API and by kubectl. Both doors must say what the table says.
+// A table: which role may write which field, by the CF API and by kubectl. Both doors must say what the table says.
 import { beforeAll, describe, expect, test } from "vitest";
 import { base, dryRun, makeOrgAndSpace, TEST_USERS, to, type TestUser, type GetTestEnv } from "./test-env.ts";
 import { eventually } from "../../eventually.ts";

@@ -281,7 +281,7 @@ export function secretTests(get: GetTestEnv): void {
   });
 }
 
-/** One of everything in a space: an app that should run, with its variables, droplet, package, route. */
+/** An object of each kind in a space: an app that should run, with its variables, droplet, package, route. */
 async function fill(get: GetTestEnv, home: OrgAndSpace, inSpace: string): Promise<void> {
   const testEnv = get();
   const apply = (plural: string, body: Json): Promise<Answer> =>

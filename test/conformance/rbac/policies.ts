@@ -2,7 +2,7 @@
 import type { PolicyRule, RbacKind, RoleRef, Subject } from "../../../kube/rbac/types.ts";
 import type { Random } from "./random.ts";
 
-/** One generated object; `labels` and `selectors` are for aggregation. */
+/** A generated object; `labels` and `selectors` are for aggregation. */
 export interface Policy {
   kind: RbacKind;
   name: string;
@@ -74,7 +74,7 @@ const bindings = ["b-0", "b-1", "b-2", "b-3"];
 const dangling = ["gone", "r-9"];
 const layers = ["0", "1", "2"];
 
-/** One set. Objects of two sets with the same kind and name are two states of one object. */
+/** A set. Objects of two sets with the same kind and name are two states of one object. */
 export function makePolicies(random: Random): Policy[] {
   return [
     ...random.some(clusterRoles, 2, clusterRoles.length).map((name) => clusterRole(random, name)),

@@ -14,7 +14,7 @@ import {
 } from "./policies.ts";
 import type { Random } from "./random.ts";
 
-/** One question and who asks it. */
+/** A question and who asks it. */
 export interface Case {
   user: RbacUser;
   question: AccessAttributes;
@@ -54,7 +54,7 @@ function anyNamespace(random: Random): string {
   return random.pick(["", ...NAMESPACES, ...NAMESPACES, "rd-z"]);
 }
 
-/** One of a binding's subjects asks for what one of its role's rules gives, with at most one part of it changed. */
+/** A subject of a binding asks for the access that a rule of its role gives, with at most one part of it changed. */
 function aimed(random: Random, policies: readonly Policy[], binding: Policy): Case {
   const user = userOf(random, binding);
   const role = policies.find(

@@ -96,7 +96,7 @@ interface Round {
   set: number;
 }
 
-/** One set of policies and the questions to it, added to the outcome. */
+/** A set of policies and the questions to it, added to the outcome. */
 async function runSet(round: Round, count: number, outcome: Outcome): Promise<void> {
   const { authorizers, evaluator, seed, set } = round;
   const policies = await prepare(round, "first");

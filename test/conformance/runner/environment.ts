@@ -3,7 +3,7 @@ import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { StatusHistory } from "./status-history.ts";
 
-/** One line that an instance wrote. `stream` means something only where the class says that it keeps streams apart. */
+/** A line that an instance wrote. `stream` means something only where the class says that it keeps streams apart. */
 export interface LogLine {
   index: number;
   stream: "OUT" | "ERR";

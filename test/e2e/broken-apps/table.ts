@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** One row. */
+/** A row. */
 export interface Failure {
   name: string;
   where: readonly string[];

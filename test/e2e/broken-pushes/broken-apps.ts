@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { CommandResult } from "../support/test-platform.ts";
 
-/** One broken app. */
+/** A broken app. */
 export interface BrokenApp {
   name: string;
   files: Readonly<Record<string, string>>;

@@ -19,7 +19,7 @@ const UNLIKE = /^\/v3\/resource_matches$/;
 const READ_MS = 120_000;
 const CASE_MS = 400_000;
 
-/** One test for each case of the recording, on a laptop's or a node's platform that has the org of the cases not yet; those that may run at the same time do. */
+/** A test for each case of the recording, on a laptop's or a node's platform that has the org of the cases not yet; those that may run at the same time do. */
 export function describeReplay(stage: () => TestPlatform, replay: Replay): void {
   describe.skipIf(chosenPlatformKind() === "cluster")("recorded cases", () => {
     const alone = namesOfCasesAlone();

@@ -61,7 +61,7 @@ export function readReplay(): Replay {
   };
 }
 
-/** One exchange, answer or upload a line. */
+/** An exchange, answer or upload a line. */
 export function replayText({ cases, uploads }: Replay): string {
   const answers: Record<string, Template> = {};
   const keyOf = (body: Template): { answer?: string } => {

@@ -47,7 +47,7 @@ export function readTraffic(file: string): RecordedCommand[] {
   return JSON.parse(readFileSync(file, "utf8")) as RecordedCommand[];
 }
 
-/** One exchange a line, so that a difference is read as a list of them. */
+/** An exchange a line, so that a difference is read as a list of them. */
 export function writeTraffic(file: string, commands: readonly RecordedCommand[]): void {
   const texts = commands.map(
     ({ command, exchanges }) =>

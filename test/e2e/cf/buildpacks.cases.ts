@@ -41,7 +41,7 @@ export async function writeBuildpack(run: CaseRun): Promise<void> {
   await pipeline(zip.outputStream, createWriteStream(`${run.folder}/buildpack.zip`));
 }
 
-/** One of the case's name, the last in order. */
+/** A buildpack with the case's name, the last in order. */
 export async function withBuildpack(run: CaseRun): Promise<void> {
   await writeBuildpack(run);
   await run.cf("admin", "create-buildpack", run.name, "buildpack.zip", "99");

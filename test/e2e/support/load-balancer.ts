@@ -3,7 +3,7 @@ import { Agent, createServer, request as send, type IncomingMessage, type Server
 import { connect, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** One replica as the balancer sees it. */
+/** A replica as the balancer sees it. */
 export interface BalancerBackend {
   port: number;
   up: boolean;

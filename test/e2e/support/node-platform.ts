@@ -42,7 +42,7 @@ export interface NodePlatform {
 }
 
 export interface NodePlatformOptions {
-  /** One unless said. */
+  /** An unless said. */
   nodes?: 1 | 2;
   /** Of each part of the platform. One unless said: ten processes that start at once keep two cores busy for minutes. */
   replicas?: number;

@@ -9,7 +9,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
-/** One request and its whole answer. */
+/** A request and its whole answer. */
 export interface Exchange {
   method: string;
   /** With the query. */

@@ -1,4 +1,4 @@
-// One more process of the platform on the stage's cluster: a replica that a journey may stop, kill, or put behind a faulty line.
+// Another process of the platform on the stage's cluster: a replica that a journey may stop, kill, or put behind a faulty line.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";

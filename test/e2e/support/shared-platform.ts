@@ -1,4 +1,4 @@
-// One platform on a node for several journeys: a start of it takes minutes, a journey often less. Each leaves it as it found it.
+// A platform on a node for several journeys: a start of it takes minutes, a journey often less. Each leaves it as it found it.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

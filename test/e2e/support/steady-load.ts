@@ -9,7 +9,7 @@ export interface SteadyLoad {
 }
 
 export interface SteadyLoadOptions {
-  /** One request; its answer. */
+  /** A request; its answer. */
   send: () => Promise<{ status: number; body?: string }>;
   everyMs?: number;
 }

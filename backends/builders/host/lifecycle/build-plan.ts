@@ -6,7 +6,7 @@ export interface Requirement {
   metadata: Record<string, unknown>;
 }
 
-/** One alternative of a buildpack's detection. */
+/** An alternative of a buildpack's detection. */
 export interface Alternative {
   provides: string[];
   requires: Requirement[];

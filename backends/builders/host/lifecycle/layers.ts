@@ -6,7 +6,7 @@ import { listDirectory } from "../../../host/layer-environment.ts";
 import { inProduction } from "./buildpack.ts";
 import { findToml } from "./toml-file.ts";
 
-/** One layer, as its buildpack wrote it. */
+/** A layer, as its buildpack wrote it. */
 export interface Layer {
   name: string;
   launch: boolean;

@@ -45,7 +45,7 @@ const signs: readonly [pattern: RegExp, is: string, next: string][] = [
 ];
 const maxNames = 8;
 
-/** One sentence with what was found, and the next step. `looked` is what each buildpack looked for. */
+/** A sentence with what was found, and the next step. `looked` is what each buildpack looked for. */
 export function describeUndetected(entries: readonly FolderEntry[], looked: readonly string[]): string {
   const names = entries.map(({ name, isDirectory }) => (isDirectory ? `${name}/` : name)).toSorted();
   const rest = names.length - maxNames;

@@ -47,7 +47,7 @@ export function planIndexes(
 }
 
 /**
- * One pod at a time: the next is replaced when all others are ready or have failed. Not while pods are missing or surplus, since the
+ * Replaces a single pod at a time: the next is replaced when all others are ready or have failed. Not while pods are missing or surplus, since the
  * ReplicaSet is about to change them.
  */
 function planReplacement(live: readonly IndexedPod[], instances: number): string | undefined {

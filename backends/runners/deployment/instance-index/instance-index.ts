@@ -1,5 +1,5 @@
 // The operation instance-index: gives each gated pod of class `deployment` its index, and replaces pods whose index is not wanted.
-// One replica acts (docs/adr/0016); what it has sent counts before its cache shows it, so no index is given twice.
+// A single replica acts (docs/adr/0016). Its writes count before its cache shows them, so no index is given twice.
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";

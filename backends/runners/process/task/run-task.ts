@@ -1,4 +1,4 @@
-// One run of a task's command as a process of this machine, from its start, or its adoption after a restart of the platform, to its result.
+// A run of a task's command as a process of this machine, from its start, or its adoption after a restart of the platform, to its result.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

@@ -9,7 +9,7 @@ import { conditionsHold } from "../policy.ts";
 import type { Webhook, WebhookConfiguration } from "../types.ts";
 import { requestVariables } from "../variables.ts";
 
-/** One webhook of one configuration. */
+/** A webhook of one configuration. */
 export interface Hook {
   /** Unique, and the same as long as the configuration is. */
   id: string;

@@ -1,4 +1,4 @@
-// One container of a pod: its image, environment, ports, probes and mounts.
+// A container of a pod: its image, environment, ports, probes and mounts.
 import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../types.ts";
 import { duplicate, forbiddenField, invalidValue, notFoundValue, notSupported, required } from "../../field-errors.ts";

@@ -93,7 +93,7 @@ function directionsOf({ policyTypes, egress }: NetworkPolicySpec): readonly stri
   return policyTypes ?? (egress ? ["Ingress", "Egress"] : ["Ingress"]);
 }
 
-/** One match for each way to be a peer; an empty one for "anybody". */
+/** A match for each way to be a peer; an empty one for "anybody". */
 function peerMatches(
   view: PolicyView,
   peers: readonly NetworkPolicyPeer[] | undefined,

@@ -1,7 +1,7 @@
 // The kubectl commands whose requests are part of the contract. They run one after the other in the namespace `kubectl`.
 import { configMap, widget } from "../row.ts";
 
-/** One command line; words in single quotes stay together. `edit` is a sed script for KUBE_EDITOR. */
+/** A command line; words in single quotes stay together. `edit` is a sed script for KUBE_EDITOR. */
 export interface Command {
   args: string;
   input?: object;

@@ -41,7 +41,7 @@ const withStatus = (more: Json) => ({
 });
 const causes = (body: Json) => body.details.causes.map((cause: Json) => [cause.reason, cause.field]);
 
-/** One spec that the Widget schema refuses, and the fault it must name. */
+/** A spec that the Widget schema refuses, and the fault it must name. */
 const refuses = (what: string, spec: Json, fault: [reason: string, field: string, message: string]) =>
   row(`refused: ${what}`, async ({ api, ns }) => {
     const { status, body } = await api.post(widgets(ns), widget("a", spec));

@@ -24,7 +24,7 @@ interface Paths {
   all: string;
 }
 
-/** One request and the whole of its refusal. A ConfigMap and a Widget named `a` are there. */
+/** A request and the whole of its refusal. A ConfigMap and a Widget named `a` are there. */
 function refusal(
   name: string,
   send: (api: Api, paths: Paths, ns: string) => Promise<Answer>,

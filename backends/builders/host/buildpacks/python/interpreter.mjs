@@ -58,7 +58,7 @@ export function findPython(wanted) {
   );
 }
 
-/** One of each version among the programs that `isWorth` asking, the default one first. */
+/** A program for each version among those that `isWorth` asking, the default first. */
 function* eachPython(isWorth = () => true) {
   const seen = new Set();
   const programs = new Set([...onPath(/^python3?$/), ...onPath(/^python3\.\d+$/), ...inVersionManagers()]);
