@@ -6,7 +6,7 @@ export interface AppImage {
   app: string;
   isCache: boolean;
   tag: string;
-  /** Of the manifest. */
+  /** The manifest's digest. */
   digest: string;
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 enableCompileCache(compileCacheFolder());
 
-/** Of a checkout: beside its dependencies. An installed package is often in a folder that its user may not write. */
+/** A checkout's is beside its dependencies. An installed package is often in a folder that its user may not write. */
 function compileCacheFolder() {
   return existsSync(join(import.meta.dirname, "cup.ts"))
     ? join(import.meta.dirname, "..", "node_modules", ".cache", "compiled")

@@ -5,22 +5,22 @@ import { deriveGUID } from "./guid.ts";
 
 type UserSidecar = NonNullable<App["spec"]["sidecars"]>[number];
 
-/** Of a sidecar in an app's spec. */
+/** GUID of a sidecar in an app's spec. */
 export function userSidecarGUID(app: App, { guid, name }: UserSidecar): string {
   return guid ?? deriveGUID("sidecar", app.metadata.uid ?? "", name);
 }
 
-/** Of a sidecar that a droplet's buildpacks give its app. */
+/** GUID of a sidecar that a droplet's buildpacks give its app. */
 export function dropletSidecarGUID({ metadata }: Droplet, name: string): string {
   return deriveGUID("droplet-sidecar", metadata.uid ?? "", name);
 }
 
-/** Of all sidecars in an app's spec. */
+/** GUIDs of all sidecars in an app's spec. */
 export function userSidecarGUIDs(app: App): string[] {
   return (app.spec.sidecars ?? []).map((sidecar) => userSidecarGUID(app, sidecar));
 }
 
-/** Of all sidecars in a droplet. */
+/** GUIDs of all sidecars in a droplet. */
 export function dropletSidecarGUIDs(droplet: Droplet): string[] {
   return (droplet.spec.sidecars ?? []).map(({ name }) => dropletSidecarGUID(droplet, name));
 }

@@ -72,9 +72,9 @@ export function clearRunning(home: Home): void {
 }
 
 const state = z.object({
-  /** Of the newest Cupola that has run here. */
+  /** Version of the newest Cupola that has run here. */
   version: z.string().optional(),
-  /** Of the users of the Kubernetes API, by name. Made again when missing. */
+  /** Tokens of the users of the Kubernetes API, by name. Made again when missing. */
   tokens: z.record(z.string(), z.string()).optional(),
   /** The ports of the last start. */
   ports: z.object({ port: z.int(), kubePort: z.int() }).optional(),

@@ -1,4 +1,4 @@
-// Who may lead a route to apps of other spaces by kubectl: the policy of crds/route, evaluated by the embedded server.
+// The right to lead a route to apps of other spaces by kubectl: the policy of crds/route, evaluated by the embedded server.
 import { expect, test } from "vitest";
 import { MAX_ADDED_SPACES, toPolicyObjects } from "../crds/admission-policy.ts";
 import { routeDestinationPolicy } from "../crds/route/policies.ts";

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { goShapes } from "./go-shapes.ts";
 
 const VERSION = "v1.34.4";
-/** Of the modules that hold the protobuf definitions. */
+/** Version of the modules that hold the protobuf definitions. */
 const LIBRARIES = "v0.34.4";
 const OUT = join(import.meta.dirname, "../local/apiserver/builtin");
 

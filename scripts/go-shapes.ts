@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Of one struct: fields dropped when zero or empty, and fields always printed. Pointers are neither. */
+/** Shape of a struct: fields dropped when zero or empty, and fields always printed. Pointers are neither. */
 export interface GoShape {
   drop: string[];
   keep: string[];

@@ -10,7 +10,7 @@ export interface RequiredPermission {
 }
 
 /**
- * Who may call. `anonymous`: anybody, and no credential is looked at. `anyone`: anybody, and who has a credential sees more. `authenticated`: any caller; RBAC filters the objects. Permissions: the caller needs each of them on the
+ * Callers that may call. `anonymous`: anybody, and no credential is looked at. `anyone`: anybody, and who has a credential sees more. `authenticated`: any caller; RBAC filters the objects. Permissions: the caller needs each of them on the
  * object concerned; the session's `get` checks them, the API server checks again, and the authorization test compares the declared with the actual.
  */
 export type EndpointPermission =

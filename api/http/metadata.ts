@@ -26,7 +26,7 @@ function prefixProblem(text: string): string | undefined {
   return text.toLowerCase() === "cloudfoundry.org" ? "prefix 'cloudfoundry.org' is reserved" : undefined;
 }
 
-/** Of the name in a key, and of a label's value. */
+/** Checks the name in a key, and a label's value. */
 function textProblem(text: string): string | undefined {
   const shown = text.slice(0, maxShown);
   if (/[^A-Za-z0-9_.-]/.test(text)) return `'${shown}' contains invalid characters`;

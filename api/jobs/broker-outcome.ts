@@ -6,7 +6,7 @@ import { listCatalog, offeringsOf, plansOf } from "../cf/service/marketplace.ts"
 
 export type CatalogState = { state: "PROCESSING" | "COMPLETE" } | { state: "FAILED"; error: string };
 
-/** Of a job that creates or changes the broker. One that is gone has been deleted since, and its job is over. */
+/** State of a job that creates or changes the broker. A broker that is gone was deleted since, so its job is over. */
 export function catalogStateOf(cache: ClusterCache, broker: ServiceBroker | undefined): CatalogState {
   if (!broker) return { state: "COMPLETE" };
   const ready = readyOf(broker);

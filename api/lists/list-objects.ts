@@ -72,7 +72,7 @@ export function listObjects<T extends KubeObject>(
   return items;
 }
 
-/** Of objects that the caller sees by another rule than RBAC alone, those that match, sorted. */
+/** Lists the matches, sorted, among objects that the caller sees by another rule than RBAC alone. */
 export function listAmong<T extends KubeObject>(
   { cache, ref, objects }: { cache: ClusterCache; ref: ResourceRef<T>; objects: readonly T[] },
   query: ListParameters,
@@ -146,7 +146,7 @@ function listByIndex<T extends KubeObject>(
 export interface PartsList<T extends KubeObject, Item> {
   ref: ResourceRef<T>;
   url: string;
-  /** Of all objects that the caller sees, in order. */
+  /** The matches among all objects that the caller sees, in order. */
   findAll(objects: readonly T[]): readonly Item[];
   itemsOf(object: T): readonly Item[];
   order: ItemOrder<Item>;

@@ -46,7 +46,7 @@ interface RememberedList {
 interface ListVersions {
   /** RBAC, and the namespaces of the scope. */
   rights: string;
-  /** Of what decides, anywhere: cheap to compare. */
+  /** Version of all filter inputs, cluster-wide: cheap to compare. */
   anywhere: number;
   /** The same in the list's own namespaces. */
   own: number;

@@ -15,7 +15,7 @@ import {
   toOne,
 } from "./schema-parts.ts";
 
-/** Of a space's own broker only. */
+/** Set for a space's own broker only. */
 const ofSpace = { space: toOne.optional() };
 
 export const serviceBroker = named(

@@ -339,7 +339,7 @@ const platformResponses: Record<string, readonly Response[]> = {
   ...serviceResponses("/v3/service_route_bindings", "ServiceRouteBinding"),
 };
 
-/** Of a kind that cannot exist here: its list is empty, everything else is refused. */
+/** Responses of a kind that cannot exist here: its list is empty, everything else is refused. */
 function serviceResponses(path: string, name: string): Record<string, readonly Response[]> {
   return {
     [`GET ${path}`]: ok(page(name, anyObject)),

@@ -17,10 +17,10 @@ export const serviceInstance = named(
     name: text,
     tags: z.array(text),
     type: z.enum(["user-provided", "managed"]),
-    // Of user-provided ones.
+    // User-provided instances only.
     syslog_drain_url: text.nullable().optional(),
     route_service_url: text.nullable().optional(),
-    // Of managed ones.
+    // Managed instances only.
     maintenance_info: z.strictObject({ version: text.optional(), description: text.optional() }).optional(),
     upgrade_available: flag.optional(),
     dashboard_url: text.nullable().optional(),

@@ -236,7 +236,7 @@ async function waitUntilVerified(session: Session, uploaded: Package): Promise<P
   return current();
 }
 
-/** Of several concurrent uploads, the first one stored wins. @throws CFError PackageBitsAlreadyUploaded */
+/** The first stored of several concurrent uploads wins. @throws CFError PackageBitsAlreadyUploaded */
 function requireNoContent(found: Package): void {
   if (found.spec.content) throw new CFError("PackageBitsAlreadyUploaded");
 }

@@ -37,7 +37,7 @@ function presentApp(cache: ClusterCache, binding: ServiceBinding, base: string) 
   return { relationships: { app: { data: { guid } } }, links: { app: link(`${base}/v3/apps/${guid}`) } };
 }
 
-/** Of a user-provided instance: made at once. */
+/** The last operation of a user-provided instance's binding, which is made at once. */
 function presentDone({ created_at, updated_at }: { created_at: string; updated_at: string }): object {
   return { type: "create", state: "succeeded", description: "", created_at, updated_at };
 }

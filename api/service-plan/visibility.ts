@@ -1,4 +1,4 @@
-// Who may use a service plan: `/v3/service_plans/:guid/visibility`. Plans of a space's own broker are that space's, whoever asks.
+// Visibility of a service plan: `/v3/service_plans/:guid/visibility`. Plans of a space's own broker are that space's, whoever asks.
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";

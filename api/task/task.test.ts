@@ -1,4 +1,4 @@
-// Who reads the commands of tasks: they may hold secrets.
+// Commands of tasks may hold secrets, so only some roles read them.
 import { expect, test } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";

@@ -39,7 +39,7 @@ function filtered(events: readonly AppUsageEvent[], query: UsageQuery): readonly
   );
 }
 
-/** Who reads no events gets an empty list, whatever the GUID, as in CF. */
+/** A caller who reads no events gets an empty list, whatever the GUID, as in CF. */
 function indexAfter(events: readonly AppUsageEvent[], guid: string, session: Session): number {
   const at = events.findIndex((event) => event.guid === guid);
   if (at < 0 && session.allows({ verb: "get", on: UsageLog }))

@@ -37,7 +37,7 @@ export interface BuildRegistry {
   inspect(image: string): Promise<InspectedImage>;
 }
 
-/** Of builder and run images, and of the last images of apps. */
+/** Remembers builder and run images, and the last images of apps. */
 const MAX_REMEMBERED = 50;
 
 /** Reads images' configs with the platform's credentials. What a digest names never changes, so it is read once. */

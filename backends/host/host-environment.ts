@@ -22,7 +22,7 @@ export function hostEnvironment(
   return { PATH: [...new Set(directories)].join(delimiter), LANG: "en_US.UTF-8", USER: userName() };
 }
 
-/** Of the user database; in a container whose user is in none, the number, as `id` shows it. */
+/** Name in the user database. A container's user may be in none; the number then, as `id` shows it. */
 function userName(): string {
   try {
     return userInfo().username;

@@ -60,7 +60,7 @@ export function applyFiles(
       .filter((file) => file.action === "delim")
       .map((file) => [file.name, file.content]),
   );
-  // Of several defaults in one layer env/ wins: it comes first, and later ones find the variable set.
+  // The default in env/ wins over others of its layer: it comes first, and later ones find the variable set.
   for (const file of directories.flat()) {
     const before = valueOf(result, file.name);
     const delimiter = before === "" ? "" : (delimiters.get(file.name) ?? "");

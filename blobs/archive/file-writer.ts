@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 
 /** Files up to this size are read and written at once. */
 export const SMALL_BYTES = 4 * 2 ** 20;
-/** Of an archive. Node's default of 64 KiB takes three times as long for a large one. */
+/** Bytes of an archive in each read. Node's default of 64 KiB takes three times as long for a large one. */
 export const READ_BYTES = 2 ** 20;
 /** Small files under way at once, whose bytes are in memory. */
 const WRITTEN_AT_ONCE = 8;

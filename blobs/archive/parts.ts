@@ -15,12 +15,12 @@ export interface Part {
 /** The parts of an archive, by what was packed into them. */
 export type Parts = Readonly<Record<string, Part>>;
 
-/** Of a file: another content has another. Undefined where it is not known. */
+/** Identity of a file's content: it differs between contents. Undefined where it is not known. */
 export type Identify<Member> = (member: Member) => string | undefined;
 
 /** A larger file is a part of its own. */
 const LARGE_BYTES = 2 ** 20;
-/** Of the paths, one in so many ends a part, so that a new file changes one part only. */
+/** Average number of paths in a part. The paths decide where a part ends, so that a new file changes a single part. */
 const MEMBERS_OF_PART = 64;
 const MOST_MEMBERS = 8 * MEMBERS_OF_PART;
 /** What ends a tar archive. */

@@ -95,7 +95,7 @@ function addBytes(tar: Pack, header: Parameters<Pack["entry"]>[0], bytes: Buffer
 
 /** An entry of a directory. */
 export interface FoundMember extends TarMember {
-  /** Of a file: another one, or this one with another content, has another. Undefined where the file system does not say when a file was made. */
+  /** Identity of a file and its content: it differs for another file or another content. Undefined where the file system does not say when a file was made. */
   identity?: string;
 }
 

@@ -8,7 +8,7 @@ import { ArchiveRejected, type ArchivePath, checkTarget, checkTree, cleanPath, U
 /** Bounds on the entries that a zip declares. Sizes in bytes. */
 export interface ZipLimits {
   maxEntries: number;
-  /** Of all files together, unpacked. */
+  /** Size of all files together, unpacked. */
   maxUnpackedBytes: number;
   /** Unpacked against packed, of the whole zip, once it unpacks to more than `ratioFrom`. */
   maxRatio: number;

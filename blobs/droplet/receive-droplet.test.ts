@@ -41,7 +41,7 @@ async function folderOf(files: Record<string, string>): Promise<string> {
   return folder;
 }
 
-/** Of a stored droplet. */
+/** Source of a stored droplet. */
 const streamed = (open: () => Readable) => () => Promise.resolve(open());
 
 /** Sends the files as a droplet, and unpacks what was stored. */

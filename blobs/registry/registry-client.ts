@@ -37,7 +37,7 @@ export interface RegistryClient {
   exists(image: ImageName): Promise<boolean>;
   /** Manifest or index, unparsed and verified; undefined when there is none. */
   findManifest(image: ImageName): Promise<RawManifest | undefined>;
-  /** Of an index: the image of the platform, linux on this machine's architecture unless said. @throws ImageNotFound */
+  /** Resolves an index to the image of the platform, by default linux on this machine's architecture. @throws ImageNotFound */
   getManifest(image: ImageName, platform?: Platform): Promise<{ digest: string; manifest: ImageManifest }>;
   /** The configuration, and the digest of the manifest that has it. @throws ImageNotFound */
   getConfig(image: ImageName, platform?: Platform): Promise<{ digest: string; config: ImageConfig }>;

@@ -44,7 +44,7 @@ export interface RegistryStoreOptions {
 /** A content where it was found. */
 interface Located {
   place: Place;
-  /** Of the manifest. */
+  /** The manifest's digest. */
   digest: string;
   manifest: ImageManifest;
   layer: Descriptor;

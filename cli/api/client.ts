@@ -159,7 +159,7 @@ function parseBody(text: string, path: string): Json {
   }
 }
 
-/** Of X-Cf-Warnings: texts that are percent-encoded, between commas. */
+/** Decodes X-Cf-Warnings: percent-encoded texts between commas. */
 function toWarnings(header = ""): string[] {
   return header
     .split(",")

@@ -23,9 +23,9 @@ export interface Trust {
 
 export interface HttpAnswer {
   status: number;
-  /** Of the header Location. */
+  /** Value of the header Location. */
   location: string | undefined;
-  /** Of the header X-Cf-Warnings, as sent. */
+  /** Value of the header X-Cf-Warnings, as sent. */
   warnings: string | undefined;
   text: string;
 }

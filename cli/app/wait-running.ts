@@ -106,7 +106,7 @@ async function toCrash({ api }: Context, app: Resource, state: ProcessState): Pr
 
 const LAST_LINES = 12;
 
-/** Of a stack: what the language's runtime did says nothing about the app. */
+/** Frames of the language's runtime in a stack: they say nothing about the app. */
 const RUNTIME_FRAME = /^\s+at .*\bnode:|^Node\.js v\d/;
 
 /** Where a laptop's droplet is: paths below it are those of the app's folder. */

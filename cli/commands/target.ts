@@ -4,7 +4,7 @@ import { withContext, withoutContext } from "../action.ts";
 import { example } from "../help.ts";
 import type { LoginOptions } from "../target/login.ts";
 
-/** Who the user is and where commands act. */
+/** Commands about the user and the place where commands act. */
 export function addTarget(program: Command): void {
   addLogin(program);
   program

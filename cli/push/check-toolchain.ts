@@ -41,7 +41,7 @@ interface Answer {
   said: string;
 }
 
-/** Of this machine's own Cupola. Does nothing where it cannot be known. @throws Failure that names the missing toolchain and how to get it */
+/** Checks the toolchain of this machine's own Cupola. Does nothing where it cannot be known. @throws Failure that names the missing toolchain and how to get it */
 export async function checkToolchain(
   context: Context,
   app: Application,

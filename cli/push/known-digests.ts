@@ -6,12 +6,12 @@ import type { SourceFile } from "./pack-source.ts";
 
 /** A file that changed so shortly before may change again within the same tick of its file system's clock. */
 const TOO_NEW_MS = 2000;
-/** Of so many source folders, those that were pushed last. */
+/** Bound on source folders; those that were pushed last are kept. */
 const KEPT_FOLDERS = 50;
 
 type Row = [stamp: string, sha1: string];
 
-/** Of one source folder. */
+/** Digests of a source folder. */
 export interface KnownDigests {
   /** SHA-1 in hex; undefined when the file is new or has changed. */
   find(file: SourceFile): string | undefined;

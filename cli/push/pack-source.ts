@@ -38,7 +38,7 @@ export interface SourceFile {
   mtime: Date;
   /** Bytes. */
   size: number;
-  /** Of a file. */
+  /** A file's version. */
   version?: FileVersion;
   /** Target of a symbolic link to a folder, or to a file that is sent, too. A link to another file is sent as that file. */
   target?: string;

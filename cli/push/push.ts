@@ -30,7 +30,7 @@ export interface PushedApp {
 
 /** How one app is pushed. */
 interface PushMode {
-  /** Of its Sources. */
+  /** Resolves when its Sources are checked. */
   checked: Promise<unknown>;
   start: boolean;
   /** How instances are replaced; they are restarted unless it is given. Never without `start`. */

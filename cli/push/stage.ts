@@ -35,7 +35,7 @@ export async function waitUntilPackageReady({ api }: Context, guid: string): Pro
 
 interface StageOptions {
   packageGuid: string;
-  /** Of the app: its build gets as much, if that is more than builds get anyway. */
+  /** The app's memory: its build gets as much, if that is more than builds get anyway. */
   memoryMB?: number | undefined;
   setsDroplet?: boolean;
   /** Called once the app can be started; the log's last lines may be on their way. */

@@ -14,7 +14,7 @@ import { changedMeanwhile, packFiles, type Archive, type Source, type SourceFile
 const UPLOAD_DEADLINE_MS = 15 * 60_000;
 /** Smaller files are sent: to ask for one costs as much. */
 const WORTH_ASKING_BYTES = 4096;
-/** Of all such files together. A small app is sent sooner than the platform has looked for its files. */
+/** Least size of all such files together. A small app is sent sooner than the platform has looked for its files. */
 const WORTH_ASKING_TOGETHER_BYTES = 128 * 1024;
 /** Bytes: fewer and larger reads than the default 64 KiB cost less processor time. */
 const READ_AT_ONCE = 256 * 1024;
@@ -32,7 +32,7 @@ interface KnownFile {
 /** What an upload sends. */
 export interface Packed {
   known: readonly KnownFile[];
-  /** Of the other files, where there are any. */
+  /** Archive of the other files, where there are any. */
   archive: Archive | undefined;
 }
 

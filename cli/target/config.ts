@@ -26,7 +26,7 @@ export interface Config {
   space?: NamedResource;
 }
 
-/** Of `cup`: CUP_HOME, else a folder of CUPOLA_HOME, so that each Cupola of a machine has a target of its own, else ~/.cup. */
+/** Folder of `cup`: CUP_HOME, else a folder of CUPOLA_HOME, so that each Cupola of a machine has a target of its own, else ~/.cup. */
 export function cupFolder(): string {
   const { CUP_HOME, CUPOLA_HOME } = process.env;
   return CUP_HOME ?? (CUPOLA_HOME === undefined ? join(homedir(), ".cup") : join(CUPOLA_HOME, "cup"));

@@ -11,7 +11,7 @@ import { Revision } from "../../crds/revision/revision.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { findTenancy } from "../shared/tenancy.ts";
 
-/** Who acts where no user is known, as in CF. */
+/** Actor where no user is known, as in CF. */
 const SYSTEM = { guid: "system", type: "system", name: "system" };
 /** Longest message of a failed build. */
 const MAX_MESSAGE = 1_000;

@@ -155,7 +155,7 @@ function crash({ spec: { version }, metadata }: LRP, instance: LrpInstance, ran:
   ];
 }
 
-/** Of an instance that runs on. Its first readiness is left out: the events of many starts would drive all others out of a bounded log. */
+/** Readiness changes of an instance that runs on. The first is left out: the events of many starts would drive all others out of a bounded log. */
 function readiness({ lrp, was, instance, history: { unready }, now }: InstanceChange): Draft[] {
   if (instance.ready) return unready?.open && unready.guid === instance.guid ? [toReadiness(lrp, instance)] : [];
   const isLost = was?.ready === true && was.guid === instance.guid;

@@ -13,7 +13,7 @@ export interface OutsideWrite {
   manager: string;
 }
 
-/** Of kubectl apply: it changes with every apply. */
+/** Annotation of kubectl apply: it changes with every apply. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** An object that the API or a controller made has their fields. */

@@ -118,7 +118,7 @@ function toInstalledName(name: string, known: readonly Buildpack[], builder: Bac
   return isInstalled || mayHaveBuildpack(builder?.status?.capabilities, classic) ? classic : name;
 }
 
-/** Of several with the name, the one for the app's stack, else the one for any. */
+/** Prefers, of several with the name, the one for the app's stack, else the one for any stack. */
 function findBuildpackFor(name: string, { stack }: Lifecycle, known: readonly Buildpack[]): Buildpack | undefined {
   const named = known.filter(({ spec }) => spec.name === name);
   return (

@@ -1,4 +1,4 @@
-// Who may read a SecurityGroup: everybody when it applies to all spaces, else the members of its spaces and the managers of their orgs. Pure.
+// Readers of a SecurityGroup: everybody when it applies to all spaces, else the members of its spaces and the managers of their orgs. Pure.
 import { GROUP, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import type { Space } from "../../crds/space/space.ts";

@@ -168,7 +168,7 @@ function begin(
 ): ReconcileResult {
   const begun = beginOperation(type, { now, generation: metadata.generation, operation: { target } });
   return {
-    // Of a new one the broker's ids are kept at once: it may have to be deleted before there is an answer.
+    // A new instance keeps the broker's ids at once: it may have to be deleted before there is an answer.
     status: { ...begun, ...(type === "create" && { provided: target }), refusedUpdate: undefined },
     ready: underWay(begun.lastOperation),
   };

@@ -67,7 +67,7 @@ function buildpackOfBuild(read: Reader, { metadata, spec, status }: Build): Pick
   return toUsageBuildpack(key ? read.find(Droplet, key)?.spec.buildpacks[0]?.name : spec.lifecycle?.buildpacks[0]);
 }
 
-/** Of a part of an app. */
+/** Place of a part of an app. */
 function findPlaceOf(read: Reader, part: Task | Build): Seen<Place> {
   const app = findApp(read, part);
   if (!app || part.metadata.deletionTimestamp) return "gone";

@@ -1,4 +1,4 @@
-// Who wrote an object besides the platform: the managers of its fields. Caches drop managedFields, so they are recorded before.
+// Writers of an object besides the platform: the managers of its fields. Caches drop managedFields, so they are recorded before.
 import type { KubeObject } from "../../kube/api/object.ts";
 
 /** A manager other than the platform's, and the time of its last write: RFC 3339, whole seconds. */

@@ -10,7 +10,7 @@ export interface DropletBase {
   platformAPI: string;
 }
 
-/** Of the files of such a droplet. */
+/** Owner of the files of such a droplet. */
 export interface DropletOwner {
   uid: number;
   gid: number;

@@ -6,7 +6,7 @@ interface CatalogEntry {
   spec: object;
 }
 
-/** Of offerings and plans in any order, without what operators set. */
+/** Digest of offerings and plans in any order, without the fields that operators set. */
 export function catalogDigest(entries: readonly CatalogEntry[]): string {
   const lines = entries.map(({ metadata, spec }) => {
     const { visibility: _, ...rest } = spec as { visibility?: unknown };

@@ -1,4 +1,4 @@
-// Who uses a plan: the brokers' instances and those that may order it, not whoever names it.
+// Users of a plan: the broker's instances and those that may order it, not everything that names it.
 import { expect, test } from "vitest";
 import type { ServiceInstance } from "../service-instance/service-instance.ts";
 import { mayOrder, providingBrokerKey, wantedPlanKey } from "./plan-use.ts";

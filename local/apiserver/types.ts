@@ -13,7 +13,7 @@ export interface GroupVersionKind {
   kind: string;
 }
 
-/** Who calls. `extra` keys are lower case, as in a TokenReview. */
+/** The caller. `extra` keys are lower case, as in a TokenReview. */
 export interface UserInfo {
   name: string;
   uid?: string;
@@ -211,7 +211,7 @@ export interface SystemWriter {
 export interface VirtualRequest {
   user: UserInfo;
   namespace: string;
-  /** Of the parent, for a subresource such as serviceaccounts/token; else "". */
+  /** The parent's name, for a subresource such as serviceaccounts/token; else "". */
   name: string;
   body: KubeObject;
   dryRun: boolean;
@@ -244,7 +244,7 @@ export interface AuthDeps {
 /** `auth/auth.ts` exports `createAuth(deps: AuthDeps): Promise<Auth>`. */
 export interface Auth {
   /**
-   * Who calls, impersonation applied (after its own authorization). No credentials at all: `system:anonymous` in `system:unauthenticated`.
+   * The caller, impersonation applied (after its own authorization). No credentials at all: `system:anonymous` in `system:unauthenticated`.
    * Wrong credentials throw StatusError 401; refused impersonation throws 403. Adds `system:authenticated`.
    */
   authenticate(credentials: Credentials): UserInfo | Promise<UserInfo>;

@@ -15,7 +15,7 @@ export function listFlowControl(): KubeObject[] {
   return [priorityLevel(), ownRequests(), leases()];
 }
 
-/** Of the 600 seats that kube-apiserver has by default it gets 45 and keeps 34: it sends 30 requests at a time. */
+/** The level gets 45 of kube-apiserver's default 600 seats and keeps 34: the platform sends 30 requests at a time. */
 function priorityLevel(): KubeObject {
   return {
     apiVersion: API_VERSION,

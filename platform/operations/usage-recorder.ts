@@ -217,7 +217,7 @@ function keyOf({ read }: Informers, object: KubeObject): string {
   return usageKey({ process: { guid: app ? processGUID(process, app) : guid } });
 }
 
-/** Of a process: changes with its spec and its app's. */
+/** Version of a process: changes with its spec and its app's. */
 function versionOf({ read }: Informers, object: KubeObject): string {
   if (object.kind !== Process.kind) return "";
   const { metadata, spec } = object as Process;

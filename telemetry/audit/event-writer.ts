@@ -87,7 +87,7 @@ async function flush<Event>(target: Target<Event>): Promise<void> {
 
 /**
  * Events whose namespace takes none, because it is gone or going, are dropped; all others wait for the next flush, as do those recorded meanwhile.
- * Of events that are refused together, fewer are written at a time, until only the invalid one is dropped: it may be one tenant's, the others not.
+ * Events that are refused together are written again in smaller sets, until only the invalid one is dropped: it may be one tenant's, the others not.
  */
 async function flushNamespace<Event>(namespace: string, { buffer, segments, kind, log }: Target<Event>): Promise<void> {
   let size = kind.maxEvents;

@@ -236,7 +236,7 @@ function sharingChange({ object, changes, spaceGUIDOf }: AuditedWrite): EventDra
   ];
 }
 
-/** Of a route that is no longer shared with a space, the destinations there. */
+/** The destinations of a route in a space that it is no longer shared with. */
 function unmappings(write: AuditedWrite): EventDraft[] {
   return "destinations" in write.changes ? destinationChange(write) : [];
 }

@@ -1,4 +1,4 @@
-// Who did what to whom, in an AuditLog.
+// Events of an AuditLog: actor, action, target.
 import { expect, test } from "vitest";
 import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
 import { anOrg, aSpace } from "../../../crds/test-objects.ts";

@@ -50,7 +50,7 @@ export function toAuditEvents(write: Write, context: AuditContext): PlacedEvent[
   );
 }
 
-/** Who else records the same event gives it a GUID of the same `eventIdentity`. */
+/** Every recorder of the same event derives its GUID from the same `eventIdentity`. */
 function guidOfEvent({ verb, object }: AuditedWrite, type: string, index: number, context: AuditContext): string {
   const now = context.now.getTime();
   const identity = context.identity ?? (verb === "delete" ? "" : undefined);

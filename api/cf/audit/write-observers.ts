@@ -1,4 +1,4 @@
-// Who learns of a session's writes: the log of the app, and the audit events.
+// Observers of a session's writes: the log of the app, and the audit events.
 import { App } from "../../../crds/app/app.ts";
 import type { AuditWriter } from "../../../telemetry/audit/audit-writer.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";

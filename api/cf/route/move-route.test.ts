@@ -39,7 +39,7 @@ function addFullQuota(live: LiveCache): void {
   live.store(OrgQuota).upsert({ metadata, spec: { default: true, totalRoutes: 1 } } as unknown as OrgQuota);
 }
 
-/** Of a caller who may write routes in every space but acme-s2. */
+/** A session of a caller who may write routes in every space but acme-s2. */
 function setUp(): { live: LiveCache; move: (sharedSpaces?: string[]) => Promise<unknown> } {
   const live = createLiveCache();
   addSpaces(live);

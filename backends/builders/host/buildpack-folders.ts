@@ -58,7 +58,7 @@ export async function findBuildpack(
 }
 
 interface FindOptions {
-  /** Of the build: its end or its deadline ends all fetches. */
+  /** The build's signal: its end or its deadline ends all fetches. */
   signal: AbortSignal;
   onUnusable: (why: string) => void;
 }

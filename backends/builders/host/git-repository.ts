@@ -92,7 +92,7 @@ async function runGit(args: readonly string[], env: Environment, signal: AbortSi
 
 const MAX_OUTPUT = 16 * 2 ** 20;
 
-/** Of more than a repository's references usually are, only the end. */
+/** Keeps only the end of what is longer than a repository's references usually are. */
 async function readEnd(source: Readable): Promise<string> {
   let text = "";
   source.setEncoding("utf8");

@@ -29,7 +29,7 @@ export interface StagingJob {
   source: PackageSource;
   workDir: string;
   root: string;
-  /** Of Node, shared by all builds: half of the start of a build is compiling modules. */
+  /** Node's compile cache, shared by all builds: half of the start of a build is compiling modules. */
   compileCache: string;
   request: Omit<BuildRequest, "root" | "work" | "droplet" | "maxBytes">;
   limits: Omit<BuildLimits, "directories" | "cache">;

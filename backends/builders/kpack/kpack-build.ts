@@ -8,7 +8,7 @@ export interface KpackBuildStatus {
   conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[];
   /** The exported image by digest. */
   latestImage?: string;
-  /** Of the containers prepare, analyze, detect, restore, build, export, completion, in this order. */
+  /** States of the containers prepare, analyze, detect, restore, build, export, completion, in this order. */
   stepStates?: ContainerState[];
 }
 

@@ -18,7 +18,7 @@ export interface KpackBuildInput {
   secondsLeft: number;
 }
 
-/** Of the Secret and of the ServiceAccount, which exist as long as the build. */
+/** Name of the Secret and of the ServiceAccount, which exist as long as the build. */
 export const toCredentialsName = ({ metadata }: Staging): string => `${metadata.name}-kpack`;
 
 export function planKpackBuild(input: KpackBuildInput): Draft {

@@ -13,7 +13,7 @@ export interface CheckedInstance {
 /** Returns what to call with each result; it logs those that are news. Silent without a check of its own. */
 export function readinessLog({ lrp, record, log }: CheckedInstance): (ready: boolean, why?: string) => void {
   if (lrp.spec.readinessHealthCheck.type === "process") return () => undefined;
-  // Of an instance that runs since before a restart of the platform it was logged then.
+  // An instance that runs since before a restart of the platform was logged then.
   let logged = record.state === "Running" ? true : undefined;
   return (ready, why) => {
     if (ready === logged) return;

@@ -30,7 +30,7 @@ const LAUNCHER = "cnb/lifecycle/launcher";
 const MAX_LAUNCHER_BYTES = 64 * 2 ** 20;
 /** The most that one layer of a builder image may unpack to. */
 const MAX_LAYER_BYTES = 8 * 2 ** 30;
-/** Of builder images. */
+/** Bound on remembered builder images. */
 const MAX_REMEMBERED = 2;
 
 /** Reads each builder image once. */

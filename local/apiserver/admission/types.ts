@@ -72,7 +72,7 @@ export interface Webhook {
   sideEffects?: string;
   timeoutSeconds?: number;
   admissionReviewVersions?: string[];
-  /** Of mutating webhooks. */
+  /** Mutating webhooks only. */
   reinvocationPolicy?: string;
 }
 

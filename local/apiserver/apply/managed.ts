@@ -1,4 +1,4 @@
-// Who owns which field: keeps `metadata.managedFields` on every write and carries out server-side apply.
+// Ownership of fields: keeps `metadata.managedFields` on every write and carries out server-side apply.
 import type { KubeObject, ManagedFieldsEntry } from "../../../kube/api/object.ts";
 import type { StatusBody } from "../types.ts";
 import { badRequest, failure, StatusError } from "../status.ts";

@@ -7,7 +7,7 @@ const REFERENCE = new RegExp(
 );
 /** The id of an image is no name of one. */
 const ID = /^[a-f0-9]{64}$/;
-/** Of the part behind the registry. */
+/** Longest path behind the registry. */
 const LONGEST_PATH = 255;
 
 /** `latest` without a tag; undefined for a digest without a tag and for an invalid reference. */

@@ -241,7 +241,7 @@ function decodeMetadata(body: KubeObject, kind: string, version: string): string
     const faults = cleanTyped(view, metadata, "metadata");
     dropZeros(view, view.name, metadata, "metadata");
     dropEmptyMetadata(body);
-    // Of typed kinds alone an empty list is a request to reset.
+    // An empty list is a request to reset for built-in kinds alone.
     if (body.metadata.managedFields?.length === 0) delete body.metadata.managedFields;
     return faults;
   });

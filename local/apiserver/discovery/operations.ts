@@ -84,7 +84,7 @@ function groupTitle(group: string): string {
 interface Subject {
   type: ResourceType;
   version: VersionType;
-  /** Of the resource's schema. */
+  /** Name of the resource's schema. */
   schema: string;
 }
 

@@ -64,7 +64,7 @@ function openApi(catalogue: Catalogue, once: Once, parts: string[]): string | un
 export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
   const once = createDocumentCache(catalogue);
 
-  /** Of `/api` and `/apis`, their groups and versions. */
+  /** Documents of `/api` and `/apis`, their groups and versions. */
   function document([root = "", a = "", b = ""]: string[], as: string | undefined): string | undefined {
     const isCore = root === "api";
     if (a === "")
@@ -136,7 +136,7 @@ interface Headers {
 const digests = new Map<string, string>();
 const MOST_DIGESTS = 20;
 
-/** Of a document's text; made once for each of the latest ones. */
+/** Digest of a document's text; made once for each of the latest ones. */
 function digest(text: string): string {
   const known = digests.get(text);
   if (known) return known;

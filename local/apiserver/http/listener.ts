@@ -11,7 +11,7 @@ import { readRequest } from "./path.ts";
 import { checkAuthorized, type ResourceContext, type Exchange, handleResource } from "./resource.ts";
 import { sendError } from "./respond.ts";
 
-/** Of the process's descriptors. Watches of kubectl and of the platform itself are long-lived connections. */
+/** Share of the process's descriptors. Watches of kubectl and of the platform itself are long-lived connections. */
 const CONNECTION_SHARE = 0.15;
 
 export interface ListenerOptions {

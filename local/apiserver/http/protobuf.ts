@@ -21,9 +21,9 @@ const messages = () =>
 /** A field on the wire. */
 interface Field {
   number: number;
-  /** Of wire types 0, 1 and 5. */
+  /** Value of wire types 0, 1 and 5. */
   value: bigint;
-  /** Of wire type 2. */
+  /** Bytes of wire type 2. */
   bytes: Buffer;
   wire: number;
 }

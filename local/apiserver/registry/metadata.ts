@@ -44,7 +44,7 @@ function validateFinalizers({ finalizers = [] }: ObjectMeta, at: string): FieldE
   return faults;
 }
 
-/** Of the younger groups of built-in kinds, which are as free in their finalizers as custom resources. */
+/** Younger groups of built-in kinds, which are as free in their finalizers as custom resources. */
 const FREE_FINALIZERS = new Set(["admissionregistration.k8s.io", "apiextensions.k8s.io", "coordination.k8s.io"]);
 
 /** Built-in kinds are stricter: a name without a path must be one of Kubernetes' own. */
@@ -63,7 +63,7 @@ function strictFinalizers({ finalizers = [] }: ObjectMeta, { builtin, group }: R
   );
 }
 
-/** Of custom resources: names that others might take as well. `known` are those that were there before. */
+/** Warns of finalizers of custom resources whose names others might take as well. `known` are those that were there before. */
 export function finalizerWarnings(object: KubeObject, known: string[] = []): string[] {
   const added = [...new Set(object.metadata.finalizers).difference(new Set(known))].sort();
   return added.flatMap((name) => {
@@ -101,7 +101,7 @@ function validateOwners(meta: ObjectMeta, at: string): FieldError[] {
   return errors;
 }
 
-/** Of a new object, its name already generated. */
+/** Validates a new object, its name already generated. */
 export function validateMetadata(object: KubeObject, type: ResourceType): FieldError[] {
   const meta = object.metadata;
   const errors: FieldError[] = [];
@@ -130,7 +130,7 @@ const validateCommon = (meta: ObjectMeta, at: string): FieldError[] => [
   ...validateOwners(meta, at),
 ];
 
-/** Of an object inside another one, where the name may be missing. */
+/** Validates an object inside another one, where the name may be missing. */
 export function validateEmbeddedMetadata(meta: ObjectMeta, at: string): FieldError[] {
   const names = (["generateName", "name"] as const).flatMap((field) =>
     meta[field]
@@ -162,7 +162,7 @@ const IMMUTABLE = [
   "deletionGracePeriodSeconds",
 ] as const;
 
-/** Of a changed object; call after keepSystemFields. */
+/** Validates a changed object; call after keepSystemFields. */
 export function validateMetadataUpdate(object: KubeObject, old: KubeObject, type: ResourceType): FieldError[] {
   const meta = object.metadata;
   const errors = IMMUTABLE.filter((field) => !isDeepStrictEqual(meta[field], old.metadata[field])).map((field) =>

@@ -32,7 +32,7 @@ export interface VersionType {
   /** An object of which nothing is set; absent where that is nothing but its kind. */
   empty?: KubeObject;
   version: string;
-  /** Of the whole object, metadata included. */
+  /** View of the whole object, metadata included. */
   view: TypeView;
   /** As published by OpenAPI; references are to the built-in schemas. */
   openapi: JsonSchema;

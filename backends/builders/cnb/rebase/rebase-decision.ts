@@ -89,7 +89,7 @@ export function planRebase(
   return { previousImage: last.reference, force: !listNames(metadata).includes(runImage.name) };
 }
 
-/** Of an image whose history leaves layers out, the lifecycle's rebaser repeats one layer in their place (go-containerregistry, mutate.Rebase). */
+/** Where an image's history leaves layers out, the lifecycle's rebaser repeats a layer in their place (go-containerregistry, mutate.Rebase). */
 function hasFullHistory({ layers, layersInHistory }: Pick<ImageConfig, "layers" | "layersInHistory">): boolean {
   return layersInHistory === layers.length;
 }

@@ -68,7 +68,7 @@ export const roleRules: Rule = (object) => [
   ...listOf(object.rules).flatMap((rule, index) => policyRules(`rules[${index}]`, rule, object.kind)),
 ];
 
-/** Of a ClusterRole that is put together from others. */
+/** Rules for a ClusterRole that is put together from others. */
 function aggregationRules(aggregation: unknown): FieldError[] {
   if (!isMap(aggregation)) return [];
   const at = "aggregationRule.clusterRoleSelectors";

@@ -127,7 +127,7 @@ const COUNTS = [
   "collisionCount",
 ];
 
-/** Of a write of the status. */
+/** Rules for a write of the status. */
 export const deploymentStatusRules: Rule = (object, old) => {
   const status = mapOf(object.status);
   const of = (field: string) => Number(status[field] ?? 0);
