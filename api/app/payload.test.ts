@@ -1,4 +1,4 @@
-// What a change of an app says of its lifecycle.
+// Changes of an app's lifecycle.
 import { expect, test } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

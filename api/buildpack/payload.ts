@@ -42,7 +42,7 @@ export const buildpackListQuery = listQuery(
   { orders: ["position", "lifecycle"] },
 );
 
-/** What identifies a buildpack. Without a stack it is for any. */
+/** Identity of a buildpack. Without a stack it is for any. */
 export type BuildpackIdentity = Pick<Buildpack["spec"], "name" | "lifecycle"> & { stack?: string | undefined };
 
 /** CF's words when another buildpack is the same. */

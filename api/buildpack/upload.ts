@@ -132,7 +132,7 @@ function parseToml(toml: string): unknown {
   try {
     return parse(toml);
   } catch {
-    // What cannot be parsed names nothing.
+    // A buildpack.toml that cannot be parsed names nothing.
     return undefined;
   }
 }

@@ -24,7 +24,7 @@ import { unprocessable } from "../http/errors.ts";
 import { requireDeploymentQuota } from "./quota.ts";
 import { toRolloutSpec, type DeploymentInput } from "./payload.ts";
 
-/** What a deployment runs. */
+/** Revision or droplet that a deployment runs. */
 interface Target {
   droplet: Droplet;
   /** The revision to return to. */
@@ -42,7 +42,7 @@ export async function createDeployment(session: Session, body: DeploymentInput):
   requireDeploymentQuota(session, app, { processes, spec: Rollout.spec.parse(draft["spec"]) as Rollout["spec"] });
   const sidecars = target.revision && findFormerSidecars(session, app, target.revision);
   await addProcesses(session, app, target.droplet);
-  // What it takes from a revision it takes by itself, so a refused Rollout changes nothing of the app.
+  // The Rollout itself takes over the revision's fields, so a refused Rollout changes nothing of the app.
   const rollout = await session.create(Rollout, draft);
   if (sidecars) await session.patch(App, app, { type: "merge", body: { spec: { sidecars } } });
   if (target.revision) await restoreVariables(session, app, target.revision);

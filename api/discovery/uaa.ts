@@ -1,4 +1,4 @@
-// What `cf` asks of a UAA. There is none, so each request is refused with the way that leads on.
+// Requests of `cf` to a UAA. There is none, so each is refused with the next step.
 import { endpoint, type Endpoint } from "../routing/endpoint.ts";
 
 const USERS =

@@ -1,4 +1,4 @@
-// What CF calls blank in a body.
+// Blank values of a body, as CF defines them.
 
 /** Whether a value is missing, null or empty. */
 export function isBlank(value: unknown): boolean {

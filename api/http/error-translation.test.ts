@@ -1,4 +1,4 @@
-// What others throw, as errors of the catalogue.
+// Thrown errors become CF errors.
 import { expect, test } from "vitest";
 import { KubeError } from "../../kube/client/errors.ts";
 import { toCFError } from "./error-translation.ts";

@@ -8,7 +8,7 @@ const CLASSIC = new Set(["dotnet_core_buildpack", "nginx_buildpack", "r_buildpac
 /** Serves files, which many apps with the nginx buildpack only do. */
 const FILES = "staticfile_buildpack";
 
-/** What to name instead of an unknown buildpack, as text behind CF's refusal; empty where that is not known. */
+/** Names to use instead of an unknown buildpack, as text behind CF's refusal; empty where that is not known. */
 export function adviseMissingBuildpack(cache: ClusterCache, name: string): string {
   const onHost = cache
     .store(BackendClass)

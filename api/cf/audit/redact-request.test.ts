@@ -1,4 +1,4 @@
-// What audit events show of a request.
+// Audit events show a request without its secrets.
 import { expect, test } from "vitest";
 import type { ResourceDefinition } from "../../../kube/api/resource.ts";
 import { App } from "../../../crds/app/app.ts";

@@ -25,7 +25,7 @@ export interface PlacedEvent {
   event: AuditEvent;
 }
 
-/** What events need of a cache. */
+/** Reads that events need of a cache. */
 export type AuditCache = ObjectFinder & Pick<ClusterCache, "guid" | "spaceOf" | "orgOf">;
 
 export interface AuditContext {

@@ -1,4 +1,4 @@
-// What a client is told when the usage of instances is missing.
+// Answers to a client when the usage of instances is missing.
 import { expect, test } from "vitest";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";

@@ -1,4 +1,4 @@
-// What the instances of an LRP use now: from the runner that publishes an endpoint, else from metrics.k8s.io.
+// Current usage of an LRP's instances: from the runner that publishes an endpoint, else from metrics.k8s.io.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { keyOf } from "../../../kube/api/object.ts";
@@ -14,7 +14,7 @@ export interface InstanceUsage {
   logRate?: number;
 }
 
-/** What CF tells a client when usage is missing because its source does not answer. */
+/** CF's warning to a client when usage is missing because its source does not answer. */
 const UNAVAILABLE = "Stats server temporarily unavailable.";
 
 /** By instance index; empty where nobody measures, and, with a warning, where whoever measures does not answer. A class that publishes an endpoint measures by itself; the instances of any other run in pods. */

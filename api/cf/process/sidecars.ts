@@ -59,7 +59,7 @@ export function findSidecar(session: Session, guid: string): { app: App; sidecar
   return undefined;
 }
 
-/** What the user gives of a sidecar. */
+/** Fields of a sidecar that the user gives. */
 export interface SidecarInput {
   name: string;
   command: string;

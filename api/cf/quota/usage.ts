@@ -1,4 +1,4 @@
-// What orgs and spaces use of their quotas, counted in the cache as CF counts it: by the desired state of started apps.
+// Use of quotas by orgs and spaces, counted in the cache as CF counts it: by the desired state of started apps.
 import { App } from "../../../crds/app/app.ts";
 import { defaultInstances } from "../../../crds/process/defaults.ts";
 import { Process } from "../../../crds/process/process.ts";
@@ -10,7 +10,7 @@ import { usesQuota } from "../../../crds/task/under-way.ts";
 import { isNameHolder } from "../../access/name-claims.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 
-/** What a process asks for while its app is started. */
+/** Resources that a process asks for while its app is started. */
 export function demandOf({ spec }: Pick<Process, "spec">): Demand {
   const { memoryMB, logRateLimitBytesPerSecond } = spec;
   return { instances: spec.instances ?? defaultInstances(spec.type), memoryMB, logRateLimitBytesPerSecond };

@@ -25,7 +25,7 @@ function isBlank(value: unknown): boolean {
   return value === undefined || value === null || value === "";
 }
 
-/** What is wrong with the options of a request, in the order in which CF says it. */
+/** Faults in the options of a request, in the order in which CF says it. */
 export function findOptionProblems(options: RouteOptionsInput, isHashAllowed: boolean): string[] {
   const { loadbalancing } = options;
   const algorithms = validAlgorithms(isHashAllowed);

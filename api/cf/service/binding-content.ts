@@ -1,4 +1,4 @@
-// What a binding gives: of a managed instance its own Secret's content, of a user-provided one the instance's credentials.
+// Content of a binding: of a managed instance its own Secret's content, of a user-provided one the instance's credentials.
 import { readBindingContent, type BindingContent } from "../../../crds/service-binding/binding-secret.ts";
 import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import type { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";

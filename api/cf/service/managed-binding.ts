@@ -1,4 +1,4 @@
-// What a binding of a managed instance needs besides: a plan that allows it, an idle instance, parameters for the broker.
+// Further needs of a managed instance's binding: a plan that allows it, an idle instance, parameters for the broker.
 import { LABELS } from "../../../crds/labels.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
 import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";

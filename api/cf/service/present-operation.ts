@@ -18,7 +18,7 @@ export function presentOperation({
   };
   return {
     type: metadata.deletionTimestamp && type !== "delete" ? "delete" : type,
-    // What clients know as one state, from the moment at which CF takes the order.
+    // Clients see a single state, from the moment at which CF takes the order.
     state: state === "initial" ? "in progress" : state,
     description,
     created_at: formatTimestamp(Date.parse(createdAt)),

@@ -1,4 +1,4 @@
-// What each state of a stack allows.
+// Each state of a stack and what it allows.
 import { expect, test } from "vitest";
 import { Stack } from "../../../crds/stack/stack.ts";
 import { judgeStack, type StackUse } from "./stack-state.ts";

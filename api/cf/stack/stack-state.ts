@@ -1,4 +1,4 @@
-// What a stack's state means for a build, in CF's words.
+// Effect of a stack's state on a build, in CF's words.
 import type { Stack } from "../../../crds/stack/stack.ts";
 
 /** `new`: an app that was never built. `restage`: any other. */
