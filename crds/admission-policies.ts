@@ -35,6 +35,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     ...fieldPolicies(),
     ...guidPolicies(),
     deletionPolicy(),
+    finalizerPolicy(),
     runningPolicy(),
     creatorPolicy(),
     ...tenancyPolicies(),
@@ -78,19 +79,38 @@ const listOf = (field: string, object: string): string =>
  * when its Process or Task is gone, and not after an orphaning deletion.
  */
 function runningPolicy(): AdmissionPolicy {
-  const added = `${listOf("finalizers", "object")}.exists(name, name != 'foregroundDeletion' && !(oldObject != null && name in ${listOf("finalizers", "oldObject")}))`;
   const orphans =
     "has(request.options.propagationPolicy) && request.options.propagationPolicy == 'Orphan' || has(request.options.orphanDependents) && request.options.orphanDependents";
   return {
     name: "running.cupola.dev",
     resources: [App, Process, Task].map((definition) => toPolicyResource(definition)),
-    operations: ["CREATE", "UPDATE", "DELETE"],
+    operations: ["DELETE"],
     matchConditions: [EXCEPT_KUBERNETES, EXCEPT_PLATFORM],
     validations: [
       {
-        expression: `!(object == null ? ${orphans} : ${added}) || ${CALLER_IS_PLATFORM}`,
-        message:
-          "only admins may add a finalizer to an app, a process or a task, or delete one with orphans: it would run on uncounted",
+        expression: `!(${orphans}) || ${CALLER_IS_PLATFORM}`,
+        message: "only admins may delete an app, a process or a task with orphans: what it runs would run on uncounted",
+        reason: "Forbidden",
+      },
+    ],
+  };
+}
+
+/**
+ * A finalizer of somebody else would keep an object, and with it the space and the org around it, for as long as that person likes; an App, Process or Task
+ * would run on, and count against no quota. The kinds of the workloads group are their backends', which hold them by finalizers of their own.
+ */
+function finalizerPolicy(): AdmissionPolicy {
+  const added = `${listOf("finalizers", "object")}.exists(name, name != 'foregroundDeletion' && !(oldObject != null && name in ${listOf("finalizers", "oldObject")}))`;
+  return {
+    name: "finalizers.cupola.dev",
+    resources: DEFINITIONS.filter(({ group }) => group === GROUP).map((definition) => toPolicyResource(definition)),
+    operations: ["CREATE", "UPDATE"],
+    matchConditions: [EXCEPT_KUBERNETES, EXCEPT_PLATFORM],
+    validations: [
+      {
+        expression: `!${added} || ${CALLER_IS_PLATFORM}`,
+        message: "only admins may add a finalizer: the object, and the space and org around it, could not be deleted",
         reason: "Forbidden",
       },
     ],

@@ -86,7 +86,7 @@ function onFields(): string[] {
     ),
     "",
     "On every kind, who changes `metadata.ownerReferences`, or removes a finalizer of `cupola.dev/`, needs the right to delete the object: it would go, or go at once, by that.",
-    "Only admins add a finalizer to an App, a Process or a Task, or delete one and orphan what it runs (`--cascade=orphan`): it would run on, and count against no quota.",
+    "Only admins add a finalizer to an object of `cupola.dev`: the object, and the space and org around it, could not be deleted. Only they delete an App, a Process or a Task and orphan what it runs (`--cascade=orphan`): it would run on, and count against no quota.",
     "The label `cupola.dev/guid` is set at creation, or later by the platform; no other writer can change, remove or add it. Who may not create claims in `cupola-system` sets none but one that was made just now: no object gets the GUID of one that is gone ([ADR 24](adr/0024-guids-are-not-inherited.md)).",
     "",
   ];

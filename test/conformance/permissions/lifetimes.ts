@@ -1,4 +1,5 @@
-// What runs counts against the quotas until it is gone: nobody in a space lets an app, a process or a task stay behind its deletion.
+// What runs counts against the quotas until it is gone: nobody in a space lets an app, a process or a task stay behind its deletion, nor anything else
+// hold the space.
 import { beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../eventually.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
@@ -9,6 +10,18 @@ const KINDS: [kind: string, plural: string, suffix: string, specOf: (name: strin
   ["Process", "processes", ".web", (name) => ({ appRef: { name }, type: "web", memoryMB: 64 })],
   ["Task", "tasks", "", (name) => ({ appRef: { name }, command: "true" })],
 ];
+
+/** Kinds that run nothing, but would hold their space. */
+const HOLDING: [kind: string, plural: string, spec: Json][] = [
+  ["Route", "routes", { host: "held", domainRef: { name: "apps.example" } }],
+  ["ServiceInstance", "serviceinstances", { type: "user-provided" }],
+];
+
+const refused = async (answer: Promise<Answer>): Promise<void> =>
+  expect([(await answer).status, (await answer).body.message]).toEqual([
+    403,
+    expect.stringMatching(/only admins may (add a finalizer|delete an app, a process or a task with orphans)/),
+  ]);
 
 export function lifetimeTests(get: GetTestEnv): void {
   describe.each(KINDS)("the lifetime of a %s", (kind, plural, suffix, specOf) => {
@@ -32,12 +45,6 @@ export function lifetimeTests(get: GetTestEnv): void {
         });
     const setFinalizers = (name: string, finalizers: string[]): Promise<Answer> =>
       get().at("space_developer").patch("merge", `${path}/${name}${suffix}`, { metadata: { finalizers } });
-    const refused = async (answer: Promise<Answer>): Promise<void> =>
-      expect([(await answer).status, (await answer).body.message]).toEqual([
-        403,
-        expect.stringContaining("it would run on uncounted"),
-      ]);
-
     test.each(["guest.example/stay", "cupola.dev/stay", "orphan"])("a developer adds no finalizer %s", async (name) => {
       await refused(create("space_developer", "held", [name], "?dryRun=All"));
       await create("space_developer", "held", []);
@@ -70,5 +77,30 @@ export function lifetimeTests(get: GetTestEnv): void {
       const options = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy };
       expect((await get().at("space_developer").delete(`${path}/${name}${suffix}`, options)).status).toBe(200);
     });
+  });
+
+  test.each(HOLDING)("a developer adds no finalizer to a %s", async (kind, plural, spec) => {
+    const { spaceNamespace } = await makeOrgAndSpace(get(), `holding-${plural}`);
+    const path = `${base}/namespaces/${spaceNamespace}/${plural}`;
+    const create = (name: string, finalizers?: string[]): Promise<Answer> =>
+      get()
+        .at("space_developer")
+        .post(path, { apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name, finalizers }, spec });
+    await eventually(async () => expect((await create("held")).status).toBe(201));
+    await refused(create("other", ["guest.example/stay"]));
+    const finalizers = { metadata: { finalizers: ["guest.example/stay"] } };
+    await refused(get().at("space_developer").patch("merge", `${path}/held`, finalizers));
+  });
+
+  test("an org manager adds no finalizer to a Space", async () => {
+    const { orgNamespace } = await makeOrgAndSpace(get(), "holding-spaces");
+    const path = `${base}/namespaces/${orgNamespace}/spaces`;
+    const { body } = await get().kubernetes.get(path);
+    const finalizers = [...(body.items[0].metadata.finalizers ?? []), "guest.example/stay"];
+    await refused(
+      get()
+        .at("organization_manager")
+        .patch("merge", `${path}/${body.items[0].metadata.name}`, { metadata: { finalizers } }),
+    );
   });
 }
