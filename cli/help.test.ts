@@ -40,6 +40,33 @@ test.each(commands.filter(({ name }) => name !== "help"))("cup $name has an exam
 });
 
 test.each([
+  [["rollout", "start"], "Usage: cup rollout start [options] <app>"],
+  [["rollout"], "Usage: cup rollout [options] [command]"],
+  [["push"], "Usage: cup push [options] [app]"],
+  [[], "cup: Cloud Foundry on Kubernetes"],
+  [["rollout", "strat"], "unknown command 'strat'"],
+  [["bogus"], "unknown command 'bogus'"],
+])("cup help %j", (words, expected) => {
+  const output = runHelp(words);
+  expect(output).toContain(expected);
+});
+
+/** Commander ends the process after help, so its end is an error here. */
+function runHelp(words: readonly string[]): string {
+  let text = "";
+  const silent = buildProgram();
+  const configure = (command: Command): void => {
+    command
+      .exitOverride()
+      .configureOutput({ writeOut: (part) => (text += part), outputError: (part) => (text += part) });
+    command.commands.forEach(configure);
+  };
+  configure(silent);
+  expect(() => silent.parse(["node", "cup", "help", ...words])).toThrow();
+  return text;
+}
+
+test.each([
   ["error: unknown command 'pussh'\n(Did you mean push?)", "cup", "unknown command 'pussh'", "did you mean push?"],
   [
     "error: unknown command 'st'\n(Did you mean one of start, stop?)",
@@ -67,6 +94,9 @@ test.each([
   ["nothing for a free value", ["push", "--memory", ""], { words: [] }],
   ["a new name", ["create-org", ""], { words: [] }],
   ["a space's name", ["delete-space", ""], { words: [], names: "space" }],
+  ["a command to explain", ["help", "rollo"], { words: ["rollout"] }],
+  ["a command's command to explain", ["help", "rollout", "st"], { words: ["start", "status"] }],
+  ["nothing behind a command to explain", ["help", "logs", ""], { words: [] }],
 ])("completion goes on with %s", (_what, words, expected) => {
   expect(findCandidates(program, words)).toEqual(expected);
 });

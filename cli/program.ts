@@ -7,7 +7,7 @@ import { addOrgs, addPlatform, addSpaces } from "./commands/orgs.ts";
 import { addPush } from "./commands/push.ts";
 import { addRollouts } from "./commands/rollouts.ts";
 import { addMappings, addRoutes } from "./commands/routes.ts";
-import { addShell } from "./commands/shell.ts";
+import { addHelp, addShell } from "./commands/shell.ts";
 import { addTasks } from "./commands/tasks.ts";
 import { addTarget } from "./commands/target.ts";
 import { EXIT_CODES } from "./failure.ts";
@@ -35,6 +35,7 @@ export function buildProgram(): Command {
   addSpaces(program);
   addPlatform(program);
   addShell(program);
+  addHelp(program);
   program.helpInformation = topHelp;
   tellUsageErrors(program);
   return program;

@@ -1,5 +1,6 @@
 // What the words of a command line may go on with: commands, options, and names that the platform knows.
 import type { Command, Option } from "commander";
+import type { Context } from "../context.ts";
 import { silentProgress, type Result } from "../output.ts";
 
 /** Where the names of an argument come from. */
@@ -13,14 +14,10 @@ export interface Candidates {
 
 /** @param words all but `cup`; the last is the one under the cursor, perhaps empty */
 export function findCandidates(program: Command, words: readonly string[]): Candidates {
+  // Help takes the words of a command, but none of what that takes.
+  if (words.length > 1 && words[0] === "help") return { words: findCandidates(program, words.slice(1)).words };
   const [last = "", ...before] = words.toReversed();
-  let command = program;
-  let argument = 0;
-  for (const word of before.toReversed().filter((one) => !one.startsWith("-"))) {
-    const child = command.commands.find((one) => one.name() === word);
-    if (child && argument === 0) command = child;
-    else argument++;
-  }
+  const { command, argument } = findPlace(program, before.toReversed());
   const ofOption = valuesOf([...command.options, ...program.options], before[0], last);
   if (ofOption) return ofOption;
   const startsAsLast = (word: string): boolean => word.startsWith(last);
@@ -28,6 +25,18 @@ export function findCandidates(program: Command, words: readonly string[]): Cand
   if (command.commands.length > 0) return { words: visibleNames(command).filter(startsAsLast) };
   const names = sourceOf(command, argument);
   return { words: [], ...(names && { names }) };
+}
+
+/** The command that the words name, and how many arguments follow it. */
+function findPlace(program: Command, words: readonly string[]): { command: Command; argument: number } {
+  let command = program;
+  let argument = 0;
+  for (const word of words.filter((one) => !one.startsWith("-"))) {
+    const child = command.commands.find((one) => one.name() === word);
+    if (child && argument === 0) command = child;
+    else argument++;
+  }
+  return { command, argument };
 }
 
 /** Candidates for the value of an option; undefined after any other word. */
@@ -63,14 +72,21 @@ const DEADLINE_MS = 2_000;
 /** The candidates, one a line. A platform that does not answer is no error here. */
 export async function complete(program: Command, words: readonly string[]): Promise<Result> {
   const { words: found, names } = findCandidates(program, words);
-  const known = names ? await readNames(names).catch(() => []) : [];
+  const known = names ? await readKnown(names).catch(() => []) : [];
   const all = [...found, ...known.filter((name) => name.startsWith(words.at(-1) ?? ""))];
   return { json: all, text: all };
 }
 
-async function readNames(source: NameSource): Promise<string[]> {
+async function readKnown(source: NameSource): Promise<string[]> {
   const { makeContext } = await import("../context.ts");
-  const context = await makeContext(silentProgress);
+  return readNames(await makeContext(silentProgress), source);
+}
+
+/** The names that the platform knows, in their order. */
+export async function readNames(
+  context: Pick<Context, "api" | "org" | "space">,
+  source: NameSource,
+): Promise<string[]> {
   const query: Record<string, string> = { per_page: "200" };
   if (source === "app") query["space_guids"] = (await context.space()).guid;
   if (source === "space") query["organization_guids"] = (await context.org()).guid;
