@@ -4,6 +4,8 @@ import type { Json } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import type { Result } from "../output.ts";
+import { withAdvice } from "../push/with-advice.ts";
+import { quoteForShell } from "../shell-words.ts";
 import { toMegabytes } from "./to-megabytes.ts";
 import { waitUntilRunning } from "./wait-running.ts";
 
@@ -24,9 +26,9 @@ export async function scale(context: Context, name: string, options: ScaleOption
   if (Object.keys(body).length === 0)
     throw new Failure("what should change?", { kind: "usage", next: `cup scale ${name} --instances 2` });
   const app = await context.app(name);
-  const process = await context.api.request("POST", `/v3/apps/${app.guid}/processes/${options.process}/actions/scale`, {
-    body,
-  });
+  const path = `/v3/apps/${app.guid}/processes/${options.process}/actions/scale`;
+  const asked = { app: name, command: toCommand(name, options.process), process: options.process, instances };
+  const process = await withAdvice(context, asked, () => context.api.request("POST", path, { body }));
   const resized = Boolean(memory ?? disk);
   const isStarted = app["state"] === "STARTED";
   if (isStarted && resized) {
@@ -38,6 +40,10 @@ export async function scale(context: Context, name: string, options: ScaleOption
     json: process,
     text: [tellScaled(`${name} ${options.process}`, Number(process["instances"]), Number(process["memory_in_mb"]))],
   };
+}
+
+function toCommand(name: string, process: string): string {
+  return `cup scale ${quoteForShell(name)}${process === "web" ? "" : ` --process ${quoteForShell(process)}`}`;
 }
 
 /** The last line of the command. Pure. */

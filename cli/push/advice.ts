@@ -95,7 +95,7 @@ const OF_CRASHES: readonly Advice[] = [
 const OF_REFUSALS: readonly Advice[] = [
   [/unknown buildpack/i, "cup buildpacks lists what there is; then: cup push APP -b NAME"],
   [/takes docker/, "cup delete APP, then push its source: cup push APP --path FOLDER. Images run on a cluster"],
-  [/(?:Memory|Disk).*(?:unit|greater|quota)/i, "cup push APP -m 256M -k 1G"],
+  [/(?:Memory|Disk).*(?:unit|greater)/i, "cup push APP -m 256M -k 1G"],
   [/quota/i, "delete or scale down what is not needed: cup apps"],
   [/[Rr]oute|[Hh]ost/, "cup routes shows which are taken; cup push APP --random-route takes another"],
 ];

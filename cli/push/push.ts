@@ -6,12 +6,11 @@ import { waitUntilRunning } from "../app/wait-running.ts";
 import type { Context } from "../context.ts";
 import { findOwnCupola } from "../target/resolve-target.ts";
 import { Failure } from "../failure.ts";
-import { lacksRole } from "../missing-role.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { startDeployment, tellEnd, waitForDeployment, type DeployOptions } from "../rollout/deployment.ts";
 import type { Result } from "../output.ts";
 import { quoteForShell } from "../shell-words.ts";
-import { adviseRefusal, withSource } from "./advice.ts";
+import { withSource } from "./advice.ts";
 import type { PushedFolder } from "./check-toolchain.ts";
 import { readSource, type Source } from "./pack-source.ts";
 import { afterInterrupt, tellAtInterrupt, type Phase } from "./interrupt.ts";
@@ -19,6 +18,7 @@ import { readManifest, sourceOf, toYaml, type Application, type Manifest } from 
 import type { PushOptions } from "./options.ts";
 import { findLastLine, stage, waitUntilPackageReady } from "./stage.ts";
 import { packSource, toApp, uploadPacked, type Packed } from "./upload.ts";
+import { withAdvice } from "./with-advice.ts";
 import { withWorkspace } from "./workspace-root.ts";
 
 export interface PushedApp {
@@ -164,7 +164,9 @@ function tellRunning(app: Resource, urls: readonly string[]): string {
 
 async function requestStart(context: Context, app: Resource): Promise<void> {
   const action = app["state"] === "STARTED" ? "restart" : "start";
-  await withAdvice(app.name, () => context.api.request("POST", `/v3/apps/${app.guid}/actions/${action}`));
+  await withAdvice(context, { app: app.name, command: `cup push ${quoteForShell(app.name)}` }, () =>
+    context.api.request("POST", `/v3/apps/${app.guid}/actions/${action}`),
+  );
 }
 
 /** Replaces the instances. What is to be said when it pauses; undefined when the new version runs. */
@@ -195,23 +197,13 @@ async function applyManifest(context: Context, entry: Application): Promise<Reso
   progress.step(`Applying the manifest of ${entry.name}`);
   // Most pushes are of an app that is there: it is found meanwhile.
   const existing = context.app(entry.name).catch(() => undefined);
-  await withAdvice(entry.name, async () => {
+  const instances = typeof entry["instances"] === "number" ? entry["instances"] : undefined;
+  const asked = { app: entry.name, command: `cup push ${quoteForShell(entry.name)}`, instances };
+  await withAdvice(context, asked, async () => {
     const path = `/v3/spaces/${space.guid}/actions/apply_manifest`;
     await api.waitForJob((await api.start("POST", path, { body: { yaml: toYaml(entry) } })).job);
   });
   return (await existing) ?? context.app(entry.name);
-}
-
-/** A refusal gets its next step. */
-async function withAdvice<T>(app: string, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== "failed" || error.next !== undefined || lacksRole(error))
-      throw error;
-    const { message } = error;
-    throw new Failure(message, { next: adviseRefusal({ app, message, lines: [] }), cause: error });
-  }
 }
 
 async function imagePackage(context: Context, app: Resource, entry: Application): Promise<string> {

@@ -1,0 +1,106 @@
+// The next step after a refusal by a quota: which quota, what is left of it, and a size that fits.
+import type { Resource } from "../api/client.ts";
+import type { Context } from "../context.ts";
+import type { Quota, Usage } from "./usage.ts";
+
+/** A refusal in CF's words: the place whose quota it is, and the limit. */
+export interface QuotaRefusal {
+  place: "space" | "org";
+  limit: "memory" | "instanceMemory" | "instances";
+}
+
+/** What the refused request would run, and the command that asks for less. */
+export interface WantedSize {
+  /** `cup push shop`. */
+  command: string;
+  instances: number;
+  /** Whether the command itself names the instances. */
+  isCountAsked?: boolean;
+  /** Counted already, and replaced by what is wanted. */
+  held: { instances: number; memoryMB: number };
+}
+
+/** What is said of the quota, and the next step. */
+export interface QuotaAdvice {
+  quota: string;
+  next: string;
+}
+
+const TEXTS: readonly (readonly [RegExp, QuotaRefusal["limit"]])[] = [
+  [/memory (space_)?instance_memory_limit_exceeded/, "instanceMemory"],
+  [/memory (space_)?quota_exceeded/, "memory"],
+  [/app_instance_limit (space_)?app_instance_limit_exceeded/, "instances"],
+];
+
+/** The first limit that the API's message names; undefined for another refusal. Pure. */
+export function findQuotaRefusal(message: string): QuotaRefusal | undefined {
+  for (const [pattern, limit] of TEXTS) {
+    const found = pattern.exec(message);
+    if (found) return { place: found[1] === undefined ? "org" : "space", limit };
+  }
+  return undefined;
+}
+
+/** Reads the quota and its usage. @returns undefined when there is none, or the user may not read it */
+export async function adviseQuota(
+  context: Context,
+  refusal: QuotaRefusal,
+  wanted: WantedSize,
+): Promise<QuotaAdvice | undefined> {
+  const read = await readQuota(context, refusal.place).catch(() => undefined);
+  return read && describeQuota(refusal, wanted, read);
+}
+
+/** Less is no size for an app. */
+const LEAST_MB = 16;
+const FREE_SOME = "delete or scale down what is not needed (cup apps), or ask an operator for a larger quota";
+
+/** Pure. */
+export function describeQuota(
+  { place, limit }: QuotaRefusal,
+  { command, instances, isCountAsked, held }: WantedSize,
+  { quota: { name, apps }, usage }: { quota: Quota; usage: Usage },
+): QuotaAdvice | undefined {
+  const most = apps[LIMITS[limit]];
+  if (most === null) return undefined;
+  const title = `${place} quota ${name}`;
+  const ofMemory = roomOf(apps.total_memory_in_mb, usage.memory_in_mb - held.instances * held.memoryMB);
+  const memoryMB = Math.floor(Math.min(apps.per_process_memory_in_mb ?? Infinity, ofMemory / Math.max(1, instances)));
+  const size = memoryMB >= LEAST_MB ? `${command}${isCountAsked ? ` -i ${instances}` : ""} -m ${memoryMB}M` : FREE_SOME;
+  if (limit === "instanceMemory") return { quota: `${title}: at most ${most}M for an instance`, next: size };
+  if (limit === "memory")
+    return { quota: `${title}: ${tellRoom(most, usage.memory_in_mb, "M")} of memory`, next: size };
+  const count = roomOf(most, usage.started_instances - held.instances);
+  return {
+    quota: `${title}: ${tellRoom(most, usage.started_instances)} instances`,
+    next: count > 0 ? `${command} -i ${count}` : FREE_SOME,
+  };
+}
+
+const LIMITS = {
+  memory: "total_memory_in_mb",
+  instanceMemory: "per_process_memory_in_mb",
+  instances: "total_instances",
+} as const;
+
+const roomOf = (most: number | null, used: number): number => (most === null ? Infinity : Math.max(0, most - used));
+
+function tellRoom(most: number, used: number, unit = ""): string {
+  return `${used}${unit} used and ${roomOf(most, used)}${unit} left of ${most}${unit}`;
+}
+
+async function readQuota(
+  { api, org, space }: Context,
+  place: QuotaRefusal["place"],
+): Promise<{ quota: Quota; usage: Usage } | undefined> {
+  const { guid } = await (place === "space" ? space() : org());
+  const path = place === "space" ? `/v3/spaces/${guid}` : `/v3/organizations/${guid}`;
+  const [owner, { usage_summary: usage }] = await Promise.all([
+    api.request<Resource & { relationships: { quota: { data: { guid: string } | null } } }>("GET", path),
+    api.request<{ usage_summary: Usage }>("GET", `${path}/usage_summary`),
+  ]);
+  const { data } = owner.relationships.quota;
+  if (!data) return undefined;
+  const kind = place === "space" ? "space_quotas" : "organization_quotas";
+  return { quota: await api.request<Quota>("GET", `/v3/${kind}/${data.guid}`), usage };
+}
