@@ -51,7 +51,7 @@ export function printFailure(failure: Failure): void {
   printError(...toLines(failure));
 }
 
-/** What went wrong, the log that tells why, and the next step as the last line. */
+/** Prints the failure, the log that tells why, and the next step as the last line. */
 function toLines({ message, next, log }: Failure): string[] {
   const { red, dim } = stderrColours;
   return [

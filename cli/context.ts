@@ -1,4 +1,4 @@
-// What every command gets that calls a platform.
+// Context of every command that calls a platform.
 import { omitUndefined } from "../kube/api/omit-undefined.ts";
 import { apiClient, type ApiClient, type Resource } from "./api/client.ts";
 import { Failure } from "./failure.ts";

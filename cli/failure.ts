@@ -1,4 +1,4 @@
-// What a command throws when it cannot do what it was asked: what happened, and the next step. Exit codes are part of the contract of `cup`.
+// The error of a command that cannot do what it was asked: what happened, and the next step. Exit codes are part of the contract of `cup`.
 
 export const EXIT_CODES = {
   /** The platform refused, or the result did not come about. */
@@ -21,7 +21,7 @@ export interface Refusal {
 
 export class Failure extends Error {
   readonly kind: FailureKind;
-  /** What to type or look at next. */
+  /** Next step: a command to type or a thing to look at. */
   readonly next: string | undefined;
   /** Last lines of the log that tells why. */
   readonly log: readonly string[];

@@ -1,4 +1,4 @@
-// What `cup` says about itself.
+// Help texts of `cup`.
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { findCandidates } from "./completion/complete.ts";

@@ -1,4 +1,4 @@
-// What `cup` says about itself: one screen for all commands, an example for each, and one line for a mistyped one.
+// Help of `cup`: one screen for all commands, an example for each, and one line for a mistyped one.
 import type { Command } from "commander";
 import { stderrColours } from "./colours.ts";
 import { EXIT_CODES } from "./failure.ts";

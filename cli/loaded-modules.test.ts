@@ -1,4 +1,4 @@
-// What `cup` loads before its first request and during a push: each library costs every call some milliseconds.
+// Modules that `cup` loads before its first request and during a push: each library costs every call some milliseconds.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";

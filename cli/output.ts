@@ -2,7 +2,7 @@
 import { stderrColours, stdoutColours } from "./colours.ts";
 import { toCell, toJsonText, toLines } from "./printable.ts";
 
-/** What a command answers: `json` for --json, `text` for people. */
+/** Answer of a command: `json` for --json, `text` for people. */
 export interface Result {
   json: unknown;
   text: readonly string[];

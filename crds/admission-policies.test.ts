@@ -1,4 +1,4 @@
-// What kube-apiserver would only say at run time, or not at all, about the admission policies.
+// Faults in admission policies that kube-apiserver reports at run time only, or never.
 import { expect, test } from "vitest";
 import { listAdmissionPolicies } from "./admission-policies.ts";
 import { MAX_AUTHORIZER_CHECKS } from "./admission-policy.ts";

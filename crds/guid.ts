@@ -33,7 +33,7 @@ export function eventGUID(now: number, ...parts: readonly string[]): string {
 /** Characters of an event's GUID that say its time. */
 const EVENT_TIME_LENGTH = 14;
 
-/** What all records of an event have in common: of other GUIDs than `eventGUID` makes, all of it. */
+/** The common part of all GUIDs of an event. A GUID that `eventGUID` did not make is its own identity. */
 export function eventIdentity(guid: string): string {
   return guid[EVENT_TIME_LENGTH] === "8" ? guid.slice(EVENT_TIME_LENGTH) : guid;
 }

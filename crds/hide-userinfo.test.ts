@@ -1,4 +1,4 @@
-// What is left of an address with a password.
+// An address with a password loses it.
 import { expect, test } from "vitest";
 import { hideUserinfo } from "./hide-userinfo.ts";
 

@@ -37,7 +37,7 @@ function quotedList(names: readonly string[], separator = ", "): string {
   return [...shown, ...(names.length > MOST_SHOWN ? [`and ${names.length - MOST_SHOWN} more`] : [])].join(separator);
 }
 
-/** What a value of another type is told, by the expected one. */
+/** Refusals of a value of another type, by the expected type. */
 const typeProblems: Record<string, string> = {
   string: "must be a string",
   number: "is not a number",

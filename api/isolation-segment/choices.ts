@@ -1,4 +1,4 @@
-// What orgs and spaces choose among the segments that the org may use: a default, and the segment of a space.
+// Choices of orgs and spaces among the segments that the org may use: a default, and the segment of a space.
 import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";

@@ -1,4 +1,4 @@
-// What a job that waits on a service broker says, by the status of its object.
+// State of a job that waits on a service broker, by the status of its object.
 import { expect, test } from "vitest";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { brokerJobState } from "./broker-jobs.ts";

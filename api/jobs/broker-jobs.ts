@@ -30,7 +30,7 @@ export function brokerJobState(job: BrokerJob, object: ServiceInstance | Service
 
 const isRepeated = ({ status }: ServiceInstance | ServiceBinding): boolean => (status?.operation?.attempts ?? 0) > 0;
 
-/** What has an update or a deletion was made. */
+/** A later update or delete implies a successful create. */
 function creationState(last: LastOperation): BrokerJobState {
   return last.type === "create" ? stateOf(last) : COMPLETE;
 }
@@ -44,7 +44,7 @@ function updateState(
   const { observedGeneration = 0, conditions = [] } = object.status ?? {};
   if (observedGeneration < generation) return PROCESSING;
   const refused = conditions.find(({ type, reason }) => type === "Ready" && reason === "PlanMissing");
-  // What the controller has seen and found no difference in is done.
+  // An update in which the controller found no difference is done.
   return refused ? failedOf("update", refused.message) : COMPLETE;
 }
 

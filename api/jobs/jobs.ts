@@ -117,7 +117,7 @@ function uploadStateOf(droplet: Droplet | undefined): "PROCESSING" | "COMPLETE" 
   return state === "PROCESSING_UPLOAD" ? "PROCESSING" : "COMPLETE";
 }
 
-/** What went wrong: when the operation began, or after it with the droplet or the broker's catalog. */
+/** Failure of the operation itself, or later of the droplet or the broker's catalog. */
 function errorsOf(job: Job, cache: ClusterCache): readonly string[] {
   if (job.errors) return job.errors;
   if (isOfCatalog(job)) {

@@ -242,7 +242,7 @@ function secondsOf(time: string): number {
 let lastTime = { text: "", seconds: NaN };
 
 interface ObjectOrder<T> extends ItemOrder<T> {
-  /** What comes before the creation. */
+  /** Sort keys before the creation. */
   first?: ((object: T) => string) | undefined;
   direction: 1 | -1;
 }

@@ -2,7 +2,7 @@
 import { firstFailing } from "../../kube/api/binary-search.ts";
 import type { ObjectChange } from "../cache/change-log.ts";
 
-/** What a list shows, and in which order. */
+/** Items of a list, and their order. */
 export interface ItemOrder<Item> {
   /** Place of an item among others. */
   compare(one: Item, other: Item): number;

@@ -17,7 +17,7 @@ export interface PageRequest<T = unknown> {
   namespacesOf?: (item: T) => readonly string[];
 }
 
-/** What a page's links are made of. */
+/** Parts of a page's links. */
 type PageAddress = Omit<PageRequest, "textKey" | "namespacesOf">;
 
 /** The items of the requested page. */

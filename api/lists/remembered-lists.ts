@@ -10,7 +10,7 @@ import { type ItemOrder, withChanges } from "./listed-items.ts";
 /** A list to find, or to bring up to date. */
 export interface ListPlan<T extends KubeObject, Item> {
   ref: ResourceRef<T>;
-  /** What was asked for besides the caller and the kind. */
+  /** The query, without the caller and the kind. */
   key: string;
   scope: Pick<ListScope, "namespaces">;
   /** Every item, in order. */
@@ -24,7 +24,7 @@ export interface ListPlan<T extends KubeObject, Item> {
   readsIn?: readonly string[] | "anywhere" | undefined;
 }
 
-/** What a page of a list may show besides its items, as versions. */
+/** Versions of everything that a page may show besides its items. */
 export interface PageSources {
   /** Changes with the caller and what was asked for. */
   readonly list: string;
@@ -90,10 +90,10 @@ export function rememberedItems<T extends KubeObject, Item>(
 export interface SimpleList<Item> {
   ref: ResourceRef;
   url: string;
-  /** What decides which items there are: in `namespaces`, or anywhere. */
+  /** Inputs that decide which items there are: in `namespaces`, or anywhere. */
   reads: readonly ResourceRef[];
   namespaces?: readonly string[];
-  /** What pages show. */
+  /** Inputs of the pages. */
   dependsOn: readonly ResourceRef[];
   find(): readonly Item[];
 }
@@ -231,7 +231,7 @@ export function setSources(items: readonly unknown[], of: PageSources): void {
   sources.set(items, of);
 }
 
-/** What pages of this list show; undefined for a list that is not remembered. */
+/** Versions of all inputs of this list's pages; undefined for a list that is not remembered. */
 export function sourcesOf(items: readonly unknown[]): PageSources | undefined {
   return sources.get(items);
 }

@@ -1,4 +1,4 @@
-// What applying a manifest would change: `POST /v3/spaces/:guid/manifest_diff`. Compares only keys that the manifest names. Pure.
+// Changes that applying a manifest would make: `POST /v3/spaces/:guid/manifest_diff`. Compares only keys that the manifest names. Pure.
 import { LOCAL_KEYS } from "./plan.ts";
 import { toBytesPerSecond, toMegabytes } from "./sizes.ts";
 

@@ -59,7 +59,7 @@ export const serviceOffering = named(
   }),
 );
 
-/** What `fields` can add. */
+/** Members that `fields` can add. */
 export const offeringIncludes = { service_brokers: z.array(anyObject) };
 
 const schema = z.strictObject({ parameters: anyObject });

@@ -145,7 +145,7 @@ function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-/** What an endpoint asks for unless it says otherwise. */
+/** Default requirements of an endpoint. */
 const SECURITY = [{ bearer: [] }];
 
 function operation(row: Endpoint): object {

@@ -1,4 +1,4 @@
-// What each endpoint answers when all goes well, by method and path. A test holds this table against the endpoint table.
+// Successful responses of each endpoint, by method and path. A test holds this table against the endpoint table.
 import { z } from "zod";
 import * as apps from "./app-schemas.ts";
 import * as content from "./content-schemas.ts";
@@ -358,7 +358,7 @@ const responses: Readonly<Record<string, readonly Response[]>> = {
   ...platformResponses,
 };
 
-/** What an endpoint may answer when all goes well; undefined when the table does not know it. */
+/** Successful responses of an endpoint; undefined when the table does not know it. */
 export function responsesOf({ method, path }: { method: string; path: string }): readonly Response[] | undefined {
   return responses[`${method} ${path}`];
 }

@@ -72,6 +72,6 @@ export const route = named(
   }),
 );
 
-/** What the transfer of a route is answered with. */
+/** Answer to the transfer of a route. */
 export const transferred = named("RouteTransfer", z.strictObject({ status: z.literal("ok") }));
 export const routeReservation = named("RouteReservation", z.strictObject({ matching_route: flag }));

@@ -40,7 +40,7 @@ export const serviceInstance = named(
   }),
 );
 
-/** What `fields` can add. */
+/** Members that `fields` can add. */
 export const instanceIncludes = {
   spaces: z.array(anyObject),
   organizations: z.array(anyObject),

@@ -143,7 +143,7 @@ function listedKinds({ lists = [] }: Endpoint, { query }: RequestContext): reado
   return (query as { include?: unknown }).include ? [...lists, Space, Org, Domain] : lists;
 }
 
-/** What a handler finds in place of a session when nobody is logged in. */
+/** Stand-in for the session when nobody is logged in. */
 const noSession = new Proxy({} as Session, {
   get() {
     throw new CFError("NotAuthenticated");

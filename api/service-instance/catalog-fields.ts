@@ -1,4 +1,4 @@
-// What `fields` adds of the catalog to service instances: their plans, offerings and brokers.
+// Members of the catalog that `fields` adds to service instances: their plans, offerings and brokers.
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";

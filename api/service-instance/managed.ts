@@ -124,7 +124,7 @@ interface Change {
   spec: Record<string, unknown>;
 }
 
-/** What the broker is to change. A plan that is not named stays the one that the broker has, also after a change that it refused. */
+/** Changes requested from the broker. A plan that is not named stays the one that the broker has, also after a change that it refused. */
 function toChange(session: Session, instance: ServiceInstance, body: UpdateInstance): Change {
   const plan = planOf(session.cache, instance);
   const wanted = findOtherPlan(session, instance, { plan, body });
@@ -143,7 +143,7 @@ function toChange(session: Session, instance: ServiceInstance, body: UpdateInsta
   };
 }
 
-/** What the broker is asked to change besides the plan. */
+/** Changes requested from the broker besides the plan. */
 function listAsked(
   { cache }: Session,
   { status }: ServiceInstance,

@@ -19,7 +19,7 @@ const url = z.string().max(2048);
 const syslogDrainURL = url.refine((text) => text === "" || URL.canParse(text), "must be a valid URI");
 const routeServiceURL = url.refine((text) => text === "" || /^https:\/\/[^/]/.test(text), "must be https");
 
-/** What only people's own instances have. */
+/** Fields of user-provided instances only. */
 const userProvided = {
   credentials: z.record(z.string(), z.unknown(), "must be an object").nullish(),
   syslog_drain_url: syslogDrainURL.nullish(),
@@ -35,7 +35,7 @@ const maintenanceInfo = shownAs(
   givenMaintenanceInfo,
 ).optional();
 
-/** What only those of service brokers have. */
+/** Fields of managed instances only. */
 const managed = {
   parameters,
   relationships: optionalRelationships({

@@ -39,7 +39,7 @@ export function presentInstance(cache: ClusterCache, instance: ServiceInstance, 
 
 const LINK_PATHS: Readonly<Record<string, string>> = { shared_spaces: "relationships/shared_spaces" };
 
-/** What depends on the type. `links` are below the instance's own path. */
+/** Members that depend on the type. `links` are below the instance's own path. */
 interface OwnPart {
   members: object;
   relationships: object;

@@ -26,7 +26,7 @@ interface Named {
   origin?: string | null | undefined;
 }
 
-/** What is wrong with the way a body names a user, as CF says it. */
+/** Faults in how a body names a user, in CF's words. */
 function findNamingProblems({ guid, username, origin }: Named): [string, string][] {
   if (guid) {
     const given = Object.entries({ username, origin }).filter(([, value]) => value);

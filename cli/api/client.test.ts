@@ -1,4 +1,4 @@
-// What `cup` tells of an answer besides its body.
+// Parts of an answer besides its body that `cup` reports.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

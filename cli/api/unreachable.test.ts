@@ -1,4 +1,4 @@
-// What `cup` says of an API whose certificate nobody here knows, and the two options that take it.
+// Messages of `cup` about an API whose certificate is unknown here, and the two options that take it.
 import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";

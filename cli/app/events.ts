@@ -46,7 +46,7 @@ export function eventTable(events: readonly AuditEvent[], withTarget: boolean): 
   return table(["time", "event", ...(withTarget ? ["target"] : []), "actor", "what"], rows);
 }
 
-/** What a person looks for: why it crashed or failed, and what a request changed. */
+/** Details that people look for: why it crashed or failed, and what a request changed. */
 const TOLD = ["exit_description", "error_message", "index", "process_index", "process_type"] as const;
 
 function describe(data: Json): string {

@@ -1,4 +1,4 @@
-// What the API says of an app's instances, and how people read it.
+// State of an app's instances as the API gives it, and as people read it.
 import type { ApiClient, Json, Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { findOwnCupola } from "../target/resolve-target.ts";

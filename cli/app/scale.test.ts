@@ -1,4 +1,4 @@
-// What `cup scale` says at its end.
+// Closing lines of `cup scale`.
 import { expect, test } from "vitest";
 import { tellScaled } from "./scale.ts";
 

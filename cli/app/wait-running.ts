@@ -93,7 +93,7 @@ async function toStuckFault({ api }: Context, app: Resource, state: ProcessState
 const NOT_FOUND = "no start command found: ";
 
 async function toCrash({ api }: Context, app: Resource, state: ProcessState): Promise<Failure> {
-  // What was never started has written nothing.
+  // An instance that was never started has written nothing.
   const log = NEVER_STARTS.test(reasonOf(state)) ? [] : await readLastRun(() => recentLog(api, app.guid));
   const meaning = meaningOfExit(reasonOf(state));
   const why = reasonOf(state) || "it gave no reason";
@@ -133,7 +133,7 @@ export async function readLastRun(
 const isOwn = ({ source }: LogLine): boolean => source.startsWith("APP/");
 const isExit = ({ message }: LogLine): boolean => /^Exit status \d+/.test(message);
 
-/** What the app itself wrote in its last run that has ended. */
+/** Output of the app itself in its last run that has ended. */
 export function lastRun(lines: readonly LogLine[]): string[] {
   const own = lines.filter(isOwn);
   const end = own.findLastIndex(isExit);

@@ -36,7 +36,7 @@ export function addApps(program: Command): void {
     );
 }
 
-/** What happened to apps. */
+/** Commands that show what happened to apps. */
 export function addEvents(program: Command): void {
   program
     .command("events [app]")
@@ -77,7 +77,7 @@ export function addEnvironment(program: Command): void {
     );
 }
 
-/** What changes an app. */
+/** Commands that change an app. */
 export function addAppVerbs(program: Command): void {
   for (const verb of ["start", "stop", "restart"] as const) {
     program

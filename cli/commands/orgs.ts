@@ -68,7 +68,7 @@ export function addSpaces(program: Command): void {
     );
 }
 
-/** What an operator provides. */
+/** Commands for what an operator provides. */
 export function addPlatform(program: Command): void {
   for (const what of ["buildpacks", "stacks"] as const) {
     program

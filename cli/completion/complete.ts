@@ -1,4 +1,4 @@
-// What the words of a command line may go on with: commands, options, and names that the platform knows.
+// Completions of a command line: commands, options, and names that the platform knows.
 import type { Command, Option } from "commander";
 import type { Context } from "../context.ts";
 import { silentProgress, type Result } from "../output.ts";

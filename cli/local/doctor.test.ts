@@ -1,4 +1,4 @@
-// What `cup doctor` says of proxies and certificates.
+// Findings of `cup doctor` about proxies and certificates.
 import { expect, test } from "vitest";
 import { judgeProxies } from "./doctor.ts";
 

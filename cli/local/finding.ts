@@ -1,4 +1,4 @@
-// What `cup doctor` found out about one thing.
+// A finding of `cup doctor`.
 
 /** `problem`: Cupola cannot start. `note`: some apps or builds may not work. */
 export interface Finding {

@@ -89,7 +89,7 @@ function untilSignal(): Promise<void> {
   });
 }
 
-/** What a newcomer reads: the URL and three commands to type next. */
+/** Text for a newcomer: the URL and three commands to type next. */
 function describeStart(
   home: Home,
   { url, displaced }: Pick<LocalCluster, "url" | "displaced">,

@@ -1,4 +1,4 @@
-// What a `cup local start` in the background says to the `cup local start --detach` that started it.
+// Messages of a `cup local start` in the background to the `cup local start --detach` that started it.
 
 /** Does nothing without a parent, or when it has gone meanwhile. */
 export function tellParent(message: string): void {

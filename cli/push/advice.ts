@@ -1,4 +1,4 @@
-// What to do about a failed build or a crash, by what its log says: the next step that works, for faults that many people meet. Pure.
+// Advice after a failed build or a crash, by its log: the next step that works, for faults that many people meet. Pure.
 import { Failure } from "../failure.ts";
 import { quoteForShell } from "../shell-words.ts";
 
@@ -91,7 +91,7 @@ const OF_CRASHES: readonly Advice[] = [
   [/no start command/i, 'cup push APP -c "START COMMAND", or add a Procfile'],
 ];
 
-/** What the API refuses, of a manifest or a start. */
+/** Refusals of the API, of a manifest or a start. */
 const OF_REFUSALS: readonly Advice[] = [
   [/unknown buildpack/i, "cup buildpacks lists what there is; then: cup push APP -b NAME"],
   [/takes docker/, "cup delete APP, then push its source: cup push APP --path FOLDER. Images run on a cluster"],
@@ -194,7 +194,7 @@ function advise(table: readonly Advice[], { app, message, lines }: Fault): strin
   return undefined;
 }
 
-/** What an exit status means, for people who do not know them by heart; undefined when the details say it already. */
+/** Meaning of an exit status, for people who do not know them by heart; undefined when the details say it already. */
 export function meaningOfExit(details: string): string | undefined {
   const status = /Exited with status (\d+)/.exec(details)?.[1];
   return status === undefined || /out of memory|disk quota/.test(details) ? undefined : MEANINGS[status];

@@ -1,4 +1,4 @@
-// What is said of a manifest that is wrong.
+// Messages about a wrong manifest.
 import { expect, test } from "vitest";
 import { findManifestFaults } from "./check-manifest.ts";
 

@@ -1,4 +1,4 @@
-// What is said at Ctrl-C.
+// Messages at Ctrl-C.
 import { expect, test } from "vitest";
 import { afterInterrupt } from "./interrupt.ts";
 

@@ -1,4 +1,4 @@
-// What Ctrl-C leaves behind: the platform goes on by itself, so whoever stops watching is told with what.
+// Message at Ctrl-C: the platform goes on by itself, so a user who stops watching learns what goes on.
 import { stderrColours } from "../colours.ts";
 import { printError } from "../output.ts";
 import { quoteForShell } from "../shell-words.ts";
@@ -10,7 +10,7 @@ const INTERRUPTED = 130;
 /** Where a push is. */
 export type Phase = "packing" | "uploading" | "building" | "starting";
 
-/** What goes on after Ctrl-C in this phase, and how to see it or to push again. Pure. */
+/** Work that goes on after Ctrl-C in this phase, and how to see it or to push again. Pure. */
 export function afterInterrupt({ phase, app }: { phase: Phase; app: string }, options: PushOptions): string {
   return repeatSource(whatGoesOn(phase, app), options);
 }

@@ -1,4 +1,4 @@
-// What a push is, from manifest, variables and command line.
+// A push, from manifest, variables and command line.
 import { describe, expect, test } from "vitest";
 import { overlay, parseManifest, toYaml } from "./manifest.ts";
 import { renderApp } from "./render.ts";

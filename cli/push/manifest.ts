@@ -191,7 +191,7 @@ export function overlay(app: Application, options: PushOptions): Application {
   return wantsRoute ? merged : { ...merged, "default-route": true };
 }
 
-/** What the API's apply_manifest takes: one app, without the local path. */
+/** Input of the API's apply_manifest: one app, without the local path. */
 export function toYaml(app: Application): string {
   const { path: _path, ...rest } = app;
   return stringify({ applications: [rest] });

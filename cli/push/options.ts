@@ -1,4 +1,4 @@
-// What `cup push` and `cup render` take on the command line.
+// Options of `cup push` and `cup render`.
 
 export interface PushOptions {
   /** A path; false for --no-manifest. */

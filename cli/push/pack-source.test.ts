@@ -1,4 +1,4 @@
-// What of a folder is pushed.
+// Files of a folder that are pushed.
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// What of an app's folder is pushed, without what .cfignore names and what never belongs in a package; and the zip of it.
+// Files of an app's folder that are pushed, without what .cfignore names and what never belongs in a package; and the zip of it.
 import { createWriteStream, rmSync, type Stats } from "node:fs";
 import { lstat, mkdtemp, open, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ export const ALWAYS_IGNORED: readonly string[] = [
   ".DS_Store",
 ];
 
-/** What tells that a file is as it was. */
+/** Evidence that a file is unchanged. */
 export interface FileVersion {
   /** Size, times and inode. */
   stamp: string;

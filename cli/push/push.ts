@@ -39,7 +39,7 @@ interface PushMode {
   onPhase?: (phase: Phase) => void;
 }
 
-/** What is pushed, in the order of the manifest. */
+/** The apps to push, in the order of the manifest. */
 interface Sources {
   /** Undefined for an image. */
   list: (Source | undefined)[];

@@ -44,7 +44,7 @@ interface StageOptions {
   earlierLog?: Promise<bigint | undefined>;
 }
 
-/** What a build gets unless it asks for more. */
+/** Memory of a build that does not ask for more. */
 const LEAST_BUILD_MB = 1024;
 
 /** Builds, prints the log, sets the droplet unless a rollout will. Returns the droplet's GUID. @throws Failure with the build's error */

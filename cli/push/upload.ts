@@ -29,7 +29,7 @@ interface KnownFile {
   size_in_bytes: number;
 }
 
-/** What an upload sends. */
+/** Parts of an upload. */
 export interface Packed {
   known: readonly KnownFile[];
   /** Archive of the other files, where there are any. */

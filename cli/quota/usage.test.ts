@@ -1,4 +1,4 @@
-// What `cup org` and `cup space` show of a quota.
+// Quota tables of `cup org` and `cup space`.
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { usageTable, type Quota, type Usage } from "./usage.ts";

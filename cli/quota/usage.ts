@@ -1,4 +1,4 @@
-// What an org or a space uses of its quota, as a table. Pure.
+// An org's or a space's use of its quota, as a table. Pure.
 import { bytes, table } from "../output.ts";
 
 /** A quota of `/v3/organization_quotas` or `/v3/space_quotas`. */

@@ -1,4 +1,4 @@
-// What `cup` says of a rollout.
+// Messages of `cup` about a rollout.
 import { expect, test } from "vitest";
 import { describe as describeProgress, tellEnd, type Deployment } from "./deployment.ts";
 import type { ProcessState } from "../app/process-state.ts";

@@ -1,4 +1,4 @@
-// What `cup` remembers between two calls: the API, the kubeconfig user, the org and the space. No credential is kept.
+// Memory of `cup` between two calls: the API, the kubeconfig user, the org and the space. No credential is kept.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -52,7 +52,7 @@ export function readConfig(): Config {
   }
 }
 
-/** What this version knows of it. @throws TypeError that names the field of another type */
+/** The parts of it that this version knows. @throws TypeError that names the field of another type */
 function toConfig(written: unknown): Config {
   if (typeof written !== "object" || written === null) throw new TypeError("it is no object");
   const { api, kubeconfig, user, ca, skipSslValidation, home, org, space } = written as Record<string, unknown>;

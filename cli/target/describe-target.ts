@@ -1,4 +1,4 @@
-// What `cup login` and `cup target` print.
+// Output of `cup login` and `cup target`.
 import { fields, type Result } from "../output.ts";
 
 /** The name in use, or why there is none and what to do. Neither: not asked for. */

@@ -1,4 +1,4 @@
-// What the config remembers of an org or a space.
+// An org or a space as the config remembers it.
 import type { Resource } from "../api/client.ts";
 
 export function toNamedResource(resource: Resource): { guid: string; name: string } {

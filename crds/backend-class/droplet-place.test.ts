@@ -1,4 +1,4 @@
-// What classes say of droplets that are files.
+// Support of classes for droplets that are files.
 import { expect, test } from "vitest";
 import type { BackendClass } from "./backend-class.ts";
 import { findDropletBase, findDropletFolder, toDropletCapabilities } from "./droplet-place.ts";

@@ -6,7 +6,7 @@ const MAX_CAPABILITY_LENGTH = 1024;
 /** At the end of a list that is longer than a capability may be. */
 const AND_MORE = "...";
 
-/** What builder images call the buildpacks that Cloud Foundry calls otherwise. */
+/** Names in builder images of the buildpacks that Cloud Foundry calls otherwise. */
 const OTHER_NAMES: Readonly<Record<string, string>> = { binary: "procfile", staticfile: "web-servers" };
 
 export interface BuildpackName {

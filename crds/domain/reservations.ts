@@ -33,7 +33,7 @@ export interface Reservation {
 }
 
 /**
- * What keeps a domain from its name. Nobody has a domain below or above another org's private one, and a shared one is above others only: CF's rule. A route
+ * The reservation that keeps a domain from its name. Nobody has a domain below or above another org's private one, and a shared one is above others only: CF's rule. A route
  * of that very hostname keeps a domain away as well. Older claims win; `own` is the domain's, if it has one.
  */
 export function findReservation(

@@ -19,7 +19,7 @@ const detectedBuildpack = z.object({
   buildpackName: z.string().max(255).optional().describe("The name that the buildpack reports."),
 });
 
-/** What a builder produces and a runner accepts. A runner's capabilities list the kinds it accepts. */
+/** Forms of a droplet that a builder produces and a runner accepts. A runner's capabilities list the kinds it accepts. */
 export const dropletArtifact = {
   kind: z
     .enum(["host", "cnb", "docker"])

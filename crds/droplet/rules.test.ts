@@ -1,4 +1,4 @@
-// What a droplet is good for at each step of its life.
+// Uses of a droplet at each step of its life.
 import { expect, test } from "vitest";
 import { aDroplet } from "../test-objects.ts";
 import type { Droplet } from "./droplet.ts";

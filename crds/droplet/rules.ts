@@ -1,7 +1,7 @@
 // Rules of Droplets. Pure.
 import type { Droplet } from "./droplet.ts";
 
-/** What a runner starts of a droplet. */
+/** The part of a droplet that a runner starts. */
 export type Runnable = Pick<Droplet["spec"], "kind" | "image" | "imagePullSecretRef" | "content" | "root">;
 
 /** A host droplet that is made before its file comes: nothing can run it yet. */
@@ -19,7 +19,7 @@ export function isComplete(droplet: Pick<Droplet, "spec" | "status">): boolean {
   return !isAwaitingUpload(droplet) && (!needsImage(droplet) || droplet.status?.image !== undefined);
 }
 
-/** What runs: the image that the platform made of the droplet's file, or the droplet itself. */
+/** The image that runs: the image that the platform made of the droplet's file, or the droplet itself. */
 export function toRunnable({ spec, status }: Pick<Droplet, "spec" | "status">): Runnable {
   if (needsImage({ spec }) && status?.image !== undefined) {
     const { image, imagePullSecretRef } = status;

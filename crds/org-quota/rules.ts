@@ -1,4 +1,4 @@
-// What a process asks of the quotas of its org and space, and which of their limits it would exceed. Pure; the API and controllers/quota share it.
+// Demand of a process on the quotas of its org and space, and the limits that it would exceed. Pure; the API and controllers/quota share it.
 import type { OrgQuota } from "./org-quota.ts";
 import type { SpaceQuota } from "../space-quota/space-quota.ts";
 

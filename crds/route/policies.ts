@@ -16,12 +16,12 @@ export function routeSharingPolicy(): AdmissionPolicy {
 
 /**
  * Destinations in other spaces, of any type: for the type check of kube-apiserver the field is `__namespace__`, for its evaluation `namespace`.
- * What was stored before destinations had a namespace has none.
+ * A route stored before destinations had a namespace has none.
  */
 const foreignOf = (object: string): string =>
   `(${object} == null || !has(${object}.spec.destinations) ? [] : dyn(${object}.spec.destinations).filter(one, has(one.namespace) && !(one.namespace in ['', request.namespace])))`;
 
-/** What a destination makes public: a port of a process of an app. Neither namespaces nor names of apps have a slash. */
+/** The endpoint that a destination makes public: a port of a process of an app. Neither namespaces nor names of apps have a slash. */
 const PUBLISHED = "one.namespace + '/' + one.app + '/' + one.process + '/' + string(one.port)";
 
 /** The API asks the same, app by app (api/route/destinations.ts). Fields that publish nothing more, such as the protocol, ask for nothing. */

@@ -6,7 +6,7 @@ const PROTOCOLS = ["tcp", "udp", "icmp", "icmpv6", "all"];
 const KEYS = ["code", "description", "destination", "log", "ports", "protocol", "type"];
 const MAX_DESTINATIONS = 6000;
 
-/** What is wrong with one rule of a request; empty when nothing is. */
+/** Faults in a rule of a request; empty when there are none. */
 export function findRuleProblems(rule: unknown): string[] {
   if (typeof rule !== "object" || rule === null || Array.isArray(rule)) return ["must be an object"];
   const given = rule as Record<string, unknown>;

@@ -1,4 +1,4 @@
-// What a broker gave for a binding comes back from its Secret as it was, whatever the credentials are called.
+// A broker's credentials come back from the binding's Secret as they were, whatever their names.
 import { expect, test } from "vitest";
 import { LABELS } from "../labels.ts";
 import { readBindingContent, toBindingData, type BindingContent } from "./binding-secret.ts";

@@ -6,7 +6,7 @@ import { CREDENTIALS_KEY, readCredentials, type Credentials } from "../service-i
 
 type SecretObject = ObjectOf<typeof Secret>;
 
-/** What a broker gives for a binding. */
+/** A broker's answer to a bind request. */
 export interface BindingContent {
   /** Null where nobody has given any. */
   credentials: Credentials | null;

@@ -67,7 +67,7 @@ function toShownMount(mount: unknown): object {
   return Object.fromEntries(SHOWN_OF_MOUNT.flatMap((name) => (name in members ? [[name, members[name]]] : [])));
 }
 
-/** What VCAP_SERVICES shows of the catalog. */
+/** Members of the catalog that VCAP_SERVICES shows. */
 function toCatalogPart({ spec, status }: ServiceInstance) {
   if (spec.type !== "managed") return { label: "user-provided", tags: [...spec.tags] };
   const { offeringName = "managed", offeringTags = [], planName = null } = status?.provided ?? {};

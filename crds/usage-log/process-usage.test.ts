@@ -1,4 +1,4 @@
-// What usage events show of a process.
+// Members of a process in usage events.
 import { expect, test } from "vitest";
 import { aDroplet, anApp, aProcess } from "../test-objects.ts";
 import { toProcessUsage, toUsageBuildpack } from "./process-usage.ts";

@@ -1,4 +1,4 @@
-// What a process uses, as its usage events show it. Pure.
+// Use of a process, as its usage events show it. Pure.
 import type { App } from "../app/app.ts";
 import type { Droplet } from "../droplet/droplet.ts";
 import { guidOf } from "../guid.ts";

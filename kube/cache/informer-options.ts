@@ -1,4 +1,4 @@
-// What callers pass to informers, and the status that informers report. Types only.
+// Options of informers, and the status that informers report. Types only.
 import type { Logger } from "pino";
 import type { KubeObject } from "../api/object.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";

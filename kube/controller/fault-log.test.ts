@@ -1,4 +1,4 @@
-// What the log says of failed reconciles.
+// Log lines of failed reconciles.
 import type { Logger } from "pino";
 import { expect, test } from "vitest";
 import { KubeError } from "../client/errors.ts";

@@ -21,7 +21,7 @@ export function createFaultLog(log: Logger): (key: string, error: unknown) => vo
   };
 }
 
-/** What the API server refused, when nothing else went wrong. */
+/** The API server's refusal, when nothing else went wrong. */
 function describeRefusal(error: unknown): string | undefined {
   const errors = flattenErrors(error);
   const refusals = errors.filter((one) => one instanceof KubeError && one.code >= 400 && one.code < 500);

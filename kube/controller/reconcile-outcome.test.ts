@@ -1,4 +1,4 @@
-// What a reconcile that waits leaves in the status.
+// Status after a reconcile that waits.
 import { expect, test } from "vitest";
 import { NotReady } from "./controller.ts";
 import { toReconcileOutcome } from "./reconcile-outcome.ts";
