@@ -1,13 +1,11 @@
 // Decides whose GUID label is honoured at creation: no object inherits the GUID of another that is gone (ADR 24).
 import { CALLER_IS_PLATFORM, toPolicyResource, type AdmissionPolicy } from "./admission-policy.ts";
 import { DEFINITIONS } from "./definitions.ts";
+import { FRESH_SECONDS } from "./guid.ts";
 import { IsolationSegment } from "./isolation-segment/isolation-segment.ts";
 import { SHARED_SEGMENT, SHARED_SEGMENT_GUID } from "./isolation-segment/shared-segment.ts";
 import { STABLE_LABELS } from "./labels.ts";
 import { Route } from "./route/route.ts";
-
-/** How far the clocks of an API replica and of kube-apiserver may be apart; so long a GUID that was made here may be used. */
-export const FRESH_SECONDS = 300;
 
 const KEY = `'${STABLE_LABELS.guid}'`;
 const hasLabel = (object: string): string => `(has(${object}.metadata.labels) && ${KEY} in ${object}.metadata.labels)`;

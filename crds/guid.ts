@@ -54,6 +54,18 @@ export function guidOf(object: KubeObject): string {
   return label && isGUID(label) ? label : (object.metadata.uid ?? "");
 }
 
+/** How far the clocks of an API replica and of kube-apiserver may be apart; so long a GUID that was made here may be used. */
+export const FRESH_SECONDS = 300;
+
+/** Whether an object has the GUID of an earlier one, as from a backup: neither its uid, nor a GUID that was made with it. */
+export function isRestored(object: KubeObject): boolean {
+  const { uid, creationTimestamp = "" } = object.metadata;
+  const guid = guidOf(object);
+  if (guid === uid) return false;
+  const madeMs = Number.parseInt(guid.slice(0, 8) + guid.slice(9, 13), 16);
+  return guid[14] !== "7" || !(Math.abs(Date.parse(creationTimestamp) - madeMs) <= FRESH_SECONDS * 1000);
+}
+
 /** Which of two objects keeps their common GUID: the older one, or in the same second the one with the smaller uid. */
 export function pickGUIDHolder(one: KubeObject, other: KubeObject): KubeObject {
   return ageSortKey(one) <= ageSortKey(other) ? one : other;

@@ -114,10 +114,10 @@ function isGoing({ status }: ServiceInstance): boolean {
   return status?.lastOperation?.type === "delete" && status.lastOperation.state === "in progress";
 }
 
-/** Restored without its status, it is one of the plan that it asks for. @throws NotReady("PlanMissing") */
+/** Restored without its status, it is one of the plan that it asks for; as it is where no broker has it. @throws NotReady("PlanMissing") */
 function withRestored(instance: ServiceInstance, read: Reader): ServiceInstance {
   const entry = findRestored(instance, read);
-  return { ...instance, status: { ...instance.status, provided: toTarget(instance, entry) } };
+  return entry ? { ...instance, status: { ...instance.status, provided: toTarget(instance, entry) } } : instance;
 }
 
 /** Undefined until the broker is to be asked for the first time. */

@@ -1,13 +1,15 @@
 // Which plan an instance may have: a provided one stays its plan, and another broker's is none, whatever ids that broker chose.
 import { expect, test } from "vitest";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
+import { newGUID } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import type { ObjectKey } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { findEntry } from "./plan-entry.ts";
+import { findEntry, findRestored } from "./plan-entry.ts";
 
 /** A plan of an offering of the same name, both with ids that every broker has. */
 const catalogOf = (namespace: string) => ({
@@ -60,4 +62,26 @@ test.each<[string, object | undefined, boolean]>([
     own,
   );
   expect([entry !== undefined, problem?.message.includes("being deleted") ?? false]).toEqual([isTaken, !isTaken]);
+});
+
+test.each<[string, string | undefined, boolean]>([
+  ["without a label", undefined, false],
+  ["whose GUID is its uid", "0d6b1f5e-8a3c-4c1e-9a55-1f2e3d4c5b6a", false],
+  ["whose GUID was made with it", newGUID(Date.parse("2026-01-01T00:00:02Z")), false],
+  ["whose GUID is older than it", newGUID(Date.parse("2025-12-01T00:00:00Z")), true],
+  ["whose GUID was another's uid", "5c1e0d6b-8a3c-4c1e-9a55-1f2e3d4c5b6a", true],
+])("an instance without status, %s, waits for its missing plan only if it was restored", (_, guid, isHeld) => {
+  const waiting = {
+    metadata: {
+      namespace: "acme-dev",
+      name: "db",
+      uid: "0d6b1f5e-8a3c-4c1e-9a55-1f2e3d4c5b6a",
+      creationTimestamp: "2026-01-01T00:00:02Z",
+      ...(guid !== undefined && { labels: { [LABELS.guid]: guid } }),
+    },
+    spec: { planRef: { name: "gone" } },
+  } as unknown as ServiceInstance;
+  const none = { ...read, find: () => undefined } as unknown as Reader;
+  if (isHeld) expect(() => findRestored(waiting, none)).toThrow(/plan gone does not exist/);
+  else expect(findRestored(waiting, none)).toBeUndefined();
 });

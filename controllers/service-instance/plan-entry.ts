@@ -1,4 +1,5 @@
 // The plan of a managed instance in the catalog, and why it may not be used.
+import { isRestored } from "../../crds/guid.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
@@ -53,10 +54,14 @@ function findQuotaProblem(instance: ServiceInstance, { plan }: PlanEntry, read: 
   return { status: "False", reason: PAID_PLAN_FORBIDDEN, message, isFailure: true };
 }
 
-/** The plan of one that was restored without its status: whoever may order the plan now may delete what was made of it. @throws NotReady("PlanMissing") */
-export function findRestored(instance: ServiceInstance, read: Reader): PlanEntry {
+/**
+ * The plan of one that was restored without its status: whoever may order the plan now may delete what was made of it. Undefined where no broker was
+ * asked: earlier versions gave instances that wait for a plan the finalizer, too. @throws NotReady("PlanMissing")
+ */
+export function findRestored(instance: ServiceInstance, read: Reader): PlanEntry | undefined {
   const entry = readEntry(instance, read);
   if (entry && isOfPlan(instance, entry.plan, read)) return entry;
+  if (!isRestored(instance)) return undefined;
   const { name } = instance.spec.planRef ?? { name: "" };
   throw new NotReady(
     "PlanMissing",
