@@ -1,17 +1,24 @@
 // `cup app`: one app, its processes and their instances.
 import type { Context } from "../context.ts";
+import { describeCrashes, readCrashes } from "./crashes.ts";
 import { bytes, fields, table, type Result } from "../output.ts";
 import { labelOf, ratio, readProcesses, readUrls, type Instance, type ProcessState } from "./process-state.ts";
 
 export async function showApp(context: Context, name: string): Promise<Result> {
   const app = await context.app(name);
-  const [processes, urls] = await Promise.all([readProcesses(context, app), readUrls(context, app)]);
+  const [processes, urls, events] = await Promise.all([
+    readProcesses(context, app),
+    readUrls(context, app),
+    readCrashes(context, app),
+  ]);
+  const crashes = describeCrashes(events, new Date());
   const text = [
     ...fields([
       ["name", app.name],
       ["state", String(app["state"]).toLowerCase()],
       ["urls", urls.join(", ") || "none: cup map-route"],
       ["guid", app.guid],
+      ...(crashes === undefined ? [] : [["crashes", crashes] as const]),
     ]),
     ...processes
       .filter((state) => state.process.instances > 0)
@@ -21,6 +28,7 @@ export async function showApp(context: Context, name: string): Promise<Result> {
     json: {
       ...app,
       urls,
+      crashes: events,
       processes: processes.map(({ process, instances }) => ({
         ...process,
         instances: process.instances,
