@@ -17,7 +17,7 @@ import { createRouting } from "./routing/routing.ts";
 import { createPeerGroup, type PeerDirectory, type PeerGroup } from "./peers/peer-group.ts";
 import { type AuthorizationMode, createAccessReviewer } from "./access/access-reviewer.ts";
 import { createCallerPermissions, type CallerPermissionsDeps } from "./access/create-caller-permissions.ts";
-import { listRequiredPermissions } from "./access/required-permission.ts";
+import { declaredPermissions } from "./access/declared-permissions.ts";
 import { createSession } from "./access/create-session.ts";
 import type { AppLog } from "./access/session.ts";
 import { createClusterCache, type ClusterCache } from "./cache/cluster-cache.ts";
@@ -81,6 +81,7 @@ export function createApi(deps: ApiDeps): Api {
     platformClient: client,
     peers: peerGroup,
     now,
+    log,
     review: permissions.review,
     ...(deps.url !== undefined && { apiHost: new URL(deps.url).hostname }),
     ...(deps.appLog && { appLog: deps.appLog }),
@@ -104,6 +105,9 @@ export function createApi(deps: ApiDeps): Api {
   };
 }
 
+/** Decided one by one, so nothing is reviewed in advance. */
+const IMPERSONATION = declaredPermissions({ method: "GET", path: "", permission: "authenticated" });
+
 type ClockedDeps = ApiDeps & Required<Pick<ApiDeps, "now">>;
 
 function permissionsOf(
@@ -117,7 +121,7 @@ function permissionsOf(
     review: {
       reviewer: createAccessReviewer(client, now),
       trustsRbac: authorization === "rbac+review",
-      requiredPermissions: listRequiredPermissions(endpoints.map(({ permission }) => permission)),
+      kinds: [...new Set(endpoints.flatMap((row) => declaredPermissions(row).permissions.map(({ on }) => on)))],
     },
   };
 }
@@ -129,6 +133,7 @@ function authenticatorOf({ client, tokenIssuer, log, now }: ClockedDeps, permiss
       createCallerPermissions(permissions, {
         caller,
         signal: AbortSignal.timeout(DECIDE_TIMEOUT_MS),
+        declared: IMPERSONATION,
         writes: true,
       }).decide(asked),
     issuer: tokenIssuer && createTokenIssuer(tokenIssuer, { now, log }),

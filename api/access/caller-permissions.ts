@@ -3,6 +3,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Caller } from "../identity/caller.ts";
 import type { AccessAttributes } from "../cache/rbac-authorizer.ts";
+import type { DeclaredPermissions } from "./required-permission.ts";
 import type { ReviewTargets } from "./review-targets.ts";
 
 export interface CallerPermissions {
@@ -25,6 +26,8 @@ export interface CallerPermissions {
 export interface PermissionsRequest {
   caller: Caller;
   signal: AbortSignal;
+  /** What the endpoint may ask. */
+  declared: DeclaredPermissions;
   /** The request is not a GET. */
   writes: boolean;
 }

@@ -5,6 +5,7 @@ import { Space } from "../../crds/space/space.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
 import type { AccessAttributes, RbacAuthorizer } from "../cache/rbac-authorizer.ts";
+import { declaredPermissions } from "./declared-permissions.ts";
 import { createCallerPermissions } from "./create-caller-permissions.ts";
 import type { ReviewTargets } from "./review-targets.ts";
 import type { Caller } from "../identity/caller.ts";
@@ -13,6 +14,7 @@ import { UNCONFIRMED_DENIAL_TTL_MS, createAccessReviewer, REVIEW_TTL_MS } from "
 afterEach(() => void vi.restoreAllMocks());
 
 const caller = { name: "ann", groups: [] } as unknown as Caller;
+const declared = declaredPermissions({ method: "GET", path: "/v3/apps", permission: "authenticated" });
 const space: AccessAttributes = { verb: "get", on: Space, namespace: "acme", name: "dev" };
 
 interface Question {
@@ -54,10 +56,11 @@ function cluster(trustsRbac = false) {
   const reviews = createAccessReviewer(client, () => new Date(state.now));
   const deps = {
     authorizer: { allows } as unknown as RbacAuthorizer,
-    review: { reviewer: reviews, trustsRbac, requiredPermissions: [{ verb: "get", on: App }] as const },
+    review: { reviewer: reviews, trustsRbac, kinds: [App] },
   };
   /** The permissions of a new request. */
-  const request = () => createCallerPermissions(deps, { caller, signal: AbortSignal.timeout(5_000), writes: false });
+  const request = () =>
+    createCallerPermissions(deps, { caller, signal: AbortSignal.timeout(5_000), declared, writes: false });
   return { state, questions, request, decide: (asked = space) => request().decide(asked) };
 }
 
@@ -205,4 +208,10 @@ test("a list that needs too many reviews is refused with a hint", async () => {
   const { request } = cluster();
   const objects = Array.from({ length: 2001 }, (_, at) => app(`app-${at}`));
   await expect(request().judge?.(targets({ lists: [{ ref: App, objects }] }))).rejects.toThrow("Narrow it down");
+});
+
+test("only what the endpoint declares is reviewed, besides get", async () => {
+  const { questions, request } = cluster();
+  await request().judge?.(targets({ namespaces: new Set(["acme-dev"]) }));
+  expect(questions.sort()).toEqual(["get apps */*", "get apps acme-dev/*"]);
 });

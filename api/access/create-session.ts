@@ -4,6 +4,8 @@ import { objectKey, type KubeObject } from "../../kube/api/object.ts";
 import type { Store } from "../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { CallerPermissions } from "./caller-permissions.ts";
+import { newlyUndeclared } from "./declared-permissions.ts";
+import type { AccessAttributes } from "../cache/rbac-authorizer.ts";
 import { createCallerPermissions } from "./create-caller-permissions.ts";
 import { findReviewTargets } from "./review-targets.ts";
 import { isNameHolder } from "./name-claims.ts";
@@ -18,7 +20,8 @@ import type { ListScope, Session, SessionDeps, SessionReader, SessionRequest } f
 
 export function createSession(deps: SessionDeps, request: SessionRequest): Session {
   const { caller } = request;
-  const permissions = createCallerPermissions({ authorizer: deps.cache.authorizer, review: deps.review }, request);
+  const { appLog, audit, cache } = deps;
+  const permissions = createCallerPermissions({ authorizer: cache.authorizer, review: deps.review }, request);
   const reader = createSessionReader(deps, request, permissions);
   // Created on the first write: most requests only read.
   let callerClient: KubeClient | undefined;
@@ -26,10 +29,10 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
     ...reader,
     peers: deps.peers,
     permissions,
+    reportUndeclared: (asked) => reportUndeclared(deps, request, asked),
     platformClient: deps.platformClient,
     callerClient: () => (callerClient ??= caller.connect(deps.platformClient)),
   });
-  const { appLog, audit, cache } = deps;
   const observers = [
     ...(appLog ? [logToApps(cache, appLog)] : []),
     ...(audit ? [recordEvents(deps, request, audit)] : []),
@@ -42,12 +45,20 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
   };
 }
 
+/** Logs a question that the endpoint does not declare: where permissions are reviewed, nobody has the permission then. */
+function reportUndeclared({ log }: SessionDeps, { declared }: SessionRequest, asked: AccessAttributes): void {
+  const undeclared = newlyUndeclared(declared, asked);
+  if (undeclared)
+    log.error({ endpoint: declared.endpoint, undeclared }, "the endpoint does not declare a permission that it asks");
+}
+
 function createSessionReader(
-  { cache, now, heldReads, apiHost }: SessionDeps,
-  { caller, signal, permission }: SessionRequest,
+  deps: SessionDeps,
+  request: SessionRequest,
   permissions: CallerPermissions,
 ): SessionReader {
-  const requiredPermissions = typeof permission === "string" ? [] : [permission].flat();
+  const { cache, now, heldReads, apiHost } = deps;
+  const { caller, signal } = request;
   const reader: SessionReader = {
     caller,
     cache,
@@ -56,7 +67,10 @@ function createSessionReader(
     now,
     canCacheLists: permissions.isCacheable,
     judge: (values, listed) => permissions.judge?.(findReviewTargets(cache, values, listed)),
-    allows: (asked) => permissions.allows(asked),
+    allows(asked) {
+      reportUndeclared(deps, request, asked);
+      return permissions.allows(asked);
+    },
     authorize(asked) {
       if (!reader.allows(asked)) throw notAuthorized();
     },
@@ -69,12 +83,7 @@ function createSessionReader(
     get(ref, guid) {
       const object = reader.find(ref, guid);
       if (!object) throw notFound(kindTitle(ref));
-      // Here, before the handler sees the object, so that no shortcut in a handler can skip the permission check.
-      for (const { verb, on, subresource } of requiredPermissions) {
-        if (on.kind !== ref.kind || verb === "create") continue;
-        reader.authorize({ verb, on, ...(subresource && { subresource }), ...objectKey(object) });
-        if (verb !== "get") requireNotSuspended(reader, object.metadata.namespace);
-      }
+      requirePermissions(reader, request, ref, object);
       return object;
     },
     list: (ref, within, filter) => listVisible({ cache, permissions }, ref, within, filter),
@@ -82,6 +91,21 @@ function createSessionReader(
     holdWhile: (refs, isUnderWay, maxMs) => heldReads.holdWhile(refs, isUnderWay, { signal, maxMs }),
   };
   return reader;
+}
+
+/** Here, before the handler sees the object, so that no shortcut in a handler can skip the permission check. @throws CFError 403 */
+function requirePermissions(
+  session: Pick<Session, "authorize" | "cache" | "allows">,
+  { permission }: SessionRequest,
+  ref: ResourceRef,
+  object: KubeObject,
+): void {
+  const required = typeof permission === "string" ? [] : [permission].flat();
+  for (const { verb, on, subresource } of required) {
+    if (on.kind !== ref.kind || verb === "create") continue;
+    session.authorize({ verb, on, ...(subresource && { subresource }), ...objectKey(object) });
+    if (verb !== "get") requireNotSuspended(session, object.metadata.namespace);
+  }
 }
 
 /** The visible objects of a kind. By RBAC this scans only namespaces in which the caller has a role, unless a cluster-wide rule applies. */

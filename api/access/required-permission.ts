@@ -16,10 +16,11 @@ export interface RequiredPermission {
 export type EndpointPermission =
   "anonymous" | "anyone" | "authenticated" | RequiredPermission | readonly RequiredPermission[];
 
-/** The declared permissions without duplicates. */
-export function listRequiredPermissions(declared: readonly EndpointPermission[]): RequiredPermission[] {
-  const permissions = declared.flatMap((permission) => (typeof permission === "string" ? [] : [permission].flat()));
-  const keyOf = ({ verb, on, subresource = "" }: RequiredPermission): string =>
-    `${verb} ${on.group}/${on.plural}/${subresource}`;
-  return [...new Map(permissions.map((permission) => [keyOf(permission), permission])).values()];
+/** All that a request of one endpoint may ask about its caller. To `get` an object is always declared: replies name objects of any kind. */
+export interface DeclaredPermissions {
+  /** Method and path. */
+  readonly endpoint: string;
+  readonly permissions: readonly RequiredPermission[];
+  /** Undeclared questions that the log has already. */
+  readonly reported: Set<string>;
 }

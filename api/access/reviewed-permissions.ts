@@ -1,9 +1,5 @@
 // The permissions of one request's caller where SubjectAccessReviews decide. Reviewed before the handler runs. ADR 10 lists the trade-offs.
 import { objectKey, type KubeObject } from "../../kube/api/object.ts";
-import { Domain } from "../../crds/domain/domain.ts";
-import { App } from "../../crds/app/app.ts";
-import { Org } from "../../crds/org/org.ts";
-import { Space } from "../../crds/space/space.ts";
 import { isUnreadable } from "../../kube/cache/errors.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { RequiredPermission } from "./required-permission.ts";
@@ -16,21 +12,13 @@ import type { ReviewTargets, TargetObject } from "./review-targets.ts";
 /** Bound on the reviews of one request. */
 const MAX_REVIEWS = 2000;
 
-/** Permissions that handlers check and no endpoint declares. */
-const UNDECLARED: readonly RequiredPermission[] = [
-  { verb: "update", on: Org },
-  { verb: "update", on: Domain },
-  { verb: "update", on: Space, subresource: "limits" },
-  { verb: "get", on: App, subresource: "secrets" },
-];
-
 /** How permissions are reviewed. */
 export interface ReviewConfig {
   reviewer: AccessReviewer;
   /** An access that the cached RBAC allows needs no review. */
   trustsRbac: boolean;
-  /** All permissions that endpoints declare. */
-  requiredPermissions: readonly RequiredPermission[];
+  /** The kinds that endpoints read: a handler may `get` any of them. */
+  kinds: readonly ResourceRef[];
 }
 
 export class ReviewedPermissions implements CallerPermissions {
@@ -47,13 +35,9 @@ export class ReviewedPermissions implements CallerPermissions {
     this.#authorizer = authorizer;
     this.#config = config;
     this.#request = request;
-    const declared = [...config.requiredPermissions, ...UNDECLARED];
-    const kinds = [...new Set(declared.map(({ on }) => on))];
     this.#permissions = [
-      ...kinds.map((on) => ({ verb: "get" as const, on })),
-      ...declared.filter(
-        ({ verb, subresource, on }) => request.writes || verb === "get" || (on === Org && !subresource),
-      ),
+      ...config.kinds.map((on) => ({ verb: "get" as const, on })),
+      ...request.declared.permissions.filter(({ verb, subresource }) => verb !== "get" || subresource),
     ];
   }
 

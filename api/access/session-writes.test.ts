@@ -67,6 +67,7 @@ function setUp({ closed, keepsClaim = false }: Options): { places: Set<string>; 
     now: () => new Date(),
     allows: () => true,
     permissions: { decide: () => Promise.resolve(true) },
+    reportUndeclared: () => undefined,
     peers: { publishWrites: () => Promise.resolve() },
     platformClient: platform,
     callerClient: () => caller,

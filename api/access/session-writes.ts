@@ -25,10 +25,14 @@ export type WriteContext = SessionReader &
     readonly platformClient: KubeClient;
     callerClient: () => KubeClient;
     permissions: CallerPermissions;
+    /** Learns of each question before it is asked. */
+    reportUndeclared: (asked: AccessAttributes) => void;
   };
 
 /** As `authorize`, with a review when there is no answer yet. Also reviews the permissions that the reply may check in the namespace. */
-async function authorizeWrite({ permissions }: WriteContext, asked: AccessAttributes): Promise<void> {
+async function authorizeWrite(context: WriteContext, asked: AccessAttributes): Promise<void> {
+  const { permissions } = context;
+  context.reportUndeclared(asked);
   if (!(await permissions.decide(asked))) throw notAuthorized();
   if (asked.namespace) await permissions.judgeNamespace?.(asked.namespace);
 }
@@ -83,6 +87,7 @@ async function patchObject<T extends KubeObject>(
 ): Promise<T> {
   const { peers, signal, callerClient } = context;
   const asked: AccessAttributes = { verb: "patch", on: ref, ...objectKey(object) };
+  context.reportUndeclared(asked);
   const retry = (error: unknown): boolean =>
     (isRbacDenial(error) && context.allows(asked)) || (isConflict(error) && !hasResourceVersion(patch));
   try {
@@ -224,6 +229,7 @@ async function remove(context: WriteContext, ref: ResourceRef, object: KubeObjec
 async function deleteObject(context: WriteContext, ref: ResourceRef, object: KubeObject): Promise<void> {
   const { signal, callerClient } = context;
   const asked: AccessAttributes = { verb: "delete", on: ref, ...objectKey(object) };
+  context.reportUndeclared(asked);
   const { uid = "" } = object.metadata;
   try {
     await retryWhile(

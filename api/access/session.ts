@@ -1,11 +1,12 @@
 // Reads and writes with the caller's permissions. Reads come from the cache; writes go to Kubernetes as the caller and return once the cache has them.
+import type { Logger } from "pino";
 import type { Draft, KubeClient, Patch } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { AccessAttributes } from "../cache/rbac-authorizer.ts";
 import type { ReviewConfig } from "./reviewed-permissions.ts";
 import type { CFError } from "../http/errors.ts";
-import type { EndpointPermission } from "./required-permission.ts";
+import type { DeclaredPermissions, EndpointPermission } from "./required-permission.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { AuditWriter } from "../../telemetry/audit/audit-writer.ts";
 import type { LogEntry } from "../../telemetry/envelope.ts";
@@ -24,6 +25,7 @@ export interface SessionDeps {
   heldReads: Pick<HeldReads, "holdWhile">;
   peers: Pick<PeerGroup, "publishWrites" | "publishObserved">;
   now: () => Date;
+  log: Logger;
   /** Records lines in apps' logs, if this process keeps any. */
   appLog?: AppLog;
   /** Records audit events, if this process does. */
@@ -107,6 +109,8 @@ export interface SessionRequest {
   caller: Caller;
   signal: AbortSignal;
   permission: EndpointPermission;
+  /** All that the endpoint may ask. */
+  declared: DeclaredPermissions;
   /** The request is not a GET. */
   writes: boolean;
   /** The parsed body, for audit events. */

@@ -4,7 +4,13 @@ import { Space } from "../../crds/space/space.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { CFError } from "../http/errors.ts";
 import type { Session } from "./session.ts";
-import { isAdmin } from "./is-admin.ts";
+import { BEING_ADMIN, isAdmin } from "./is-admin.ts";
+import type { RequiredPermission } from "./required-permission.ts";
+
+const LIMITS: RequiredPermission = { verb: "update", on: Space, subresource: "limits" };
+
+/** The questions of `requireNotSuspended`, which each write may ask. */
+export const ASKED_OF_WRITES: readonly RequiredPermission[] = [BEING_ADMIN, LIMITS];
 
 /** Is the namespace suspended, and the caller none who may write to it all the same? */
 export function isSuspendedFor(session: Pick<Session, "cache" | "allows">, namespace: string): boolean {
@@ -22,6 +28,5 @@ export function requireNotSuspended(session: Pick<Session, "cache" | "allows">, 
   const suspended = session.cache.store(Namespace).find({ name: namespace ?? "" })?.metadata.labels?.[LABELS.suspended];
   if (suspended === undefined || isAdmin(session)) return;
   if (suspended !== SUSPENDED.space) throw new CFError("OrgSuspended");
-  if (!session.allows({ verb: "update", on: Space, subresource: "limits", namespace: namespace ?? "" }))
-    throw new CFError("SpaceSuspended");
+  if (!session.allows({ ...LIMITS, namespace: namespace ?? "" })) throw new CFError("SpaceSuspended");
 }

@@ -17,6 +17,7 @@ import { toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import { currentDropletBody } from "./payload.ts";
 import { presentApp } from "./present.ts";
+import { Process } from "../../crds/process/process.ts";
 
 const path = "/v3/apps/:guid";
 const DEPLOYMENT_IN_PROGRESS =
@@ -42,6 +43,7 @@ const start = endpoint({
   method: "POST",
   path: `${path}/actions/start`,
   permission: state,
+  asks: [{ verb: "patch", on: App }],
   summary: "Start an app",
   handler: async ({ session, params, base }) => {
     const app = startable(session, params.guid);
@@ -55,6 +57,7 @@ const stop = endpoint({
   method: "POST",
   path: `${path}/actions/stop`,
   permission: state,
+  asks: [{ verb: "patch", on: App }],
   summary: "Stop an app",
   handler: async ({ session, params, base }) => {
     const app = session.get(App, params.guid);
@@ -72,6 +75,7 @@ const restart = endpoint({
   method: "POST",
   path: `${path}/actions/restart`,
   permission: state,
+  asks: [{ verb: "patch", on: App }],
   summary: "Restart an app",
   handler: async ({ session, params, base }) =>
     ok(
@@ -87,6 +91,11 @@ const setDroplet = endpoint({
   method: "PATCH",
   path: `${path}/relationships/current_droplet`,
   permission: { verb: "update", on: App, subresource: "droplet" },
+  asks: [
+    { verb: "patch", on: App },
+    { verb: "create", on: Process },
+    { verb: "patch", on: Process },
+  ],
   body: currentDropletBody,
   summary: "Set the current droplet",
   handler: async ({ session, params, body, base }) => {
@@ -130,6 +139,7 @@ const clearBuildCache = endpoint({
   method: "POST",
   path: `${path}/actions/clear_buildpack_cache`,
   permission: state,
+  asks: [{ verb: "patch", on: App }],
   summary: "Let the app's next build start without a cache",
   handler: async ({ session, params }) => {
     const app = session.get(App, params.guid);

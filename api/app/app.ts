@@ -29,6 +29,7 @@ import { appActions } from "./actions.ts";
 import { appEnvironment } from "./environment.ts";
 import { appGetQuery, appListQuery, appNameTaken, createAppBody, toAppPatch, updateAppBody } from "./payload.ts";
 import { appTextKey, presentApp } from "./present.ts";
+import { Process } from "../../crds/process/process.ts";
 
 const path = "/v3/apps/:guid";
 
@@ -124,6 +125,12 @@ const create = endpoint({
   method: "POST",
   path: "/v3/apps",
   permission: { verb: "create", on: App },
+  asks: [
+    { verb: "update", on: App, subresource: "env" },
+    { verb: "patch", on: App },
+    { verb: "create", on: Process },
+    { verb: "patch", on: Process },
+  ],
   body: createAppBody,
   summary: "Create an app",
   handler: async ({ session, body, base, warn }) => {
@@ -172,6 +179,7 @@ const remove = endpoint({
   method: "DELETE",
   path,
   permission: { verb: "delete", on: App },
+  asks: [{ verb: "patch", on: Route }],
   summary: "Delete an app and all that belongs to it",
   handler: async ({ session, params }) => {
     const app = session.get(App, params.guid);

@@ -16,6 +16,8 @@ import { link } from "../http/presentation.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
 import type { Session } from "../access/session.ts";
 import { featureBody, setVariablesBody } from "./payload.ts";
+import { APP_SECRETS } from "../cf/app/app-secrets.ts";
+import { BEING_ADMIN } from "../access/is-admin.ts";
 
 const path = "/v3/apps/:guid";
 const readEnv = { verb: "get", on: App, subresource: "env" } as const;
@@ -31,6 +33,7 @@ const env = endpoint({
   method: "GET",
   path: `${path}/env`,
   permission: readEnv,
+  asks: [BEING_ADMIN, APP_SECRETS],
   summary: "Get all environment variables of an app",
   handler: async ({ session, params, base }) => {
     const app = session.get(App, params.guid);
@@ -64,6 +67,7 @@ const getVariables = endpoint({
   method: "GET",
   path: `${path}/environment_variables`,
   permission: readEnv,
+  asks: [BEING_ADMIN, APP_SECRETS],
   summary: "Get the user-provided variables of an app",
   handler: async ({ session, params, base }) => {
     const app = session.get(App, params.guid);
@@ -78,6 +82,7 @@ const setVariables = endpoint({
   method: "PATCH",
   path: `${path}/environment_variables`,
   permission: { verb: "update", on: App, subresource: "env" },
+  asks: [readEnv, { verb: "patch", on: App }],
   body: setVariablesBody,
   summary: "Update the user-provided variables of an app",
   handler: async ({ session, params, body, base }) => {
@@ -137,6 +142,7 @@ const permissions = endpoint({
   method: "GET",
   path: `${path}/permissions`,
   permission: { verb: "get", on: App },
+  asks: [APP_SECRETS],
   summary: "Get the caller's permissions for an app",
   handler: ({ session, params }) => {
     const app = session.get(App, params.guid);

@@ -144,6 +144,7 @@ const writes: readonly Endpoint[] = [
     method: "POST",
     path: "/v3/buildpacks",
     permission: { verb: "create", on: Buildpack },
+    asks: [{ verb: "patch", on: Buildpack }],
     body: createBuildpackBody,
     summary: "Create a buildpack",
     handler: async ({ session, body, base }) =>
@@ -174,6 +175,7 @@ const writes: readonly Endpoint[] = [
     method: "DELETE",
     path,
     permission: { verb: "delete", on: Buildpack },
+    asks: [{ verb: "patch", on: Buildpack }],
     summary: "Delete a buildpack",
     handler: async ({ session, params }) => {
       const buildpack = session.get(Buildpack, params.guid);

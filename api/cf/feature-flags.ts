@@ -1,5 +1,4 @@
 // Feature flags that the API itself checks: those that restrict reads, and those to check before any work starts. Admission policies enforce all others.
-import { App } from "../../crds/app/app.ts";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { appliesToAdmins, toFlagObjectName, isFlagEnabled, type FlagName } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -7,6 +6,7 @@ import { CFError } from "../http/errors.ts";
 import { isAdmin } from "../access/is-admin.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { APP_SECRETS } from "./app/app-secrets.ts";
 
 /** A flag's object; undefined when the installation has none. */
 export function findFlag(cache: ClusterCache, name: FlagName): FeatureFlag | undefined {
@@ -28,6 +28,5 @@ export function requireFlag(session: Session, name: FlagName): void {
 /** Two flags hide variables: one from every caller, one from callers without cluster-wide access to secrets. @throws CFError 403 */
 export function requireVisibleVariables(session: Session): void {
   requireFlag(session, "env_var_visibility");
-  if (!session.allows({ verb: "get", on: App, subresource: "secrets" }))
-    requireFlag(session, "space_developer_env_var_visibility");
+  if (!session.allows(APP_SECRETS)) requireFlag(session, "space_developer_env_var_visibility");
 }

@@ -18,6 +18,7 @@ import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { createDeployment } from "./create.ts";
 import { createDeploymentBody, deploymentListQuery } from "./payload.ts";
 import { presentDeployment } from "./present.ts";
+import { Process } from "../../crds/process/process.ts";
 
 const path = "/v3/deployments/:guid";
 const DONE: Reply = { status: 200 };
@@ -71,6 +72,15 @@ const create = endpoint({
   method: "POST",
   path: "/v3/deployments",
   permission: { verb: "create", on: Rollout },
+  asks: [
+    { verb: "patch", on: App },
+    { verb: "get", on: App, subresource: "env" },
+    { verb: "update", on: App, subresource: "env" },
+    { verb: "update", on: App, subresource: "content" },
+    { verb: "get", on: Revision, subresource: "secrets" },
+    { verb: "create", on: Process },
+    { verb: "patch", on: Process },
+  ],
   body: createDeploymentBody,
   summary: "Create a deployment",
   handler: async ({ session, body, base }) =>
@@ -107,6 +117,7 @@ const cancel = endpoint({
   method: "POST",
   path: `${path}/actions/cancel`,
   permission: { verb: "patch", on: Rollout },
+  asks: [{ verb: "patch", on: App }],
   summary: "Cancel a deployment",
   handler: async ({ session, params }) => {
     const rollout = getManageable(session, params.guid);

@@ -208,6 +208,7 @@ export const domainEndpoints: readonly Endpoint[] = [
     method: "DELETE",
     path,
     permission: { verb: "delete", on: Domain },
+    asks: [{ verb: "delete", on: Route }],
     summary: "Delete a domain and its routes",
     handler: async ({ session, params }) => {
       const domain = session.get(Domain, params.guid);

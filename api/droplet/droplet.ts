@@ -34,6 +34,7 @@ import {
 import { storeDroplet } from "./upload.ts";
 import { DROPLET_STATES, dropletState } from "../cf/droplet/droplet-state.ts";
 import { redactionFor, presentDroplet } from "./present.ts";
+import { APP_SECRETS } from "../cf/app/app-secrets.ts";
 
 const path = "/v3/droplets/:guid";
 const CONTENT_DEADLINE_MS = 15 * 60_000;
@@ -130,6 +131,7 @@ const rows: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/apps/:guid/droplets/current",
     permission: read,
+    asks: [APP_SECRETS],
     summary: "Get the current droplet",
     handler: ({ session, params, base }) => {
       const droplet = currentDroplet(session.cache, session.get(App, params.guid));
@@ -141,6 +143,7 @@ const rows: readonly Endpoint[] = [
     method: "GET",
     path,
     permission: read,
+    asks: [APP_SECRETS],
     summary: "Get a droplet",
     handler: ({ session, params, base }) => present(session, session.get(Droplet, params.guid), base),
   }),
@@ -148,6 +151,7 @@ const rows: readonly Endpoint[] = [
     method: "PATCH",
     path,
     permission: { verb: "patch", on: Droplet },
+    asks: [APP_SECRETS],
     body: metadataOnlySchema,
     summary: "Update a droplet's metadata",
     handler: async ({ session, params, body, base }) => {
@@ -205,6 +209,7 @@ function uploadRow(blobs: Services["blobs"]): Endpoint {
     method: "POST",
     path: `${path}/upload`,
     permission: { verb: "update", on: Droplet, subresource: "content" },
+    asks: [{ verb: "patch", on: Droplet }],
     bodyFormat: "multipart",
     timeoutMs: CONTENT_DEADLINE_MS,
     summary: "Upload a droplet",

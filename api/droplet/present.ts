@@ -1,5 +1,4 @@
 // Presents a Droplet as CF's JSON.
-import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
 import { hideUserinfo } from "../../crds/hide-userinfo.ts";
@@ -8,6 +7,7 @@ import { dropletState } from "../cf/droplet/droplet-state.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { APP_SECRETS } from "../cf/app/app-secrets.ts";
 
 export function presentDroplet(cache: ClusterCache, droplet: Droplet, base: string, hidden?: string): object {
   const at = presentIdentity(cache, Droplet, droplet);
@@ -66,9 +66,7 @@ function links(
 /** Start commands may hold secrets. */
 export function redactionFor(session: Session, droplet: Droplet): string | undefined {
   const shown = session.allows({
-    verb: "get",
-    on: App,
-    subresource: "secrets",
+    ...APP_SECRETS,
     namespace: droplet.metadata.namespace ?? "",
     name: droplet.spec.appRef.name,
   });

@@ -43,6 +43,7 @@ const update = endpoint({
   method: "PATCH",
   path,
   permission: { verb: "patch", on: EnvironmentGroup },
+  asks: [{ verb: "create", on: EnvironmentGroup }],
   body: updateGroupBody,
   summary: "Update an environment variable group",
   handler: async ({ session, params, body, base }) => {

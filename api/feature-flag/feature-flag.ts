@@ -96,6 +96,7 @@ const update = endpoint({
   method: "PATCH",
   path,
   permission: { verb: "patch", on: FeatureFlag },
+  asks: [{ verb: "create", on: FeatureFlag }],
   body: updateFlagBody,
   summary: "Update a feature flag",
   handler: async ({ session, params, body, base }) => {

@@ -52,6 +52,7 @@ const setOfSpace = endpoint({
   method: "PATCH",
   path: ofSpace,
   permission: { verb: "update", on: Space, subresource: "limits" },
+  asks: [{ verb: "patch", on: Space }],
   body: toOneOrNoneBody,
   summary: "Assign an isolation segment to a space",
   handler: async ({ session, params, body, base }) => {

@@ -68,6 +68,19 @@ async function readMeta(session: Session, { telemetry }: Services): Promise<obje
 const NO_PROMQL =
   "PromQL is not served here: read the metrics of an app at /api/v1/read/<app guid>?envelope_types=GAUGE";
 
+const promQLEndpoints: readonly Endpoint[] = ["/api/v1/query", "/api/v1/query_range"].map((path) =>
+  endpoint({
+    method: "GET",
+    path,
+    permission: "authenticated",
+    summary: "Refuse a PromQL query",
+    query: anyQuery,
+    handler: () => {
+      throw unprocessable(NO_PROMQL);
+    },
+  }),
+);
+
 /** Endpoints of the Log Cache API. */
 export function logCacheEndpoints(services: Services): readonly Endpoint[] {
   return [
@@ -91,21 +104,11 @@ export function logCacheEndpoints(services: Services): readonly Endpoint[] {
       method: "GET",
       path: "/api/v1/meta",
       permission: "authenticated",
+      asks: [logs],
       summary: "Count the log lines of each app",
       query: anyQuery,
       handler: async ({ session }) => ok({ meta: await readMeta(session, services) }),
     }),
-    ...["/api/v1/query", "/api/v1/query_range"].map((path) =>
-      endpoint({
-        method: "GET",
-        path,
-        permission: "authenticated",
-        summary: "Refuse a PromQL query",
-        query: anyQuery,
-        handler: () => {
-          throw unprocessable(NO_PROMQL);
-        },
-      }),
-    ),
+    ...promQLEndpoints,
   ];
 }

@@ -3,7 +3,7 @@ import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { App } from "../../crds/app/app.ts";
 import { displayNameOf, foldName } from "../../crds/object-names.ts";
 import { Package } from "../../crds/package/package.ts";
-import type { Process } from "../../crds/process/process.ts";
+import { Process } from "../../crds/process/process.ts";
 import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 import { leadsTo } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
@@ -39,6 +39,7 @@ import { lifecycleMismatch, lifecycleOf, processesOf, processSpec } from "./plan
 import { applyRoutes, listUsableDomains } from "./routes.ts";
 import { applyServices, listBoundNames } from "./services.ts";
 import { manifestBody, MOST_PROBLEMS, parseApplication, type Application } from "./schema.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 
 const DEADLINE_MS = 120_000;
 
@@ -82,6 +83,17 @@ const apply = endpoint({
   method: "POST",
   path: "/v3/spaces/:guid/actions/apply_manifest",
   permission: { verb: "create", on: App },
+  asks: [
+    { verb: "patch", on: App },
+    { verb: "update", on: App, subresource: "env" },
+    { verb: "create", on: Process },
+    { verb: "patch", on: Process },
+    { verb: "create", on: Route },
+    { verb: "patch", on: Route },
+    { verb: "delete", on: Route },
+    { verb: "update", on: Route, subresource: "wildcard" },
+    { verb: "create", on: ServiceBinding },
+  ],
   bodyFormat: "yaml",
   body: manifestBody,
   guard: ({ session, params }) => void requireSpace(session, params["guid"] ?? ""),
@@ -257,6 +269,7 @@ const generate = endpoint({
   method: "GET",
   path: "/v3/apps/:guid/manifest",
   permission: { verb: "get", on: App, subresource: "secrets" },
+  asks: [{ verb: "get", on: App, subresource: "env" }],
   summary: "Get the manifest of an app",
   handler: async ({ session, params }) => ({
     status: 200,
@@ -269,6 +282,7 @@ const diff = endpoint({
   method: "POST",
   path: "/v3/spaces/:guid/manifest_diff",
   permission: { verb: "create", on: App },
+  asks: [{ verb: "get", on: App, subresource: "env" }],
   bodyFormat: "yaml",
   body: manifestBody,
   guard: ({ session, params }) => void requireSpace(session, params["guid"] ?? ""),

@@ -47,6 +47,10 @@ const create = endpoint({
   method: "POST",
   path: "/v3/organization_quotas",
   permission: { verb: "create", on: OrgQuota },
+  asks: [
+    { verb: "update", on: Org, subresource: "limits" },
+    { verb: "patch", on: Org },
+  ],
   body: createQuotaBody,
   summary: "Create an organization quota",
   handler: async ({ session, body, base }) => {

@@ -123,6 +123,10 @@ function createRow(blobs: BlobStore): Endpoint {
     method: "POST",
     path: "/v3/packages",
     permission: { verb: "create", on: Package },
+    asks: [
+      { verb: "get", on: Package, subresource: "content" },
+      { verb: "update", on: Package, subresource: "content" },
+    ],
     query: createPackageQuery,
     // The query decides which schema validates the body: create or copy.
     body: shownAs(z.looseObject({}), createPackageBody),
@@ -202,6 +206,10 @@ function uploadRow(blobs: BlobStore): Endpoint {
     method: "POST",
     path: `${path}/upload`,
     permission: { verb: "update", on: Package, subresource: "content" },
+    asks: [
+      { verb: "patch", on: Package },
+      { verb: "get", on: Package, subresource: "content" },
+    ],
     bodyFormat: "multipart",
     timeoutMs: UPLOAD_DEADLINE_MS,
     summary: "Upload bits",

@@ -16,6 +16,7 @@ import type { CacheKey } from "../lists/cached-json.ts";
 import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { APP_SECRETS } from "../cf/app/app-secrets.ts";
 
 export const HIDDEN = "[PRIVATE DATA HIDDEN]";
 export const HIDDEN_IN_LISTS = "[PRIVATE DATA HIDDEN IN LISTS]";
@@ -110,9 +111,7 @@ function presentCheck(check: HealthCheck, withTimeout: boolean): object {
 /** Start commands may hold secrets. */
 export function commandView(session: Session, process: Process): CommandView {
   const shown = session.allows({
-    verb: "get",
-    on: App,
-    subresource: "secrets",
+    ...APP_SECRETS,
     namespace: process.metadata.namespace ?? "",
     name: process.spec.appRef.name,
   });

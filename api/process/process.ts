@@ -39,6 +39,7 @@ import {
 import { createStartPolls, type StartPolls } from "./start-polls.ts";
 import { commandView, instancesOf, isStarting, presentProcess, processTextKey, wantedInstances } from "./present.ts";
 import { presentStats } from "./stats.ts";
+import { APP_SECRETS } from "../cf/app/app-secrets.ts";
 
 const read = { verb: "get", on: Process } as const;
 const scaleRight = { verb: "update", on: Process, subresource: "scale" } as const;
@@ -191,6 +192,7 @@ function objectRows(path: ProcessPath, find: FindProcess): Endpoint[] {
       method: "GET",
       path,
       permission: read,
+      asks: [APP_SECRETS],
       query: processGetQuery,
       summary: "Get a process",
       handler: async ({ session, params, query, base }) => {
@@ -204,6 +206,7 @@ function objectRows(path: ProcessPath, find: FindProcess): Endpoint[] {
       method: "PATCH",
       path,
       permission: { verb: "patch", on: Process },
+      asks: [APP_SECRETS],
       body: updateProcessBody,
       summary: "Update a process",
       handler: async ({ session, params, body, base }) =>
@@ -218,6 +221,7 @@ function scaleRows(path: ProcessPath, find: FindProcess): Endpoint[] {
       method: "POST",
       path: `${path}/actions/scale`,
       permission: scaleRight,
+      asks: [{ verb: "patch", on: Process }, APP_SECRETS],
       body: scaleBody,
       summary: "Scale a process",
       handler: async ({ session, params, body, base }) => ({
@@ -229,6 +233,7 @@ function scaleRows(path: ProcessPath, find: FindProcess): Endpoint[] {
       method: "DELETE",
       path: `${path}/instances/:index`,
       permission: { verb: "patch", on: Process },
+      asks: [scaleRight],
       summary: "Restart an instance",
       handler: ({ session, params }) => restartInstance(session, find(session, params), params.index),
     }),

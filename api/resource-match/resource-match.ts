@@ -5,6 +5,7 @@ import { endpoint, type Endpoint } from "../routing/endpoint.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { listKnownPackages, MATCHED_PACKAGES } from "../cf/package/known-packages.ts";
 import type { Services } from "../routing/services.ts";
+import { Package } from "../../crds/package/package.ts";
 
 const body = z.strictObject({
   resources: z
@@ -36,6 +37,7 @@ export function resourceMatchEndpoints({ blobs }: Services): readonly Endpoint[]
       method: "POST",
       path: "/v3/resource_matches",
       permission: "authenticated",
+      asks: [{ verb: "get", on: Package, subresource: "content" }],
       body,
       summary: "Find files that are already stored",
       handler: async ({ session, body }) => {

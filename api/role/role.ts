@@ -156,6 +156,7 @@ const remove = endpoint({
   method: "DELETE",
   path,
   permission: { verb: "delete", on: RoleBinding },
+  asks: [{ verb: "patch", on: RoleBinding }],
   summary: "Delete a role",
   handler: async ({ session, params }) => {
     const role = findRole(session, params.guid);

@@ -127,6 +127,10 @@ const create = endpoint({
   method: "POST",
   path: "/v3/routes",
   permission: { verb: "create", on: Route },
+  asks: [
+    { verb: "update", on: Route, subresource: "wildcard" },
+    { verb: "delete", on: Route },
+  ],
   body: createRouteBody,
   summary: "Create a route",
   handler: async ({ session, body, base }) => {

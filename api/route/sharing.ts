@@ -150,6 +150,7 @@ export const routeSharingEndpoints: readonly Endpoint[] = [
     path: `${path}/space`,
     // As in CF, developers alone: a supporter may write routes, but makes no apps.
     permission: [write, { verb: "delete", on: Route }, { verb: "create", on: App }],
+    asks: [{ verb: "create", on: Route }],
     body: z.strictObject({ data: z.strictObject({ guid: z.string().min(1).max(200) }) }),
     summary: "Give a route to another space, which shares it with the former one",
     handler: async ({ session, params, body }) => {

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { z } from "zod";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Caller } from "../identity/caller.ts";
-import type { EndpointPermission } from "../access/required-permission.ts";
+import type { EndpointPermission, RequiredPermission } from "../access/required-permission.ts";
 import type { Session } from "../access/session.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -16,6 +16,8 @@ export type BodyFormat = "json" | "yaml" | "multipart" | "stream";
 interface EndpointBase {
   method: Method;
   permission: EndpointPermission;
+  /** Other permissions that the handler asks about: those that widen or narrow the answer, and those of its writes to further kinds. */
+  asks?: readonly RequiredPermission[];
   /** A line for the OpenAPI document. */
   summary?: string;
   /** Kinds that the reply may list: where permissions are reviewed, every object of them is reviewed before the handler runs. */

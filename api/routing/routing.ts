@@ -9,7 +9,8 @@ import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { EndpointPermission } from "../access/required-permission.ts";
+import { declaredPermissions } from "../access/declared-permissions.ts";
+import type { DeclaredPermissions, EndpointPermission } from "../access/required-permission.ts";
 import type { Endpoint, Method, Reply, RequestContext } from "./endpoint.ts";
 import { CFError, unavailable } from "../http/errors.ts";
 import { logError, retryAfterSeconds, toCFError } from "../http/error-translation.ts";
@@ -35,6 +36,7 @@ export interface RoutingDeps {
     caller: Caller;
     signal: AbortSignal;
     permission: EndpointPermission;
+    declared: DeclaredPermissions;
     writes: boolean;
     body: unknown;
     isManifest: boolean;
@@ -88,12 +90,17 @@ export function createRouting(deps: RoutingDeps): Express {
   return app;
 }
 
+/** A row with all that it may ask. */
+type ServedRow = Endpoint & { declared: DeclaredPermissions };
+
 function createResourceRouter(deps: RoutingDeps, rows: readonly Endpoint[]): Router {
   const router = Router({ caseSensitive: true });
-  for (const row of rows)
+  for (const row of rows) {
+    const declared = { ...row, declared: declaredPermissions(row) };
     router[expressMethods[row.method]](row.path, (request: Request, response: Response) =>
-      serve(deps, row, request, response),
+      serve(deps, declared, request, response),
     );
+  }
   return router;
 }
 
@@ -109,7 +116,7 @@ function groupByPrefix(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
   return Map.groupBy(rows, (row) => prefixOf(row.path));
 }
 
-async function serve(deps: RoutingDeps, row: Endpoint, request: Request, response: Response): Promise<void> {
+async function serve(deps: RoutingDeps, row: ServedRow, request: Request, response: Response): Promise<void> {
   const controller = new AbortController();
   const { signal } = controller;
   const timer = setTimeout(
@@ -158,14 +165,14 @@ interface RequestInput {
 
 async function toRequestContext(
   deps: RoutingDeps,
-  row: Endpoint,
+  row: ServedRow,
   { request, warnings, signal }: RequestInput,
 ): Promise<RequestContext> {
   const caller = await authenticate(deps, row, request, signal);
   const query = row.query ? rememberedQuery(row, row.query, request.originalUrl) : rawQuery(request.originalUrl);
   const params = { ...(request.params as Record<string, string>) };
-  const { permission, method, bodyFormat } = row;
-  const asked = { signal, permission, writes: method !== "GET", isManifest: bodyFormat === "yaml" };
+  const { permission, declared, method, bodyFormat } = row;
+  const asked = { signal, permission, declared, writes: method !== "GET", isManifest: bodyFormat === "yaml" };
   if (caller && row.guard)
     await guard(row.guard, deps.createSession({ ...asked, caller, body: undefined }), { params, query });
   const body = await parseRequestBody(row, request, { signal, caller });

@@ -49,6 +49,7 @@ const create = endpoint({
   method: "POST",
   path: "/v3/security_groups",
   permission: { verb: "create", on: SecurityGroup },
+  asks: [{ verb: "patch", on: Space }],
   body: createGroupBody,
   summary: "Create a security group",
   handler: async ({ session, body, base }) => {
@@ -105,6 +106,7 @@ const remove = endpoint({
   method: "DELETE",
   path,
   permission: { verb: "delete", on: SecurityGroup },
+  asks: [{ verb: "patch", on: Space }],
   summary: "Delete a security group",
   handler: async ({ session, params }) => {
     const group = session.get(SecurityGroup, params.guid);

@@ -108,6 +108,10 @@ const create = endpoint({
   method: "POST",
   path: "/v3/service_credential_bindings",
   permission: { verb: "create", on: ServiceBinding },
+  asks: [
+    { verb: "update", on: ServiceBinding, subresource: "settings" },
+    { verb: "delete", on: ServiceBinding },
+  ],
   body: createBindingBody,
   summary: "Bind a service instance to an app, or make a key",
   handler: async ({ session, body, base }) => {
@@ -178,6 +182,7 @@ const update = endpoint({
   method: "PATCH",
   path,
   permission: { verb: "update", on: ServiceBinding, subresource: "settings" },
+  asks: [{ verb: "patch", on: ServiceBinding }],
   body: metadataOnlySchema,
   summary: "Update the metadata of a service credential binding",
   handler: async ({ session, params, body, base }) => {
@@ -192,6 +197,10 @@ const remove = endpoint({
   method: "DELETE",
   path,
   permission: { verb: "delete", on: ServiceBinding },
+  asks: [
+    { verb: "update", on: ServiceBinding, subresource: "settings" },
+    { verb: "patch", on: ServiceBinding },
+  ],
   summary: "Delete a service credential binding",
   handler: async ({ session, params }) => {
     const binding = session.get(ServiceBinding, params.guid);
@@ -220,6 +229,7 @@ const details = endpoint({
   method: "GET",
   path: `${path}/details`,
   permission: read,
+  asks: [{ verb: "get", on: ServiceBinding, subresource: "credentials" }],
   summary: "Get the credentials of a service credential binding",
   handler: async ({ session, params }) => {
     const binding = session.get(ServiceBinding, params.guid);

@@ -109,6 +109,7 @@ const update = endpoint({
   method: "PATCH",
   path,
   permission: { verb: "update", on: ServiceBroker },
+  asks: [{ verb: "patch", on: ServiceBroker }],
   body: updateBrokerBody,
   summary: "Update a service broker, whose catalog a job fetches again",
   handler: async ({ session, params, body, base }) => {

@@ -96,6 +96,7 @@ const create = endpoint({
   method: "POST",
   path: "/v3/service_instances",
   permission: { verb: "create", on: ServiceInstance },
+  asks: [{ verb: "delete", on: ServiceInstance }],
   body: createInstanceBody,
   summary: "Create a service instance",
   handler: async ({ session, body, base }) => {
@@ -122,6 +123,7 @@ const update = endpoint({
   method: "PATCH",
   path,
   permission: { verb: "update", on: ServiceInstance },
+  asks: [{ verb: "patch", on: ServiceInstance }],
   body: updateInstanceBody,
   summary: "Update a service instance",
   handler: async ({ session, params, body, base }) => {
@@ -140,6 +142,11 @@ const remove = endpoint({
   method: "DELETE",
   path,
   permission: { verb: "delete", on: ServiceInstance },
+  asks: [
+    { verb: "patch", on: ServiceInstance },
+    { verb: "update", on: ServiceInstance, subresource: "purge" },
+    { verb: "delete", on: ServiceBinding },
+  ],
   query: purgeQuery,
   summary: "Delete a service instance and its bindings",
   handler: async ({ session, params, query }) => {
@@ -185,6 +192,7 @@ const permissions = endpoint({
   method: "GET",
   path: `${path}/permissions`,
   permission: "authenticated",
+  asks: [{ verb: "update", on: ServiceInstance }],
   summary: "Get the caller's permissions for a service instance",
   handler: ({ session, params }) => {
     const instance = session.cache.findByGUID(ServiceInstance, params.guid);

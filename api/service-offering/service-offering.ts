@@ -114,6 +114,13 @@ const remove = endpoint({
   method: "DELETE",
   path,
   permission: { verb: "delete", on: ServiceOffering },
+  asks: [
+    { verb: "patch", on: ServiceBroker },
+    { verb: "delete", on: ServicePlan },
+    { verb: "patch", on: ServiceInstance },
+    { verb: "delete", on: ServiceInstance },
+    { verb: "delete", on: ServiceBinding },
+  ],
   query: purgeQuery,
   summary:
     "Delete a service offering that has no plans; with purge, forget it with all instances, without a word to the broker",

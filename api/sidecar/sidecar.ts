@@ -145,6 +145,7 @@ export const sidecarEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: byApp,
     permission: write,
+    asks: [{ verb: "patch", on: App }],
     body: createBody,
     summary: "Create a sidecar for an app",
     handler: async ({ session, params, body }) =>
@@ -164,6 +165,7 @@ export const sidecarEndpoints: readonly Endpoint[] = [
     method: "PATCH",
     path,
     permission: write,
+    asks: [{ verb: "patch", on: App }],
     body: updateBody,
     summary: "Update a sidecar",
     handler: async ({ session, params, body }) => {
@@ -175,6 +177,7 @@ export const sidecarEndpoints: readonly Endpoint[] = [
     method: "DELETE",
     path,
     permission: write,
+    asks: [{ verb: "patch", on: App }],
     summary: "Delete a sidecar",
     handler: async ({ session, params }) => {
       const { app, sidecar } = getWritable(session, params.guid);

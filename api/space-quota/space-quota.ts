@@ -46,6 +46,7 @@ const create = endpoint({
   method: "POST",
   path: "/v3/space_quotas",
   permission: { verb: "create", on: SpaceQuota },
+  asks: [{ verb: "patch", on: Space }],
   body: createSpaceQuotaBody,
   summary: "Create a space quota",
   handler: async ({ session, body, base }) => {
@@ -125,6 +126,7 @@ const apply = endpoint({
   method: "POST",
   path: spaces,
   permission: choose,
+  asks: [{ verb: "patch", on: Space }],
   body: addToManySchema,
   summary: "Apply a quota to spaces",
   handler: async ({ session, params, body, base }) => {
@@ -166,6 +168,7 @@ const unapply = endpoint({
   method: "DELETE",
   path: `${spaces}/:space_guid`,
   permission: choose,
+  asks: [{ verb: "patch", on: Space }],
   summary: "Remove a quota from a space",
   handler: async ({ session, params }) => {
     const quota = session.get(SpaceQuota, params.guid);

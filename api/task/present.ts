@@ -1,5 +1,4 @@
 // Presents a Task as CF's JSON.
-import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { sequenceOf } from "../../crds/task/sequence.ts";
@@ -9,6 +8,7 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { appGUIDOf, appOf } from "../cf/app/owner-app.ts";
 import type { CacheKey } from "../lists/cached-json.ts";
 import { link, presentIdentity, presentMetadata, toOneRelationship } from "../http/presentation.ts";
+import { APP_SECRETS } from "../cf/app/app-secrets.ts";
 
 const STATES = { Pending: "PENDING", Running: "RUNNING", Succeeded: "SUCCEEDED", Failed: "FAILED" } as const;
 
@@ -68,5 +68,5 @@ function dropletGUIDOf(cache: ClusterCache, task: Task): string {
 
 /** Whether the caller may read the commands of an app. */
 export function canReadCommands(session: Session, app: { namespace: string; name: string }): boolean {
-  return session.allows({ verb: "get", on: App, subresource: "secrets", ...app });
+  return session.allows({ ...APP_SECRETS, ...app });
 }

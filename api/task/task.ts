@@ -19,6 +19,7 @@ import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { createTask } from "./create.ts";
 import { appTaskListQuery, createTaskBody, taskListQuery } from "./payload.ts";
 import { canReadCommands, presentTask, taskState, taskTextKey } from "./present.ts";
+import { APP_SECRETS } from "../cf/app/app-secrets.ts";
 
 const path = "/v3/tasks/:guid";
 const byApp = "/v3/apps/:guid/tasks";
@@ -100,6 +101,7 @@ const cancelEndpoints = (
     method,
     path: at,
     permission: { verb: "update", on: Task, subresource: "cancel" },
+    asks: [{ verb: "patch", on: Task }, APP_SECRETS],
     summary: "Cancel a task",
     handler: ({ session, params, base }) => cancel(session, params.guid, base),
   }),
@@ -119,6 +121,7 @@ export const taskEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: byApp,
     permission: { verb: "get", on: Task },
+    asks: [APP_SECRETS],
     query: appTaskListQuery,
     summary: "List tasks of an app",
     handler: (request) => listReply(request, request.session.get(App, request.params.guid)),
@@ -127,6 +130,7 @@ export const taskEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: byApp,
     permission: { verb: "create", on: Task },
+    asks: [APP_SECRETS],
     body: createTaskBody,
     summary: "Run a task",
     handler: async ({ session, params, body, base }) => {
@@ -143,6 +147,7 @@ export const taskEndpoints: readonly Endpoint[] = [
     method: "GET",
     path,
     permission: { verb: "get", on: Task },
+    asks: [APP_SECRETS],
     summary: "Get a task",
     handler: async ({ session, params, base }) => {
       const task = (): Task => session.get(Task, params.guid);
@@ -154,6 +159,7 @@ export const taskEndpoints: readonly Endpoint[] = [
     method: "PATCH",
     path,
     permission: { verb: "update", on: Task, subresource: "settings" },
+    asks: [{ verb: "patch", on: Task }, APP_SECRETS],
     body: metadataOnlySchema,
     summary: "Update a task's metadata",
     handler: async ({ session, params, body, base }) => {

@@ -83,6 +83,7 @@ const appUsageEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: "/v3/app_usage_events/actions/destructively_purge_all_and_reseed",
     permission: purgeRight,
+    asks: [{ verb: "create", on: UsageLog }],
     summary: "Delete all app usage events, and begin anew with what runs now",
     handler: async ({ session }) => {
       requirePurge(session);
@@ -117,6 +118,7 @@ const serviceUsageEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: "/v3/service_usage_events/actions/destructively_purge_all_and_reseed",
     permission: purgeRight,
+    asks: [{ verb: "create", on: UsageLog }],
     summary: "Delete all service usage events: there are none for now",
     handler: ({ session }) => {
       requirePurge(session);

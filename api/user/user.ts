@@ -18,6 +18,7 @@ import type { Session } from "../access/session.ts";
 import { createUserBody, userListQuery } from "./payload.ts";
 import { presentUser } from "./present.ts";
 import { originOf } from "../cf/role/user-origin.ts";
+import { RoleBinding } from "../../kube/api/builtin.ts";
 
 type ListQuery = z.output<typeof userListQuery>;
 
@@ -103,6 +104,7 @@ const update = endpoint({
   method: "PATCH",
   path: "/v3/users/:guid",
   permission: { verb: "patch", on: User },
+  asks: [{ verb: "create", on: User }],
   lists: [Space, Org, User],
   body: metadataOnlySchema,
   summary: "Update a user's metadata",
@@ -126,6 +128,10 @@ const remove = endpoint({
   method: "DELETE",
   path: "/v3/users/:guid",
   permission: { verb: "delete", on: User },
+  asks: [
+    { verb: "delete", on: RoleBinding },
+    { verb: "patch", on: RoleBinding },
+  ],
   lists: [Space, Org, User],
   summary: "Delete a user's roles and record",
   handler: async ({ session, params }) => {

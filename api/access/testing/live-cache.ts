@@ -5,6 +5,7 @@ import { resourceId } from "../../../kube/api/resource-ref.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 import type { IndexFunction } from "../../../kube/cache/reader.ts";
 import { WritableStore } from "../../../kube/cache/store.ts";
+import { declaredPermissions } from "../declared-permissions.ts";
 import { createSession } from "../create-session.ts";
 import type { Session, SessionDeps } from "../session.ts";
 import { type ClusterCache, createClusterCache } from "../../cache/cluster-cache.ts";
@@ -63,6 +64,7 @@ export function createLiveCache(): LiveCache {
         caller: { name, groups: [] } as unknown as Session["caller"],
         signal: new AbortController().signal,
         permission: "authenticated",
+        declared: declaredPermissions({ method: "GET", path: "", permission: "authenticated" }),
         writes: false,
       }),
   };

@@ -205,6 +205,27 @@ test("the API's verdict on a delete equals that of kubectl's dry run", async () 
   }
 });
 
+test("a cold write by review asks of its own endpoint's permissions alone", async () => {
+  const replica = await world.replica("review", { authorization: "review" });
+  replica.requests.length = 0;
+  expect((await replica.call("carl", "PATCH", `/v3/apps/${real["apps"]}`, { name: "other" })).status).toBe(403);
+  const reviews = replica.requests.filter((one) => one.path.includes("subjectaccessreviews"));
+  expect(reviews.length).toBeGreaterThan(0);
+  // 129: everywhere, and in the namespaces of the system, the org and the space. Those of all endpoints would be four times as many.
+  expect(reviews.length).toBeLessThan(150);
+});
+
+// The last test: it leaves little of what it tried.
+test("no endpoint asks a permission that its row does not declare", async () => {
+  const ordered = rows.toSorted((one, other) => Number(one.method === "DELETE") - Number(other.method === "DELETE"));
+  let undeclared = "";
+  for (const row of ordered)
+    await attempt("admin", row).catch((error: unknown) => {
+      if (/its row must declare it/.test(String(error))) undeclared = String(error);
+    });
+  expect(undeclared).toBe("");
+});
+
 async function namespaceOf(): Promise<string> {
   const { items } = (await world.kube.raw("GET", "/apis/cupola.dev/v1alpha1/apps")) as {
     items: { metadata: { namespace: string } }[];

@@ -21,6 +21,7 @@ import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
 import { telemetryClient } from "../../../telemetry/telemetry-client.ts";
 import { answerProblems } from "./answer-problems.ts";
+import { undeclaredQuestions } from "../undeclared-questions.ts";
 import { fixtures } from "./fixtures.ts";
 
 /** An answer, with its JSON body (an empty object when there was none). */
@@ -165,10 +166,11 @@ async function startReplica(
     if (!record.path.includes("watch=true")) requests.push(record);
   });
   const informers = createInformers({ client, log, transform: recordLastWrite });
+  const undeclared = undeclaredQuestions();
   const api = createApi({
     client,
     informers,
-    log,
+    log: undeclared.log,
     telemetry: telemetryClient({ endpoints: () => [] }),
     blobs: await createDirectoryStore(blobDir),
     ...options,
@@ -177,13 +179,19 @@ async function startReplica(
   const server = createServer({ maxHeaderSize: 64 * 1024 }, api.handler);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  /** Calls, and throws when the endpoint asked what it does not declare. */
+  const send: Replica["send"] = async (method, path, { body, headers = {} }) => {
+    const answer = await judged(url, path, { method, body, headers });
+    undeclared.requireNone();
+    return answer;
+  };
   return {
     api,
     url,
     requests,
     call: (person, method, path, body) =>
-      judged(url, path, { method, body, headers: person ? { authorization: `bearer ${person}-token` } : {} }),
-    send: (method, path, { body, headers = {} }) => judged(url, path, { method, body, headers }),
+      send(method, path, { body, headers: person ? { authorization: `bearer ${person}-token` } : {} }),
+    send,
     async stop() {
       await closed(server);
       await informers.close();
