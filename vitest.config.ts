@@ -1,9 +1,26 @@
-// Four projects by what a test needs: `unit` only the sources, `contract` servers that take seconds to start, `node` a Kubernetes that runs pods, `e2e` a whole platform.
+// Projects by what a test needs: `unit` the sources, `contract` embedded servers, `slow` minutes of them, `cluster` programs beyond Node, `node` a Kubernetes that runs pods, `e2e` a platform. `npm test` runs `unit`, `contract` and two journeys.
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 const sources = "{kube,crds,api,controllers,backends,blobs,telemetry,platform,local,cli,scripts}/**";
 /** Beside the sources, too, but with real servers, processes or files for seconds. */
 const contractTests = "**/*.contract.test.ts";
+/** Embedded servers, too, for long: `npm run test:all`. */
+const slowTests = "**/*.slow.test.ts";
+
+const textOf = (path: string): string => readFileSync(join(import.meta.dirname, path), "utf8");
+
+/** Files that ask whether this machine has a control plane, a registry or helm. */
+const clusterTests = globSync("test/**/*.test.ts", { cwd: import.meta.dirname }).filter(
+  (path) => !path.endsWith(".node.test.ts") && /\bwhyNo(ControlPlane|Registry|Binaries)\(/.test(textOf(path)),
+);
+/** Those of them that skip nothing without one: `contract` runs their half on the embedded server. */
+const halfEmbedded = clusterTests.filter(
+  (path) => !/\bskip(If)?\(reason|test\.skip\(|skipIf\(whyNo/.test(textOf(path)),
+);
+const clusterOnly = clusterTests.filter((path) => !halfEmbedded.includes(path));
+
 /** On a complete Kubernetes of test/cluster/node, which needs root on Linux. */
 const nodeTests = "**/*.node.test.ts";
 
@@ -31,7 +48,7 @@ export default defineConfig({
           // Files share modules, which saves a third of the time; so no test may leave global state behind.
           isolate: false,
           include: [`${sources}/*.test.ts`, "test/{layout,bench}/**/*.test.ts"],
-          exclude: [contractTests, nodeTests],
+          exclude: [contractTests, slowTests, nodeTests],
         },
       },
       {
@@ -42,9 +59,21 @@ export default defineConfig({
           // Another lane of `npm test` runs beside this one; `eventually` reports after 30 s what it waited for.
           testTimeout: 60_000,
           include: [`${sources}/*.contract.test.ts`, "test/{conformance,cluster,chaos}/**/*.test.ts"],
-          exclude: [nodeTests],
+          exclude: [slowTests, nodeTests, ...clusterOnly],
+          env: { CUPOLA_CONTROL_PLANE: "none" },
         },
       },
+      {
+        test: {
+          ...shared,
+          name: "slow",
+          retry,
+          testTimeout: 60_000,
+          include: [slowTests],
+          exclude: ["node_modules/**"],
+        },
+      },
+      { test: { ...shared, name: "cluster", retry, testTimeout: 60_000, include: clusterTests } },
       {
         test: {
           ...shared,

@@ -1,4 +1,4 @@
-// `npm test`: every check of the project, in lanes of which two run at a time, and one closing line with the sum of their tests.
+// `npm test`: static checks, unit and contract tests and two journeys, on Node alone. `npm run test:all` (`--all`): every check. Lanes, of which two run at a time, and one closing line with the sum of their tests.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,6 +26,10 @@ interface Outcome extends Count {
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = (name: string) => join(root, "node_modules", ".bin", name);
 const minute = 60_000;
+const isAll = process.argv.includes("--all");
+/** Tools remember files that have not changed. Lint by types depends on other files, too: everything is looked at by `test:all`. */
+const cached = (...options: string[]) => (isAll ? [] : options);
+const cache = (name: string) => join(root, "node_modules", ".cache", name);
 
 /** A command that is one test: it passes when it exits with 0. Its output is shown only when it fails. */
 async function asOneTest(command: [string, ...string[]], deadlineMs = 10 * minute): Promise<Outcome> {
@@ -119,15 +123,40 @@ async function runChaos(): Promise<Outcome> {
 /** Stages that run one after another. */
 type Lane = Stage[];
 
-/** What the other stages need, and checks that only read the sources, each of which is one thread for most of its time. */
-const preparation: Lane[] = [
+/** Programs that other stages of `test:all` need. */
+const programs: Lane = [
+  { name: "control plane binaries", run: provideControlPlane },
+  { name: "a node", run: tryNode },
+];
+
+/** Each only reads the sources, and is one thread for most of its time. */
+const checks: Lane[] = [
   [
-    { name: "control plane binaries", run: provideControlPlane },
-    { name: "a node", run: tryNode },
+    {
+      name: "lint",
+      run: () =>
+        asOneTest([bin("eslint"), "--max-warnings=0", ...cached("--cache", "--cache-location", cache("eslint/")), "."]),
+    },
   ],
-  [{ name: "lint", run: () => asOneTest([bin("eslint"), "--max-warnings=0", "."]) }],
-  [{ name: "type check", run: () => asOneTest([bin("tsc"), "--noEmit"]) }],
-  [{ name: "format", run: () => asOneTest([bin("prettier"), "--check", "--log-level=warn", "."]) }],
+  [
+    {
+      name: "type check",
+      run: () => asOneTest([bin("tsc"), "--noEmit", "--incremental", "--tsBuildInfoFile", cache("tsc.json")]),
+    },
+  ],
+  [
+    {
+      name: "format",
+      run: () =>
+        asOneTest([
+          bin("prettier"),
+          "--check",
+          "--log-level=warn",
+          ...cached("--cache", "--cache-location", cache("prettier")),
+          ".",
+        ]),
+    },
+  ],
   [{ name: "unused files, exports and dependencies", run: () => asOneTest([bin("knip"), "--no-progress"]) }],
   [
     {
@@ -138,24 +167,36 @@ const preparation: Lane[] = [
   ],
 ];
 
-/** Two run at a time. The node's lane is first: it is the longest, and since it mostly waits for pods, it leaves the processors to the other. */
-const lanes: Lane[] = [
+// Servers are waited for more than two cores can fill.
+const servers = (...projects: string[]) => vitest(...projects.map((name) => `--project=${name}`), "--maxWorkers=3");
+const journeyStage = (name: string, ...args: string[]): Stage => ({
+  name,
+  needs: "test/e2e/main.ts",
+  run: () => journeys(...args),
+});
+
+/** `cup`, and the recorded requests of stock `cf`. */
+const CORE_JOURNEYS = ["cup.e2e", "cf-replay.e2e"];
+
+const core: Lane[] = [
+  [{ name: "unit tests", run: () => vitest("--project=unit") }],
+  [{ name: "contract tests", run: () => servers("contract") }],
+  [journeyStage("core journeys", ...CORE_JOURNEYS)],
+];
+
+/** The node's lane is first: it is the longest, and since it mostly waits for pods, it leaves the processors to the other. */
+const all: Lane[] = [
   [
     { name: "tests on a node", run: onNode(() => vitest("--project=node")) },
     { name: "journeys on a node", needs: "test/e2e/main.ts", run: onNode(() => journeys("--on", "node")) },
   ],
   [
     { name: "unit tests", run: () => vitest("--project=unit") },
-    // Servers are waited for more than two cores can fill.
-    { name: "contract tests", run: () => vitest("--project=contract", "--maxWorkers=3") },
+    { name: "contract tests", run: () => servers("contract", "slow", "cluster") },
   ],
   [
-    { name: "end-to-end journeys", needs: "test/e2e/main.ts", run: () => journeys() },
-    {
-      name: "journeys on a real control plane",
-      needs: "test/e2e/main.ts",
-      run: () => journeys("--on", "cluster", ...CLUSTER_JOURNEYS),
-    },
+    journeyStage("end-to-end journeys"),
+    journeyStage("journeys on a real control plane", "--on", "cluster", ...CLUSTER_JOURNEYS),
     { name: "chaos", needs: "test/chaos/main.ts", run: chaos },
   ],
 ];
@@ -178,11 +219,11 @@ async function runLane(lane: Lane): Promise<Count> {
   return sum(counts);
 }
 
-async function runLanes(all: Lane[]): Promise<Count> {
+async function runLanes(lanes: Lane[]): Promise<Count> {
   const twoAtATime = pLimit(2);
-  return sum(await Promise.all(all.map((lane) => twoAtATime(runLane, lane))));
+  return sum(await Promise.all(lanes.map((lane) => twoAtATime(runLane, lane))));
 }
 
-const total = sum([await runLanes(preparation), await runLanes(lanes)]);
+const total = sum([await runLanes(isAll ? [programs, ...checks] : checks), await runLanes(isAll ? all : core)]);
 console.log(`\n${closingLines(total)}`);
 process.exitCode = total.failed > 0 ? 1 : 0;

@@ -20,7 +20,7 @@ import { type Answer, type ApiTestEnv, type Cluster, type Replica, startApiTestE
 
 const RBAC = "rbac.authorization.k8s.io";
 const reason = whyNoControlPlane();
-if (reason) test.skip(`users of an issuer on kube-apiserver: skipped, ${reason}`, () => undefined);
+if (reason) console.log(`users of an issuer on kube-apiserver: not run, ${reason}`);
 
 const servers: [name: string, start?: (tokens: Tokens) => Promise<Cluster>][] = [
   ["the embedded server"],

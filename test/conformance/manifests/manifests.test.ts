@@ -51,7 +51,7 @@ const servers: [string, () => Promise<Server>][] = [
   ...(reason ? [] : [["kube-apiserver", startControlPlane] as [string, () => Promise<Server>]]),
   ["embedded", startEmbedded],
 ];
-if (reason) test.skip(`deploy/ on kube-apiserver: skipped, ${reason}`, () => undefined);
+if (reason) console.log(`deploy/ on kube-apiserver: not run, ${reason}`);
 
 describe.each(servers)("deploy/ on %s", (name, start) => {
   let server: Server;
