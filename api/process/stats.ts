@@ -1,4 +1,5 @@
 // `stats` of a process: the state of each instance from the LRP, its usage from the runner or from metrics.k8s.io.
+import { isStillStarting } from "../../crds/lrp/instance-problem.ts";
 import type { Process } from "../../crds/process/process.ts";
 import { parseQuantity } from "../../kube/api/quantity.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
@@ -32,7 +33,7 @@ export async function presentStats(
       routable: instance.ready ?? false,
       uptime: Math.max(0, Math.floor((now.getTime() - since) / 1000)),
       isolation_segment: segment,
-      details: instance.details ?? null,
+      details: presentDetails(instance.details),
       // As in CF, a DOWN instance has no further fields.
       ...(instance.cfState !== "DOWN" && {
         ...placement(lrp?.spec ?? process.spec, instance),
@@ -40,6 +41,11 @@ export async function presentStats(
       }),
     };
   });
+}
+
+/** `cf push` prints every details as "Error starting instances", so a start that only takes its time has none. */
+function presentDetails(details: string | undefined): string | null {
+  return details === undefined || isStillStarting(details) ? null : details;
 }
 
 function isUp({ cfState }: { cfState: string }): boolean {

@@ -1,6 +1,12 @@
 // The wording of an instance's problems: a reason, then a next step, within the bounds of the LRP's status.
 import { expect, test } from "vitest";
-import { describeProblem, toExitLine, type ExitProblem, type InstanceProblem } from "./instance-problem.ts";
+import {
+  describeProblem,
+  isStillStarting,
+  toExitLine,
+  type ExitProblem,
+  type InstanceProblem,
+} from "./instance-problem.ts";
 
 test.each<[InstanceProblem, string]>([
   [
@@ -41,3 +47,12 @@ test.each<[ExitProblem, string]>([
   [{ kind: "outOfMemory", processType: "web", memoryMB: 64 }, "Exit status 137 (out of memory)"],
   [{ kind: "diskFull", processType: "web", diskMB: 64 }, "Exit status 137 (disk quota exceeded)"],
 ])("the log's last line of %o", (problem, line) => expect(toExitLine(problem)).toBe(line));
+
+test.each<[InstanceProblem, boolean]>([
+  [{ kind: "notHealthyYet", why: "port 8080: connection refused" }, true],
+  [{ kind: "notHealthyYet", why: "it listens on port 3456, not on 8080, the port in PORT" }, false],
+  [{ kind: "neverHealthy", seconds: 60, why: "port 8080: connection refused" }, false],
+  [{ kind: "unhealthy", why: "port 8080: connection refused" }, false],
+])("%o only says that a start goes on: %s", (problem, expected) =>
+  expect(isStillStarting(describeProblem(problem))).toBe(expected),
+);

@@ -34,6 +34,11 @@ export function describeProblem(problem: InstanceProblem): string {
   return `${describeReason(problem).slice(0, room)}; ${next}`;
 }
 
+/** Whether the details only say that a start goes on. A port that is not the app's is a mistake, whatever time is left. */
+export function isStillStarting(details: string): boolean {
+  return details.startsWith(EFFECTS.notHealthyYet) && !details.includes("it listens on port");
+}
+
 const NEXT_STEPS: Readonly<Record<InstanceProblem["kind"], string>> = {
   exited: SEE_LOG,
   outOfMemory: "give it more with cf scale -m, or make it use less",
