@@ -2,15 +2,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { WorkerPool } from "./worker-pool.ts";
 
-/** Answers a number with it, never ends a job of "loop", breaks on "throw". */
-const PROGRAM = `import { parentPort } from "node:worker_threads";
+/** Answers a number with it, "id" with its thread, never ends a job of "loop", breaks on "throw". */
+const PROGRAM = `import { parentPort, threadId } from "node:worker_threads";
 parentPort.on("message", (message) => {
   if (message === "throw") throw new Error("broken");
   if (message === "loop") for (;;);
-  parentPort.postMessage(message);
+  parentPort.postMessage(message === "id" ? threadId : message);
 });
 `;
 
@@ -18,6 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), "worker-pool-"));
 const file = join(folder, "worker.mjs");
 writeFileSync(file, PROGRAM);
 afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(() => void vi.useRealTimers());
 
 const start = (options: { most?: number; deadlineMs?: number; mostWaiting?: number } = {}) =>
   new WorkerPool({ file, most: 1, deadlineMs: 500, idleMs: 1_000, mostWaiting: 3, ...options });
@@ -58,4 +59,26 @@ test("who sends too many is refused", async () => {
   const jobs = Array.from({ length: 4 }, () => pool.run("ann", 0));
   await expect(pool.run("ann", 0)).rejects.toThrow("too many");
   await Promise.all(jobs);
+});
+
+test("a worker that has jobs again and again is kept", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const pool = start();
+  const threadAfter = async (ms: number): Promise<unknown> => {
+    vi.advanceTimersByTime(ms);
+    const thread = await pool.run("ann", "id");
+    // The worker rests after its answer.
+    await new Promise((resolve) => setImmediate(resolve));
+    return thread;
+  };
+  const first = await threadAfter(0);
+  // Only the first rest has had its time when the third job comes.
+  expect([await threadAfter(600), await threadAfter(600)]).toEqual([first, first]);
+  expect(await threadAfter(1_100)).not.toBe(first);
+});
+
+test("jobs are refused where no worker can be started", async () => {
+  const pool = new WorkerPool({ file: "no-path", most: 1, deadlineMs: 500, idleMs: 1_000, mostWaiting: 3 });
+  const refused = { status: "rejected", reason: { reason: "too many" } };
+  expect(await Promise.allSettled([pool.run("ann", 1), pool.run("bob", 2)])).toMatchObject([refused, refused]);
 });

@@ -36,7 +36,7 @@ export class WorkerPool {
   /** By owner, in the order in which they get their turn. */
   readonly #waiting = new Map<string, Job[]>();
   readonly #running = new Set<string>();
-  readonly #idle: Worker[] = [];
+  readonly #idle: { worker: Worker; timer: NodeJS.Timeout }[] = [];
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
@@ -64,9 +64,14 @@ export class WorkerPool {
 
   async #work(owner: string, job: Job): Promise<void> {
     this.#running.add(owner);
-    const worker = this.#idle.pop() ?? startWorker(this.#options.file);
-    if (await runJob(worker, job, this.#options.deadlineMs)) this.#keep(worker);
-    else void worker.terminate();
+    try {
+      const worker = this.#takeIdle() ?? startWorker(this.#options.file);
+      if (await runJob(worker, job, this.#options.deadlineMs)) this.#keep(worker);
+      else void worker.terminate();
+    } catch (cause) {
+      // The system gives no further thread.
+      job.settle.reject(new WorkRefused("too many", "too many requests at once; try again", { cause }));
+    }
     this.#endTurn(owner);
     this.#startNext();
   }
@@ -91,11 +96,19 @@ export class WorkerPool {
 
   #keep(worker: Worker): void {
     worker.unref();
-    this.#idle.push(worker);
-    setTimeout(() => {
-      const at = this.#idle.indexOf(worker);
-      if (at >= 0) void this.#idle.splice(at, 1)[0]?.terminate();
+    const timer = setTimeout(() => {
+      const at = this.#idle.findIndex((one) => one.worker === worker);
+      if (at >= 0) this.#idle.splice(at, 1);
+      void worker.terminate();
     }, this.#options.idleMs).unref();
+    this.#idle.push({ worker, timer });
+  }
+
+  #takeIdle(): Worker | undefined {
+    const idle = this.#idle.pop();
+    // The timer of this rest would end the worker in a later job.
+    if (idle) clearTimeout(idle.timer);
+    return idle?.worker;
   }
 }
 
