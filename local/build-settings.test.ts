@@ -1,4 +1,4 @@
-// What of a user's settings reaches builds on a laptop.
+// User settings that reach builds on a laptop.
 import { expect, test } from "vitest";
 import { readBuildSettings } from "./build-settings.ts";
 

@@ -1,4 +1,4 @@
-// What is done once is done once for the data, not for the folder around it.
+// An action is done once for the data, not for the folder around it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

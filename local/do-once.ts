@@ -1,4 +1,4 @@
-// What was done once on this laptop. The marks are objects of the data they are about, so whoever removes the data starts afresh.
+// Actions done once on this laptop. The marks are objects of the data they are about, so whoever removes the data starts afresh.
 import { ConfigMap } from "../kube/api/builtin.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";

@@ -1,4 +1,4 @@
-// What a damaged home says: the file and the next step.
+// Messages of a damaged home: the file and the next step.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What the first start of a version adds to a home that is older than it.
+// Additions of a version's first start to a home that is older than it.
 import { expect, test } from "vitest";
 import type { Stack } from "../crds/stack/stack.ts";
 import { seedSubstituteStacks } from "./seed.ts";

@@ -1,4 +1,4 @@
-// What `cupola fetch-package` loads: every build waits for it, and each library costs some milliseconds.
+// Modules of `cupola fetch-package`: every build waits for it, and each library costs some milliseconds.
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 

@@ -27,7 +27,7 @@ function readObjects(files: readonly string[]): KubeObject[] {
     .filter((object) => object !== null);
 }
 
-/** What an operator has set and the files do not name stays. New roles and policies take seconds to work, so a refusal is tried again. @throws KubeError at the deadline */
+/** Settings of an operator that the files do not name stay. New roles and policies take seconds to work, so a refusal is tried again. @throws KubeError at the deadline */
 async function applySettings(client: KubeClient, files: readonly string[]): Promise<void> {
   const objects = readObjects(files);
   const kinds = new Set(objects.map(({ kind }) => kind));

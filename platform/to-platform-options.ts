@@ -1,4 +1,4 @@
-// What the options of `cupola` mean for the platform: files are read and every value is checked.
+// Platform options from the options of `cupola`: files are read and every value is checked.
 import { omitUndefined } from "../kube/api/omit-undefined.ts";
 import type { ClusterAccess } from "../kube/client/create-client.ts";
 import { loadInCluster, loadKubeconfig } from "../kube/client/kubeconfig.ts";

@@ -93,7 +93,7 @@ async function journeys(...args: string[]): Promise<Outcome> {
   return { ...count, failed: count.failed + (code !== 0 && count.failed === 0 ? 1 : 0), output };
 }
 
-/** What is cheap of them; all of them are for `npm run e2e -- --on cluster`. */
+/** The cheap ones; all of them run by `npm run e2e -- --on cluster`. */
 const CLUSTER_JOURNEYS = ["cup.e2e", "races.e2e"];
 
 /** Seeds 1 to 3 take a minute; `npm run chaos` runs as many as asked. */

@@ -1,4 +1,4 @@
-// What vitest's JSON report says, file by file, and what counts when files that failed were run again.
+// Counts of vitest's JSON report, file by file, also when failed files were run again.
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { NOTHING, sum, type Count } from "./test-counts.ts";

@@ -26,7 +26,7 @@ export interface CallerPermissions {
 export interface PermissionsRequest {
   caller: Caller;
   signal: AbortSignal;
-  /** What the endpoint may ask. */
+  /** Permissions that the endpoint may ask for. */
   declared: DeclaredPermissions;
   /** The request is not a GET. */
   writes: boolean;

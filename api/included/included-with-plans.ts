@@ -1,4 +1,4 @@
-// What `include` and `fields` add to service plans: their offerings and brokers, and the spaces and orgs of spaces' own brokers.
+// Parts that `include` and `fields` add to service plans: their offerings and brokers, and the spaces and orgs of spaces' own brokers.
 import { Org } from "../../crds/org/org.ts";
 import type { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { Space } from "../../crds/space/space.ts";

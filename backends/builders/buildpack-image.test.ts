@@ -1,4 +1,4 @@
-// What is read of an image of buildpacks, and what the refusal of one says.
+// Reading an image of buildpacks, and refusals of one.
 import { mkdtempDisposable, mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

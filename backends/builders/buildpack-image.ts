@@ -14,7 +14,7 @@ import { StagingFailure } from "./staging-failure.ts";
 
 /** The most that the layers of an image may unpack to together. */
 const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
-/** What ends in an @ that no digest follows: docker's names have none, addresses of other kinds a password. */
+/** Names that end in an @ without a digest: docker's names have none, addresses of other kinds a password. */
 const USERINFO = /^[^]*@(?!sha\d+:)/;
 const BUILDPACKAGE_LABEL = "io.buildpacks.buildpackage.metadata";
 const MAKE_IT = "name an image that pack buildpack package has made";

@@ -1,4 +1,4 @@
-// What the exit codes of the lifecycle's phases mean in Cloud Foundry. Pure.
+// Exit codes of the lifecycle's phases in Cloud Foundry's terms. Pure.
 import type { StagingCode } from "./staging-failure.ts";
 
 /** The exit codes of the lifecycle (buildpacks/lifecycle, platform/exit.go). */

@@ -1,4 +1,4 @@
-// What a builder needs of a registry: where the platform's images are, and what an image says of itself.
+// A builder's view of a registry: places of the platform's images, and configs of images.
 import { isArchiveFault } from "../../blobs/archive/archive-fault.ts";
 import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
 import { BlobTooLarge } from "../../blobs/blob-store.ts";

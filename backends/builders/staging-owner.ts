@@ -1,4 +1,4 @@
-// What a Staging owns, and whose a found object is. Pure.
+// Objects that a Staging owns, and the owner of a found object. Pure.
 import { Staging } from "../../crds/staging/staging.ts";
 import type { KubeObject, ObjectKey, OwnerReference } from "../../kube/api/object.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";

@@ -16,7 +16,7 @@ import {
   toStartCommand,
 } from "./droplet-metadata.ts";
 
-/** What to launch. `env` is the whole environment before the droplet's layers add theirs. */
+/** The command to launch. `env` is the whole environment before the droplet's layers add theirs. */
 export interface LaunchRequest {
   /** Where the droplet is unpacked. */
   root: string;
@@ -27,7 +27,7 @@ export interface LaunchRequest {
   signal?: AbortSignal;
 }
 
-/** What to spawn: `command[0]` with the rest as arguments, no shell around it. */
+/** The program to spawn: `command[0]` with the rest as arguments, no shell around it. */
 export interface LaunchSpec {
   command: string[];
   env: Environment;

@@ -20,7 +20,7 @@ function makeRoot(name: string): string {
   return root;
 }
 
-/** What a shell prints that runs in the app's folder. */
+/** Output of a shell that runs in the app's folder. */
 async function run(script: string, { root, changes }: FilesPlace, env: Record<string, string> = {}): Promise<string> {
   const command = ["/bin/sh", "-c", script];
   const [file = "", ...args] = (await isolate?.({ command, cwd: join(root, "app") }, { root, changes })) ?? command;

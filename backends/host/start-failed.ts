@@ -13,7 +13,7 @@ export class StartFailed extends Error {
   }
 }
 
-/** What the status and the log of an instance say of an error of its start. */
+/** Text for the status and the log of an instance about an error of its start. */
 export function describeStartError(error: Error): string {
   if (error instanceof StartFailed) return describeProblem(error.problem);
   // A refusal names its own next step.

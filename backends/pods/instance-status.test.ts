@@ -1,4 +1,4 @@
-// What statuses of pods say of an LRP's instances. The statuses are those of kubelet and containerd, shortened.
+// State of an LRP's instances by the statuses of its pods. The statuses are those of kubelet and containerd, shortened.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import { LRP, type LrpInstance } from "../../crds/lrp/lrp.ts";

@@ -9,7 +9,7 @@ import { findLastExit, findSidecarExit, findStartProblem, toEvictionProblem } fr
 import type { ProbeFailure } from "./probe-failures.ts";
 import type { PodObject } from "./slim-pod.ts";
 
-/** What is known of an LRP's pods. */
+/** Known facts about an LRP's pods. */
 export interface PodFacts {
   lrp: LRP;
   pods: readonly PodObject[];

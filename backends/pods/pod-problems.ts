@@ -17,7 +17,7 @@ export interface PodProblem {
   since?: string | undefined;
 }
 
-/** What the texts name. A task has no health check, so that it is of type `process`. */
+/** Names in the texts. A task has no health check, so that it is of type `process`. */
 type Spec = Pick<LRP["spec"], "droplet" | "env" | "processType" | "memoryMB" | "diskMB" | "healthCheck">;
 
 /** Why a pod that was not started has no running container; undefined while it is on its way. @param facts `now` decides how long an image may be refused */

@@ -1,4 +1,4 @@
-// What the versions of rendering differ in: an LRP's pods keep the rules that they were made with until the app's next restart. Pure.
+// Differences between the versions of rendering: an LRP's pods keep the rules that they were made with until the app's next restart. Pure.
 
 type Selector = { matchLabels: Record<string, string> };
 

@@ -17,7 +17,7 @@ const LOST_NODE_SECONDS = 60;
 /** Memory of a sidecar that names none; a container needs a limit. */
 const DEFAULT_SIDECAR_MB = 64;
 
-/** What differs between the runners and their versions. `indexLabel` is the pod's label that holds the instance index. */
+/** Differences between the runners and their versions. `indexLabel` is the pod's label that holds the instance index. */
 export interface PodVariant {
   indexLabel: string;
   rules: PodRules;
@@ -106,7 +106,7 @@ export function planRestrictedPod({ droplet, user }: Pick<ProgramSpec, "droplet"
   };
 }
 
-/** What a container runs, for an instance or a task. */
+/** The command of a container, for an instance or a task. */
 export type ProgramSpec = Pick<
   LRP["spec"],
   "droplet" | "command" | "env" | "ports" | "memoryMB" | "diskMB" | "cpu" | "user"

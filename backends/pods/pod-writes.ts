@@ -1,4 +1,4 @@
-// What runners write to pods themselves. A pod that has gone meanwhile is no error.
+// Writes of runners to pods. A pod that has gone meanwhile is no error.
 import { Pod } from "../../kube/api/builtin.ts";
 import { isConflict, isNotFound } from "../../kube/client/errors.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";

@@ -1,4 +1,4 @@
-// What does not get smaller is stored; the rest is compressed, and equal bytes stay equal bytes.
+// Content that does not get smaller is stored; the rest is compressed, and equal bytes stay equal bytes.
 import { createCipheriv } from "node:crypto";
 import { once } from "node:events";
 import { Readable } from "node:stream";

@@ -18,7 +18,7 @@ const AT_ONCE = 4;
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3]);
 /** An empty last block of deflate. */
 const LAST_BLOCK = Buffer.from([3, 0]);
-/** What a stored block of deflate holds at most. */
+/** Most bytes of a stored block of deflate. */
 const STORED_BYTES = 65_535;
 const STORED_HEADER_BYTES = 5;
 /** A sample needs no larger window; to set up a usual one takes longer than the sample. */

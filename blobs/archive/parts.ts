@@ -23,7 +23,7 @@ const LARGE_BYTES = 2 ** 20;
 /** Average number of paths in a part. The paths decide where a part ends, so that a new file changes a single part. */
 const MEMBERS_OF_PART = 64;
 const MOST_MEMBERS = 8 * MEMBERS_OF_PART;
-/** What ends a tar archive. */
+/** End of a tar archive. */
 const END = Buffer.alloc(1024);
 
 /** Divides members by their paths and sizes alone, in their order. */
@@ -65,7 +65,7 @@ export function packPart(members: readonly TarMember[]): AsyncIterable<Buffer> {
   return gzipAdaptively(tarOf(members));
 }
 
-/** What follows the last part. */
+/** Bytes after the last part. */
 export function packEnd(): AsyncIterable<Buffer> {
   return gzipAdaptively(only(END));
 }

@@ -99,7 +99,7 @@ export interface FoundMember extends TarMember {
   identity?: string;
 }
 
-/** What is below `root` at `path`, in one order, without sockets and devices. */
+/** Entries below `root` at `path`, in a fixed order, without sockets and devices. */
 export async function* walk(root: string, path: string): AsyncGenerator<FoundMember> {
   const absolute = join(root, path);
   const stats = await lstat(absolute);

@@ -46,7 +46,7 @@ test("one space's removal leaves the others' content, the last removes the file"
   expect(await readdir(join(root, ".content"))).toEqual([]);
 });
 
-/** What is half written, of all processes. */
+/** Half-written files of all processes. */
 async function leftovers(folder: string): Promise<string[]> {
   const entries = await readdir(join(folder, ".incoming"), { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);

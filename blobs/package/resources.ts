@@ -35,7 +35,7 @@ export const minResourceBytes = 1;
 
 type Index = Record<string, [path: string, size: number]>;
 
-/** What is known of a package: where its files are, by SHA-1, and its parts. */
+/** Known facts about a package: places of its files, by SHA-1, and its parts. */
 interface Note {
   files: Index;
   parts: Parts;

@@ -9,7 +9,7 @@ import { fetchToken } from "./token-service.ts";
 /** Credentials for a repository; asked again at each challenge, so that a changed file is read. Undefined for an anonymous caller. */
 export type CredentialSource = (host: string, repository: string) => Promise<RegistryCredentials | undefined>;
 
-/** What a request is about. */
+/** Subject of a request. */
 export interface Subject {
   host: string;
   /** As in `repository:team/app:pull`; the first one names the repository whose credentials count. */

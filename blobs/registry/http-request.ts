@@ -81,7 +81,7 @@ function limitConnecting(sent: Http.ClientRequest, socket: Http.ClientRequest["s
   socket.once(isTls ? "secureConnect" : "connect", stop).once("close", stop);
 }
 
-/** What has arrived and waits for its reader is no silence of the server. */
+/** Bytes that wait for their reader are no silence of the server. */
 function limitIdle(response: Http.IncomingMessage, idleMs: number): void {
   const { socket } = response;
   const onSilence = (): void => {

@@ -1,4 +1,4 @@
-// What goes wrong between the platform and a registry. No message has a credential, a query or more of a body than the registry's own error text.
+// Errors between the platform and a registry. No message has a credential, a query or more of a body than the registry's own error text.
 import { BlobStoreUnavailable } from "../blob-store.ts";
 import { parseJson } from "../../kube/api/parse-json.ts";
 

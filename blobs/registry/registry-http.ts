@@ -25,7 +25,7 @@ export interface RegistryCall {
   registry: string;
   /** A path at the registry, or an absolute URL that the registry named. */
   target: string | URL;
-  /** What the call needs, as in `repository:team/app:pull`. */
+  /** Scope that the call needs, as in `repository:team/app:pull`. */
   scopes: readonly string[];
   headers?: Record<string, string>;
   /** Opened anew for each try. */

@@ -19,7 +19,7 @@ export interface TokenRequest {
 
 const DEADLINE_MS = 10_000;
 const MAX_BYTES = 256 * 1024;
-/** What the specification says of an answer without `expires_in`. */
+/** Lifetime that the specification gives an answer without `expires_in`. */
 const DEFAULT_LIFE_S = 60;
 const MAX_LIFE_S = 3600;
 

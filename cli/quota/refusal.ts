@@ -9,7 +9,7 @@ export interface QuotaRefusal {
   limit: "memory" | "instanceMemory" | "instances";
 }
 
-/** What the refused request would run, and the command that asks for less. */
+/** Demand of the refused request, and the command that asks for less. */
 export interface WantedSize {
   /** `cup push shop`. */
   command: string;
@@ -20,7 +20,7 @@ export interface WantedSize {
   held: { instances: number; memoryMB: number };
 }
 
-/** What is said of the quota, and the next step. */
+/** Message about the quota, and the next step. */
 export interface QuotaAdvice {
   quota: string;
   next: string;

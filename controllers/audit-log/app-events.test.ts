@@ -1,4 +1,4 @@
-// What audit events of builds show.
+// Audit events of builds.
 import { expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import { aBuild, aDroplet, anApp, anOrg, aSpace } from "../../crds/test-objects.ts";

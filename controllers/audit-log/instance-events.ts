@@ -13,12 +13,12 @@ interface Draft {
   /** In whose name CF records it. */
   actor: Part;
   index: number;
-  /** What it has besides object, type and index in every record of it. */
+  /** Members besides object, type and index in every record of it. */
   identity: string[];
   data: Record<string, unknown>;
 }
 
-/** What an instance's status does not show any more. */
+/** Facts that an instance's status does not show any more. */
 interface History {
   /** The run that was shown last, while its instance shows no GUID. */
   lost?: LrpInstance;

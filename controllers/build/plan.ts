@@ -259,7 +259,7 @@ function stagingEnv(input: StagingInput, app: { guid: string; name: string }, st
   const merged = new Map<string, EnvVar>();
   for (const variable of input.groupEnv) merged.set(variable.name, variable);
   for (const variable of input.env) if (!isPlatformVariable(variable.name)) merged.set(variable.name, variable);
-  // What the platform sets comes last, as before.
+  // The platform's own variables come last, as before.
   for (const variable of platform) merged.delete(variable.name);
   return [...merged.values(), ...platform];
 }

@@ -149,7 +149,7 @@ function findRunning({ metadata: { namespace }, status }: Process, read: Reader)
   return { instances, memoryMB, logRateLimitBytesPerSecond };
 }
 
-/** What this leader wrote in its term, and what it read live at its beginning: newer than the cache may be. */
+/** Writes of this leader in its term, and its live reads at the beginning: newer than the cache may be. */
 class OwnWrites {
   readonly #newest = new Map<string, Process>();
   readonly #orgs = new Set<string>();

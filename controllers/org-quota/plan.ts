@@ -18,11 +18,11 @@ export interface Applicant {
   namespace: string;
   /** Earlier ones come first: creation, then uid. */
   order: string;
-  /** What its spec and its app's state ask for; no instances while the app is stopped. */
+  /** Demand by its spec and its app's state; no instances while the app is stopped. */
   wanted: Demand;
-  /** What the status says. */
+  /** Grant in the status. */
   grant: Grant | undefined;
-  /** What runs without a grant, since there was no limit when it started: it goes on. */
+  /** Instances that run without a grant, since there was no limit when they started: they go on. */
   running?: Demand | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface OrgQuotas {
   org: NamedLimits | undefined;
   /** By the namespace of the space. */
   spaces: ReadonlyMap<string, NamedLimits>;
-  /** What tasks that are under way use, by the namespace of the space. */
+  /** Use of running tasks, by the namespace of the space. */
   tasks?: ReadonlyMap<string, AppUsage>;
 }
 
@@ -61,7 +61,7 @@ function toGrant(demand: Demand | undefined): Grant | null {
   return demand && demand.instances > 0 ? { ...demand } : null;
 }
 
-/** What the process keeps whatever the quotas say: its grant, or what it wants if that is less. */
+/** Instances that the process keeps whatever the quotas say: its grant, or what it wants if that is less. */
 function keptDemand({ grant, running, wanted }: Applicant): Demand | undefined {
   const held = grant && grant.instances > 0 ? withoutProblem(grant) : grant ? undefined : running;
   if (!held || wanted.instances === 0) return undefined;

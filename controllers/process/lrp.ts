@@ -40,7 +40,7 @@ export interface LRPInput {
   uris: readonly string[];
   /** Variables of all apps; the app's own win. */
   groupEnv: readonly EnvVar[];
-  /** What the runner's class says of itself. */
+  /** Status of the runner's class. */
   capabilities: RunnerCapabilities;
 }
 

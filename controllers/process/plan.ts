@@ -29,7 +29,7 @@ export function planNoInstances(reason: "Stopped" | "NoInstances"): ReconcileRes
 
 /** A process under a quota that limits processes. */
 export interface ProcessQuota {
-  /** What the quotas allow, by the one replica that decides (controllers/org-quota); undefined until it has. */
+  /** Grant of the quotas, by the single replica that decides (controllers/org-quota); undefined until it has. */
   grant: NonNullable<Process["status"]>["quota"];
   /** The size of an instance at the current Revision. */
   size: { memoryMB: number; logRateLimitBytesPerSecond: number } | undefined;

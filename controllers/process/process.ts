@@ -179,7 +179,7 @@ function readRolloutsOf(existing: readonly LRP[], running: Revision, { read, his
       read.find(Rollout, { namespace: metadata.namespace, name: spec.rollout });
 }
 
-/** What the quotas let this process run; undefined where none limits processes. */
+/** Grant of the quotas to this process; undefined where none limits processes. */
 function findQuota(process: Process, revision: Revision, read: Reader): ProcessQuota | undefined {
   if (!hasProcessLimits(read, process.metadata.namespace ?? "")) return undefined;
   const size = revision.spec.processes.find(({ type }) => type === process.spec.type);

@@ -162,9 +162,9 @@ function presentVersions({ rollout, app, history, lrps, processes }: RolloutInpu
     .toSorted((a, b) => Number(a.revision) - Number(b.revision));
 }
 
-/** What keeps a Rollout from going on. */
+/** Obstacle that keeps a Rollout from going on. */
 interface Obstacles {
-  /** What it names and does not exist. */
+  /** A missing object that it names. */
   missing?: string | undefined;
   /** Why the release command of its version failed. */
   failure?: string | undefined;

@@ -98,7 +98,7 @@ function isOpen(rollout: Rollout): boolean {
   return !isEnded(rollout) && !rollout.spec.cancelled;
 }
 
-/** What the Rollout names and does not exist. */
+/** A missing object that the Rollout names. */
 function findMissing({ rollout, app, history }: RolloutInput, read: Reader): string | undefined {
   const { droplet, revision } = rollout.spec;
   if (revision && !history.revisions.some(({ metadata }) => metadata.name === revision.name))

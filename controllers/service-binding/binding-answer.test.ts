@@ -1,4 +1,4 @@
-// What a broker may give with a binding, by what its offering requires, and what becomes of bindings that it makes by itself.
+// Permitted answers to a bind request, by the offering's `requires`, and bindings that a broker makes by itself.
 import { expect, test } from "vitest";
 import type { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import type { BrokerAnswer } from "../shared/osb/call-broker.ts";

@@ -1,4 +1,4 @@
-// What comes next for a binding of a managed instance.
+// The next step of a binding of a managed instance.
 import { expect, test } from "vitest";
 import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";

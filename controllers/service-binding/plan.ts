@@ -1,4 +1,4 @@
-// What comes next for a binding of a managed instance: the next request to the broker, or its status. Pure.
+// The next step of a binding of a managed instance: the next request to the broker, or its status. Pure.
 import { instanceNamespaceOf, type ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
 import { findSharingProblem, type SharingProblem } from "../../crds/service-instance/sharing.ts";

@@ -45,7 +45,7 @@ function requireInstance(binding: ServiceBinding, read: Reader): void {
   if (instance.spec.type === "managed") requireProvided(binding);
 }
 
-/** What managed.ts has said of it. @throws NotReady */
+/** Result of managed.ts. @throws NotReady */
 function requireProvided({ status }: ServiceBinding): void {
   const provided = status?.conditions?.find(({ type }) => type === "Provided");
   if (provided?.status === "True") return;

@@ -27,7 +27,7 @@ interface Entry {
   failures: number;
 }
 
-/** What a reconcile has of the controller's context. */
+/** Parts of the controller's context that a reconcile needs. */
 export interface FetchContext {
   client: KubeClient;
   read: Reader;

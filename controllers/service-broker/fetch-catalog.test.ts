@@ -1,4 +1,4 @@
-// What a broker's answer means for its Ready condition.
+// A broker's Ready condition by its answer.
 import { expect, test } from "vitest";
 import type { BrokerAnswer } from "../shared/osb/call-broker.ts";
 import { toFetchedCatalog } from "./fetch-catalog.ts";

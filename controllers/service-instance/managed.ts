@@ -213,7 +213,7 @@ async function toRequest(
     : toUpdate(facts, { before: provided, target }, parameters);
 }
 
-/** What a broker that is done has given. */
+/** Result of a broker that is done. */
 function toDone({ operation }: Provided, body: Record<string, unknown>): Record<string, unknown> {
   return { ...(operation?.target && { provided: operation.target }), ...toDashboard(body) };
 }

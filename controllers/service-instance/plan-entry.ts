@@ -21,7 +21,7 @@ export interface PlanEntry {
   offering: ServiceOffering;
 }
 
-/** What is provided stays, whoever may order it now. */
+/** A provisioned plan stays valid when no longer visible. */
 export function findEntry(instance: ServiceInstance, read: Reader): { entry?: PlanEntry; problem?: ReadyDraft } {
   const entry = readEntry(instance, read);
   if (!entry) return { problem: planMissing(instance, "does not exist") };

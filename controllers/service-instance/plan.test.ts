@@ -1,4 +1,4 @@
-// What comes next for a managed service instance.
+// The next step of a managed service instance.
 import { expect, test } from "vitest";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { PlanEntry } from "./plan-entry.ts";

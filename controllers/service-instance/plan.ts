@@ -1,4 +1,4 @@
-// What comes next for a managed service instance: the next request to its broker, or its status. Pure.
+// The next step of a managed service instance: the next request to its broker, or its status. Pure.
 import { isDeepStrictEqual } from "node:util";
 import type { LastOperation, ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
@@ -92,7 +92,7 @@ export function refusedUpdateOf(instance: ServiceInstance, { generation }: LastO
   return isLatest ? wantedKey(instance) : undefined;
 }
 
-/** What the broker has once it has done what the spec says. */
+/** State at the broker once it has fulfilled the spec. */
 export function toTarget(instance: ServiceInstance, { plan, offering }: PlanEntry): ProvidedBy {
   const parameters = instance.spec.parametersSecretRef?.name ?? instance.status?.provided?.parametersSecret;
   const version = instance.spec.maintenanceVersion ?? versionWithout(instance.status?.provided, plan);

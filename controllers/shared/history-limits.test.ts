@@ -1,4 +1,4 @@
-// What the bounds on history let go.
+// Objects that the bounds on history let go.
 import { expect, test } from "vitest";
 import { aDroplet } from "../../crds/test-objects.ts";
 import { planExcess } from "./history-limits.ts";

@@ -1,4 +1,4 @@
-// What a process asks of its quotas.
+// Demand of a process on its quotas.
 import { expect, test } from "vitest";
 import { anApp, aProcess, aRevision, aRollout } from "../../crds/test-objects.ts";
 import { desiredDemand } from "./process-demand.ts";

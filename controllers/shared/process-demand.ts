@@ -1,4 +1,4 @@
-// What a process asks of the quotas, and what they grant it. Pure.
+// Demand of a process on the quotas, and their grant. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { Demand } from "../../crds/org-quota/rules.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
@@ -43,7 +43,7 @@ function largerRate(one: number, other: number): number {
   return one < 0 || other < 0 ? -1 : Math.max(one, other);
 }
 
-/** What the quotas of org and space let a process run. */
+/** Grant of org and space quotas to a process. */
 export type Grant = NonNullable<NonNullable<Process["status"]>["quota"]>;
 
 export function withoutProblem({ problem: _problem, ...demand }: Grant): Demand {

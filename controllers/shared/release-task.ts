@@ -9,7 +9,7 @@ import type { ReadyDraft } from "../../kube/controller/controller.ts";
 /** The process type whose command is run as a task. */
 export const RELEASE_TYPE = "release";
 
-/** What one run of the command is for: a Rollout, or a start or restart. */
+/** Reason of a run of the command: a Rollout, or a start or restart. */
 export function releaseAttempt(app: App, droplet: Droplet, rollout: Rollout | undefined): string {
   return `${app.metadata.uid}/${droplet.metadata.uid}/${rollout?.metadata.uid ?? app.spec.restart ?? ""}`;
 }

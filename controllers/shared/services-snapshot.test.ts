@@ -1,4 +1,4 @@
-// What bound services give to an app: read live, once where there are none, and too much is refused in words.
+// Bound services of an app: read live, once where there are none, and too much is refused in words.
 import { expect, test, vi } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";

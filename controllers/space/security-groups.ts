@@ -33,7 +33,7 @@ interface EgressRule {
 /** Address blocks of all groups in one NetworkPolicy: some 300 KB of the 1.5 MB that the API server takes. */
 const MAX_BLOCKS = 5000;
 
-/** What the groups of a space open. */
+/** Rules of a space's groups. */
 export interface Egress {
   rules: EgressRule[];
   /** Names of groups that did not fit, and open nothing. */

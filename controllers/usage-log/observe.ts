@@ -1,4 +1,4 @@
-// What runs now, for usage events: processes, tasks and builds with the names and GUIDs that an event shows. Only reads.
+// Running things, for usage events: processes, tasks and builds with the names and GUIDs that an event shows. Only reads.
 import { App } from "../../crds/app/app.ts";
 import type { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";

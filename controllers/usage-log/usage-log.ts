@@ -1,4 +1,4 @@
-// What the usage log says runs, and the events that bring it up to date. Pure but for its memory; one leader has one.
+// Running things by the usage log, and the events that bring it up to date. Pure but for its memory; one leader has one.
 import {
   listOpenUsage,
   planBuildUsage,

@@ -1,4 +1,4 @@
-// What becomes of the certificates in the state folder at the next start.
+// Certificates in the state folder at the next start.
 import { X509Certificate } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -45,7 +45,7 @@ export interface ApiServer {
   ca: string;
   /** A client certificate of the server's own authority. */
   issueClient(user: string, groups: string[]): Promise<KeyPair>;
-  /** What is stored, from memory. */
+  /** Stored objects, from memory. */
   reader: ResourceReader;
   /** The version of the last write. */
   version(): number;

@@ -135,7 +135,7 @@ export function invalid(on: { group: string; kind: string }, name: string, error
   );
 }
 
-/** What to send for anything thrown: a StatusError's own body, else 500 without inner details. */
+/** Answer for anything thrown: a StatusError's own body, else 500 without inner details. */
 export function statusOf(error: unknown): StatusBody {
   return error instanceof StatusError ? error.body : internal("unexpected error").body;
 }

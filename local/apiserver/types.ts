@@ -21,7 +21,7 @@ export interface UserInfo {
   extra?: Record<string, string[]>;
 }
 
-/** What the caller showed: parsed from the connection by http/. Header names are lower case. */
+/** The caller's credentials: parsed from the connection by http/. Header names are lower case. */
 export interface Credentials {
   /** The `Authorization` header, whole. */
   authorization?: string;
@@ -59,7 +59,7 @@ export type Authorize = (attributes: AttributesRecord) => Decision;
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 
-/** What admission sees of one write. `object` is absent on DELETE, `oldObject` on CREATE. Neither may be changed. */
+/** Admission's view of a write. `object` is absent on DELETE, `oldObject` on CREATE. Neither may be changed. */
 export interface AdmissionRequest {
   operation: Operation;
   user: UserInfo;

@@ -105,7 +105,7 @@ const NO_CLIENT = {} as KubeClient;
 /** Seconds after which another replica gives the indexes: new pods wait for it. Shorter, and a busy API server would cost the leader its Lease. */
 const INSTANCE_INDEX_LEASE_SECONDS = 10;
 
-/** What one elected replica does for all among these operations, besides the backends. */
+/** Operations of the elected replica, besides the backends. */
 export function listTranslatorSingletons(operations: readonly Operation[]): Singleton[] {
   if (!operations.includes("instance-index")) return [];
   return [

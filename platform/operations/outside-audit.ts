@@ -174,7 +174,7 @@ function findOwner<T extends KubeObject>(read: Reader, ref: ResourceRef<T>, name
   return uid === undefined ? undefined : read.byUid(ref, uid);
 }
 
-/** What audit events need of the API's cache, from the watches of the controllers. */
+/** Reads that audit events need of the API's cache, from the watches of the controllers. */
 function auditCacheOf(read: Reader): AuditContext["cache"] {
   return {
     store: (ref) => ({ find: (key) => read.find(ref, key) }),

@@ -1,4 +1,4 @@
-// What the operations may write is bounded by policies: a kind that a controller begins to write is no way out of the platform's namespaces.
+// Policies bound the writes of the operations: a kind that a controller begins to write is no way out of the platform's namespaces.
 import { expect, test } from "vitest";
 import { listAdmissionPolicies } from "../../crds/admission-policies.ts";
 import { GROUP, WORKLOADS_GROUP } from "../../crds/groups.ts";

@@ -19,7 +19,7 @@ export interface SeenChange {
 }
 
 interface RecentChangesOptions {
-  /** What is kept of a change; undefined if it is no event. */
+  /** Kept parts of a change; undefined if it is no event. */
   judge: (seen: SeenChange) => SeenChange | undefined;
   now?: () => Date;
 }

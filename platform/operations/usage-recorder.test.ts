@@ -1,4 +1,4 @@
-// What a new leader makes of the usage log that it finds.
+// A new leader continues the usage log that it finds.
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";

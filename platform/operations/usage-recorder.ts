@@ -145,7 +145,7 @@ class Recorder {
     });
   }
 
-  /** What cannot be read is no reason to say that it ended: everything is compared later. */
+  /** An unreadable object does not count as ended: everything is compared later. */
   private attempt(look: () => void): void {
     try {
       look();

@@ -1,4 +1,4 @@
-// What a leader records of the changes that it sees, of those before its term, and of those that it cannot understand.
+// Records of a leader: changes that it sees, changes before its term, and changes that it cannot understand.
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import { AuditLog, type AuditEvent } from "../../crds/audit-log/audit-log.ts";

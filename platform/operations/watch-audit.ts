@@ -39,7 +39,7 @@ export interface WatchAuditOptions {
 }
 
 /**
- * What happens while no process runs is not recorded: `cf app` still shows a crash. Every process keeps the changes of the last minute; whoever leads next
+ * Events while no process runs are not recorded: `cf app` still shows a crash. Every process keeps the changes of the last minute; whoever leads next
  * records those of them that are in no AuditLog. Two processes that record the same change make events of one identity, which readers show once.
  */
 export function createWatchAudit(options: WatchAuditOptions): PeriodicTask {

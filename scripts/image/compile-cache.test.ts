@@ -1,4 +1,4 @@
-// What Node keeps for the image: under the path that the Pods of builds name, whatever flags the image's maker has set.
+// Node's compile cache for the image: under the path that the Pods of builds name, whatever flags the image's maker has set.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-// What Node makes of the sources that every build waits for, kept in the image: a build's first container would spend half its time on that.
+// Node's compiled form of the sources that every build waits for, kept in the image: a build's first container would spend half its time on that.
 import {
   copyFileSync,
   existsSync,

@@ -1,4 +1,4 @@
-// What a layer of an image holds, entry by entry, and how a folder of this machine becomes such entries.
+// Entries of an image's layer, and how a folder of this machine becomes such entries.
 import { lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { join, posix } from "node:path";
 

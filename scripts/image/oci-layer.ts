@@ -9,7 +9,7 @@ import { createGzip } from "node:zlib";
 import { pack, type Header, type Pack } from "tar-stream";
 import { completeEntries, type ImageEntry } from "./image-entries.ts";
 
-/** What a manifest says of a blob. */
+/** A manifest's descriptor of a blob. */
 export interface Descriptor {
   mediaType: string;
   digest: string;

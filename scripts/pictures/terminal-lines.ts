@@ -1,4 +1,4 @@
-// What stands on a terminal after a program has written to it: the few control sequences that `cup` uses. Pure.
+// Lines on a terminal after a program has written to it: the few control sequences that `cup` uses. Pure.
 
 /** Text of one look. `colour` is a name of SGR's eight colours. */
 export interface Span {

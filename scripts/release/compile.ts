@@ -1,4 +1,4 @@
-// What npm ships: the sources as JavaScript, each beside the files that it reads, in one folder with the sources' layout.
+// Files that npm ships: the sources as JavaScript, each beside the files that it reads, in one folder with the sources' layout.
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import ts from "typescript";

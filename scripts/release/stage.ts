@@ -3,7 +3,7 @@ import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compileRelease } from "./compile.ts";
 
-/** What npm packs whatever `files` says. */
+/** Files that npm packs whatever `files` says. */
 const ALWAYS = ["package.json", "README.md", "LICENSE"];
 
 /** @param folder an empty one */

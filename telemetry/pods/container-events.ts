@@ -1,4 +1,4 @@
-// What the status of a pod says of one container: how its last run ended, and since when it is healthy. Pure.
+// A container by the status of its pod: how its last run ended, and since when it is healthy. Pure.
 import type { ContainerStateTerminated, ContainerStatus, Pod as PodType } from "kubernetes-types/core/v1.js";
 import type { Builtin } from "../../kube/api/builtin.ts";
 import { toCrashLine, toExitLine, type ExitProblem } from "../../crds/lrp/instance-problem.ts";
@@ -15,7 +15,7 @@ export interface ContainerExit {
   run: string;
   /** Nanoseconds since the epoch, in whole seconds. */
   time: bigint;
-  /** What the app's log says of it. */
+  /** Line in the app's log. */
   lines: readonly { message: string; sourceType?: SourceType }[];
 }
 

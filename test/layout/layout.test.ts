@@ -1,6 +1,7 @@
 // The checkout keeps the rules of CONTRIBUTING.md: who imports whom, where a kind's files are, sizes, names, and documents that are true.
 import { describe, expect, test } from "vitest";
 import { DEFINITIONS } from "../../crds/definitions.ts";
+import { clauseComments } from "./comments.ts";
 import { longFiles, remainingCircles, withoutPlan } from "./exemptions.ts";
 import { importCircles } from "./import-circles.ts";
 import { importViolations, isKindFolder, layers, sharedFolders } from "./import-layers.ts";
@@ -113,6 +114,14 @@ describe("files", () => {
 
   test("each states its purpose in the first line", () => {
     expect(sources.filter((file) => !/^(\/\/ \S|#!)/.test(file.text)).map((file) => file.path)).toEqual([]);
+  });
+
+  test("no comment of the sources begins with What, Who, Of or One", () => {
+    expect(clauseComments("  /** What it is. */\nconst a = 1; // One\n// Ones\n// Of it.")).toHaveLength(2);
+    const found = sources
+      .filter(({ path }) => !path.startsWith("test/"))
+      .flatMap(({ path, text }) => clauseComments(text).map((comment) => `${path}: ${comment}`));
+    expect(found).toEqual([]);
   });
 
   test("names are kebab-case and descriptive", () => {

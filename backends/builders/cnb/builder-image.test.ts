@@ -113,7 +113,7 @@ describe("an image of a registry", () => {
     });
     // A tag that moves in between changes nothing.
     expect(asked).toEqual([{ host: "r.example.com", repository: "team/builder", digest: digest(1) }]);
-    // What a digest names is read once.
+    // An image named by digest is read once.
     expect(await inspect("r.example.com/team/builder:1")).toBe(inspected);
     expect(await inspect(`r.example.com/team/builder@${digest(1)}`)).toBe(inspected);
     expect(asked).toHaveLength(1);

@@ -1,4 +1,4 @@
-// What a builder image says about itself in its config: user, lifecycle, run image, buildpacks. Pure.
+// A builder image's config: user, lifecycle, run image, buildpacks. Pure.
 import { z } from "zod";
 import type { ImageConfig } from "../registry-images.ts";
 import { StagingFailure } from "../staging-failure.ts";

@@ -72,7 +72,7 @@ async function reconcileClass(
   }
 }
 
-/** What reconciles of several replicas do twice does no harm. */
+/** Several replicas may reconcile at once without harm. */
 async function updateBuildpacks({ remove, identify }: ImageBuildpacksPlan, client: KubeClient): Promise<void> {
   for (const { metadata } of remove)
     await ignoreGone(

@@ -39,7 +39,7 @@ const PLATFORM: Mount = { name: "platform", mountPath: "/platform", readOnly: tr
 const ORDER: Mount = { name: "order", mountPath: "/cupola/order", readOnly: true };
 const BUILDPACKS: Mount = { name: "buildpacks", mountPath: "/cupola/buildpacks" };
 const ANALYSIS: Mount = { name: "analysis", mountPath: "/cupola/analysis" };
-/** What the build is made of, which the exporter writes into the image's labels. */
+/** Sources of the build, which the exporter writes into the image's labels. */
 const INPUTS: Mount = { name: "inputs", mountPath: "/cupola/inputs", readOnly: true };
 const CREDENTIALS: Mount = { name: "credentials", mountPath: "/cupola/credentials", readOnly: true };
 const readOnly = (mount: Mount): Mount => ({ ...mount, readOnly: true });

@@ -14,7 +14,7 @@ export const LIFECYCLE_AUTH_KEY = "lifecycle-auth";
 /** The detector's order, or the file from which the first container makes it. */
 const ORDER_KEYS = { chosen: "order.toml", brought: "buildpacks.json" } as const;
 
-/** What the build is made of, as the exporter takes it. */
+/** Sources of the build, as the exporter takes them. */
 export const INPUTS_FILE: SecretFile = { key: "project-metadata.toml", path: "project-metadata.toml" };
 
 /** A Secret holds 1 MiB at most, base64 of its values not counted. */

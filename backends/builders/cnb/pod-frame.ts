@@ -1,4 +1,4 @@
-// What all Pods of a build share: owner, labels, deadline, Pod Security `restricted`, sizes, and how the lifecycle's programs get settings and credentials. Pure.
+// Common parts of a build's Pods: owner, labels, deadline, Pod Security `restricted`, sizes, and how the lifecycle's programs get settings and credentials. Pure.
 import { ANNOTATIONS, STABLE_LABELS } from "../../../crds/labels.ts";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import type { Draft } from "../../../kube/client/client.ts";

@@ -1,4 +1,4 @@
-// What a Pod's status means for its build, as a table, and whose turn it is.
+// A build's progress by its Pod's status, as a table, and whose turn it is.
 import { describe, expect, test } from "vitest";
 import { isOver } from "./build-pods.ts";
 import { digest, guid, staging } from "./fixtures.ts";
@@ -169,7 +169,7 @@ describe("a build's Pod", () => {
         ? { kind: "failed", code: "StagingError", message: expect.stringContaining("image-of-") as string }
         : { kind: "waiting" },
     );
-    // What a retry may help gets a minute from the end of the phase before.
+    // A failure that a retry may mend gets a minute from the end of the phase before.
     expect(toProgress(pod("Pending", states), new Date("2026-11-22T08:01:01Z"))).toMatchObject({ kind: "failed" });
     const later = new Date("2026-11-22T08:01:01Z");
     if (!isFinal)

@@ -1,4 +1,4 @@
-// What a build's Pod says: waiting, running, exported, failed (with Cloud Foundry's code), or interrupted. Pure.
+// State of a build's Pod: waiting, running, exported, failed (with Cloud Foundry's code), or interrupted. Pure.
 import type { ContainerStatus, Pod as PodType } from "kubernetes-types/core/v1.js";
 import { parse } from "smol-toml";
 import { z } from "zod";
@@ -142,7 +142,7 @@ function toFailure(pod: PodObject): PodProgress {
     return { kind: "failed", code: "StagingTimeExpired", message: "the build took too long", at };
   if (reason === "Evicted" && isOwnDisk(message))
     return { kind: "failed", code: "InsufficientResources", message: `${OUT_OF_DISK}: ${message}`, at };
-  // What the kubelet ends for the node's sake says nothing of the build.
+  // An eviction by the kubelet says nothing of the build.
   if (reason) return { kind: "interrupted", message: `${reason}: ${message}` };
   return failed
     ? describeFailure(failed)

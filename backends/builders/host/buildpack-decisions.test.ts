@@ -1,4 +1,4 @@
-// What the bundled buildpacks decide: package managers, versions, programs and start commands, by the files of an app.
+// Decisions of the bundled buildpacks: package managers, versions, programs and start commands, by the files of an app.
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { useAppFolder, type Files } from "./fixtures.ts";

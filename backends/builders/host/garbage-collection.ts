@@ -125,7 +125,7 @@ export async function collectGarbage(
   for (const path of unused) await removeFolder(path);
 }
 
-/** What a build loses here, it compiles again in a fraction of a second. */
+/** A build compiles again in a fraction of a second whatever it loses here. */
 async function findUnusedCompiled(directory: string, before: number): Promise<string[]> {
   const versions = await listCachedDirectories(directory);
   const isTooLarge = (await directoriesSize([directory], maxCompileCacheBytes)) > maxCompileCacheBytes;

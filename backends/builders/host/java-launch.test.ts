@@ -1,4 +1,4 @@
-// What the Java buildpack tells a JVM and the app's framework at a start.
+// Settings that the Java buildpack gives a JVM and the app's framework at a start.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { parse } from "smol-toml";

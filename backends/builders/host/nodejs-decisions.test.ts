@@ -1,4 +1,4 @@
-// What the Node.js buildpack decides: package managers, versions and start commands, by the files of an app.
+// Decisions of the Node.js buildpack: package managers, versions and start commands, by the files of an app.
 import { describe, expect, test } from "vitest";
 import { useAppFolder, type Files } from "./fixtures.ts";
 // @ts-expect-error plain JavaScript, as buildpacks run it

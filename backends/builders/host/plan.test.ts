@@ -1,4 +1,4 @@
-// What the status says of a build that made a droplet, and the log at the end of one that failed.
+// Status of a build that made a droplet, and last log lines of a build that failed.
 import { expect, test } from "vitest";
 import type { Staging } from "../../../crds/staging/staging.ts";
 import { toLogLines, toOutcome } from "./plan.ts";

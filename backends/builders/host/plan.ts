@@ -46,7 +46,7 @@ function toStatusName(name: string): string {
   return hideUserinfo(name).slice(0, MAX_NAME);
 }
 
-/** What the build's log says of its failure: what a buildpack printed stands there already. @param hint the end of the message, if it has one */
+/** Log line about the build's failure: the buildpack's own output stands there already. @param hint the end of the message, if it has one */
 export function toLogLines({ code, message }: Pick<StagingFailure, "code" | "message">, hint?: string): string[] {
   const own = code === "BuildpackCompileFailed" ? message.replace(/, saying: [^]*$/, "") : message;
   return [...own.split("\n"), ...(own !== message && hint !== undefined ? [hint] : [])];

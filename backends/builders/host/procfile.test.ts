@@ -1,4 +1,4 @@
-// What counts as a Procfile.
+// Files that count as a Procfile.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

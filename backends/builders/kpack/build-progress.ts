@@ -1,4 +1,4 @@
-// What the status of a kpack Build says of the build. Pure.
+// Progress of a build by the status of its kpack Build. Pure.
 import type { StagingCode } from "../staging-failure.ts";
 import { explainExit } from "../lifecycle-exits.ts";
 import type { KpackBuildObject, KpackBuildStatus } from "./kpack-build.ts";

@@ -1,4 +1,4 @@
-// What a Staging becomes for kpack, and what kpack's status means for it.
+// Objects that a Staging becomes for kpack, and its status by kpack's.
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { Staging } from "../../../crds/staging/staging.ts";

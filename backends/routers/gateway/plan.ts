@@ -71,7 +71,7 @@ export function planHTTPRoute(binding: RouteBinding, parent: ParentRef): Draft[]
   ];
 }
 
-/** What the gateway's controller says about the route. `waitMs`: it has not answered yet; look again then. */
+/** The route's status from the gateway's controller. `waitMs`: it has not answered yet; look again then. */
 export interface GatewayVerdict {
   problem?: ReadyDraft;
   waitMs?: number;
@@ -112,7 +112,7 @@ function isSameParent(answered: ParentRef, parent: ParentRef, { metadata }: HTTP
   );
 }
 
-/** What to do about the reasons that the Gateway API defines. */
+/** Next steps for the reasons that the Gateway API defines. */
 const NEXT_STEPS: Readonly<Record<string, string>> = {
   NotAllowedByListeners: "let its listeners take routes of this namespace: allowedRoutes.namespaces",
   NoMatchingListenerHostname: "add a listener for this hostname, or one without a hostname",

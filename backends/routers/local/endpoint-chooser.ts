@@ -72,7 +72,7 @@ function leastBusy(endpoints: readonly Endpoint[], load: (endpoint: Endpoint) =>
   return endpoints.filter((endpoint) => load(endpoint) === least);
 }
 
-/** What the headers X-CF-App-Instance and X-CF-Process-Instance ask for. */
+/** Instance that the headers X-CF-App-Instance and X-CF-Process-Instance ask for. */
 export type InstanceSelector = { app?: string; process?: string; index?: number } | { invalid: string };
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;

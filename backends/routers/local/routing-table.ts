@@ -48,7 +48,7 @@ export interface Endpoint {
   instanceGUID: string;
 }
 
-/** What a lookup found: a route with endpoints, a route without, or nothing. */
+/** Result of a lookup: a route with endpoints, a route without, or nothing. */
 export interface Match {
   route: RouteEntry;
   endpoints: readonly Endpoint[];

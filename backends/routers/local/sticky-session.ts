@@ -15,7 +15,7 @@ export function stickyInstance(cookies: string | undefined): string | undefined 
 
 /** The facts of an exchange that decide about the cookie. */
 export interface StickyFacts {
-  /** What `stickyInstance` said of the request. */
+  /** Result of `stickyInstance` for the request. */
   requested: string | undefined;
   /** The instance that answered. */
   instanceGUID: string;

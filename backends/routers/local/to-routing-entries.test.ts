@@ -1,4 +1,4 @@
-// What of a binding the router serves, and what its condition says it does not.
+// Parts of a binding that the router serves, and its condition about the others.
 import { expect, test } from "vitest";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { findLimitation, toRouteEntry } from "./to-routing-entries.ts";

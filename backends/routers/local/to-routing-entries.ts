@@ -59,7 +59,7 @@ function toBalancing({
   };
 }
 
-/** What the class cannot do for this binding; undefined when it can all. */
+/** Features of this binding that the class lacks; undefined when it has all. */
 export function findLimitation(binding: RouteBinding): { reason: string; message: string } | undefined {
   const { port, internal, destinations } = binding.spec;
   if (port !== 0) return { reason: "TcpNotSupported", message: "router local serves HTTP only, no TCP ports" };

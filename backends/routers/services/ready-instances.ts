@@ -6,7 +6,7 @@ import type { RouteDestination } from "./plan.ts";
 /** An instance may take this long to start before its route is said to be without one. CF's default for a start. */
 const START_MS = 60_000;
 
-/** What a router says about the instances of a route. `requeueAfterMs`: when to look again, since no event may come. */
+/** A router's report on the instances of a route. `requeueAfterMs`: when to look again, since no event may come. */
 export interface InstanceVerdict {
   ready?: ReadyDraft;
   requeueAfterMs?: number;

@@ -210,7 +210,7 @@ describe("an LRP under deletion", () => {
 });
 
 describe("the version of the renderer", () => {
-  /** What this release makes of an LRP of that version. */
+  /** Objects that this release renders for an LRP of that version. */
   async function children(rendering: string): Promise<unknown> {
     const [controller] = deploymentRunner();
     const read = { list: () => [], find: () => undefined };

@@ -1,4 +1,4 @@
-// What is said of pods that do not come or wait, and when to look again.
+// Messages about pods that do not come or wait, and when to look again.
 import { describe, expect, test } from "vitest";
 import { INDEX_GATE } from "../../../crds/lrp/index-gate.ts";
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";

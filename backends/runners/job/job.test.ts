@@ -1,4 +1,4 @@
-// What a TaskRun becomes in a cluster, and what its Job and pod say of it.
+// Objects that a TaskRun becomes in a cluster, and its state by its Job and pod.
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import { TaskRun } from "../../../crds/task-run/task-run.ts";

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import type { HealthCheck } from "../../../crds/schema-fields.ts";
 import { isOutOfResources } from "../../host/out-of-resources.ts";
 
-/** What is checked. `ports` are host ports; http uses the first, port all of them. */
+/** The checked target. `ports` are host ports; http uses the first, port all of them. */
 export interface HealthTarget {
   host: string;
   ports: readonly number[];

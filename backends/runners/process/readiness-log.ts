@@ -1,4 +1,4 @@
-// What the app's log says of its readiness check, in Diego's words.
+// Log lines of the app's readiness check, in Diego's words.
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { InstanceRecord } from "./instance-record.ts";
 import type { InstanceLog } from "./runner-context.ts";

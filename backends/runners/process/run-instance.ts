@@ -65,7 +65,7 @@ export interface InstanceRun {
 interface RunSession extends InstanceRun {
   files: InstanceFiles;
   log: InstanceLog;
-  /** What it logs. */
+  /** Its log. */
   rate: ReturnType<typeof createByteRate>;
   /** Logs the rest of the instance's output and stops reading, so that later log lines come after it. */
   closeOutput: () => void;

@@ -1,4 +1,4 @@
-// What a starting instance is told when its check fails, and how the watch ends.
+// Messages about a starting instance whose check fails, and the end of the watch.
 import { once } from "node:events";
 import { createServer as createHTTPServer } from "node:http";
 import { createServer, type AddressInfo } from "node:net";

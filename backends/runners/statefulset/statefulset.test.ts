@@ -1,4 +1,4 @@
-// What an LRP becomes as a StatefulSet, and the index of its pods.
+// An LRP as a StatefulSet, and the index of its pods.
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import { LRP } from "../../../crds/lrp/lrp.ts";

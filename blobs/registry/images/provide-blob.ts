@@ -4,7 +4,7 @@ import type { Place } from "../place.ts";
 import type { RegistryClient } from "../registry-client.ts";
 import { spool } from "../spool.ts";
 
-/** What is there is not sent again. @throws ImageNotFound when `from` has no such blob, RegistryError */
+/** Sends a blob unless it is there. @throws ImageNotFound when `from` has no such blob, RegistryError */
 export async function provideBlob(
   client: RegistryClient,
   { digest, size }: Pick<Descriptor, "digest" | "size">,

@@ -18,7 +18,7 @@ afterEach(() => {
   server.close();
 });
 
-/** What becomes of a request when the name has these addresses, one set for each look-up. */
+/** Result of a request when the name has these addresses, one set for each look-up. */
 async function ask(lookUps: string[][], open: string): Promise<string | undefined> {
   const agent = createGuardedAgent(
     (address) => address === open,

@@ -28,7 +28,7 @@ afterEach(() => {
 });
 afterAll(restoreNetwork);
 
-/** What the broker answers, once; a second request would find nothing and be `unreachable`. */
+/** The broker's answer, given once; a second request would find nothing and be `unreachable`. */
 const intercept = ({ method, path }: BrokerRequest): nock.Interceptor => nock(BROKER).intercept(path, method);
 
 async function ask(request: BrokerRequest): Promise<BrokerAnswer> {
@@ -37,7 +37,7 @@ async function ask(request: BrokerRequest): Promise<BrokerAnswer> {
   return answer;
 }
 
-/** What the controllers make of it. */
+/** The controllers' reading of it. */
 const meaning = (asked: Asked | undefined, answer: BrokerAnswer): string =>
   asked ? toOutcome(asked, answer).kind : toProgress(false, answer).state;
 

@@ -1,4 +1,4 @@
-// What this process remembers of brokers: when an operation under way is asked about next, and answers whose status may not have been written. A new leader asks at once.
+// Memory of brokers in this process: when an operation under way is asked about next, and answers whose status may not have been written. A new leader asks at once.
 import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
 import type { BrokerAnswer } from "./call-broker.ts";
 

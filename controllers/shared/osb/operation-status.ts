@@ -35,7 +35,7 @@ export function nextState(
   { state, description = "", now }: { state: LastOperation["state"]; description?: string | undefined; now: Date },
 ): LastOperation {
   const words = description.slice(0, MAX_OPERATION_DESCRIPTION);
-  // What has not changed is not written.
+  // An unchanged status is not written.
   if (last.state === state && last.description === words) return last;
   return { ...last, state, description: words, updatedAt: now.toISOString() };
 }

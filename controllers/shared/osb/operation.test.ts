@@ -20,7 +20,7 @@ const BROKER = {
   spec: { url: "http://127.0.0.1:1", credentialsSecretRef: { name: "s" } },
 };
 
-/** What is provided by a broker, which is gone unless given, after so many seconds of at most 100. */
+/** State of an operation whose broker is gone unless given, after so many seconds of at most 100. */
 function workOf(
   seconds: number,
   [type, state]: [LastOperation["type"], LastOperation["state"]],

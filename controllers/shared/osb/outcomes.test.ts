@@ -1,4 +1,4 @@
-// What answers of a broker mean: the tables of the Open Service Broker API, row by row.
+// Outcomes of a broker's answers: the tables of the Open Service Broker API, row by row.
 import { expect, test } from "vitest";
 import type { BrokerAnswer } from "./call-broker.ts";
 import { pollDelaySeconds, retryDelaySeconds, toOutcome, toProgress, type Asked } from "./outcomes.ts";

@@ -1,4 +1,4 @@
-// What a broker is told of the space in which an instance or binding is. Pure.
+// Builds the OSB context: the space of an instance or binding. Pure.
 import type { Tenancy } from "../tenancy.ts";
 
 export function toContext({ org, space }: Tenancy, instanceName?: string): object {

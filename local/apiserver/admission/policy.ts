@@ -64,7 +64,7 @@ export function failsOpen(policy: Policy): boolean {
   return policy.spec.failurePolicy === "Ignore";
 }
 
-/** What a policy holds against a request, one denial for each validation that fails. */
+/** Denials of a request by a policy, one for each validation that fails. */
 export function evaluatePolicy(compiled: CompiledPolicy, base: Lookup, param: KubeObject | undefined): Denial[] {
   const budget: Budget = { steps: defaultSteps };
   const lookup = policyVariables(base, param, compiled.variables, budget);

@@ -50,7 +50,7 @@ export const untyped: TypeView = {
   map: { atomic: false, field: () => undefined, element: () => untyped },
 };
 
-/** What every object has, one inside another too. */
+/** Fields of every object, nested ones too. */
 const EMBEDDED: Record<string, JsonSchema> = {
   apiVersion: { type: "string" },
   kind: { type: "string" },

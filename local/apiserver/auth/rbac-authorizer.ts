@@ -15,7 +15,7 @@ export const rbacResources: Record<string, RbacKind> = {
 export interface RbacAuthorizer {
   index: RbacIndex;
   authorize: Authorize;
-  /** What the user may do in a namespace, for SelfSubjectRulesReview. */
+  /** Rules of the user in a namespace, for SelfSubjectRulesReview. */
   rulesFor(user: UserInfo, namespace: string): PolicyRule[];
   stop(): void;
 }

@@ -122,7 +122,7 @@ function fillField(view: TypeView, value: JsonMap, key: string, isKept: boolean)
   if (filled) value[key] = filled.zero;
 }
 
-/** What omitempty does not leave out: structs, times, numbers that may be texts. */
+/** Types that omitempty does not leave out: structs, times, numbers that may be texts. */
 function alwaysPrinted(type: TypeView): { zero: unknown } | undefined {
   if (isTime(type)) return { zero: null };
   if (type.schema.format === "int-or-string") return { zero: 0 };

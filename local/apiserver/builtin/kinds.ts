@@ -208,7 +208,7 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
   };
 }
 
-/** What a folder of its own adds to one built-in kind. */
+/** Additions from a built-in kind's own folder. */
 export interface ExtraRules {
   prepareCreate?(object: KubeObject): void;
   prepareUpdate?(object: KubeObject, old: KubeObject, subresource: string): void;

@@ -17,7 +17,7 @@ class CheckFault extends Error {
   }
 }
 
-/** What is wrong with an expression. */
+/** A fault in an expression. */
 export interface ExpressionFault {
   /** As kube-apiserver words it: `ERROR: <input>:1:6: undefined field 'x'` and the place; or for a wrong type `must evaluate to bool but got string`. */
   message: string;

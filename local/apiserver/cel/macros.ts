@@ -43,7 +43,7 @@ function bound(scope: Scope, name: string, value: CelValue): Scope {
   return { find: (wanted) => (wanted === name ? value : scope.find(wanted)), budget: scope.budget };
 }
 
-/** What a loop goes over: a list's items with their index, a map's keys with their values. */
+/** Range of a loop: a list's items with their index, a map's keys with their values. */
 function pairsOf(range: CelValue): (readonly [CelValue, CelValue])[] {
   if (isList(range)) return range.map((item, i) => [BigInt(i), item] as const);
   if (isMap(range)) return range.keys().map((key) => [key, range.get(key) ?? null] as const);

@@ -22,7 +22,7 @@ import {
   type CelValue,
 } from "./values.ts";
 
-/** What one request may spend, unless told otherwise. */
+/** Default budget of a request. */
 export const defaultSteps = 2_000_000;
 
 /** A compiled expression. Evaluate it with `evaluate`. */

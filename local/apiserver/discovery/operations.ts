@@ -80,7 +80,7 @@ function groupTitle(group: string): string {
         .join("");
 }
 
-/** What the operations of one resource share. */
+/** Common parts of a resource's operations. */
 interface Subject {
   type: ResourceType;
   version: VersionType;

@@ -21,7 +21,7 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** `duplicate field "spec.size"` for each field, however often it comes; `parsed` is what the text, valid JSON, says. Linear in the text. */
 export function duplicateFields(text: string, parsed: unknown): string[] {
-  // What clients write compactly comes out as it was, unless a field was lost.
+  // Compact JSON comes out unchanged, unless a field was lost.
   return JSON.stringify(parsed) === text ? [] : findDuplicates(text);
 }
 

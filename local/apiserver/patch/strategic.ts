@@ -9,7 +9,7 @@ const ORDER = "$setElementOrder/";
 const RETAIN = "$retainKeys";
 const DIRECTIVE = "$patch";
 
-/** What kube-apiserver has no words of its own for. */
+/** A refusal that kube-apiserver has no words for. */
 const fault = (message: string) => failure(500, "", message);
 
 /** The patched map. Neither argument is changed. Throws 400 on a broken directive, 500 (as kube-apiserver does) on one that does not fit. */
@@ -47,7 +47,7 @@ function mergeEntry(view: TypeView, out: JsonMap, { key, value }: { key: string;
 
 const typeAt = (view: TypeView, key: string): TypeView => (view.map ? entryView(view.map, key) : untyped);
 
-/** What a patch says of something that is not there: no nulls in maps, and nothing that has a directive; undefined when that is all of it. */
+/** A patch of something that is not there: no nulls in maps, and nothing that has a directive; undefined when that is all of it. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isMap(value)) return value;
@@ -177,7 +177,7 @@ function listAt(map: JsonMap, field: string): unknown[] | undefined {
   return value;
 }
 
-/** What a patch gives must come in the order that it asks for, but for items that are orders themselves. */
+/** Items of a patch must come in the order that it asks for, directives excepted. */
 function checkOrder(given: unknown[], order: unknown[], key: string | undefined): void {
   if (given.length === 0 || order.length === 0) return;
   const plain = given.filter((item) => !(isMap(item) && Object.hasOwn(item, DIRECTIVE)));

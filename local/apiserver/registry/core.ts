@@ -13,7 +13,7 @@ export interface Core {
   catalogue: Catalogue;
   /** Throws StatusError when a write is refused; returns warnings. Not called for the server's own writes. */
   admit: (request: AdmissionRequest) => Promise<string[]>;
-  /** What may change an object before it is judged. Not called for the server's own writes. */
+  /** Mutation of an object before it is judged. Not called for the server's own writes. */
   mutate: WebhookAdmission["mutate"];
   /** Milliseconds. */
   now: () => number;

@@ -79,7 +79,7 @@ const SYSTEM_FIELDS = [
 
 const MARKS = new Set<string>(["deletionTimestamp", "deletionGracePeriodSeconds"]);
 
-/** What a client may not say of a new object goes. */
+/** Drops the fields of a new object that a client may not set. */
 function clear(
   call: InternalCall,
   object: KubeObject,
@@ -97,7 +97,7 @@ function clear(
   delete (object.metadata as { selfLink?: string }).selfLink;
 }
 
-/** What the server says of a new object comes, and its rules are asked. Throws 422. */
+/** Adds the server's fields to a new object and applies its rules. Throws 422. */
 function complete(core: Core, call: InternalCall, object: KubeObject): void {
   const { type } = call.target;
   const { metadata } = object;

@@ -28,7 +28,7 @@ export interface DeleteOptions {
 }
 
 export interface Deleted {
-  /** What the API answers with. */
+  /** The API's answer. */
   answer: KubeObject | StatusBody;
   code: number;
 }

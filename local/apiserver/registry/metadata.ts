@@ -188,7 +188,7 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject, type
   ];
 }
 
-/** What a client leaves out (or may not set) of `metadata` on an update comes from the old object. */
+/** Fields of `metadata` that a client leaves out (or may not set) on an update come from the old object. */
 export function keepSystemFields(object: KubeObject, old: KubeObject): void {
   const { metadata } = object;
   metadata.uid ??= old.metadata.uid;

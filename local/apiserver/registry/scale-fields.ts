@@ -25,7 +25,7 @@ export function toScaleFields(
 }
 
 /**
- * What the entries of a written Scale mean for the object: who is not among them loses the replicas, who is new gets them.
+ * Effect of a written Scale's entries on the object: who is not among them loses the replicas, who is new gets them.
  * kube-apiserver takes the entry of an updater for another one here, since its version differs, so it comes twice and without its time.
  */
 export function toParentFields(

@@ -66,7 +66,7 @@ export function getScale(core: Core, call: InternalCall): KubeObject {
   return toScale(shown(call, currentOf(core, call.target)), pathsOf(call), true);
 }
 
-/** What admission sees of a write of the scale. */
+/** Admission's view of a write of the scale. */
 function faceOf(paths: ScalePaths): Face {
   return {
     gvk: { group: "autoscaling", version: "v1", kind: "Scale" },

@@ -1,4 +1,4 @@
-// What the registry knows of a resource: built-in kinds and CRDs both come as ResourceType. Types only.
+// A resource as the registry knows it: built-in kinds and CRDs both come as ResourceType. Types only.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { TypeView } from "../apply/type-view.ts";
 import type { FieldError, GroupVersionKind, JsonSchema, UserInfo, VirtualResource } from "../types.ts";
@@ -48,13 +48,13 @@ export interface Decoded {
   faults: string[];
 }
 
-/** What differs from kind to kind when objects are written. Functions may change `object`, never `old`. */
+/** Differences between kinds when objects are written. Functions may change `object`, never `old`. */
 export interface Strategy {
   /** From what a client sent to a pruned, defaulted object. Throws StatusError 400 on what cannot be read. */
   decode(body: KubeObject, version: VersionType): Decoded;
   /** The same for what server-side apply made, where the schema was heard already. Absent: as decode. */
   decodeApplied?(body: KubeObject, version: VersionType): Decoded;
-  /** What is left of an applied object, found good, once it is read again; the same object where that is all. */
+  /** A valid applied object as it will be read again; the same object where that is all. */
   settleApplied?(object: KubeObject): KubeObject;
   /** `subresource` is "" but for an object that came into being by a write of its status. */
   prepareCreate(object: KubeObject, subresource: string): void;
@@ -100,7 +100,7 @@ export interface ResourceType {
   returnsDeleted: boolean;
 }
 
-/** What a request's path named. */
+/** Object that a request's path names. */
 export interface Target {
   type: ResourceType;
   version: VersionType;

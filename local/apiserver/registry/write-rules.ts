@@ -31,7 +31,7 @@ export function placeInNamespace(call: InternalCall, object: KubeObject): void {
   object.metadata.namespace = namespace;
 }
 
-/** What the bookkeeping of managed fields needs of a call. */
+/** Facts of a call that the bookkeeping of managed fields needs. */
 export function fieldsRequest(core: Core, call: InternalCall, options: WriteOptions) {
   const { type, version, subresource } = call.target;
   return {

@@ -1,4 +1,4 @@
-// What a CRD's schema does to objects: pruning, defaults, faults in the real server's words, rules.
+// Effects of a CRD's schema on objects: pruning, defaults, faults in the real server's words, rules.
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { JsonSchema } from "../types.ts";

@@ -49,7 +49,7 @@ function typeOf(value: unknown): string {
 const isLeftToFormat = (type: string, types: string[]) =>
   (type === "string" || type === "array") && !types.includes("number") && !types.includes("integer");
 
-/** What Go calls the formats of values. */
+/** Go's names for the formats of values. */
 const GO_FORMATS: Record<string, string> = { integer: "int64", number: "float64" };
 
 function validateType(value: unknown, node: SchemaNode, path: string): FieldError[] {

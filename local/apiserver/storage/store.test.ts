@@ -1,4 +1,4 @@
-// What the store promises: nothing acknowledged is lost, versions only grow, two writers cannot both win, history ends honestly.
+// Promises of the store: nothing acknowledged is lost, versions only grow, two writers cannot both win, history ends honestly.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

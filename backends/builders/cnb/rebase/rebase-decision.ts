@@ -45,7 +45,7 @@ export function isPinned(order: readonly PlacedGroup[]): boolean {
 
 const SOURCE_TYPE = "cupola";
 
-/** What the exporter puts into the label io.buildpacks.project.metadata, as the file that it reads. */
+/** Content that the exporter puts into the label io.buildpacks.project.metadata, as the file that it reads. */
 export function toProjectMetadata(inputs: string): string {
   return stringify({ source: { type: SOURCE_TYPE, version: { inputs } } });
 }
@@ -98,7 +98,7 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((layer, at) => layer === b[at]);
 }
 
-/** What a build may have chosen by: buildpacks install other programs for another distribution. */
+/** Facts that a build may have chosen by: buildpacks install other programs for another distribution. */
 const NAME_LABELS = ["io.buildpacks.stack.id", "io.buildpacks.base.distro.name"];
 const SYSTEM_LABELS = [...NAME_LABELS, "io.buildpacks.base.distro.version"];
 

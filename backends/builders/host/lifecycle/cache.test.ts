@@ -1,4 +1,4 @@
-// What the next build of an app gets back.
+// Caches that the next build of an app gets back.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What is said about a folder that no buildpack fits.
+// Messages about a folder that no buildpack fits.
 import { expect, test } from "vitest";
 import { describeUndetected, type FolderEntry } from "./undetected.ts";
 

@@ -120,7 +120,7 @@ export function isIgnored({ webhook }: Hook, error: unknown): boolean {
   return error instanceof CallFault && webhook.failurePolicy === "Ignore";
 }
 
-/** What a client is told about a call that went wrong. */
+/** Message to a client about a failed call. */
 export function refusalOf(error: unknown, internal: (message: string) => StatusError): unknown {
   return error instanceof CallFault ? internal(error.message) : error;
 }

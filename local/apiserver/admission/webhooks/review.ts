@@ -45,7 +45,7 @@ function shown(object: KubeObject | undefined): object | null {
     : object;
 }
 
-/** What a webhook answered. */
+/** A webhook's answer. */
 export interface Answer {
   warnings: string[];
   /** Why the write is refused. */

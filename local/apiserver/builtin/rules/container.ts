@@ -16,7 +16,7 @@ import {
 } from "./rule.ts";
 import { configKey } from "./data.ts";
 
-/** What a container shares with the others of its pod. */
+/** State that a container shares with the others of its pod. */
 export interface Surroundings {
   /** Taken by containers before it; grows. */
   names: Set<string>;

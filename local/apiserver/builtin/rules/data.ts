@@ -59,7 +59,7 @@ export const secretRules: Rule = (object, old) => {
   return [...dataRules(object, old), ...changed, ...typeRules(object, type), ...dockerRules(type, mapOf(object.data))];
 };
 
-/** What a type of Secret must have. */
+/** Required keys of a type of Secret. */
 function typeRules({ data: given, metadata }: KubeObject, type: string): FieldError[] {
   const errors: FieldError[] = [];
   const data = mapOf(given);

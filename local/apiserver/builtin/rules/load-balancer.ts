@@ -1,4 +1,4 @@
-// What load balancers report in the status of a Service or an Ingress: addresses and names.
+// Reports of load balancers in the status of a Service or an Ingress: addresses and names.
 import { isIP } from "node:net";
 import type { JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../types.ts";

@@ -25,7 +25,7 @@ export function toFolder(named, moduleName) {
   return moduleName && path.startsWith(`${moduleName}/`) ? path.slice(moduleName.length + 1) : path;
 }
 
-/** What `go install` calls the program of a folder; a Procfile may start it by that name. */
+/** Name that `go install` gives the program of a folder; a Procfile may start it by that name. */
 export function toProgramName(folder, moduleName) {
   return folder === "." ? (ownName(moduleName) ?? "app") : last(folder);
 }

@@ -1,4 +1,4 @@
-// What a Go app needs of the machine.
+// A Go app's needs of the machine.
 import { requireTool } from "../shared/tools.mjs";
 
 /** The go program. Throws with how to get it. */

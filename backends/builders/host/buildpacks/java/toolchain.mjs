@@ -1,4 +1,4 @@
-// What a Java app needs of the machine.
+// A Java app's needs of the machine.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { requireTool } from "../shared/tools.mjs";

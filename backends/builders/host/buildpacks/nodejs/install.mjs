@@ -56,7 +56,7 @@ function userNodeEnv() {
   return process.env.NODE_ENV ? { NODE_ENV: process.env.NODE_ENV } : {};
 }
 
-/** What builds keep for the next one; it is not part of the droplet. */
+/** Files that builds keep for the next one; they are not part of the droplet. */
 const buildCaches = [".next/cache", "node_modules/.cache"];
 
 /** Runs a build script of a folder with the caches of the last build. */

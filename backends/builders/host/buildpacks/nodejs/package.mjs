@@ -1,4 +1,4 @@
-// What a package.json says: dependencies, scripts, and whether an install stays inside node_modules.
+// Facts of a package.json: dependencies, scripts, and whether an install stays inside node_modules.
 import { readJson } from "../shared/files.mjs";
 
 /** The parsed package.json; empty when there is none. Throws with the reason when it cannot be read. */

@@ -1,4 +1,4 @@
-// What a PHP app needs of the machine.
+// A PHP app's needs of the machine.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readJson } from "../shared/files.mjs";

@@ -1,4 +1,4 @@
-// What a Python app needs of the machine.
+// A Python app's needs of the machine.
 import { parse } from "smol-toml";
 import { join } from "node:path";
 import { readIfThere } from "../shared/files.mjs";

@@ -1,4 +1,4 @@
-// What buildpacks print: a heading with what was seen and decided, indented lines, warnings.
+// Output of buildpacks: a heading with what was seen and decided, indented lines, warnings.
 
 /** The line that says what the buildpack saw and decided. */
 export function heading(text) {
