@@ -19,7 +19,7 @@ import { type AuthorizationMode, createAccessReviewer } from "./access/access-re
 import { createCallerPermissions, type CallerPermissionsDeps } from "./access/create-caller-permissions.ts";
 import { declaredPermissions } from "./access/declared-permissions.ts";
 import { createSession } from "./access/create-session.ts";
-import type { AppLog } from "./access/session.ts";
+import { type AppLog, recordWrites } from "./cf/audit/record-writes.ts";
 import { createClusterCache, type ClusterCache } from "./cache/cluster-cache.ts";
 import { createHeldReads } from "./cache/held-reads.ts";
 
@@ -84,16 +84,15 @@ export function createApi(deps: ApiDeps): Api {
     log,
     review: permissions.review,
     ...(deps.url !== undefined && { apiHost: new URL(deps.url).hostname }),
-    ...(deps.appLog && { appLog: deps.appLog }),
-    ...(deps.audit && { audit: deps.audit }),
   };
+  const recorders = { ...deps, cache, now };
   const handler = createRouting({
     endpoints,
     log,
     ...(deps.url !== undefined && { url: deps.url }),
     authenticate: authenticatorOf({ ...deps, now }, permissions),
     waitUntilCurrent: () => peerGroup.waitUntilCurrent(),
-    createSession: (request) => createSession(sessionDeps, request),
+    createSession: (request) => recordWrites(createSession(sessionDeps, request), recorders, request),
   });
   return {
     handler,

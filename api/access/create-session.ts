@@ -12,16 +12,14 @@ import { isNameHolder } from "./name-claims.ts";
 import { notAuthorized, notFound } from "../http/errors.ts";
 import { requireNotSuspended } from "./suspension.ts";
 import { kindTitle } from "../http/kind-title.ts";
-import { observeWrites } from "./observed-writes.ts";
-import { logToApps, recordAppEvents, recordEvents } from "../cf/audit/write-observers.ts";
 import { createSessionWriter } from "./session-writes.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { ListScope, Session, SessionDeps, SessionReader, SessionRequest } from "./session.ts";
 
+/** Records no audit events and no lines in apps' logs: cf/audit/record-writes.ts adds those. */
 export function createSession(deps: SessionDeps, request: SessionRequest): Session {
   const { caller } = request;
-  const { appLog, audit, cache } = deps;
-  const permissions = createCallerPermissions({ authorizer: cache.authorizer, review: deps.review }, request);
+  const permissions = createCallerPermissions({ authorizer: deps.cache.authorizer, review: deps.review }, request);
   const reader = createSessionReader(deps, request, permissions);
   // Created on the first write: most requests only read.
   let callerClient: KubeClient | undefined;
@@ -33,15 +31,11 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
     platformClient: deps.platformClient,
     callerClient: () => (callerClient ??= caller.connect(deps.platformClient)),
   });
-  const observers = [
-    ...(appLog ? [logToApps(cache, appLog)] : []),
-    ...(audit ? [recordEvents(deps, request, audit)] : []),
-  ];
   return {
     ...reader,
-    ...observers.reduce(observeWrites, writer),
+    ...writer,
     platformClient: deps.platformClient,
-    recordAppEvent: audit ? recordAppEvents(deps, request, audit) : () => undefined,
+    recordAppEvent: () => undefined,
   };
 }
 

@@ -8,15 +8,10 @@ import type { ReviewConfig } from "./reviewed-permissions.ts";
 import type { CFError } from "../http/errors.ts";
 import type { DeclaredPermissions, EndpointPermission } from "./required-permission.ts";
 import type { App } from "../../crds/app/app.ts";
-import type { AuditWriter } from "../../telemetry/audit/audit-writer.ts";
-import type { LogEntry } from "../../telemetry/envelope.ts";
 import type { Caller } from "../identity/caller.ts";
 import type { PeerGroup } from "../peers/peer-group.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { HeldReads } from "../cache/held-reads.ts";
-
-/** Records a line; never blocks, never throws. */
-export type AppLog = (entry: LogEntry) => void;
 
 export interface SessionDeps {
   cache: ClusterCache;
@@ -26,10 +21,6 @@ export interface SessionDeps {
   peers: Pick<PeerGroup, "publishWrites" | "publishObserved">;
   now: () => Date;
   log: Logger;
-  /** Records lines in apps' logs, if this process keeps any. */
-  appLog?: AppLog;
-  /** Records audit events, if this process does. */
-  audit?: AuditWriter;
   /** The hostname of this API, where it is known; no route may have it. */
   apiHost?: string | undefined;
   /** How permissions are reviewed; undefined where RBAC alone decides. */

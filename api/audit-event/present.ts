@@ -1,11 +1,11 @@
 // Presents an audit event as CF's JSON.
 import type { AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import { link } from "../http/presentation.ts";
-import { formatTimestamp } from "../http/timestamps.ts";
+import { toTime } from "../../kube/api/times.ts";
 
 export function presentAuditEvent(event: AuditEvent, base: string): object {
   const { guid, at, type, actor, target, data, spaceGUID, orgGUID } = event;
-  const time = formatTimestamp(at);
+  const time = toTime(at);
   return {
     guid,
     created_at: time,

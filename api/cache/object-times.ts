@@ -3,7 +3,7 @@ import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
 import { API_FIELD_MANAGER, CONTROLLER_FIELD_MANAGER_PREFIX } from "../../crds/groups.ts";
 import { lastWriteTime } from "../../kube/api/managed-fields.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { formatTimestamp } from "../http/timestamps.ts";
+import { toTime } from "../../kube/api/times.ts";
 
 const lastWrites = new WeakMap<object, string>();
 
@@ -20,10 +20,10 @@ export function recordLastWrite<T extends KubeObject>(object: T): T {
 
 /** `created_at`, in CF's form. */
 export function createdAt(object: KubeObject): string {
-  return formatTimestamp(object.metadata.creationTimestamp ?? 0);
+  return toTime(object.metadata.creationTimestamp ?? 0);
 }
 
 /** `updated_at`: the newest write that was not the platform's own housekeeping. */
 export function updatedAt(object: KubeObject): string {
-  return formatTimestamp(lastWrites.get(object.metadata) ?? object.metadata.creationTimestamp ?? 0);
+  return toTime(lastWrites.get(object.metadata) ?? object.metadata.creationTimestamp ?? 0);
 }

@@ -9,7 +9,7 @@ import { appGUIDOf, appOf } from "../cf/app/owner-app.ts";
 import { hasRevisions, releaseOf, revisionNamed } from "../cf/rollout/app-revisions.ts";
 import { deploymentStatus, type DeploymentStatus } from "../cf/rollout/app-rollouts.ts";
 import { link, presentIdentity, presentMetadata, toOneRelationship } from "../http/presentation.ts";
-import { formatTimestamp } from "../http/timestamps.ts";
+import { toTime } from "../../kube/api/times.ts";
 
 export function presentDeployment(cache: ClusterCache, rollout: Rollout, base: string): object {
   const at = presentIdentity(cache, Rollout, rollout);
@@ -46,8 +46,8 @@ function presentStatus(rollout: Rollout, { value, reason }: DeploymentStatus, cr
     value,
     reason,
     details: {
-      last_successful_healthcheck: formatTimestamp(status?.lastHealthyTime ?? createdAt),
-      last_status_change: formatTimestamp(status?.stateTime ?? createdAt),
+      last_successful_healthcheck: toTime(status?.lastHealthyTime ?? createdAt),
+      last_status_change: toTime(status?.stateTime ?? createdAt),
       ...(value === "ACTIVE" && status?.error !== undefined && { error: status.error }),
     },
     ...(spec.strategy === "canary" && {

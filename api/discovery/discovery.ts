@@ -1,9 +1,7 @@
 // Discovery documents: `/`, `/v3`, `/v3/info`, `/v2/info`, `/healthz`. `cf` reads `/` to choose how it logs in and which requests it sends.
 import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
+import { API_VERSION } from "../openapi/api-version.ts";
 import { uaaEndpoints } from "./uaa.ts";
-
-/** CAPI version that the platform announces; `cf` chooses its requests by it. README lists what is not served yet. */
-export const apiVersion = "3.228.0";
 
 const resources = [
   "app_usage_events",
@@ -45,7 +43,7 @@ function globalRoot(base: string): object {
   return {
     links: {
       self: link,
-      cloud_controller_v3: { href: `${base}/v3`, meta: { version: apiVersion } },
+      cloud_controller_v3: { href: `${base}/v3`, meta: { version: API_VERSION } },
       network_policy_v0: null,
       network_policy_v1: null,
       login: link,

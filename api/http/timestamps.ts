@@ -1,14 +1,7 @@
-// Timestamps in CF's format, and the created_ats / updated_ats filters.
+// The filters created_ats and updated_ats: timestamps in CF's format.
 import { z } from "zod";
 
 const format = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
-
-/** `2026-01-31T12:00:00Z`; whole seconds, UTC. */
-export function formatTimestamp(time: Date | string | number): string {
-  // A shortcut for hot lists: Kubernetes writes creation times in this format already.
-  if (typeof time === "string" && time.length === 20 && time.endsWith("Z")) return time;
-  return `${new Date(time).toISOString().slice(0, 19)}Z`;
-}
 
 /** A parsed timestamp filter; seconds since the epoch. */
 export interface TimeFilter {

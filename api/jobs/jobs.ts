@@ -19,7 +19,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { CFError, notFound, type PresentedError } from "../http/errors.ts";
-import { formatTimestamp } from "../http/timestamps.ts";
+import { toTime } from "../../kube/api/times.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { Session } from "../access/session.ts";
 import { dropletState } from "../cf/droplet/droplet-state.ts";
@@ -153,7 +153,7 @@ function nounOf(operation: Operation): [name: string, path: string] {
 
 function presentJob(guid: string, job: Job, cache: ClusterCache, base: string): object {
   const state = stateOf(job, cache);
-  const time = formatTimestamp(job.startedAt * 1000);
+  const time = toTime(job.startedAt * 1000);
   const [noun, path] = nounOf(job.operation);
   // Operations on the whole platform are about no resource.
   const exists = noun !== "admin" && (state !== "COMPLETE" || !job.operation.endsWith(".delete"));

@@ -1,8 +1,8 @@
 // Generates the OpenAPI document from the endpoint table and the schemas of answers.
 import { z } from "zod";
-import { apiVersion } from "../discovery/discovery.ts";
 import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { errorCatalogue } from "../http/errors.ts";
+import { API_VERSION } from "./api-version.ts";
 import { describePermission } from "./permission.ts";
 import { type Response, type ResponseBody, responsesOf } from "./responses.ts";
 import { components } from "./schema-parts.ts";
@@ -178,7 +178,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]): object {
   });
   return {
     openapi: "3.0.3",
-    info: { title: "Cloud Foundry API", version: apiVersion },
+    info: { title: "Cloud Foundry API", version: API_VERSION },
     servers: [{ url: "/" }],
     security: SECURITY,
     paths,

@@ -4,7 +4,7 @@ import type { Process } from "../../crds/process/process.ts";
 import { parseQuantity } from "../../kube/api/quantity.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { segmentNameOf } from "../cf/org/isolation-segments.ts";
-import { formatTimestamp } from "../http/timestamps.ts";
+import { toTime } from "../../kube/api/times.ts";
 import { measureInstances, type InstanceUsage } from "../cf/process/instance-usage.ts";
 import type { Services } from "../routing/services.ts";
 import { instancesOf, lrpOf } from "./present.ts";
@@ -79,7 +79,7 @@ function placement(
 function presentUsage(usage: InstanceUsage | undefined, cores: number | undefined): object {
   if (!usage) return {};
   return {
-    time: formatTimestamp(usage.time),
+    time: toTime(usage.time),
     cpu: usage.cpu,
     cpu_entitlement: cores ? usage.cpu / cores : null,
     mem: Math.round(usage.mem),

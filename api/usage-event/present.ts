@@ -1,11 +1,11 @@
 // Presents a usage event as CF's JSON.
 import type { AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import { link } from "../http/presentation.ts";
-import { formatTimestamp } from "../http/timestamps.ts";
+import { toTime } from "../../kube/api/times.ts";
 
 export function presentAppUsageEvent(event: AppUsageEvent, base: string): object {
   const { guid, at, state, app, process, task, space, orgGUID, buildpack, memoryMB, instances } = event;
-  const time = formatTimestamp(at);
+  const time = toTime(at);
   return {
     guid,
     created_at: time,

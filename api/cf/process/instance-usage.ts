@@ -3,7 +3,8 @@ import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { keyOf } from "../../../kube/api/object.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
-import type { Services } from "../../routing/services.ts";
+import type { ReadPodUsage } from "../../../telemetry/pods/pod-usage.ts";
+import type { TelemetryClient } from "../../../telemetry/telemetry-client.ts";
 
 /** Usage of one instance. `cpu` in cores, sizes in bytes, `logRate` in bytes per second, `time` in RFC 3339. */
 export interface InstanceUsage {
@@ -20,7 +21,7 @@ const UNAVAILABLE = "Stats server temporarily unavailable.";
 /** By instance index; empty where nobody measures, and, with a warning, where whoever measures does not answer. A class that publishes an endpoint measures by itself; the instances of any other run in pods. */
 export async function measureInstances(
   cache: ClusterCache,
-  { telemetry, readPodUsage }: Pick<Services, "telemetry" | "readPodUsage">,
+  { telemetry, readPodUsage }: { telemetry: TelemetryClient; readPodUsage: ReadPodUsage },
   lrp: LRP,
   warn: (text: string) => void = () => undefined,
 ): Promise<ReadonlyMap<number, InstanceUsage>> {

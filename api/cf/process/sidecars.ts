@@ -8,7 +8,7 @@ import type { Session } from "../../access/session.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { createdAt, updatedAt } from "../../cache/object-times.ts";
 import { unprocessable } from "../../http/errors.ts";
-import { formatTimestamp } from "../../http/timestamps.ts";
+import { toTime } from "../../../kube/api/times.ts";
 import { currentDroplet } from "../app/current-droplet.ts";
 
 export interface AppSidecar extends Sidecar {
@@ -42,7 +42,7 @@ export function sidecarsOf(cache: ClusterCache, app: App): AppSidecar[] {
 /** The time in a UUIDv7; any other GUID is the app's from the beginning. */
 function madeAt(guid: string, app: App): string {
   if (guid[14] !== "7") return createdAt(app);
-  return formatTimestamp(Number.parseInt(guid.replaceAll("-", "").slice(0, 12), 16));
+  return toTime(Number.parseInt(guid.replaceAll("-", "").slice(0, 12), 16));
 }
 
 /** The sidecar with this GUID and its app, if the caller can see the app. */

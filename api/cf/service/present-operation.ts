@@ -1,7 +1,7 @@
 // `last_operation` of what a service broker makes. Pure.
 import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
-import { formatTimestamp } from "../../http/timestamps.ts";
+import { toTime } from "../../../kube/api/times.ts";
 
 /** Before its controller has seen it, its creation has not begun. */
 export function presentOperation({
@@ -21,7 +21,7 @@ export function presentOperation({
     // Clients see a single state, from the moment at which CF takes the order.
     state: state === "initial" ? "in progress" : state,
     description,
-    created_at: formatTimestamp(Date.parse(createdAt)),
-    updated_at: formatTimestamp(Date.parse(updatedAt)),
+    created_at: toTime(Date.parse(createdAt)),
+    updated_at: toTime(Date.parse(updatedAt)),
   };
 }

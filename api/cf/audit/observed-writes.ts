@@ -1,7 +1,7 @@
 // Reports a session's successful writes to observers: the logs of the apps they concern, and the audit events.
-import type { KubeObject } from "../../kube/api/object.ts";
-import type { Write } from "../cf/app/app-log.ts";
-import type { SessionWriter } from "./session.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { Write } from "../app/app-log.ts";
+import type { SessionWriter } from "../../access/session.ts";
 
 /** Called after a write has succeeded. Must not throw. */
 export type WriteObserver = (write: Write) => void;

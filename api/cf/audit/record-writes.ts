@@ -1,0 +1,73 @@
+// Records what a session does: lines in the logs of apps, and audit events.
+import { App } from "../../../crds/app/app.ts";
+import type { AuditWriter } from "../../../telemetry/audit/audit-writer.ts";
+import type { LogEntry } from "../../../telemetry/envelope.ts";
+import type { ClusterCache } from "../../cache/cluster-cache.ts";
+import { appOfWrite, toAppLogLine } from "../app/app-log.ts";
+import { redact } from "./redact-request.ts";
+import { toAuditEvents, toAppEvent, type AuditContext } from "./to-audit-events.ts";
+import { observeWrites, type WriteObserver } from "./observed-writes.ts";
+import type { Session, SessionRequest, SessionWriter } from "../../access/session.ts";
+
+/** Records a line; never blocks, never throws. */
+export type AppLog = (entry: LogEntry) => void;
+
+export interface Recorders {
+  cache: ClusterCache;
+  now: () => Date;
+  /** Records lines in apps' logs, if this process keeps any. */
+  appLog?: AppLog;
+  /** Records audit events, if this process does. */
+  audit?: AuditWriter;
+}
+
+/** The session, with a record of its writes. */
+export function recordWrites(session: Session, recorders: Recorders, request: SessionRequest): Session {
+  const { appLog, audit, cache } = recorders;
+  const observers = [
+    ...(appLog ? [logToApps(cache, appLog)] : []),
+    ...(audit ? [recordEvents(recorders, request, audit)] : []),
+  ];
+  return {
+    ...session,
+    ...observers.reduce<SessionWriter>(observeWrites, session),
+    ...(audit && { recordAppEvent: recordAppEvents(recorders, request, audit) }),
+  };
+}
+
+/** Each write adds a line to its app's log. */
+function logToApps(cache: ClusterCache, log: AppLog): WriteObserver {
+  return (write) => {
+    const app = appOfWrite(cache, write);
+    const source = app && cache.guid(App, app);
+    const message = source && toAppLogLine(write, source);
+    if (source && message) log({ source, sourceType: "API", message });
+  };
+}
+
+/** Each write that CF records becomes audit events; a request that changes an object in several writes made or updated it once. */
+function recordEvents(deps: Recorders, request: SessionRequest, audit: AuditWriter): WriteObserver {
+  const touched = new Set<string>();
+  return (write) => {
+    for (const { namespace, event } of toAuditEvents(write, toAuditContext(deps, request))) {
+      const { target, type } = event;
+      const isRepeated = type.endsWith(".update") && touched.has(target.guid);
+      if (/\.(?:create|update)$/.test(type)) touched.add(target.guid);
+      if (!isRepeated) audit.record(namespace, event);
+    }
+  };
+}
+
+/** Records audit events without a write: reads of variables, downloads, manifests. */
+function recordAppEvents(deps: Recorders, request: SessionRequest, audit: AuditWriter): Session["recordAppEvent"] {
+  return (type, app, data) => {
+    const context = { ...toAuditContext(deps, request), isManifest: false };
+    const { namespace, event } = toAppEvent({ type, app, data }, context);
+    audit.record(namespace, event);
+  };
+}
+
+function toAuditContext({ cache, now }: Recorders, { caller, body, isManifest = false }: SessionRequest): AuditContext {
+  const hasRequest = body !== undefined && !isManifest;
+  return { cache, actor: caller.name, now: now(), isManifest, ...(hasRequest && { request: redact(body) }) };
+}
