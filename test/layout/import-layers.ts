@@ -13,19 +13,19 @@ export const layers: readonly (readonly string[])[] = [
   ["test", "scripts"],
 ];
 
+/** The ladder inside of `api/`, read as `layers`. On top of it come the folders of kinds, then the files of `api/` itself. */
+export const apiLayers: readonly (readonly string[])[] = [
+  ["api/cache"],
+  ["api/http"],
+  ["api/identity", "api/peers"],
+  ["api/access"],
+  ["api/cf", "api/lists", "api/routing"],
+  ["api/included", "api/jobs", "api/openapi"],
+];
+
 /** Folders of rung 4 that hold what all kinds there share. Any other folder is one kind's, and no other kind imports it. */
 export const sharedFolders: ReadonlySet<string> = new Set([
-  "api/access",
-  "api/cache",
-  "api/cf",
-  "api/http",
-  "api/identity",
-  "api/included",
-  "api/jobs",
-  "api/lists",
-  "api/openapi",
-  "api/peers",
-  "api/routing",
+  ...apiLayers.flat(),
   "backends/routers/services",
   "controllers/shared",
 ]);
@@ -54,7 +54,7 @@ function checkImport(from: string, to: string): string[] {
     if (toLayer === fromLayer && topOf(from) !== "scripts" && topOf(from) !== "test")
       return [`${from} imports ${to}: siblings meet only through objects in the cluster`];
   }
-  return [...checkEmbeddedServer(from, to), ...checkKindFolders(from, to)];
+  return [...checkEmbeddedServer(from, to), ...checkKindFolders(from, to), ...checkApiLadder(from, to)];
 }
 
 function checkEmbeddedServer(from: string, to: string): string[] {
@@ -68,6 +68,31 @@ function checkKindFolders(from: string, to: string): string[] {
   return [
     `${from} imports ${to}: kinds do not import each other, what they share is in crds/ or in the rung's own files`,
   ];
+}
+
+function checkApiLadder(from: string, to: string): string[] {
+  const [own, other] = [apiLayerOf(from), apiLayerOf(to)];
+  if (own < 0 || other < 0 || from.endsWith(".test.ts") || isPresentation(from, to)) return [];
+  if (other > own) return [`${from} imports ${to}, from a rung of api/ above its own`];
+  const areSiblings = other === own && own < apiLayers.length && secondOf(from) !== secondOf(to);
+  return areSiblings ? [`${from} imports ${to}: folders on one rung of api/ do not import each other`] : [];
+}
+
+/** Answers include resources of other kinds as those kinds present them. No present.ts includes others: that would be a circle of imports. */
+function isPresentation(from: string, to: string): boolean {
+  return secondOf(from) === "api/included" && /^api\/[^/]+\/present\.ts$/.test(to);
+}
+
+/** Its rung of `apiLayers`, then kinds, then the files of `api/` itself; -1 outside of `api/`. */
+function apiLayerOf(path: string): number {
+  if (topOf(path) !== "api") return -1;
+  if (path.split("/").length === 2) return apiLayers.length + 1;
+  const rung = apiLayers.findIndex((folders) => folders.includes(secondOf(path)));
+  return rung < 0 ? apiLayers.length : rung;
+}
+
+function secondOf(path: string): string {
+  return path.split("/").slice(0, 2).join("/");
 }
 
 /** `api/route` for api/route/present.ts; `backends/routers/local` for a class. Undefined for what a rung shares. */
