@@ -1,5 +1,4 @@
-// All our kinds, in the order in which they are created and listed.
-import type { ResourceDefinition } from "../kube/api/resource.ts";
+// The one list of our kinds, in the order in which they are created and listed. The platform's other tables of kinds are derived from their definitions.
 import { App } from "./app/app.ts";
 import { AuditLog } from "./audit-log/audit-log.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
@@ -12,6 +11,8 @@ import { EnvironmentGroup } from "./environment-group/environment-group.ts";
 import { FeatureFlag } from "./feature-flag/feature-flag.ts";
 import { IsolationSegment } from "./isolation-segment/isolation-segment.ts";
 import { LRP } from "./lrp/lrp.ts";
+import type { ResourceDefinition } from "../kube/api/resource.ts";
+import type { KindDefinition } from "./kind.ts";
 import { Org } from "./org/org.ts";
 import { OrgQuota } from "./org-quota/org-quota.ts";
 import { Package } from "./package/package.ts";
@@ -36,7 +37,7 @@ import { User } from "./user/user.ts";
 import { TaskRun } from "./task-run/task-run.ts";
 import { UsageLog } from "./usage-log/usage-log.ts";
 
-export const DEFINITIONS: readonly ResourceDefinition[] = [
+const KINDS: readonly ResourceDefinition[] = [
   Org,
   Space,
   App,
@@ -73,3 +74,5 @@ export const DEFINITIONS: readonly ResourceDefinition[] = [
   RouteBinding,
   BackendClass,
 ];
+
+export const DEFINITIONS: readonly KindDefinition[] = KINDS;

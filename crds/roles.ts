@@ -46,6 +46,24 @@ export const SYSTEM_READER = "cupola-system-reader";
 /** Lets every authenticated user read backend classes, cluster-wide. */
 export const CLUSTER_READER = "cupola-cluster-reader";
 
+export const SPACE_DEVELOPER = CF_ROLES.space_developer.clusterRole;
+export const SPACE_MANAGER = CF_ROLES.space_manager.clusterRole;
+export const SPACE_AUDITOR = CF_ROLES.space_auditor.clusterRole;
+export const SPACE_SUPPORTER = CF_ROLES.space_supporter.clusterRole;
+export const ORG_MANAGER = CF_ROLES.organization_manager.clusterRole;
+export const ORG_AUDITOR = CF_ROLES.organization_auditor.clusterRole;
+/** May read the objects of a space. */
+export const SPACE_READERS: readonly string[] = [
+  SPACE_DEVELOPER,
+  SPACE_MANAGER,
+  SPACE_AUDITOR,
+  SPACE_SUPPORTER,
+  ORG_MANAGER_IN_SPACE,
+  GLOBAL_AUDITOR_CLUSTER_ROLE,
+];
+/** CF's "manage apps": operate existing apps without changing their content. */
+export const APP_OPERATORS: readonly string[] = [SPACE_DEVELOPER, SPACE_SUPPORTER];
+
 const ROLE_BY_CLUSTER_ROLE = new Map<string, CFRole>(
   (Object.keys(CF_ROLES) as CFRole[]).map((role) => [CF_ROLES[role].clusterRole, role]),
 );

@@ -1,9 +1,11 @@
 // The App kind: the desired state that users write. Processes, Revisions and LRPs follow from it.
 import { z } from "zod";
-import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className, displayName, envVars, lifecycleType, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { MAX_SIDECARS, sidecar } from "../sidecar.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { SPACE_READERS, APP_OPERATORS, SPACE_DEVELOPER, SPACE_SUPPORTER } from "../roles.ts";
 
 const lifecycle = z
   .object({
@@ -24,11 +26,34 @@ const userSidecar = sidecar.extend({
   guid: z.string().max(63).optional().describe("The GUID that cf shows. Defaults to one derived from app and name."),
 });
 
-export const App = defineResource({
+export const App = defineKind({
   group: GROUP,
   kind: "App",
   plural: "apps",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "early",
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { verbs: WRITE, roles: [SPACE_DEVELOPER] },
+    { verbs: ["update", "patch"], roles: [SPACE_SUPPORTER] },
+    { subresource: "env", verbs: ["get", "update"], roles: APP_OPERATORS },
+    { subresource: "state", verbs: ["update"], roles: APP_OPERATORS },
+    { subresource: "droplet", verbs: ["update"], roles: APP_OPERATORS },
+    { subresource: "content", verbs: ["update"], roles: [SPACE_DEVELOPER] },
+    { subresource: "settings", verbs: ["update"], roles: [SPACE_DEVELOPER] },
+    { subresource: "secrets", verbs: ["get"], roles: [SPACE_DEVELOPER] },
+    { subresource: "logs", verbs: ["get"], roles: SPACE_READERS },
+  ],
+  fieldPermissions: [
+    { subresource: "env", fields: ["env"] },
+    { subresource: "state", fields: ["state", "restart"] },
+    { subresource: "droplet", fields: ["droplet"] },
+    { subresource: "content", fields: ["lifecycle", "builder", "sidecars"] },
+    { subresource: "settings", fields: ["name", "features.ssh"], metadata: true },
+  ],
+  audit: { outsideWrites: "changes and deletions" },
+  deletionJobs: ["app.delete"],
   shortNames: ["cfapp"],
   categories: [CATEGORY],
   description:

@@ -1,7 +1,16 @@
 // The AuditLog kind: a segment of the audit events of one namespace. One process appends to it; a full one is followed by another.
 import { z } from "zod";
-import { defineResource, listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import {
+  GLOBAL_AUDITOR_CLUSTER_ROLE,
+  SPACE_DEVELOPER,
+  SPACE_SUPPORTER,
+  SPACE_AUDITOR,
+  ORG_AUDITOR,
+  ORG_AUDITOR_IN_SPACE,
+} from "../roles.ts";
 
 /** Events in one segment; the next one goes to a new object. */
 export const MAX_SEGMENT_EVENTS = 100;
@@ -28,11 +37,27 @@ const auditEvent = z.object({
 });
 export type AuditEvent = z.output<typeof auditEvent>;
 
-export const AuditLog = defineResource({
+export const AuditLog = defineKind({
   group: GROUP,
   kind: "AuditLog",
   plural: "auditlogs",
   namespaced: true,
+  livesIn: ["org", "space", "system"],
+  hasLocalDependents: true,
+  deletedWithSpace: "last",
+  permissions: [
+    {
+      verbs: READ,
+      roles: [
+        SPACE_DEVELOPER,
+        SPACE_AUDITOR,
+        SPACE_SUPPORTER,
+        ORG_AUDITOR,
+        ORG_AUDITOR_IN_SPACE,
+        GLOBAL_AUDITOR_CLUSTER_ROLE,
+      ],
+    },
+  ],
   shortNames: ["cfaudit"],
   description:
     "Audit events of an organization's or a space's namespace, or of the platform. The platform writes them: the newest 1000 or so events of a namespace are kept.",

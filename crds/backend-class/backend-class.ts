@@ -1,14 +1,17 @@
 // The BackendClass kind: a builder, runner or router that resources choose by name, with its capabilities.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { refTo } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE, CLUSTER_READER } from "../roles.ts";
 
-export const BackendClass = defineResource({
+export const BackendClass = defineKind({
   group: WORKLOADS_GROUP,
   kind: "BackendClass",
   plural: "backendclasses",
   namespaced: false,
+  permissions: [{ verbs: READ, roles: [CLUSTER_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] }],
   shortNames: ["cfclass"],
   categories: [CATEGORY],
   description:

@@ -1,14 +1,24 @@
 // The Build kind: one attempt to turn a Package into a Droplet.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className, lifecycleType, memoryMB, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { SPACE_READERS, SPACE_DEVELOPER, SPACE_SUPPORTER } from "../roles.ts";
 
-export const Build = defineResource({
+export const Build = defineKind({
   group: GROUP,
   kind: "Build",
   plural: "builds",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "early",
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { verbs: WRITE, roles: [SPACE_DEVELOPER] },
+    { verbs: ["create"], roles: [SPACE_SUPPORTER] },
+  ],
+  audit: { outsideWrites: "changes" },
   shortNames: ["cfbuild"],
   categories: [CATEGORY],
   description:

@@ -1,18 +1,24 @@
 // The Buildpack kind: a buildpack's name, position and location.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className, content } from "../schema-fields.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE, SYSTEM_READER } from "../roles.ts";
 
 /** Where the blob store keeps uploaded buildpacks, in place of a space's GUID. */
 export const BUILDPACK_BLOBS = "buildpacks";
 
-export const Buildpack = defineResource({
+export const Buildpack = defineKind({
   group: GROUP,
   kind: "Buildpack",
   plural: "buildpacks",
   namespaced: true,
+  livesIn: ["system"],
+  permissions: [{ verbs: READ, roles: [SYSTEM_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] }],
+  audit: { lifecycle: { noun: "buildpack", deletion: "delete" }, outsideWrites: "changes and deletions" },
+  deletionJobs: ["buildpack.delete"],
   shortNames: ["cfbuildpack"],
   categories: [CATEGORY],
   description: "A buildpack for apps. Detection tries the enabled buildpacks in order of position.",

@@ -1,13 +1,15 @@
 // The Claim kind: one object's right to a name. A Claim is named by a digest of scope and name, so create in the API server decides every race.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { GROUP } from "../groups.ts";
+import { defineKind } from "../kind.ts";
 
-export const Claim = defineResource({
+export const Claim = defineKind({
   group: GROUP,
   kind: "Claim",
   plural: "claims",
   namespaced: true,
+  livesIn: ["system"],
   shortNames: ["cfclaim"],
   description:
     "Reserves a name for one object. Only the platform writes it; docs/kinds/claim.md explains how races are decided.",

@@ -1,14 +1,22 @@
 // The Domain kind: the domain part of routes. Shared ones are in the system namespace, private ones in their org's namespace.
 import { z } from "zod";
-import { defineResource, immutable, listSet, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import { immutable, listSet, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { className } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_MANAGER, ORG_AUDITOR, SYSTEM_READER } from "../roles.ts";
 
-export const Domain = defineResource({
+export const Domain = defineKind({
   group: GROUP,
   kind: "Domain",
   plural: "domains",
   namespaced: true,
+  livesIn: ["org", "system"],
+  permissions: [
+    { verbs: [...READ, ...WRITE], roles: [ORG_MANAGER] },
+    { verbs: READ, roles: [ORG_AUDITOR, SYSTEM_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] },
+  ],
+  deletionJobs: ["domain.delete"],
   shortNames: ["cfdomain"],
   categories: [CATEGORY],
   description:

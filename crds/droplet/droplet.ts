@@ -1,16 +1,18 @@
 // The Droplet kind: a runnable artifact. A Build makes it, or a user with the permission to ("bring your own build").
 import { z } from "zod";
-import {
-  defineResource,
-  immutable,
-  listAtomic,
-  readyStatus,
-  withRules,
-  type Resource,
-} from "../../kube/api/resource.ts";
+import { immutable, listAtomic, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { content, lifecycleType, port, processTypes, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { sidecars } from "../sidecar.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import {
+  GLOBAL_AUDITOR_CLUSTER_ROLE,
+  ORG_MANAGER_IN_SPACE,
+  SPACE_READERS,
+  SPACE_DEVELOPER,
+  SPACE_MANAGER,
+  SPACE_AUDITOR,
+} from "../roles.ts";
 
 const detectedBuildpack = z.object({
   name: z.string().max(255).describe("The buildpack's name in cf."),
@@ -40,11 +42,24 @@ export const dropletArtifact = {
   ports: listAtomic(z.array(port).max(10)).optional().describe("Ports that the image exposes."),
 };
 
-export const Droplet = defineResource({
+export const Droplet = defineKind({
   group: GROUP,
   kind: "Droplet",
   plural: "droplets",
   namespaced: true,
+  livesIn: ["space"],
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { verbs: WRITE, roles: [SPACE_DEVELOPER] },
+    { subresource: "content", verbs: ["get", "update"], roles: [SPACE_DEVELOPER] },
+    {
+      subresource: "content",
+      verbs: ["get"],
+      roles: [SPACE_MANAGER, SPACE_AUDITOR, ORG_MANAGER_IN_SPACE, GLOBAL_AUDITOR_CLUSTER_ROLE],
+    },
+  ],
+  audit: { outsideWrites: "changes" },
+  deletionJobs: ["droplet.delete"],
   shortNames: ["cfdroplet"],
   categories: [CATEGORY],
   description: "A runnable artifact: an image, or a layer for the host runner, with its process types.",

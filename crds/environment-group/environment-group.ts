@@ -1,17 +1,20 @@
 // The EnvironmentGroup kind: variables of every app while it runs or is staged. Read from the system namespace, by the names running and staging.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE, SYSTEM_READER } from "../roles.ts";
 
 /** CF's groups, which are the object names. */
 export const ENVIRONMENT_GROUPS = ["running", "staging"] as const;
 export type EnvironmentGroupName = (typeof ENVIRONMENT_GROUPS)[number];
 
-export const EnvironmentGroup = defineResource({
+export const EnvironmentGroup = defineKind({
   group: GROUP,
   kind: "EnvironmentGroup",
   plural: "environmentgroups",
   namespaced: true,
+  permissions: [{ verbs: READ, roles: [SYSTEM_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] }],
   shortNames: ["cfenvgroup"],
   categories: [CATEGORY],
   description:

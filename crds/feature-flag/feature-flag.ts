@@ -1,13 +1,16 @@
 // The FeatureFlag kind: an operator's switch for one CF feature. Its object name is CF's name with dashes.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE, SYSTEM_READER } from "../roles.ts";
 
-export const FeatureFlag = defineResource({
+export const FeatureFlag = defineKind({
   group: GROUP,
   kind: "FeatureFlag",
   plural: "featureflags",
   namespaced: true,
+  permissions: [{ verbs: READ, roles: [SYSTEM_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] }],
   shortNames: ["cfflag"],
   categories: [CATEGORY],
   description:

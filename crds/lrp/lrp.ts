@@ -1,6 +1,6 @@
 // The LRP kind: a self-contained long-running process for one runner class. The contract between platform and runners.
 import { z } from "zod";
-import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
 import {
   className,
@@ -14,6 +14,8 @@ import {
 } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 import { processSidecars } from "../sidecar.ts";
+import { defineKind, READ } from "../kind.ts";
+import { SPACE_READERS } from "../roles.ts";
 
 const instance = z.object({
   index: z.int().min(0).max(10000),
@@ -35,11 +37,14 @@ const instance = z.object({
 });
 export type LrpInstance = z.output<typeof instance>;
 
-export const LRP = defineResource({
+export const LRP = defineKind({
   group: WORKLOADS_GROUP,
   kind: "LRP",
   plural: "lrps",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "last",
+  permissions: [{ verbs: READ, roles: SPACE_READERS }],
   shortNames: ["cflrp"],
   categories: [CATEGORY],
   description:

@@ -1,15 +1,20 @@
 // The OrgQuota kind: limits that an admin sets for orgs. A missing limit means unlimited.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { limit, QUOTA_COLUMNS, quotaLimits } from "./limits.ts";
+import { defineKind, READ } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE, SYSTEM_READER } from "../roles.ts";
 
-export const OrgQuota = defineResource({
+export const OrgQuota = defineKind({
   group: GROUP,
   kind: "OrgQuota",
   plural: "orgquotas",
   namespaced: true,
+  permissions: [{ verbs: READ, roles: [SYSTEM_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] }],
+  audit: { lifecycle: { noun: "organization_quota", deletion: "delete" }, outsideWrites: "changes and deletions" },
+  deletionJobs: ["organization_quota.delete"],
   shortNames: ["cforgquota"],
   categories: [CATEGORY],
   description: "Limits for orgs. A missing limit means unlimited.",

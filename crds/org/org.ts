@@ -1,14 +1,26 @@
 // The Org kind: a tenant. Its namespace holds its Spaces and private Domains.
 import { z } from "zod";
-import { defineResource, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { displayName, noDotInName, objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { ORG_CREATOR, GLOBAL_AUDITOR_CLUSTER_ROLE } from "../roles.ts";
 
-export const Org = defineResource({
+export const Org = defineKind({
   group: GROUP,
   kind: "Org",
   plural: "orgs",
   namespaced: false,
+  permissions: [
+    { verbs: ["create"], roles: [ORG_CREATOR] },
+    { verbs: READ, roles: [GLOBAL_AUDITOR_CLUSTER_ROLE] },
+  ],
+  fieldPermissions: [
+    // An org manager may rename the org, but neither lift its suspension nor choose its quota or the segments that it may use.
+    { subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegments"] },
+  ],
+  audit: { lifecycle: { noun: "organization", deletion: "delete-request" }, outsideWrites: "changes and deletions" },
+  deletionJobs: ["organization.delete"],
   shortNames: ["cforg"],
   categories: [CATEGORY],
   description: "A tenant of the platform: a set of spaces with common domains, members and a quota.",

@@ -1,14 +1,25 @@
 // The Package kind: source bits, or the name of an image, that a Build turns into a Droplet.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { content, inlineFiles, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { SPACE_READERS, SPACE_DEVELOPER } from "../roles.ts";
 
-export const Package = defineResource({
+export const Package = defineKind({
   group: GROUP,
   kind: "Package",
   plural: "packages",
   namespaced: true,
+  livesIn: ["space"],
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { verbs: WRITE, roles: [SPACE_DEVELOPER] },
+    { subresource: "content", verbs: ["get", "update"], roles: [SPACE_DEVELOPER] },
+  ],
+  fieldPermissions: [{ subresource: "content", fields: ["content", "files"] }],
+  audit: { outsideWrites: "changes" },
+  deletionJobs: ["package.delete"],
   shortNames: ["cfpackage"],
   categories: [CATEGORY],
   description: "Source bits of an app, or the name of an image. A Build turns a Package into a Droplet.",

@@ -1,15 +1,32 @@
 // The Process kind: one process type of an App (web, worker, …), with its size and number of instances.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className, cpuQuantity, healthCheck, memoryMB, ports, readinessCheck, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { DEFAULT_LOG_RATE, PROCESS_NAME_RULE } from "./defaults.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { SPACE_READERS, APP_OPERATORS, SPACE_DEVELOPER, SPACE_SUPPORTER } from "../roles.ts";
 
-export const Process = defineResource({
+export const Process = defineKind({
   group: GROUP,
   kind: "Process",
   plural: "processes",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "early",
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { verbs: WRITE, roles: [SPACE_DEVELOPER] },
+    // Setting a droplet creates Processes for its process types.
+    { verbs: ["create", "update", "patch"], roles: [SPACE_SUPPORTER] },
+    { subresource: "scale", verbs: ["get", "update", "patch"], roles: APP_OPERATORS },
+    { subresource: "settings", verbs: ["update"], roles: [SPACE_DEVELOPER] },
+  ],
+  fieldPermissions: [
+    { subresource: "scale", fields: ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"] },
+    { subresource: "settings", fields: ["runner", "ports"] },
+  ],
+  audit: { outsideWrites: "changes" },
   shortNames: ["cfprocess"],
   categories: [CATEGORY],
   description:

@@ -1,7 +1,8 @@
 // The Replica kind: one running process of the platform, as reported by itself. It is deleted with the process.
 import { z } from "zod";
-import { defineResource, listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { GROUP } from "../groups.ts";
+import { defineKind } from "../kind.ts";
 
 const missing = z.object({
   name: z.string().max(255).describe("The component of the process."),
@@ -19,11 +20,12 @@ const parkedWatch = z.object({
     ),
 });
 
-export const Replica = defineResource({
+export const Replica = defineKind({
   group: GROUP,
   kind: "Replica",
   plural: "replicas",
   namespaced: true,
+  isReadByAPI: false,
   description:
     "A running process of the platform: its operations, the leases it holds, and the resources it cannot watch. The process writes its own Replica, which its Lease owns.",
   columns: [

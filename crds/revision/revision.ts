@@ -1,6 +1,6 @@
 // The Revision kind: everything that an app's instances are made from, as of one start. Only controllers write it.
 import { z } from "zod";
-import { defineResource, listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import { listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import {
   className,
   cpuQuantity,
@@ -13,6 +13,8 @@ import {
 } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { MAX_SIDECARS, sidecar } from "../sidecar.ts";
+import { defineKind, READ } from "../kind.ts";
+import { SPACE_READERS, SPACE_DEVELOPER } from "../roles.ts";
 
 export const revisionProcess = z.object({
   type: z.string().min(1).max(255),
@@ -77,11 +79,17 @@ const RECORDED = {
   ],
 };
 
-export const Revision = defineResource({
+export const Revision = defineKind({
   group: GROUP,
   kind: "Revision",
   plural: "revisions",
   namespaced: true,
+  livesIn: ["space"],
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { subresource: "secrets", verbs: ["get"], roles: [SPACE_DEVELOPER] },
+    { verbs: ["patch"], roles: [SPACE_DEVELOPER] },
+  ],
   shortNames: ["cfrevision"],
   categories: [CATEGORY],
   description:

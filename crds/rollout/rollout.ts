@@ -1,8 +1,10 @@
 // The Rollout kind: replaces an app's running web instances without a gap. CF calls it a deployment.
 import { z } from "zod";
-import { defineResource, immutable, listAtomic, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, listAtomic, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { memoryMB, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { SPACE_READERS, SPACE_DEVELOPER, SPACE_SUPPORTER } from "../roles.ts";
 
 const canaryStep = z.object({
   instanceWeight: z.int().min(1).max(100).describe("Share of the instances that run the new version, in percent."),
@@ -16,11 +18,24 @@ const webVersion = z.object({
   running: z.int().min(0).describe("Number of instances that take requests."),
 });
 
-export const Rollout = defineResource({
+export const Rollout = defineKind({
   group: GROUP,
   kind: "Rollout",
   plural: "rollouts",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "first",
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { verbs: WRITE, roles: [SPACE_DEVELOPER] },
+    { verbs: ["create", "update", "patch"], roles: [SPACE_SUPPORTER] },
+    { subresource: "settings", verbs: ["update"], roles: [SPACE_DEVELOPER] },
+  ],
+  fieldPermissions: [
+    // Metadata of an existing one; a supporter may give a new one its labels, as in CF.
+    { subresource: "settings", fields: [], metadata: true },
+  ],
+  audit: { outsideWrites: "changes" },
   shortNames: ["cfrollout"],
   categories: [CATEGORY],
   description:

@@ -1,9 +1,11 @@
 // The RouteBinding kind: a self-contained route for one router class. The contract between platform and routers.
 import { z } from "zod";
-import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { hashBalance, hashHeader, loadBalancing } from "../route/route.ts";
 import { className, identity, objectName, port } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { SPACE_READERS } from "../roles.ts";
 
 const destination = z.object({
   appGUID: z.string().max(63),
@@ -19,11 +21,15 @@ const destination = z.object({
   weight: z.int().min(1).max(100).optional(),
 });
 
-export const RouteBinding = defineResource({
+export const RouteBinding = defineKind({
   group: WORKLOADS_GROUP,
   kind: "RouteBinding",
   plural: "routebindings",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "last",
+  permissions: [{ verbs: READ, roles: SPACE_READERS }],
+  isReadByAPI: false,
   shortNames: ["cfroutebinding"],
   categories: [CATEGORY],
   description:

@@ -1,16 +1,10 @@
 // The Route kind: an address and the processes that serve it.
 import { z } from "zod";
-import {
-  defineResource,
-  immutable,
-  listMap,
-  listSet,
-  readyStatus,
-  withRules,
-  type Resource,
-} from "../../kube/api/resource.ts";
+import { immutable, listMap, listSet, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { SPACE_READERS, APP_OPERATORS, ORG_AUDITOR_IN_SPACE } from "../roles.ts";
 
 const destination = z.object({
   app: objectName.describe("Name of the App."),
@@ -57,11 +51,23 @@ export const hashBalance = z
     "How much busier than the average an instance may be before hash passes it over: 1.1 to 10.0. 0.0, the default, means no limit.",
   );
 
-export const Route = defineResource({
+export const Route = defineKind({
   group: GROUP,
   kind: "Route",
   plural: "routes",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "first",
+  permissions: [
+    { verbs: READ, roles: [...SPACE_READERS, ORG_AUDITOR_IN_SPACE] },
+    { verbs: WRITE, roles: APP_OPERATORS },
+  ],
+  fieldPermissions: [
+    // It gets the requests for all hosts that nobody has: an admin's, as in CF.
+    { subresource: "wildcard", fields: ["sharedWildcard"] },
+  ],
+  audit: { outsideWrites: "changes and deletions" },
+  deletionJobs: ["route.delete"],
   shortNames: ["cfroute"],
   categories: [CATEGORY],
   description: "An address (host, domain, path) and the app processes that serve it.",

@@ -1,8 +1,10 @@
 // The SecurityGroup kind: addresses that apps, or builds, may reach. For all spaces, or for those that name it.
 import { z } from "zod";
-import { defineResource, listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE } from "../roles.ts";
 
 const icmp = z.int().min(-1).max(255).optional();
 const rule = z.object({
@@ -24,11 +26,16 @@ const rule = z.object({
 });
 export type SecurityRule = z.output<typeof rule>;
 
-export const SecurityGroup = defineResource({
+export const SecurityGroup = defineKind({
   group: GROUP,
   kind: "SecurityGroup",
   plural: "securitygroups",
   namespaced: true,
+  permissions: [
+    // Members of orgs and spaces get single ones by name: controllers/space, controllers/security-group.
+    { verbs: READ, roles: [GLOBAL_AUDITOR_CLUSTER_ROLE] },
+  ],
+  deletionJobs: ["security_group.delete"],
   shortNames: ["cfsecgroup"],
   categories: [CATEGORY],
   description:

@@ -1,10 +1,12 @@
 // The ServiceBinding kind: gives the credentials of a ServiceInstance to an app, from the app's next start on, or to people, as a key.
 import { z } from "zod";
 import { cfName } from "../cf-name.ts";
-import { defineResource, immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import { immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { lastOperation, pendingOperation, providedBy, refAnywhere } from "../service-instance/managed-fields.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { SPACE_READERS, APP_OPERATORS, SPACE_DEVELOPER } from "../roles.ts";
 
 const spec = immutable(
   z.object({
@@ -32,11 +34,22 @@ const spec = immutable(
   "parametersSecretRef",
 );
 
-export const ServiceBinding = defineResource({
+export const ServiceBinding = defineKind({
   group: GROUP,
   kind: "ServiceBinding",
   plural: "servicebindings",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "first",
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    // A supporter binds and unbinds, but does not label bindings.
+    { verbs: WRITE, roles: APP_OPERATORS },
+    { subresource: "credentials", verbs: ["get"], roles: [SPACE_DEVELOPER] },
+    { subresource: "settings", verbs: ["update"], roles: [SPACE_DEVELOPER] },
+  ],
+  fieldPermissions: [{ subresource: "settings", fields: [], metadata: true }],
+  deletionJobs: ["service_bindings.delete", "service_keys.delete"],
   shortNames: ["cfbinding"],
   categories: [CATEGORY],
   description:

@@ -1,19 +1,28 @@
 // The ServiceBroker kind: a server that makes service instances, and the offerings in its catalog.
 import { z } from "zod";
-import { defineResource, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { refTo } from "../schema-fields.ts";
 import { catalogID } from "../service-offering/service-offering.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE, SPACE_DEVELOPER, SPACE_SUPPORTER } from "../roles.ts";
 
 /** Offerings of a catalog that may be left out. */
 export const MAX_PURGED_OFFERINGS = 500;
 
-export const ServiceBroker = defineResource({
+export const ServiceBroker = defineKind({
   group: GROUP,
   kind: "ServiceBroker",
   plural: "servicebrokers",
   namespaced: true,
+  livesIn: ["space", "system"],
+  permissions: [
+    // Those of a space's own brokers. Of the others the CF API shows what a plan's visibility allows.
+    { verbs: READ, roles: [SPACE_DEVELOPER, SPACE_SUPPORTER, GLOBAL_AUDITOR_CLUSTER_ROLE] },
+    { verbs: WRITE, roles: [SPACE_DEVELOPER] },
+  ],
+  deletionJobs: ["service_broker.delete"],
   shortNames: ["cfbroker"],
   categories: [CATEGORY],
   description:

@@ -1,7 +1,6 @@
 // The ServiceInstance kind: something that apps use and the platform does not run, such as a database, with the credentials to reach it.
 import { z } from "zod";
 import {
-  defineResource,
   immutable,
   listAtomic,
   listSet,
@@ -13,6 +12,8 @@ import {
 import { displayName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { lastOperation, namespaceName, pendingOperation, providedBy, refAnywhere } from "./managed-fields.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { SPACE_READERS, SPACE_DEVELOPER } from "../roles.ts";
 
 /** Spaces beside its own that an instance may be shared with. */
 export const MAX_SHARED_SPACES = 100;
@@ -72,11 +73,26 @@ const spec = immutable(
   "type",
 );
 
-export const ServiceInstance = defineResource({
+/** The broker that made the instance is of its own space, so its developers may forget the instance, as in CF. */
+const IS_OF_OWN_BROKER =
+  "oldObject != null && has(oldObject.status) && has(oldObject.status.provided) && has(oldObject.status.provided.brokerRef.namespace) && oldObject.status.provided.brokerRef.namespace == request.namespace";
+
+export const ServiceInstance = defineKind({
   group: GROUP,
   kind: "ServiceInstance",
   plural: "serviceinstances",
   namespaced: true,
+  livesIn: ["space"],
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { verbs: WRITE, roles: [SPACE_DEVELOPER] },
+    { subresource: "credentials", verbs: ["get"], roles: [SPACE_DEVELOPER] },
+  ],
+  fieldPermissions: [
+    // A purged instance goes on at its broker and may cost, so purging is an admin's, as in CF.
+    { subresource: "purge", fields: ["purge"], unless: IS_OF_OWN_BROKER },
+  ],
+  deletionJobs: ["service_instance.delete"],
   shortNames: ["cfservice"],
   categories: [CATEGORY],
   description:

@@ -1,9 +1,11 @@
 // The ServiceOffering kind: what a service broker offers, such as a database. Its plans are the sizes and prices.
 import { z } from "zod";
-import { defineResource, listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { refTo } from "../schema-fields.ts";
+import { defineKind, READ } from "../kind.ts";
+import { SPACE_READERS, SPACE_DEVELOPER } from "../roles.ts";
 
 /** Characters of a JSON text from a catalog. */
 export const MAX_CATALOG_JSON = 65_536;
@@ -13,11 +15,16 @@ export const catalogID = z.string().min(1).max(255);
 export const catalogPosition = z.int().min(0).max(10_000).default(0).describe("Its place in the broker's catalog.");
 const jsonText = z.string().max(MAX_CATALOG_JSON);
 
-export const ServiceOffering = defineResource({
+export const ServiceOffering = defineKind({
   group: GROUP,
   kind: "ServiceOffering",
   plural: "serviceofferings",
   namespaced: true,
+  livesIn: ["space", "system"],
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { verbs: ["patch"], roles: [SPACE_DEVELOPER] },
+  ],
   shortNames: ["cfoffering"],
   categories: [CATEGORY],
   description:

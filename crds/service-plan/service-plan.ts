@@ -1,20 +1,27 @@
 // The ServicePlan kind: a size and price of a ServiceOffering, and who may use it.
 import { z } from "zod";
-import { defineResource, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { objectName, refTo } from "../schema-fields.ts";
 import { catalogID, catalogPosition, MAX_CATALOG_JSON } from "../service-offering/service-offering.ts";
+import { defineKind, READ } from "../kind.ts";
+import { SPACE_READERS, SPACE_DEVELOPER } from "../roles.ts";
 
 const jsonText = z.string().max(MAX_CATALOG_JSON);
 /** Orgs that a plan may be enabled for. */
 export const MAX_PLAN_ORGS = 1000;
 
-export const ServicePlan = defineResource({
+export const ServicePlan = defineKind({
   group: GROUP,
   kind: "ServicePlan",
   plural: "serviceplans",
   namespaced: true,
+  livesIn: ["space", "system"],
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { verbs: ["patch"], roles: [SPACE_DEVELOPER] },
+  ],
   shortNames: ["cfplan"],
   categories: [CATEGORY],
   description:

@@ -1,16 +1,28 @@
 // The Space kind: a place for apps. It owns or adopts one namespace.
 import { z } from "zod";
-import { defineResource, immutable, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { displayName, noDotInName, objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_MANAGER, ORG_MANAGER_IN_SPACE } from "../roles.ts";
 
 const groupNames = listSet(z.array(objectName).max(100)).default([]);
 
-export const Space = defineResource({
+export const Space = defineKind({
   group: GROUP,
   kind: "Space",
   plural: "spaces",
   namespaced: true,
+  livesIn: ["org"],
+  permissions: [
+    { verbs: [...READ, ...WRITE], roles: [ORG_MANAGER] },
+    // In the org's namespace: suspend a space, choose its quota and its segment. In the space's: work in it while it is suspended.
+    { subresource: "limits", verbs: ["update"], roles: [ORG_MANAGER, ORG_MANAGER_IN_SPACE] },
+    { verbs: READ, roles: [GLOBAL_AUDITOR_CLUSTER_ROLE] },
+  ],
+  fieldPermissions: [{ subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegment"] }],
+  audit: { lifecycle: { noun: "space", deletion: "delete-request" }, outsideWrites: "changes and deletions" },
+  deletionJobs: ["space.delete"],
   shortNames: ["cfspace"],
   categories: [CATEGORY],
   description:

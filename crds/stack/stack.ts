@@ -1,14 +1,19 @@
 // The Stack kind: the operating system base that apps are built and run on.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE, SYSTEM_READER } from "../roles.ts";
 
-export const Stack = defineResource({
+export const Stack = defineKind({
   group: GROUP,
   kind: "Stack",
   plural: "stacks",
   namespaced: true,
+  livesIn: ["system"],
+  permissions: [{ verbs: READ, roles: [SYSTEM_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] }],
+  audit: { lifecycle: { noun: "stack", deletion: "delete" }, outsideWrites: "changes and deletions" },
   shortNames: ["cfstack"],
   categories: [CATEGORY],
   description: "The operating system base that apps are built and run on.",

@@ -1,6 +1,6 @@
 // The Staging kind: a self-contained build for one builder class. The contract between platform and builders.
 import { z } from "zod";
-import { defineResource, listAtomic, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import { listAtomic, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
 import {
   className,
@@ -13,6 +13,8 @@ import {
   refTo,
 } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { SPACE_READERS } from "../roles.ts";
 
 const usedBuildpack = z.object({
   name: z.string().max(255),
@@ -20,11 +22,15 @@ const usedBuildpack = z.object({
   detectOutput: z.string().max(1024).optional(),
 });
 
-export const Staging = defineResource({
+export const Staging = defineKind({
   group: WORKLOADS_GROUP,
   kind: "Staging",
   plural: "stagings",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "last",
+  permissions: [{ verbs: READ, roles: SPACE_READERS }],
+  isReadByAPI: false,
   shortNames: ["cfstaging"],
   categories: [CATEGORY],
   description: "One build, from a package to a droplet, for one builder class. Immutable.",

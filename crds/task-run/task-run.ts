@@ -1,15 +1,21 @@
 // The TaskRun kind: a self-contained one-off run of a command in an app's droplet, for one class. The contract between platform and runners of tasks.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import { immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
 import { className, cpuQuantity, envVars, identity, memoryMB } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { SPACE_READERS } from "../roles.ts";
 
-export const TaskRun = defineResource({
+export const TaskRun = defineKind({
   group: WORKLOADS_GROUP,
   kind: "TaskRun",
   plural: "taskruns",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "last",
+  permissions: [{ verbs: READ, roles: SPACE_READERS }],
+  isReadByAPI: false,
   shortNames: ["cftaskrun"],
   categories: [CATEGORY],
   description:

@@ -1,16 +1,33 @@
 // The Task kind: one run of a command in an app's droplet, beside the app's processes. A TaskRun follows from it.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import { immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
 import { DEFAULT_LOG_RATE } from "../process/defaults.ts";
 import { className, cpuQuantity, memoryMB, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ, WRITE } from "../kind.ts";
+import { SPACE_READERS, APP_OPERATORS, SPACE_DEVELOPER, SPACE_SUPPORTER } from "../roles.ts";
 
-export const Task = defineResource({
+export const Task = defineKind({
   group: GROUP,
   kind: "Task",
   plural: "tasks",
   namespaced: true,
+  livesIn: ["space"],
+  deletedWithSpace: "early",
+  permissions: [
+    { verbs: READ, roles: SPACE_READERS },
+    { verbs: WRITE, roles: [SPACE_DEVELOPER] },
+    // A supporter cancels tasks, but neither creates nor labels them.
+    { verbs: ["update", "patch"], roles: [SPACE_SUPPORTER] },
+    { subresource: "cancel", verbs: ["update"], roles: APP_OPERATORS },
+    { subresource: "settings", verbs: ["update"], roles: [SPACE_DEVELOPER] },
+  ],
+  fieldPermissions: [
+    { subresource: "cancel", fields: ["cancelled"] },
+    { subresource: "settings", fields: [], metadata: true },
+  ],
+  audit: { outsideWrites: "changes" },
   shortNames: ["cftask"],
   categories: [CATEGORY],
   description:

@@ -1,7 +1,9 @@
 // The UsageLog kind: a segment of the platform's usage events, for billing. The leader appends to it; a full one is followed by another.
 import { z } from "zod";
-import { defineResource, listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE } from "../roles.ts";
 
 /** Events in one segment; the next one goes to a new object. */
 export const MAX_SEGMENT_EVENTS = 100;
@@ -37,11 +39,12 @@ const appUsageEvent = z.object({
 });
 export type AppUsageEvent = z.output<typeof appUsageEvent>;
 
-export const UsageLog = defineResource({
+export const UsageLog = defineKind({
   group: GROUP,
   kind: "UsageLog",
   plural: "usagelogs",
   namespaced: true,
+  permissions: [{ verbs: READ, roles: [GLOBAL_AUDITOR_CLUSTER_ROLE] }],
   shortNames: ["cfusage"],
   description:
     "Usage events of apps, tasks and builds, for billing. The platform writes them into its own namespace: the newest 5000 or so are kept, and the last one of everything that still runs. Deleting them all begins anew with what runs now.",

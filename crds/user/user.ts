@@ -1,14 +1,17 @@
 // The User kind: what the platform keeps of a Kubernetes user besides roles: that it is known, its labels and annotations.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { objectNameFor } from "../object-names.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind, READ } from "../kind.ts";
+import { GLOBAL_AUDITOR_CLUSTER_ROLE } from "../roles.ts";
 
-export const User = defineResource({
+export const User = defineKind({
   group: GROUP,
   kind: "User",
   plural: "users",
   namespaced: true,
+  permissions: [{ verbs: READ, roles: [GLOBAL_AUDITOR_CLUSTER_ROLE] }],
   shortNames: ["cfuser"],
   categories: [CATEGORY],
   description:

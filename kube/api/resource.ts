@@ -57,7 +57,7 @@ export interface ReadyStatus {
   conditions?: Condition[];
 }
 
-type DefinitionInput<Spec extends z.ZodObject, Status extends z.ZodObject> = Pick<
+export type DefinitionInput<Spec extends z.ZodObject, Status extends z.ZodObject> = Pick<
   ResourceDefinition<Spec, Status>,
   "group" | "kind" | "plural" | "namespaced" | "description" | "spec" | "status"
 > &
