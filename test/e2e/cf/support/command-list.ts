@@ -198,6 +198,8 @@ export const COMMANDS: Record<string, readonly string[]> = {
 
 /** What a command cannot do without. `no platform`: it acts on this machine alone. */
 export const NEEDED_BY: Record<string, readonly string[]> = {
+  "shared service instances": ["share-service", "unshare-service"],
+  "route services": ["bind-route-service", "unbind-route-service"],
   "service brokers": [...OF_SERVICES, ...OF_BROKERS],
   ssh: ["ssh", "ssh-code"],
   UAA: [
