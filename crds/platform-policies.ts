@@ -75,7 +75,7 @@ const CONSENT = INTERNAL_LABELS.adoptableBy;
 /** Names that belong to Kubernetes and the platform: no Space adopts these (namespace-name.ts). */
 const RESERVED_NAMESPACE = "^(default|(kube|cupola)(-.*)?)$";
 
-/** Whose a namespace is says the label with its owner's uid, which nobody but the platform and admins can set (namespace-labels.cupola.dev). */
+/** Webhooks of others (Rancher, Kyverno, Istio) label new namespaces in the platform's request, so it may hold labels of others. Whose a namespace is says the label with its owner's uid, which nobody but the platform and admins can set (namespace-labels.cupola.dev). */
 function namespaceOwnerPolicy(): AdmissionPolicy {
   const valueOf = (object: string, key: string): string =>
     `(${object} != null && '${key}' in ${metadataOf(object, "labels")} ? ${object}.metadata.labels['${key}'] : '')`;
@@ -102,8 +102,8 @@ function namespaceValidations(): Validation[] {
   const staysOurs = "(variables.owner == '' || variables.owner == variables.ownerBefore)";
   return [
     forbid(
-      `!(${isCreate}) || (variables.owner != '' && '${INTERNAL_LABELS.namespaceKind}' in ${metadataOf("object", "labels")} && variables.consent == '' && ${metadataOf("object", "labels")}.all(key, key.startsWith('${GROUP}/') || key == 'kubernetes.io/metadata.name'))`,
-      "a namespace that the platform makes has an owner, and no labels but the platform's",
+      `!(${isCreate}) || (variables.owner != '' && '${INTERNAL_LABELS.namespaceKind}' in ${metadataOf("object", "labels")} && variables.consent == '' && ${metadataOf("object", "labels")}.all(key, !key.startsWith('pod-security.kubernetes.io/')))`,
+      "a namespace that the platform makes has an owner, no consent to adoption, and no labels of Pod Security",
     ),
     forbid(
       `${isCreate} || ${isDelete} || (variables.ownerBefore != '' ? ${staysOurs} : ${isAdoption})`,

@@ -426,6 +426,11 @@ export function listDuties({ org, space, lent }: Places): Attempt[] {
   const bindings = `${ROLES}/clusterrolebindings`;
   return [
     ...workloads(space, "its work"),
+    create("a namespace that a webhook of others labelled", NAMESPACES, {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: "labelled", labels: { ...ours, "istio-injection": "enabled", "example.org/team": "x" } },
+    }),
     create("a namespace", NAMESPACES, {
       apiVersion: "v1",
       kind: "Namespace",
