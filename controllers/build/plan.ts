@@ -66,7 +66,7 @@ export function planFailure(error: BuildError): ReconcileResult {
   };
 }
 
-/** The status of a finished Build stays as it is. What built a droplet goes; what failed stays to be looked at. */
+/** The status of a finished Build stays as it is. Deletes a successful build's Staging, keeps a failed one. */
 export function planFinished(build: Build): ReconcileResult {
   if (build.status?.state === "Staged") return { children: [] };
   return build.status?.error ? planFailure(build.status.error) : {};

@@ -16,7 +16,7 @@ export function desiredInstances(process: Process): number {
 
 const NOTHING_RUNS = { runningInstances: 0, lrp: undefined, revision: undefined };
 
-/** A process of a stopped app. While nothing was ever said of it there is nothing to say: a new app costs one write less (docs/adr/0019). */
+/** A process of a stopped app. No status before the first start: a new app costs one write less (docs/adr/0019). */
 export function planStopped({ status }: Process): ReconcileResult {
   return status?.conditions ? planNoInstances("Stopped") : { children: [], keepStatus: true };
 }

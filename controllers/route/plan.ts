@@ -171,7 +171,7 @@ function planHostnameChange(): ReconcileResult {
     ready: {
       status: "False",
       reason: "Moving",
-      message: "its domain is another one now: what served the old address is ending",
+      message: "domain changed; deleting the old RouteBinding",
     },
   };
 }

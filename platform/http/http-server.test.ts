@@ -142,7 +142,7 @@ describe("the HTTP server", () => {
         onError: (error) => void faults.push(error.message),
       }),
     );
-    expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 500, body: "not answered: see the log\n" });
+    expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 500, body: "internal error; see the log\n" });
     expect((await get(door.url, "localhost")).status).toBe(500);
     await expect(get(door.url, "shop.apps.localhost")).rejects.toThrow();
     const client = connect(Number(new URL(door.url).port), "127.0.0.1").on("error", () => undefined);

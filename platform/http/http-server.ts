@@ -135,7 +135,7 @@ function sendText(response: ServerResponse, code: number, text: string): void {
 
 function sendInternalError(response: ServerResponse): void {
   if (response.headersSent) return void response.destroy();
-  sendText(response, 500, "not answered: see the log");
+  sendText(response, 500, "internal error; see the log");
 }
 
 function isApiRequest(options: HttpServerOptions, request: IncomingMessage): boolean {

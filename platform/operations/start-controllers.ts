@@ -34,7 +34,7 @@ export async function startBackends(
       const backend = create({ ...toBackendDeps(context, peerServers), client: context.client, isLeader: () => true });
       disposables.defer(() => backend.stop(shutdownMode.instances));
       await backend.start();
-      readiness.addCheck(operation, () => (backend.ready?.() ?? true) || "what it serves has not been listed yet");
+      readiness.addCheck(operation, () => (backend.ready?.() ?? true) || "caches not synced");
       return backend;
     }),
   );

@@ -73,10 +73,7 @@ async function reconcile(deps: BuildDeps, staging: Staging, context: ReconcileCo
   if (hasEnded(staging)) return tidyUp(staging, pods, context);
   const foreign = found.find((pod) => !pods.includes(pod));
   if (foreign)
-    return planPending(
-      "PodNameTaken",
-      `the Pod ${foreign.metadata.name} is not of this ${metadata.name}; waits until it is gone`,
-    );
+    return planPending("PodNameTaken", `the Pod ${foreign.metadata.name} is not owned by this Staging; delete it`);
   try {
     // The Pod of a build comes first, then that of the rebase that it took the place of.
     const [pod, replaced] = pods;

@@ -36,7 +36,9 @@ export async function askBroker(
     return callBroker(await readBrokerAccess(broker, context), request, signal);
   });
   if (!answer)
-    throw new NotReady("BrokerBusy", "other requests to the service broker go first", { requeueAfterMs: PACE_MS });
+    throw new NotReady("BrokerBusy", "too many concurrent requests to the broker; retrying", {
+      requeueAfterMs: PACE_MS,
+    });
   return answer;
 }
 

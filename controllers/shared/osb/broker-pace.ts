@@ -12,7 +12,7 @@ export interface PacedBroker {
 }
 
 export interface BrokerPace {
-  /** A place among the requests under way, and how to give it back; undefined when the broker has its share already: come back later. */
+  /** A place among the requests under way, and how to give it back; undefined while the broker is at its concurrency limit. */
   take(broker: PacedBroker): (() => void) | undefined;
   /** Runs `call` now; undefined when there is no place. */
   run<T>(broker: PacedBroker, call: () => Promise<T>): Promise<T | undefined>;

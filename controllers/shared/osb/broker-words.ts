@@ -2,7 +2,7 @@
 import { STATUS_CODES } from "node:http";
 
 /** Characters of what a broker says. */
-const MAX_WORDS = 8192;
+const MAX_CHARACTERS = 8192;
 const CUT = "...This message has been truncated due to size. To read the full message, check the broker's logs";
 
 /** An answer as far as it can be told. */
@@ -37,5 +37,5 @@ export function toMalformed(what: string): string {
 
 /** As much of a broker's words as is kept. */
 export function cutWords(words: string): string {
-  return words.length > MAX_WORDS ? `${words.slice(0, MAX_WORDS).toWellFormed()}${CUT}` : words;
+  return words.length > MAX_CHARACTERS ? `${words.slice(0, MAX_CHARACTERS).toWellFormed()}${CUT}` : words;
 }

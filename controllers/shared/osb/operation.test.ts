@@ -78,8 +78,8 @@ test("what a request needs is waited for, but not for ever", async () => {
   await expect(ask(create(50), "provision", missing)).rejects.toThrow("no Secret");
   const failed = await ask(create(101), "provision", missing);
   expect(failed.status).toMatchObject({ lastOperation: { state: "failed" } });
-  const busy = asking(() => Promise.reject(new NotReady("InstanceBusy", "others go first")));
-  await expect(ask(create(101), "provision", busy)).rejects.toThrow("others go first");
+  const busy = asking(() => Promise.reject(new NotReady("InstanceBusy", "another request is under way")));
+  await expect(ask(create(101), "provision", busy)).rejects.toThrow("another request is under way");
 });
 
 test.each(["broker", "instance"])(
@@ -90,7 +90,7 @@ test.each(["broker", "instance"])(
     const pace = createBrokerPace({ broker: 0, space: 0, pool: 0 });
     const others = Promise.withResolvers<void>();
     const underWay = busy === "instance" ? work.turns.run("g", () => others.promise) : undefined;
-    await expect(ask(busy === "broker" ? { ...work, pace } : work, "provision", unread)).rejects.toThrow("go first");
+    await expect(ask(busy === "broker" ? { ...work, pace } : work, "provision", unread)).rejects.toThrow("retrying");
     others.resolve();
     await underWay;
   },

@@ -32,7 +32,7 @@ export async function ask(work: Provided, asked: Asked, how: Asking): Promise<Re
   });
 }
 
-/** Others' requests go first. */
+/** Too many concurrent requests. */
 const TURN_REASONS = new Set(["BrokerBusy", "InstanceBusy"]);
 
 /** Bounds a wait that may never end. */

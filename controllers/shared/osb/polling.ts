@@ -10,7 +10,7 @@ export type Polled =
   | { state: "failed"; why: string }
   | { state: "in progress"; delayMs: number; description: string | undefined };
 
-/** @param since when the operation began @throws NotReady while other requests to the broker go first */
+/** @param since when the operation began @throws NotReady while the broker is at its concurrency limit */
 export async function askProgress(
   work: Provided,
   { type, since }: { type: "create" | "update" | "delete"; since: string },

@@ -51,7 +51,7 @@ export async function askInTurn(
   if (known) return known;
   const answer = await work.turns.run(work.instanceGUID, () => askBroker(work.provided, toRequest, work));
   if (!answer)
-    throw new NotReady("InstanceBusy", "other requests about the service instance go first", {
+    throw new NotReady("InstanceBusy", "another request about the service instance is under way; retrying", {
       requeueAfterMs: TURN_MS,
     });
   memory.keepAnswer(step, answer, context.now());
