@@ -65,7 +65,7 @@ function isOpen(staging: Staging): boolean {
 }
 
 async function reconcile(deps: BuildDeps, staging: Staging, context: ReconcileContext): Promise<ReconcileResult> {
-  const { metadata, status } = staging;
+  const { status } = staging;
   const found = [toPodName(staging), toRebasePodName(staging)].flatMap(
     (name) => context.read.find(Pod, { ...podNamespace(staging), name }) ?? [],
   );
