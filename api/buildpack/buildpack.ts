@@ -11,7 +11,7 @@ import { newJob } from "../jobs/jobs.ts";
 import type { Session } from "../access/session.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { findStack } from "../cf/app/lifecycle.ts";
-import { toMetadataPatch, toNewMetadata } from "../http/metadata.ts";
+import { toMetadataPatch, metadataForCreate } from "../http/metadata.ts";
 import { presentPage } from "../lists/page.ts";
 import type { Services } from "../routing/services.ts";
 import {
@@ -71,7 +71,7 @@ async function createBuildpack(session: Session, body: CreateBuildpack): Promise
   const stack = body.stack ?? undefined;
   const identity = { name: body.name, lifecycle: body.lifecycle ?? "buildpack", ...(stack && { stack }) } as const;
   checkIdentity(session, identity);
-  const { labels, annotations } = toNewMetadata(body.metadata);
+  const { labels, annotations } = metadataForCreate(body.metadata);
   const isTaken = (name: string): boolean =>
     session.cache.store(Buildpack).find({ namespace: SYSTEM_NAMESPACE, name }) !== undefined;
   const made = await session.create(

@@ -17,7 +17,7 @@ export function freeObjectName<T extends KubeObject>(
   return objectNameFor(name, fallback, (candidate) => store.find({ namespace, name: candidate }) !== undefined);
 }
 
-/** The metadata of a new object: a free object name for its CF name, and a new GUID. `labels` and `annotations` as `toNewMetadata` makes them. */
+/** The metadata of a new object: a free object name for its CF name, and a new GUID. `labels` and `annotations` as `metadataForCreate` makes them. */
 export function toNamedMetadata<T extends KubeObject>(
   cache: ClusterCache,
   ref: ResourceRef<T>,

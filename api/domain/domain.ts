@@ -17,7 +17,7 @@ import { newJob } from "../jobs/jobs.ts";
 import { domainOf, owningOrg, isUsableBy, reservationLookup } from "../cache/domains.ts";
 import { requireDomainQuota } from "../cf/quota/check.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
-import { toNewMetadata, metadataSchema } from "../http/metadata.ts";
+import { metadataForCreate, metadataSchema } from "../http/metadata.ts";
 import { patchMetadata } from "../cf/patch-metadata.ts";
 import { presentPage } from "../lists/page.ts";
 import { metadataOnlySchema, optionalRelationships, toManySchema, toOneSchema } from "../http/shared-schemas.ts";
@@ -119,7 +119,7 @@ function toDomain(session: Session, body: CreateDomain): Draft {
   const owner = session.cache.orgOf(namespace);
   if (owner) requireDomainQuota(session, owner);
   const sharedOrgs = (shared?.data ?? []).map(({ guid }) => resolveOrg(session, guid).org.metadata.name);
-  const { labels, annotations } = toNewMetadata(body.metadata);
+  const { labels, annotations } = metadataForCreate(body.metadata);
   const metadata = {
     name: objectName(session, namespace, body.name),
     namespace,

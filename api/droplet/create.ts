@@ -35,10 +35,10 @@ export const copyDropletBody = z.strictObject({ relationships });
 export const createDropletQuery = z.strictObject({ source_guid: z.string().optional() });
 
 /** A folder of its own for a droplet's layers, or the owner of its files in an image. */
-export type DropletPlace = { root: string } | { owner: DropletOwner };
+export type DropletLocation = { root: string } | { owner: DropletOwner };
 
 /** Where an uploaded droplet goes. @throws CFError 422 where nothing runs such droplets */
-export function newPlace({ cache }: Session): DropletPlace {
+export function newDropletLocation({ cache }: Session): DropletLocation {
   const classes = cache.store(BackendClass).list();
   const folder = findDropletFolder(classes);
   if (folder !== undefined) return { root: join(folder, newGUID()) };
@@ -71,7 +71,7 @@ export async function createDroplet(session: Session, body: z.output<typeof crea
   session.authorize({ verb: "create", on: Droplet, namespace: app.metadata.namespace ?? "" });
   const { type, stack } = app.spec.lifecycle;
   if (type === "docker") throw unprocessable("Droplet creation is not available for apps with docker lifecycles.");
-  newPlace(session);
+  newDropletLocation(session);
   const processTypes = body.process_types ?? { web: "" };
   return session.create(
     Droplet,

@@ -26,7 +26,7 @@ import {
   createDroplet,
   createDropletBody,
   createDropletQuery,
-  newPlace,
+  newDropletLocation,
   spaceGUIDOf,
   untilStored,
   type DropletStores,
@@ -218,7 +218,7 @@ function uploadRow(blobs: Services["blobs"]): Endpoint {
       session.authorize(contentRight("update", droplet));
       requireNotSuspended(session, droplet.metadata.namespace ?? "");
       requireAwaitingUpload(droplet);
-      const place = newPlace(session);
+      const place = newDropletLocation(session);
       const content = await storeDroplet(blobs, { space: spaceGUIDOf(session, droplet), place }, request, signal);
       const uploaded = await session.patchWithRetry(Droplet, droplet, (current) => {
         requireAwaitingUpload(current);

@@ -6,7 +6,7 @@ import { BlobTooLarge, type Blob, type BlobStore } from "../../blobs/blob-store.
 import { receiveDroplet } from "../../blobs/droplet/receive-droplet.ts";
 import { processScratch } from "../../blobs/scratch/scratch-space.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
-import type { DropletPlace } from "./create.ts";
+import type { DropletLocation } from "./create.ts";
 import { readUploadForm, type UploadForm } from "../http/upload-form.ts";
 
 const MAX_DROPLET_BYTES = 4 * 1024 * 1024 * 1024;
@@ -14,7 +14,7 @@ const MAX_DROPLET_BYTES = 4 * 1024 * 1024 * 1024;
 /** Stores the uploaded droplet for its place. @throws CFError 400, 413, 422; ScratchFull */
 export async function storeDroplet(
   blobs: BlobStore,
-  { space, place }: { space: string; place: DropletPlace },
+  { space, place }: { space: string; place: DropletLocation },
   request: IncomingMessage,
   signal: AbortSignal,
 ): Promise<Blob> {

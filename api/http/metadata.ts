@@ -141,7 +141,7 @@ function checkLimits(
 }
 
 /** Labels and annotations for a new object, without nulls. */
-export function toNewMetadata(input: MetadataInput | undefined): {
+export function metadataForCreate(input: MetadataInput | undefined): {
   labels: Record<string, string>;
   annotations: Record<string, string>;
 } {

@@ -7,7 +7,7 @@ import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
-import { toMetadataPatch, toNewMetadata } from "../http/metadata.ts";
+import { toMetadataPatch, metadataForCreate } from "../http/metadata.ts";
 import { canSeeSegment, getVisibleSegment, listEntitledOrgs, listSpacesIn } from "../cf/org/isolation-segments.ts";
 import { created, endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
@@ -72,7 +72,7 @@ const create = endpoint({
       namespace: SYSTEM_NAMESPACE,
       name: body.name,
       fallback: "segment",
-      ...toNewMetadata(body.metadata),
+      ...metadataForCreate(body.metadata),
     });
     const segment = await session.create(IsolationSegment, { metadata, spec: { name: body.name } }, taken);
     return created(present(session, segment, base));

@@ -15,7 +15,7 @@ import { isAdmin } from "../access/is-admin.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { getVisibleSegment, isEntitled } from "../cf/org/isolation-segments.ts";
 import { presentPage } from "../lists/page.ts";
-import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
+import { NAMESPACE_READY_TIMEOUT_MS, waitForCache } from "../cache/wait-for-cache.ts";
 import { createOrgBody, orgListQuery, toOrg, toOrgPatch, updateOrgBody } from "./payload.ts";
 import { orgTextKey, presentOrg } from "./present.ts";
 
@@ -93,7 +93,7 @@ export const orgEndpoints: readonly Endpoint[] = [
       );
       const org = await session.create(Org, draft, orgNameTaken(body.name));
       const current = (): Org | undefined => cache.store(Org).byUid(org.metadata.uid ?? "");
-      await waitUntil(
+      await waitForCache(
         cache,
         [Org, Namespace, ...Object.values(rbacKinds)],
         () => isUsable(current()),

@@ -4,7 +4,7 @@ import { newGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { toNewMetadata, toMetadataPatch, metadataSchema } from "../http/metadata.ts";
+import { metadataForCreate, toMetadataPatch, metadataSchema } from "../http/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
 import { csv, listQuery } from "../http/query.ts";
 import type { Org } from "../../crds/org/org.ts";
@@ -23,7 +23,7 @@ export function toOrg(
   isTaken: (name: string) => boolean,
   creator?: string,
 ): Draft {
-  const { labels, annotations } = toNewMetadata(body.metadata);
+  const { labels, annotations } = metadataForCreate(body.metadata);
   return {
     metadata: {
       name: objectNameFor(body.name, "org", isTaken),

@@ -25,7 +25,7 @@ import {
   type RouteOptionsInput,
 } from "../cf/route/route-options.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
-import { toNewMetadata, toMetadataPatch } from "../http/metadata.ts";
+import { metadataForCreate, toMetadataPatch } from "../http/metadata.ts";
 import { createRoute } from "../cf/route/create-route.ts";
 import { presentPage } from "../lists/page.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
@@ -143,7 +143,7 @@ const create = endpoint({
       ...address,
       ...(body.options && { options: toOptions(session, body.options) }),
     };
-    const route = await createRoute(session, { ...wanted, ...toNewMetadata(body.metadata) }, () =>
+    const route = await createRoute(session, { ...wanted, ...metadataForCreate(body.metadata) }, () =>
       unprocessable(takenText(address, domain.spec.name)),
     );
     return created(presentRoute(session.cache, route, base));

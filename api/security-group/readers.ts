@@ -4,7 +4,7 @@ import type { SecurityGroup } from "../../crds/security-group/security-group.ts"
 import type { Space } from "../../crds/space/space.ts";
 import { Role, RoleBinding } from "../../kube/api/builtin.ts";
 import type { Session } from "../access/session.ts";
-import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
+import { NAMESPACE_READY_TIMEOUT_MS, waitForCache } from "../cache/wait-for-cache.ts";
 import { rolesOf } from "../../crds/role-assignments.ts";
 
 const EVERYBODY = "Group system:authenticated";
@@ -25,7 +25,7 @@ export async function waitForReaders(
     const readers = listReaders(session, group);
     return readers.has(EVERYBODY) === isForAll && members.every((member) => readers.has(member));
   };
-  await waitUntil(cache, [Role, RoleBinding], isDone, NAMESPACE_READY_TIMEOUT_MS);
+  await waitForCache(cache, [Role, RoleBinding], isDone, NAMESPACE_READY_TIMEOUT_MS);
   await session.publishObserved([Role, RoleBinding]);
 }
 

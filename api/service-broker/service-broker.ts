@@ -11,7 +11,7 @@ import { requireNotSuspended } from "../access/suspension.ts";
 import { isOneOf, listObjects } from "../lists/list-objects.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
-import { toMetadataPatch, toNewMetadata } from "../http/metadata.ts";
+import { toMetadataPatch, metadataForCreate } from "../http/metadata.ts";
 import { resolveSpace } from "../cf/org/org-and-space-namespaces.ts";
 import { removeCredentials, withNewCredentials } from "../cf/service/broker-credentials.ts";
 import { hasInstances } from "../cf/service/plan-uses.ts";
@@ -83,7 +83,7 @@ async function createBroker(session: Session, namespace: string, body: CreateBro
     namespace,
     name,
     fallback: "broker",
-    ...toNewMetadata(body.metadata),
+    ...metadataForCreate(body.metadata),
   });
   const metadata = { ...named, labels: { ...named.labels, [LABELS.guid]: guid } };
   return withNewCredentials(session, { namespace, guid }, authentication.credentials, (credentialsSecretRef) =>

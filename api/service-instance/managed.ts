@@ -6,7 +6,7 @@ import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import type { Session } from "../access/session.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
-import { toMetadataPatch, toNewMetadata } from "../http/metadata.ts";
+import { toMetadataPatch, metadataForCreate } from "../http/metadata.ts";
 import { requirePaidQuota, requireServiceQuota } from "../cf/quota/check.ts";
 import { getUsablePlan, isOfSpaceBroker, offeringOf, planOf } from "../cf/service/catalog.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
@@ -33,7 +33,7 @@ export async function createManaged(
     namespace,
     name: body.name,
     fallback: "service",
-    ...toNewMetadata(body.metadata),
+    ...metadataForCreate(body.metadata),
   });
   const labels = { [LABELS.serviceInstance]: metadata.labels?.[LABELS.guid] ?? "" };
   const kept = await keepParameters(session, { namespace, stem: metadata.name, labels }, body.parameters);

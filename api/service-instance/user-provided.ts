@@ -4,7 +4,7 @@ import { credentialsSecretName } from "../../crds/service-instance/credentials.t
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { Session } from "../access/session.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
-import { toMetadataPatch, toNewMetadata } from "../http/metadata.ts";
+import { toMetadataPatch, metadataForCreate } from "../http/metadata.ts";
 import {
   findOwnSecret,
   putCredentials,
@@ -26,7 +26,7 @@ export async function createUserProvided(
     namespace,
     name,
     fallback: "service",
-    ...toNewMetadata(body.metadata),
+    ...metadataForCreate(body.metadata),
   });
   const spec = {
     name,

@@ -5,7 +5,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
 import type { Space } from "../../crds/space/space.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { toNewMetadata, toMetadataPatch, metadataSchema } from "../http/metadata.ts";
+import { metadataForCreate, toMetadataPatch, metadataSchema } from "../http/metadata.ts";
 import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
 import { booleanText, csv, include, listQuery } from "../http/query.ts";
 
@@ -40,7 +40,7 @@ export function toSpace(
   namespace: string,
   isTaken: (name: string) => boolean,
 ): Draft {
-  const { labels, annotations } = toNewMetadata(body.metadata);
+  const { labels, annotations } = metadataForCreate(body.metadata);
   return {
     metadata: {
       name: objectNameFor(body.name, "space", isTaken),

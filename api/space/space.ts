@@ -15,7 +15,7 @@ import { newJob } from "../jobs/jobs.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { presentPage } from "../lists/page.ts";
 import { resolveOrg, orgNamespaces } from "../cf/org/org-and-space-namespaces.ts";
-import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
+import { NAMESPACE_READY_TIMEOUT_MS, waitForCache } from "../cache/wait-for-cache.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import {
@@ -105,7 +105,7 @@ const create = endpoint({
     const draft = toSpace(body, namespace, (name) => cache.store(Space).find({ namespace, name }) !== undefined);
     const space = await session.create(Space, draft, nameTaken);
     const current = (): Space | undefined => cache.store(Space).byUid(space.metadata.uid ?? "");
-    await waitUntil(
+    await waitForCache(
       cache,
       [Space, Namespace, RoleBinding],
       () => isUsable(session, current()),

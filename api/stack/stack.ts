@@ -13,7 +13,7 @@ import { booleanText } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { defaultStack, stackOf } from "../cf/app/lifecycle.ts";
-import { metadataSchema, toMetadataPatch, toNewMetadata } from "../http/metadata.ts";
+import { metadataSchema, toMetadataPatch, metadataForCreate } from "../http/metadata.ts";
 import { presentPage } from "../lists/page.ts";
 import { presentIdentity, link, presentMetadata } from "../http/presentation.ts";
 import { csv, listQuery } from "../http/query.ts";
@@ -64,7 +64,7 @@ function presentStack(cache: ClusterCache, stack: Stack, base: string): object {
 
 /** The object name follows from the stack's name alone, so Kubernetes' create decides between two that want it. */
 function toStack(body: z.output<typeof createStackBody>): Draft {
-  const { labels, annotations } = toNewMetadata(body.metadata);
+  const { labels, annotations } = metadataForCreate(body.metadata);
   return {
     metadata: {
       name: objectNameFor(body.name, "stack"),

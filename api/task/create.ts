@@ -10,7 +10,7 @@ import type { Draft } from "../../kube/client/client.ts";
 import type { Session } from "../access/session.ts";
 import { currentDroplet, requireStaged } from "../cf/app/current-droplet.ts";
 import { appKey, appOwnerReferences } from "../cf/app/owner-app.ts";
-import { toNewMetadata } from "../http/metadata.ts";
+import { metadataForCreate } from "../http/metadata.ts";
 import { getProcess } from "../cf/process/processes.ts";
 import { requireTaskQuota } from "../cf/quota/check.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
@@ -30,7 +30,7 @@ export async function createTask(session: Session, app: App, body: CreateTaskBod
   }) as Task["spec"];
   requireTaskQuota(session, app.metadata.namespace ?? "", { memoryMB, logRateLimitBytesPerSecond });
   const guid = newGUID();
-  const { labels, annotations } = toNewMetadata(body.metadata);
+  const { labels, annotations } = metadataForCreate(body.metadata);
   return await createNumbered(session, app, (sequenceID) => ({
     metadata: {
       name: taskObjectName(app.metadata.name, sequenceID),

@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { User, userObjectName } from "../../crds/user/user.ts";
-import { toMetadataPatch, toNewMetadata, metadataOf } from "../http/metadata.ts";
+import { toMetadataPatch, metadataForCreate, metadataOf } from "../http/metadata.ts";
 import { findUserRecord } from "../cf/role/user-records.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { type CFError, notFound, unprocessable } from "../http/errors.ts";
@@ -73,7 +73,7 @@ async function createRecord(
 ): Promise<User> {
   return session.create(
     User,
-    { metadata: { ...records, name: userObjectName(username), ...toNewMetadata(metadata) }, spec: { username } },
+    { metadata: { ...records, name: userObjectName(username), ...metadataForCreate(metadata) }, spec: { username } },
     taken,
   );
 }

@@ -19,7 +19,7 @@ const rootOwner = z.object({
 export type RootOwner = z.output<typeof rootOwner>;
 
 /** A build claims a root by its Staging, a runner by the droplet's digest. */
-export type RootClaim = { root: string; space: string } & ({ staging: string } | { digest: Digest });
+export type DropletFolderClaim = { root: string; space: string } & ({ staging: string } | { digest: Digest });
 
 /** The root belongs to another owner, or its path is not allowed. */
 export class RootRefused extends LaunchRefused {
@@ -41,7 +41,7 @@ export function ownerFile(root: string): string {
 }
 
 /** Claims the root, or confirms an earlier claim. Of several concurrent claims one wins. @throws RootRefused */
-export async function claimRoot(claim: RootClaim): Promise<void> {
+export async function claimRoot(claim: DropletFolderClaim): Promise<void> {
   await checkFolder(claim.root);
   if (!(await isOurs(claim))) {
     await createOwner(claim);
@@ -50,7 +50,7 @@ export async function claimRoot(claim: RootClaim): Promise<void> {
 }
 
 /** Whether the claim is in force; false when the root has no owner. @throws RootRefused when it has another owner */
-export async function isOurs(claim: RootClaim): Promise<boolean> {
+export async function isOurs(claim: DropletFolderClaim): Promise<boolean> {
   const owner = await findOwner(claim.root);
   if (!owner) return false;
   const isSame = "staging" in claim ? owner.staging === claim.staging : owner.digest === claim.digest;

@@ -49,7 +49,7 @@ export function routeBindingName(route: Route): string {
 }
 
 /** A Route that is not served; the condition says why. */
-export function planRejected(reason: string, message: string): ReconcileResult {
+export function planNotServed(reason: string, message: string): ReconcileResult {
   return { children: [], status: { url: undefined }, ready: { status: "False", reason, message, isFailure: true } };
 }
 
@@ -76,7 +76,7 @@ export function planDomainMissing({ spec, status }: Route, { org }: Tenancy): Re
 
 /** The Route's Domain does not hold its own name, which is taken or reserved. */
 export function planDomainOutOfForce({ metadata, spec }: Domain, state: "taken" | "reserved"): ReconcileResult {
-  return planRejected(
+  return planNotServed(
     state === "taken" ? "DomainNameTaken" : "DomainNameReserved",
     `Domain ${keyOf(metadata)} does not hold the name ${spec.name}: its Ready condition says why; name another domain`,
   );
@@ -119,15 +119,15 @@ export function planAddressConflict(
   const { name } = domain.spec;
   if (port !== 0) return undefined;
   const problem = findAddressProblem(route.spec, domain, { mayTakeAll: sharedWildcard, apiHost });
-  if (problem) return planRejected(...ADDRESS_PROBLEMS[problem](name));
+  if (problem) return planNotServed(...ADDRESS_PROBLEMS[problem](name));
   const hostname = routeHostname(route.spec, name);
   if (isHostTaken(holder, domain, route.metadata.namespace))
-    return planRejected(
+    return planNotServed(
       "HostTaken",
       `${hostname} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`,
     );
   if (!namesake) return undefined;
-  return planRejected("HostIsDomain", `${hostname} is the name of a domain; choose another host`);
+  return planNotServed("HostIsDomain", `${hostname} is the name of a domain; choose another host`);
 }
 
 export function planRoute(input: RouteInput): ReconcileResult {

@@ -24,7 +24,7 @@ export function isStaleRead(error: unknown): boolean {
 }
 
 /** Skip the status: nothing is known about the object, or it could not be written anyway. */
-export function keepsStatus({ fault, result, ready }: ReconcileOutcome): boolean {
+export function skipsStatusWrite({ fault, result, ready }: ReconcileOutcome): boolean {
   if (fault === undefined) return result.keepStatus === true && ready === RECONCILED;
   return flattenErrors(fault).every((one) => one instanceof NotSynced || isUnreachable(one));
 }

@@ -9,7 +9,7 @@ import {
   DONE,
   type ReconcileOutcome,
   isStaleRead,
-  keepsStatus,
+  skipsStatusWrite,
   RECONCILED,
   toReconcileOutcome,
   toRequeue,
@@ -174,7 +174,7 @@ class KeyReconciler implements Reconciler {
   }
 
   async #complete(object: KubeObject, outcome: ReconcileOutcome): Promise<RequeueAction> {
-    if (!keepsStatus(outcome)) await this.#writeStatus(object, outcome);
+    if (!skipsStatusWrite(outcome)) await this.#writeStatus(object, outcome);
     if (outcome.fault !== undefined) throw outcome.fault;
     return outcome.requeue;
   }

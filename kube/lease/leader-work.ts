@@ -40,7 +40,7 @@ export interface LeaderWorkOptions {
   timing?: Partial<LeaderElectionTiming>;
 }
 
-export interface LeaderWorkRun {
+export interface RunningLeaderWork {
   readonly name: string;
   /** Whether this process leads and its controllers have started. */
   isLeading(): boolean;
@@ -59,7 +59,7 @@ export interface LeaderWorkRun {
 const SYNC_RETRY_MS = 1_000;
 
 /** Runs for election until the signal is aborted. A term whose work throws is released, so that another process can try. */
-export function runLeaderWork(options: LeaderWorkOptions): LeaderWorkRun {
+export function runLeaderWork(options: LeaderWorkOptions): RunningLeaderWork {
   const { informers, requiredKinds: kinds, requiredWatches = [], signal, log, name } = options;
   const restricted = requiredWatches.map(({ ref, ...restriction }) => informers.ensure(ref, restriction));
   const handles = [...kinds.map((ref) => informers.ensure(ref)), ...restricted];

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Controller } from "../../kube/controller/controller.ts";
-import { runLeaderWork, type LeaderWorkRun, type LeaderWork } from "../../kube/lease/leader-work.ts";
+import { runLeaderWork, type RunningLeaderWork, type LeaderWork } from "../../kube/lease/leader-work.ts";
 import type { Term } from "../../kube/lease/leader-election.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
@@ -72,7 +72,7 @@ export interface SingletonOptions {
 }
 
 /** Runs a leader election for each singleton. */
-export function runSingletons(singletons: readonly Singleton[], options: SingletonOptions): LeaderWorkRun[] {
+export function runSingletons(singletons: readonly Singleton[], options: SingletonOptions): RunningLeaderWork[] {
   return singletons.map(({ operation, requiredKinds, requiredWatches = [], maxLeaseSeconds = Infinity, startTerm }) =>
     runLeaderWork({
       ...options,

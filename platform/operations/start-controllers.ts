@@ -1,5 +1,5 @@
 // Starts backends and controllers: those that every replica runs, and those that one elected replica runs for all.
-import type { LeaderWorkRun } from "../../kube/lease/leader-work.ts";
+import type { RunningLeaderWork } from "../../kube/lease/leader-work.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import { runControllers, type ControllerRun } from "../../kube/controller/run-controllers.ts";
@@ -110,7 +110,7 @@ export function startSingletons(
   context: PlatformContext,
   peerServers: PeerServers | undefined,
   backends: readonly Backend[],
-): LeaderWorkRun[] {
+): RunningLeaderWork[] {
   const { client, informers, log, options, disposables, readiness, membership } = context;
   const singletons = [...listBackendSingletons(context, peerServers), ...listControllerSingletons(context, backends)];
   const abort = new AbortController();

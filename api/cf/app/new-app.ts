@@ -3,7 +3,7 @@ import { App } from "../../../crds/app/app.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { toLifecycle, type LifecycleInput } from "./lifecycle.ts";
-import { toNewMetadata, type MetadataInput } from "../../http/metadata.ts";
+import { metadataForCreate, type MetadataInput } from "../../http/metadata.ts";
 import { toNamedMetadata } from "../free-object-name.ts";
 
 /** A stopped App with a GUID and an object name that is free in the namespace. @throws CFError 422 for an unknown stack or buildpack */
@@ -14,7 +14,7 @@ export function toApp(
 ): Draft {
   const { name, lifecycle, metadata } = wanted;
   return {
-    metadata: toNamedMetadata(cache, App, { namespace, name, fallback: "app", ...toNewMetadata(metadata) }),
+    metadata: toNamedMetadata(cache, App, { namespace, name, fallback: "app", ...metadataForCreate(metadata) }),
     spec: { name, lifecycle: toLifecycle(cache, lifecycle) },
   };
 }

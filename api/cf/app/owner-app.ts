@@ -8,7 +8,7 @@ import type { Draft } from "../../../kube/client/client.ts";
 import type { ClusterCache, ObjectFinder } from "../../cache/cluster-cache.ts";
 import { CFError } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
-import { toNewMetadata, type MetadataInput } from "../../http/metadata.ts";
+import { metadataForCreate, type MetadataInput } from "../../http/metadata.ts";
 
 /** A key, which is a binding without an app, too. */
 type AppChild = KubeObject & { spec: { appRef?: { name: string } | undefined } };
@@ -44,7 +44,7 @@ export function resolveApp(session: Session, guid: string): App {
 /** The metadata of a new object of an app that users do not name: a package, build, droplet or deployment. */
 export function newChildMetadata(cache: ClusterCache, app: App, metadata?: MetadataInput): Draft["metadata"] {
   const guid = newGUID();
-  const { labels, annotations } = toNewMetadata(metadata);
+  const { labels, annotations } = metadataForCreate(metadata);
   return {
     name: nameFromGUID(app, guid),
     namespace: app.metadata.namespace,

@@ -8,7 +8,7 @@ import type { ServiceInstance } from "../../../crds/service-instance/service-ins
 import type { Session } from "../../access/session.ts";
 import { unprocessable } from "../../http/errors.ts";
 import { appOwnerReferences } from "../app/owner-app.ts";
-import { toNewMetadata, type MetadataInput } from "../../http/metadata.ts";
+import { metadataForCreate, type MetadataInput } from "../../http/metadata.ts";
 import { requireKeyQuota } from "../quota/check.ts";
 import { bindingsOfApp, instanceOf } from "./bindings.ts";
 import { createManagedBinding, isBindingFailed, requireBindable } from "./managed-binding.ts";
@@ -34,7 +34,7 @@ export async function createBinding(
     throw unprocessable("The service instance and the app are in different spaces.");
   requireFree(session, app, instance, name ?? undefined);
   requireBindable(session, instance, "app");
-  const { labels, annotations } = toNewMetadata(metadata);
+  const { labels, annotations } = metadataForCreate(metadata);
   const draft = {
     metadata: {
       name: generatedName(
@@ -67,7 +67,7 @@ export async function createKey(
   const { namespace = "" } = instance.metadata;
   requireBindable(session, instance, "key");
   requireKeyQuota(session, namespace);
-  const { labels, annotations } = toNewMetadata(metadata);
+  const { labels, annotations } = metadataForCreate(metadata);
   const draft = {
     metadata: {
       name: generatedName(`${instance.metadata.name}-key`, `${instance.metadata.uid}/key/${name}`),

@@ -17,7 +17,7 @@ import { createInformers } from "../../../kube/cache/informers.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { runControllers } from "../../../kube/controller/run-controllers.ts";
-import { runLeaderWork, type LeaderWorkRun } from "../../../kube/lease/leader-work.ts";
+import { runLeaderWork, type RunningLeaderWork } from "../../../kube/lease/leader-work.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { installManifests } from "../../../platform/install.ts";
 import { leaseTiming } from "../../../platform/leases/replica-membership.ts";
@@ -44,7 +44,7 @@ const ResourceQuota: ResourceRef = {
 
 /** A replica of the operation. */
 interface Replica {
-  run: LeaderWorkRun;
+  run: RunningLeaderWork;
   stop(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { ConfigMap, Lease } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { defineController } from "../../../kube/controller/controller.ts";
-import { runLeaderWork, type LeaderWorkRun } from "../../../kube/lease/leader-work.ts";
+import { runLeaderWork, type RunningLeaderWork } from "../../../kube/lease/leader-work.ts";
 import type { Term } from "../../../kube/lease/leader-election.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import { Gadget, log, platform, type Scene } from "./harness.ts";
@@ -24,7 +24,7 @@ export function leaderElectionRows(scene: Scene): void {
       const halt = new AbortController();
       const notes: string[] = [];
       const terms: { term: Term; client: KubeClient }[] = [];
-      const elected: LeaderWorkRun = runLeaderWork({
+      const elected: RunningLeaderWork = runLeaderWork({
         client: through,
         informers,
         ownership: platform,

@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { ClusterCache } from "./cluster-cache.ts";
-import { waitUntil } from "./wait-until.ts";
+import { waitForCache } from "./wait-for-cache.ts";
 
 test("a condition that throws, as a read of a parked watch does, is not true yet", async () => {
   vi.useFakeTimers();
@@ -17,7 +17,7 @@ test("a condition that throws, as a read of a parked watch does, is not true yet
       throw new Error("parked");
     };
     const condition = vi.fn(() => read());
-    const waited = waitUntil(cache, [{ kind: "RoleBinding" } as ResourceRef], condition, 10_000);
+    const waited = waitForCache(cache, [{ kind: "RoleBinding" } as ResourceRef], condition, 10_000);
     await vi.advanceTimersByTimeAsync(1_000);
     for (const listener of listeners) listener();
     expect(condition.mock.calls.length).toBeGreaterThan(10);

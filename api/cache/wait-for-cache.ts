@@ -10,7 +10,7 @@ const recheckIntervalMs = 100;
 export const NAMESPACE_READY_TIMEOUT_MS = 10_000;
 
 /** True as soon as `condition` is, checked on every change of these kinds and ten times a second; false at the deadline (milliseconds). A condition that throws is not true yet. */
-export async function waitUntil(
+export async function waitForCache(
   cache: Pick<ClusterCache, "store">,
   refs: readonly ResourceRef[],
   condition: () => boolean,
