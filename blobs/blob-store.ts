@@ -1,5 +1,6 @@
 // The contract of a content store. directory/ implements it on a disk; nothing here does I/O.
 import { Transform, type Readable } from "node:stream";
+import type { ScratchFolder } from "./scratch/scratch-space.ts";
 
 /** The use of a blob. It decides its path and its clean-up, never who may read it. */
 export type BlobKind = "package" | "droplet" | "cache";
@@ -26,6 +27,8 @@ export interface PutOptions {
   maxBytes: number;
   /** As `writeNote`, without a moment in which the content has no note. Asked when the content has been read. */
   note?: () => string;
+  /** The folder of the upload that the content is made from: the store's temporary bytes count as its. */
+  scratch?: ScratchFolder;
 }
 
 /** Content by (space GUID, digest). Every method throws `InvalidBlobName` on a malformed space or digest. */

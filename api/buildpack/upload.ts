@@ -107,7 +107,7 @@ async function storeTar(blobs: BlobStore, { path }: UploadedFile, scratch: Scrat
   await unpackUpload(archive, folder, { ...limits, symlinks: "inside", scratch });
   const tar = packDirectory(folder, await readdir(folder));
   if (scratch.signal) addAbortSignal(scratch.signal, tar);
-  return blobs.put(BUILDPACK_BLOBS, "package", tar, { maxBytes: MAX_BUILDPACK_BYTES });
+  return blobs.put(BUILDPACK_BLOBS, "package", tar, { maxBytes: MAX_BUILDPACK_BYTES, scratch });
 }
 
 async function checkDescriptor(blobs: BlobStore, { digest }: Blob): Promise<void> {

@@ -41,9 +41,9 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
   await removeUnlinkedContent(root);
   const findPath = (space: string, digest: Digest) => findBlob(root, space, digest);
   return {
-    put: async (space, kind, content, { maxBytes, note }) => {
+    put: async (space, kind, content, { maxBytes, note, scratch }) => {
       checkBlobName(space);
-      return putBlob({ root, incoming, space, kind, maxBytes, note }, content);
+      return putBlob({ root, incoming, space, kind, maxBytes, note, scratch }, content);
     },
     putFile: (space, kind, file, { maxBytes }) => {
       checkBlobName(space);

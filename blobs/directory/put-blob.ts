@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Blob, type BlobKind, BlobTooLarge, type Digest, limitBytes } from "../blob-store.ts";
-import { countBytes, processScratch } from "../scratch/scratch-space.ts";
+import { countBytes, processScratch, type ScratchFolder } from "../scratch/scratch-space.ts";
 import { blobPath, contentPath, exists, makeFolder, markNew, writeNote } from "./files.ts";
 
 const HASHED_AT_ONCE = 2 ** 18;
@@ -19,6 +19,8 @@ export interface PutTarget {
   maxBytes: number;
   /** Asked when the content has been read. */
   note?: (() => string) | undefined;
+  /** The folder of the same upload. */
+  scratch?: ScratchFolder | undefined;
 }
 
 export async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
@@ -33,14 +35,17 @@ export async function putBlob(target: PutTarget, content: Readable): Promise<Blo
         done(null, chunk);
       },
     });
-    await processScratch.count(target.space, (meter) =>
-      pipeline(
-        content,
-        limitBytes(target.maxBytes),
-        countBytes(meter),
-        measure,
-        createWriteStream(temporary, { mode: 0o600, flush: true }),
-      ),
+    await processScratch.count(
+      target.space,
+      (meter) =>
+        pipeline(
+          content,
+          limitBytes(target.maxBytes),
+          countBytes(meter),
+          measure,
+          createWriteStream(temporary, { mode: 0o600, flush: true }),
+        ),
+      target.scratch,
     );
     return { digest: `sha256:${hash.digest("hex")}`, size };
   });

@@ -10,7 +10,7 @@ import { pack } from "tar-stream";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ArchiveRejected } from "../archive/archive-path.ts";
 import { packDirectory, readTar, unpackTar } from "../archive/tar.ts";
-import type { Blob } from "../blob-store.ts";
+import type { Blob, BlobStore } from "../blob-store.ts";
 import { processScratch, ScratchFull, ScratchSpace, type ScratchFolder } from "../scratch/scratch-space.ts";
 import { moveRoot } from "./move-root.ts";
 import { receiveDroplet, ROOT_LABEL, type DropletUpload } from "./receive-droplet.ts";
@@ -265,4 +265,27 @@ test("a droplet that unpacks to more than there is temporary space for is refuse
   );
   await scratch.remove();
   expect(space.used).toBe(0);
+});
+
+test("a droplet that fits, but not together with what the store makes of it, is refused for good", async () => {
+  const space = new ScratchSpace();
+  await space.begin({ folder: join(home, "together"), maxBytes: 2_000_000 });
+  const scratch = await space.open("s");
+  onTestFinished(() => scratch.remove());
+  const folder = await folderOf({ "app/big": "x".repeat(600_000) });
+  const put: BlobStore["put"] = (owner, _kind, content, options) =>
+    space.count(
+      owner,
+      async (meter) => {
+        const size = (await buffer(content)).length;
+        // As of a content that does not compress.
+        meter.take(600_000);
+        return { digest: "sha256:x", size };
+      },
+      options.scratch,
+    );
+  const bits = streamed(() => packDirectory(folder, ["app"]));
+  await expect(receiveDroplet({ put }, { space: "s", bits, place: { root: TO }, scratch })).rejects.toMatchObject({
+    never: true,
+  });
 });

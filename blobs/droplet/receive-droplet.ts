@@ -57,7 +57,7 @@ async function receive(
     signal?.throwIfAborted();
     const content = packDirectory(folder, ["app", "layers", ...links], owner);
     if (signal) addAbortSignal(signal, content);
-    return await store.put(space, "droplet", content, { maxBytes: MAX_STORED_BYTES });
+    return await store.put(space, "droplet", content, { maxBytes: MAX_STORED_BYTES, scratch });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -136,7 +136,11 @@ async function storeParts(
   if (signal) addAbortSignal(signal, content);
   const note = (): string => toNote(filesOf(planned, read), parts);
   try {
-    return await store.put(upload.space, "package", content, { maxBytes: upload.maxBytes, note });
+    return await store.put(upload.space, "package", content, {
+      maxBytes: upload.maxBytes,
+      note,
+      scratch: upload.scratch,
+    });
   } catch (error) {
     if (error instanceof PackageDamaged && source) {
       // Nothing is taken from it any more.

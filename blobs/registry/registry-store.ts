@@ -72,9 +72,9 @@ class RegistryStore implements BlobStore {
     return this.put(space, kind, createReadStream(file), options);
   }
 
-  async put(space: string, kind: BlobKind, content: Readable, { maxBytes, note }: PutOptions): Promise<Blob> {
+  async put(space: string, kind: BlobKind, content: Readable, { maxBytes, note, scratch }: PutOptions): Promise<Blob> {
     const place = this.#placeOf(space, kind);
-    const spooled = await spool(content, maxBytes, space);
+    const spooled = await spool(content, { maxBytes, owner: space, beside: scratch });
     try {
       const given = note?.();
       await this.#putSpooled(space, place, spooled, { note: given }).catch((error: unknown) => {

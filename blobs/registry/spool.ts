@@ -6,7 +6,7 @@ import { Transform, Writable, type Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { limitBytes, type Blob, type Digest } from "../blob-store.ts";
-import { processScratch } from "../scratch/scratch-space.ts";
+import { processScratch, type ScratchFolder } from "../scratch/scratch-space.ts";
 import type { BlobSource } from "./blob-upload.ts";
 import { fileSource } from "./push-layout.ts";
 
@@ -17,9 +17,16 @@ export interface Spooled extends Blob {
   remove(): Promise<void>;
 }
 
+export interface SpoolOptions {
+  maxBytes: number;
+  owner: string;
+  /** The folder of the same upload. */
+  beside?: ScratchFolder | undefined;
+}
+
 /** Writes the stream to a temporary file of the owner's share. @throws BlobTooLarge, ScratchFull, the stream's error, or ENOSPC; the file is removed then */
-export async function spool(content: Readable, maxBytes: number, owner: string): Promise<Spooled> {
-  const folder = await processScratch.open(owner);
+export async function spool(content: Readable, { maxBytes, owner, beside }: SpoolOptions): Promise<Spooled> {
+  const folder = await processScratch.open(owner, undefined, beside);
   const remove = () => folder.remove();
   const path = join(folder.path, "content");
   const hash = createHash("sha256");

@@ -104,3 +104,32 @@ test("what a killed process left goes at the next start, and what a living one h
   const kept = process.platform === "linux" ? [living] : [living, reused];
   expect((await readdir(home)).toSorted()).toEqual([...kept, "not-ours"].toSorted());
 });
+
+test("two parts of one work that never fit together are refused for good, whoever else waits", async () => {
+  const folder = await space.open("a");
+  folder.take(400);
+  const stored = space.count("a", (meter) => Promise.resolve(meter.take(101)), folder);
+  await expect(stored).rejects.toMatchObject({ never: true });
+  const beside = await space.open("a", undefined, folder);
+  expect(() => beside.take(101)).toThrow(expect.objectContaining({ never: true }));
+  beside.take(100);
+  // Another upload of the same owner may fit later.
+  expect(await refusal("a", 101)).toEqual({ never: false });
+  await beside.remove();
+  expect(space.used).toBe(400);
+  await space.count("a", (meter) => Promise.resolve(meter.take(100)), folder);
+  await folder.remove();
+  expect(space.used).toBe(0);
+});
+
+test("a work that waits for its turn ends at once when its client goes, and one that runs ends by itself", async () => {
+  const held = Promise.withResolvers<void>();
+  const client = new AbortController();
+  const folders = await Promise.all(Array.from({ length: 5 }, () => space.open("a", client.signal)));
+  const turns = folders.map((folder) => folder.turn(() => held.promise.then(() => "done")));
+  await new Promise((resolve) => setImmediate(resolve));
+  client.abort(new Error("the client went away"));
+  await expect(turns[4]).rejects.toThrow("went away");
+  held.resolve();
+  expect(await Promise.all(turns.slice(0, 4))).toEqual(["done", "done", "done", "done"]);
+});

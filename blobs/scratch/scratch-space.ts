@@ -1,5 +1,6 @@
 // The disk that uploads and conversions may use while they are under way: one budget for a process, of which each space has a share, so that neither one upload
 // nor many fill the disk.
+import { addAbortListener } from "node:events";
 import { statfsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -60,19 +61,19 @@ export class ScratchSpace {
     await (this.#own = claimProcessFolder(options.folder));
   }
 
-  /** An empty folder, for its owner's share. Remove it when the work has ended, however it ends. */
-  async open(owner: string, signal?: AbortSignal): Promise<ScratchFolder> {
+  /** An empty folder, for its owner's share. Remove it when the work has ended, however it ends. `beside`: another of the same work. */
+  async open(owner: string, signal?: AbortSignal, beside?: ScratchFolder): Promise<ScratchFolder> {
     signal?.throwIfAborted();
     const own = await this.#claim();
     // Created again: a person who frees disk space may have removed it.
     await mkdir(own, { recursive: true, mode: 0o700 });
-    return new ScratchFolder(this, { owner, signal, path: await mkdtemp(join(own, "work-")) });
+    return new ScratchFolder(this, { owner, signal, beside, path: await mkdtemp(join(own, "work-")) });
   }
 
-  /** Counts what the work writes elsewhere on the disk until it has ended: then it is no scratch any more. */
-  async count<T>(owner: string, work: (meter: ScratchMeter) => Promise<T>): Promise<T> {
+  /** Counts what the work writes elsewhere on the disk until it has ended: then it is no scratch any more. `beside`: the folder of the same work. */
+  async count<T>(owner: string, work: (meter: ScratchMeter) => Promise<T>, beside?: ScratchFolder): Promise<T> {
     await this.#claim();
-    const share = new ScratchCount(this, owner);
+    const share = new ScratchCount(this, { owner, beside });
     try {
       return await work(share);
     } finally {
@@ -90,10 +91,10 @@ export class ScratchSpace {
   }
 
   /** An owner has at most half of what the others leave: there is always something for one who has nothing yet. @throws ScratchFull */
-  take(owner: string, bytes: number, { heldByFolder }: { heldByFolder: number }): void {
+  take(owner: string, bytes: number, { heldByWork }: { heldByWork: number }): void {
     const { maxBytes } = this.#options;
     const held = this.#held.get(owner) ?? 0;
-    if (heldByFolder + bytes > maxBytes / 2)
+    if (heldByWork + bytes > maxBytes / 2)
       throw new ScratchFull(
         `it needs more than ${toMegabytes(maxBytes / 2)} MB of temporary space; make it smaller, or ask an operator for more`,
         { never: true },
@@ -136,35 +137,59 @@ export class ScratchSpace {
   }
 }
 
-/** Bytes of one work. */
+interface ShareOptions {
+  owner: string;
+  signal?: AbortSignal | undefined;
+  beside?: ScratchShare | undefined;
+}
+
+/** Bytes of one work, or of a part of it. */
 class ScratchShare implements ScratchMeter {
   readonly signal: AbortSignal | undefined;
   readonly #space: ScratchSpace;
   readonly #owner: string;
+  /** All parts of the work together: that is what has to fit. */
+  readonly #work: { held: number };
   #held = 0;
 
-  constructor(space: ScratchSpace, owner: string, signal?: AbortSignal) {
+  constructor(space: ScratchSpace, { owner, signal, beside }: ShareOptions) {
     this.#space = space;
     this.#owner = owner;
     this.signal = signal;
+    this.#work = beside ? beside.#work : { held: 0 };
   }
 
   take(bytes: number): void {
     this.signal?.throwIfAborted();
-    this.#space.take(this.#owner, bytes, { heldByFolder: this.#held });
+    this.#space.take(this.#owner, bytes, { heldByWork: this.#work.held });
     this.#held += bytes;
+    this.#work.held += bytes;
   }
 
-  /** Runs heavy work when its turn comes. @throws the reason of the signal when nobody waits for it any more */
-  turn<T>(work: () => Promise<T>): Promise<T> {
-    return this.#space.turn(this.#owner, () => {
-      this.signal?.throwIfAborted();
+  /** Runs heavy work when its turn comes. @throws the reason of the signal at once when nobody waits for it any more, unless it has begun */
+  async turn<T>(work: () => Promise<T>): Promise<T> {
+    const { signal } = this;
+    signal?.throwIfAborted();
+    const begun = Promise.withResolvers<void>();
+    const listening = signal && addAbortListener(signal, () => begun.reject(signal.reason));
+    const result = this.#space.turn(this.#owner, () => {
+      signal?.throwIfAborted();
+      begun.resolve();
       return work();
     });
+    // Nobody awaits one that did not begin.
+    result.catch(() => undefined);
+    try {
+      await begun.promise;
+    } finally {
+      listening?.[Symbol.dispose]();
+    }
+    return result;
   }
 
   protected giveBack(): void {
     this.#space.give(this.#owner, this.#held);
+    this.#work.held -= this.#held;
     this.#held = 0;
   }
 }
@@ -172,11 +197,8 @@ class ScratchShare implements ScratchMeter {
 export class ScratchFolder extends ScratchShare {
   readonly path: string;
 
-  constructor(
-    space: ScratchSpace,
-    { owner, path, signal }: { owner: string; path: string; signal?: AbortSignal | undefined },
-  ) {
-    super(space, owner, signal);
+  constructor(space: ScratchSpace, { path, ...options }: ShareOptions & { path: string }) {
+    super(space, options);
     this.path = path;
   }
 

@@ -12,7 +12,7 @@ export async function provideBlob(
 ): Promise<void> {
   if (await client.hasBlob(to, digest)) return;
   if (from.host === to.host && (await client.mountBlob(to, digest, from.repository))) return;
-  const spooled = await spool(await client.openBlob(from, { digest, size }), size, to.repository);
+  const spooled = await spool(await client.openBlob(from, { digest, size }), { maxBytes: size, owner: to.repository });
   try {
     await client.uploadBlob(to, spooled.source);
   } finally {
