@@ -5,7 +5,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { addAbortSignal, type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { isArchiveFault } from "../archive/archive-fault.ts";
+import { isArchiveFault, isConflict } from "../archive/archive-fault.ts";
 import { ArchiveRejected, checkTree } from "../archive/archive-path.ts";
 import { comparePaths, type TarMember } from "../archive/tar.ts";
 import { type AcceptedZip, defaultZipLimits, openZip, type ZipLimits } from "../archive/zip.ts";
@@ -149,7 +149,9 @@ async function storeParts(
     }
     // Some contradictions between a zip's entries and its directory appear only during unpacking.
     if (error instanceof ArchiveRejected) throw error;
-    if (isArchiveFault(error)) throw new ArchiveRejected(`its content is broken: ${error.message}`, { cause: error });
+    // Nothing of the zip is unpacked here: a conflict of files is the store's own.
+    if (isArchiveFault(error) && !isConflict(error))
+      throw new ArchiveRejected(`its content is broken: ${error.message}`, { cause: error });
     throw error;
   }
 }

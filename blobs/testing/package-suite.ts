@@ -72,6 +72,16 @@ function packageTests(open: OpenStore): void {
     return target;
   }
 
+  test("a store whose own files are in each other's way fails, and the archive is not blamed", async () => {
+    const bits = Readable.from([await zipOf([{ path: "a.txt", body: "a" }])]);
+    const fault = Object.assign(new Error("ENOTDIR: not a directory, mkdir"), { code: "ENOTDIR" });
+    const put: BlobStore["put"] = async (_space, _kind, content) => {
+      await buffer(content);
+      throw fault;
+    };
+    await expect(receivePackage(Object.assign(store, { put }), { space, bits, maxBytes, scratch })).rejects.toBe(fault);
+  });
+
   test("a package comes back as it was sent: content, modes, links, empty files and directories", async () => {
     const { digest, size } = await receive(
       await zipOf([
