@@ -1,4 +1,4 @@
-// What a platform with a thousand apps does while nobody asks anything of it: it must not write.
+// An idle platform with a thousand apps must not write.
 import { setTimeout as delay } from "node:timers/promises";
 import { type Figure, figure } from "./figure.ts";
 import type { Requests } from "./platform-process.ts";

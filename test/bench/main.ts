@@ -31,7 +31,7 @@ const BENCHMARKS: Record<string, () => Promise<Figure[]>> = {
   push: measurePushes,
   node: async () => [...(await measurePushes()), ...(await measureGates()), ...(await measureStarts())],
 };
-/** What is measured when no part is named: `creates` is a part of `apps`; `--cluster` is the part that needs a real control plane. */
+/** Parts that are measured by default: `creates` is a part of `apps`; `--cluster` is the part that needs a real control plane. */
 const DEFAULT_BENCHMARKS = ["cup", "laptop", "cf", "apps", "lists", "router"];
 
 async function measureThousandApps(): Promise<Figure[]> {

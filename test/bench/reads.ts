@@ -1,4 +1,4 @@
-// What reads cost: requests to the API server, and pages against a bare handler that sends the same bytes.
+// Cost of reads: requests to the API server, and pages against a bare handler that sends the same bytes.
 import { request } from "undici";
 import type { Child } from "./child-process.ts";
 import { type Figure, figure, median } from "./figure.ts";
@@ -10,7 +10,7 @@ export interface ReadTarget {
   platform: Child;
   /** The CF API. */
   url: string;
-  /** Of a space developer, whose rights are RoleBindings: what most callers are. */
+  /** Token of a space developer, whose rights are RoleBindings, as most callers' are. */
   token: string;
   /** So many apps does this developer see. */
   apps: number;

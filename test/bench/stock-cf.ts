@@ -1,4 +1,4 @@
-// What a person with the stock `cf` waits for on a laptop. cf asks every 3 s whether a build, a start or a job is over, so a late answer costs a poll.
+// Waiting times of stock `cf` on a laptop. cf asks every 3 s whether a build, a start or a job is over, so a late answer costs a poll.
 import { join } from "node:path";
 import { cfOn, whyNoCf } from "../e2e/support/cf.ts";
 import { startTestPlatform } from "../e2e/support/start-test-platform.ts";

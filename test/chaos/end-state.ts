@@ -1,4 +1,4 @@
-// What is there at the end of a run, in a form in which two runs of one load are equal: names of the run, uids, times and versions left out.
+// Objects at the end of a run, in a form in which two runs of one load are equal: names of the run, uids, times and versions left out.
 import { DEFINITIONS } from "../../crds/definitions.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { App } from "../../crds/app/app.ts";
@@ -140,7 +140,7 @@ function isClaimHeld({ spec }: LiveObject, objects: readonly LiveObject[]): bool
   return heldName.toLowerCase() === spec?.["claimed"];
 }
 
-/** What is not at rest yet, for whoever wants to know how things end; in words. */
+/** Objects that are not at rest yet, in words. */
 export function findUnreconciled(objects: readonly LiveObject[]): string[] {
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
   const stopped = objects.filter(({ kind, spec }) => kind === "App" && spec?.["state"] === "Stopped");
@@ -246,13 +246,13 @@ function statusOf({ kind, spec }: LiveObject, status: Record<string, unknown>): 
   const shownConditions = (conditions as Record<string, unknown>[] | undefined)?.map((condition) =>
     Object.fromEntries(CONDITION_FIELDS.map((field) => [field, condition[field]])),
   );
-  // Of an app that is stopped, it tells whether a start before was seen in time.
+  // A stopped app tells here whether an earlier start was seen in time.
   const restarted =
     kind === "App" && spec?.["state"] === "Started" ? { isRestarted: observedRestart === spec["restart"] } : {};
   return { ...rest, ...restarted, conditions: kind === "PodDisruptionBudget" ? undefined : shownConditions };
 }
 
-/** Of a process of a stopped app, its status tells whether it ever ran. */
+/** The status of a stopped app's process tells whether it ever ran. */
 function isStopped({ conditions }: Record<string, unknown>): boolean {
   const all = (conditions ?? []) as { type: string; reason: string }[];
   return all.some(({ type, reason }) => type === "Ready" && reason === "Stopped");

@@ -1,4 +1,4 @@
-// What goes wrong in one run, and when. Pure: the same seed gives the same faults.
+// Faults of a run, and their times. Pure: the same seed gives the same faults.
 import type { ControlPlaneComponent } from "../cluster/control-plane-commands.ts";
 
 /** How often requests through the proxy go wrong; shares of 1. */

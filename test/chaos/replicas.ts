@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import { freePort } from "../cluster/free-port.ts";
 
-/** What a replica is told. */
+/** Options of a replica. */
 export interface ReplicaOptions {
   access: { server: string; ca: string };
   token: string;

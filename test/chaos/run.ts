@@ -31,7 +31,7 @@ export interface ChaosOutcome {
   deleteOrg(): Promise<void>;
 }
 
-/** What a run needs of the calm one. */
+/** Inputs of a run from the calm one. */
 export interface BaselineRun {
   lines: readonly string[];
   deleteOrg(): Promise<void>;
@@ -180,7 +180,7 @@ async function waitUntilQuiet(chaosEnv: ChaosEnv): Promise<void> {
 
 async function countIdleWrites(chaosEnv: ChaosEnv): Promise<string[]> {
   let writes = await listIdleWrites(chaosEnv);
-  // What a killed leader has not recorded, the next one records once.
+  // The next leader records once what a killed leader has not recorded.
   if (writes.length > 0 && writes.every(({ path }) => path.includes("/auditlogs/")))
     writes = await listIdleWrites(chaosEnv);
   return writes.length > 0

@@ -1,6 +1,6 @@
-// What people do in one run, as lines of steps that go on side by side. Pure: the same seed gives the same load.
+// Actions of people in a run, as lines of steps that go on side by side. Pure: the same seed gives the same load.
 
-/** What one step does. Every step can be repeated until it is acknowledged, so the end of a load does not depend on what failed on the way. */
+/** Action of a step. Every step can be repeated until it is acknowledged, so the end of a load does not depend on what failed on the way. */
 export type Step =
   | { do: "app"; by: ClientKind; app: string }
   | { do: "env"; app: string; value: string }
@@ -22,7 +22,7 @@ export type Step =
   | { do: "space"; by: ClientKind; space: string }
   | { do: "delete-space"; space: string };
 
-/** Who does it: the CF API's client, or somebody with kubectl. */
+/** Actor: the CF API's client, or somebody with kubectl. */
 export type ClientKind = "cf" | "kubectl";
 
 /** Steps of one person, one after the other, in one space of the run. */

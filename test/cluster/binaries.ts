@@ -26,7 +26,7 @@ interface Recipe {
 }
 
 const modulesFolder = fileURLToPath(new URL("modules", import.meta.url));
-/** What each folder of modules/ is there for; its version names the folder of the cache. */
+/** Purpose of each folder of modules/; its version names the folder of the cache. */
 const modulePaths = {
   etcd: "go.etcd.io/etcd/server/v3",
   kubernetes: "k8s.io/kubernetes",

@@ -1,4 +1,4 @@
-// What test/cluster promises: a working API server for an admin and for issued certificates, and nothing left behind, kill -9 included.
+// Promises of test/cluster: a working API server for an admin and for issued certificates, and nothing left behind, kill -9 included.
 import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { request } from "node:https";

@@ -1,4 +1,4 @@
-// What a kill promises to whoever starts the same program again.
+// Promises of a kill to the next start of the same program.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What somebody with a network connection and a space of their own can do to others: nothing that the others notice.
+// An attacker with a network connection and a space does nothing to others that they notice.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FormData, request } from "undici";

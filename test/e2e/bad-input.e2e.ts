@@ -80,7 +80,7 @@ describe("bad input", () => {
     return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
   }
 
-  /** What is wrong with the answer; undefined when nothing is. */
+  /** Fault of the answer; undefined when there is none. */
   async function wrongWith(one: Attack): Promise<string | undefined> {
     const name = `${one.method} ${one.path.slice(0, 120)} with ${one.what}`;
     try {

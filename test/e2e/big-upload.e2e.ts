@@ -13,7 +13,7 @@ import type { TestPlatform } from "./support/test-platform.ts";
 const MEBIBYTE = 1 << 20;
 /** The upload is bounded at 1 GiB, form and zip's directory included. */
 const FILE_BYTES = 1023 * MEBIBYTE;
-/** What streams and their buffers may take, and the garbage of some seconds. */
+/** Memory that streams and their buffers may take, and the garbage of some seconds. */
 const FLAT_BYTES = 256 * MEBIBYTE;
 const BOUNDARY = "big-upload";
 

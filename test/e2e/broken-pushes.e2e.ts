@@ -1,4 +1,4 @@
-// What `cup` says of apps and command lines that are wrong: golden files, whose last line is a next step that works. `npm test` runs the quick ones, `npm run e2e -- broken-pushes` all.
+// Messages of `cup` about wrong apps and command lines: golden files, whose last line is a next step that works. `npm test` runs the quick ones, `npm run e2e -- broken-pushes` all.
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

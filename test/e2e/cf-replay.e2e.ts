@@ -89,7 +89,7 @@ describe.skipIf(isRecording)("the recorded traffic of cf", () => {
         const exchange = stage.on === "node" ? onNode(recorded) : recorded;
         const { method, path } = exchange.request;
         const once = async (): Promise<void> => expect(await replay(exchange), `${method} ${path}`).toEqual([]);
-        // What is read may take a moment to be so; what is written is answered at once.
+        // A read may need a moment to be right; a write is answered at once.
         await (method === "GET" ? eventually(once, READ_MS) : once());
       }
       broken = undefined;

@@ -85,7 +85,7 @@ describe("kill -9 of the platform", () => {
     return (await api.call<Page<AppState>>("GET", "/v3/apps?order_by=name")).resources;
   }
 
-  /** What is done in a round; the app is any that can take it. */
+  /** Action of a round; the app is any that can take it. */
   async function choose(round: number): Promise<[Deed, string[]]> {
     const deed = ORDER[round % ORDER.length] ?? "push";
     const all = await apps();

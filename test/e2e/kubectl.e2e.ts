@@ -1,4 +1,4 @@
-// What cf does, by kubectl: App, Process and Route applied as one file, each verb as a patch, and both doors on one app.
+// The work of cf, by kubectl: App, Process and Route applied as one file, each verb as a patch, and both doors on one app.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pLimit from "p-limit";

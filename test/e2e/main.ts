@@ -18,7 +18,7 @@ const program = new Command()
 const { on, cf, only } = program.opts<{ on: "laptop" | "cluster" | "node"; cf?: string; only?: string }>();
 const names = program.args;
 
-/** What `npm test` runs there. By name: cf.e2e, cup.e2e, and node-traffic.e2e, which takes a quarter of an hour. */
+/** Journeys of `npm run test:all` there. By name: cf.e2e, cup.e2e, and node-traffic.e2e, which takes a quarter of an hour. */
 const NODE_JOURNEYS = ["node.e2e"];
 
 const OWN_PLATFORM = /^(node|kill|deployments)/;

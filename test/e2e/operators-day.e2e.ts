@@ -1,4 +1,4 @@
-// What an operator sets and a developer sees of it, by stock cf in one sitting: variable groups, an uploaded buildpack, a sidecar, a task, limits,
+// An operator's settings and a developer's view of them, by stock cf in one sitting: variable groups, an uploaded buildpack, a sidecar, a task, limits,
 // usage, packages, a quota, events, security groups. By name, since the parts have tests of their own: `npm run e2e -- --on node operators-day`.
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What an operator allows and forbids, and what people then meet, by stock cf: a release command, revisions, quotas, a suspended org, roles, isolation segments, feature flags.
+// An operator's limits as people meet them, by stock cf: a release command, revisions, quotas, a suspended org, roles, isolation segments, feature flags.
 // By name, since the parts have tests of their own: `npm run e2e -- --on node operators-limits`.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

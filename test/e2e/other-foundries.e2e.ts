@@ -86,7 +86,7 @@ describe.skipIf(reason)("a manifest of another Cloud Foundry", () => {
     const { code, output } = await push(`nginx-${own}`, ["buildpacks: [nginx_buildpack]"]);
     expect(code).toBe(1);
     expect(output).toContain('"nginx_buildpack"');
-    // What a cluster's builder image could have instead, only its operator knows.
+    // Only a cluster's operator knows the alternatives in its builder image.
     if (chosenPlatformKind() === "laptop") expect(output).toContain("-b staticfile_buildpack, which serves files");
   });
 });

@@ -41,9 +41,9 @@ describe("a race for one name", () => {
     list: string;
     post: (api: Api) => Promise<ApiAnswer>;
     manifest: (name: string) => object;
-    /** What CF says to an API's loser. */
+    /** CF's refusal of the loser. */
     refusal: RegExp;
-    /** What the claim of that name says. */
+    /** The claim of that name. */
     claimed: string;
   }
 
@@ -160,7 +160,7 @@ describe("a race for one name", () => {
   });
 });
 
-/** Of what `conditions` says of an object. */
+/** Whether a condition of an object, as `conditions` prints it, is Ready. */
 function isReady(condition: string): boolean {
   return condition.startsWith("True");
 }

@@ -1,4 +1,4 @@
-// Who may do what is one answer, whichever door is asked: the CF API, `kubectl auth can-i`, and kubectl against the server.
+// Every door gives the same answer about rights: the CF API, `kubectl auth can-i`, and kubectl against the server.
 import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
@@ -20,7 +20,7 @@ interface Thing {
   plural: string;
   name: string;
   namespace?: string;
-  /** What the CF API has no way to do. */
+  /** Actions without an endpoint in the CF API. */
   without?: readonly Verb[];
 }
 
@@ -38,7 +38,7 @@ interface SpaceOf {
 
 const WHO = ["nobody", "developer", "auditor", "manager", "orgmanager"] as const;
 type Who = (typeof WHO)[number];
-/** What each may do in space one; in space two only the org's manager may do anything. */
+/** Rights of each in space one; in space two only the org's manager may do anything. */
 const ROLES: Record<Who, string | undefined> = {
   nobody: undefined,
   developer: "space_developer",
@@ -145,7 +145,7 @@ describe("rights", () => {
 
   const ANNOTATE = JSON.stringify({ metadata: { annotations: { "example.com/tried": "yes" } } });
 
-  /** What each door says: [the CF API, kubectl auth can-i, kubectl on the server]. Nothing is deleted. */
+  /** Verdict of each door: [the CF API, kubectl auth can-i, kubectl on the server]. Nothing is deleted. */
   async function verdicts(user: User, verb: Verb, thing: Thing): Promise<Verdict> {
     const place = thing.namespace ? ["-n", thing.namespace] : [];
     const object = `${thing.plural}/${thing.name}`;
@@ -342,7 +342,7 @@ describe("rights", () => {
       expect((await users[who].kubectl(...args)).output, `${who}: ${args.join(" ")}`).toMatch(
         /forbidden|cannot|denied/i,
       );
-    // What a manager is there for is allowed, at the same door.
+    // A manager's own work is allowed, at the same door.
     expect((await users.manager.kubectl(...bind("cupola-space-developer"))).output).toContain("created");
     expect((await users.orgmanager.kubectl(...bind("cupola-space-auditor"))).output).toContain("created");
     // The bindings that the platform keeps are nobody's to change.

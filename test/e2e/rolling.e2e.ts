@@ -28,7 +28,7 @@ describe("a rolling restart of the platform", () => {
   const served: Served[] = [];
   const doors: BalancerBackend[] = [];
   const over = new AbortController();
-  /** What the replicas logged, for whoever must find out why a request failed. */
+  /** Logs of the replicas, to find out why a request failed. */
   const logs: (() => string)[] = [];
 
   async function add(): Promise<Served> {

@@ -23,7 +23,7 @@ export default defineConfig({
     root: import.meta.dirname,
     pool: "forks",
     fileParallelism: false,
-    // Of the cases of `cf` on a node, which wait for pods most of the time.
+    // Concurrent cases of `cf` on a node, which wait for pods most of the time.
     maxConcurrency: 4,
     testTimeout: isOnNode ? 300_000 : 120_000,
     hookTimeout: isOnNode ? 900_000 : 120_000,

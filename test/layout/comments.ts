@@ -1,4 +1,4 @@
-// The first words of comments: a noun, a verb or an article tells the reader at once what follows; a clause in its place is read twice.
+// The first words of comments: a noun, a verb or an article tells the reader at once what follows; a clause in its place needs a second reading.
 
 /** Only comments that stand on lines of their own; `text` in template strings may begin like one. */
 const clauses = /^\s*(?:\/\/|\/\*\*?)\s*(?:What|Who|Of|One)\s.*$/gm;

@@ -30,7 +30,7 @@ export const sharedFolders: ReadonlySet<string> = new Set([
   "controllers/shared",
 ]);
 
-/** What only some may import: I/O has no place in the nouns. */
+/** Imports that only some folders may have: I/O has no place in the nouns. */
 const pureFolders = ["crds"];
 const inputOutput =
   /^(node:(fs|net|http|https|http2|tls|dgram|child_process|sqlite|worker_threads|timers)(\/.*)?|undici|pino|express|prom-client|@kubernetes\/client-node)$/;

@@ -1,4 +1,4 @@
-// What a test broker does when it is asked: by operation, set over HTTP while it runs.
+// Behaviour of a test broker: by operation, set over HTTP while it runs.
 
 export const BROKER_OPERATIONS = [
   "catalog",
@@ -28,7 +28,7 @@ export interface Behaviour {
 
 export type Behaviours = Partial<Record<BrokerOperation, Behaviour>>;
 
-/** What a person sets at `PUT /control`: what is left out stays. */
+/** Settings at `PUT /control`: a member that is left out stays. */
 export interface Control {
   catalog?: object;
   username?: string;
@@ -36,7 +36,7 @@ export interface Control {
   behaviours?: Behaviours;
 }
 
-/** What the broker was asked, at `GET /control/requests`. */
+/** Requests to the broker, at `GET /control/requests`. */
 export interface BrokerRequestRecord {
   operation: BrokerOperation;
   method: string;

@@ -1,4 +1,4 @@
-// What a test broker has and knows, what it is asked, and how it answers.
+// State of a test broker, its requests, and its answers.
 import type { Behaviour, Behaviours, BrokerOperation, BrokerRequestRecord } from "./behaviour.ts";
 
 export interface Thing {

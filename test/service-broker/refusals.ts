@@ -1,4 +1,4 @@
-// What a real broker refuses by itself: requests without what the Open Service Broker API requires, and those that meet another one. Pure.
+// Refusals of a real broker: requests without what the Open Service Broker API requires, and those that meet another one. Pure.
 import type { BrokerOperation } from "./behaviour.ts";
 import type { Asked, BrokerState, Reply } from "./broker-state.ts";
 

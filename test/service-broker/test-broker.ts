@@ -19,7 +19,7 @@ export interface TestBroker {
   username: string;
   password: string;
   set(control: Control): void;
-  /** What it was asked so far, of one operation or all. */
+  /** Requests so far, of one operation or all. */
   requests(operation?: BrokerOperation): BrokerRequestRecord[];
   /** Paths of the instances and bindings that it has. */
   things(): string[];
@@ -152,7 +152,7 @@ function make(state: BrokerState, asked: Asked): Reply {
   return json(operation === "update" ? 200 : 201, { dashboard_url: `https://dashboard.example.com${path}` });
 }
 
-/** Of what is there already: the same is no conflict. */
+/** An existing thing: the same request is no conflict. */
 function makeAgain(existing: Thing, { operation, path, body, behaviour }: Asked): Reply {
   const isSame = ["service_id", "plan_id", "parameters", "app_guid"].every((name) =>
     isDeepStrictEqual(existing.body[name], body[name]),

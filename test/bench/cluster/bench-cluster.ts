@@ -47,7 +47,7 @@ export interface BenchClusterOptions {
   controllerManagerFlags?: string[];
   /** More flags for kube-apiserver. */
   apiserverFlags?: string[];
-  /** What Helm values would say; a runner class that nobody serves unless given. */
+  /** Settings as Helm values would give them; a runner class that nobody serves unless given. */
   settings?: readonly KubeObject[];
 }
 
@@ -138,7 +138,7 @@ export interface Writes {
   written: number;
 }
 
-/** What was written while `work` ran, and until these replicas, of all that there are, were quiet. */
+/** Writes while `work` ran, and until these of all replicas were quiet. */
 export async function countWrites(
   { admin }: BenchCluster,
   replicas: readonly Replica[],

@@ -177,7 +177,7 @@ async function measureMany(plane: BenchCluster, few: number): Promise<Figure[]> 
   ];
 }
 
-/** Of a service account that has no right anywhere of ours. */
+/** Token of a service account without any right of ours. */
 async function outsiderToken({ admin }: BenchCluster): Promise<string> {
   await admin.raw("POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "stranger" } });
   const answer = (await admin.raw("POST", "/api/v1/namespaces/default/serviceaccounts/stranger/token", {

@@ -1,4 +1,4 @@
-// What the measurements put into the cluster, written as `kubectl` would: spaces with a developer, stopped apps, apps that should run.
+// Objects that the measurements put into the cluster, written as `kubectl` would: spaces with a developer, stopped apps, apps that should run.
 import pLimit from "p-limit";
 import { App } from "../../../crds/app/app.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";

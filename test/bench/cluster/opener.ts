@@ -1,4 +1,4 @@
-// What the opener of gates itself takes: pods appear on an API server that costs nothing, and each gate's request is timed from the pod's line on the watch.
+// Cost of the opener of gates itself: pods appear on an API server that costs nothing, and each gate's request is timed from the pod's line on the watch.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const PODS = 1000;
 /** 500 pods a second: kube-controller-manager makes 20 unless its own limit is raised. */
 const BATCH = 5;
 const BATCH_MS = 10;
-/** Of a patch, as a server that is not busy takes. */
+/** Time of a patch, as a server that is not busy takes. */
 const ANSWER_MS = 10;
 const NAMESPACE = "gates";
 

@@ -22,7 +22,7 @@ const CREATED = 1000;
 const DOMAIN = "apps.example.org";
 /** A process, as the chart installs them. */
 const CONTROLLERS: readonly Operation[] = ["controllers", "deployment-runner", "ingress-router"];
-/** What spaces and pods need, and nothing that acts on Deployments, Services or pods: that would be Kubernetes' own cost. */
+/** Operations that spaces and pods need, and none that acts on Deployments, Services or pods: that would be Kubernetes' own cost. */
 const CONTROLLER_MANAGER_FLAGS = ["--controllers=namespace-controller,serviceaccount-controller"];
 const SETTINGS = [
   systemObject(BackendClass, "deployment", { role: "runner", default: true }),
@@ -55,7 +55,7 @@ export async function measureStarts(): Promise<Figure[]> {
 
 const logProgress = (what: string): void => void process.stderr.write(`starts: ${what} …\n`);
 
-/** What the requests for each app were. */
+/** Requests for each app. */
 function logRequests(before: Requests, after: Requests, apps: number): void {
   const each = Object.entries(after.byKind).map(([what, count]): [string, number] => [
     what,

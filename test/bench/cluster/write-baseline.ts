@@ -19,7 +19,7 @@ export interface FinalObject {
   object: KubeObject;
 }
 
-/** What the runner and the router make. Their statuses are Kubernetes' own. */
+/** Objects of the runner and the router. Their statuses are Kubernetes' own. */
 const BUILTIN: readonly ResourceRef[] = [Secret, Deployment, Service, Ingress];
 
 /** Every object of ours, and every Secret, Deployment, Service and Ingress, whose name begins with the prefix of these apps; and their claims. */
@@ -50,7 +50,7 @@ function asWritten(object: KubeObject): KubeObject {
   return { ...content, spec: kept } as KubeObject;
 }
 
-/** What `makeApps` creates, as `kubectl` would: the platform gives these their labels and owners afterwards. */
+/** Objects that `makeApps` creates, as `kubectl` would: the platform gives these their labels and owners afterwards. */
 const MADE_BY_CALLER: ReadonlySet<string> = new Set([App.kind, Droplet.kind, Route.kind]);
 
 interface Writers {

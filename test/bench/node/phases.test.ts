@@ -28,7 +28,7 @@ const running = {
   conditions: [{ type: "Ready", status: "True" }],
 };
 const CHANGES = [
-  // Of the start before.
+  // A change of the start before.
   change(5, "Deployment", { metadata: { name: "x", uid: "old" } }, "DELETED"),
   change(10, "LRP"),
   change(30, "Deployment"),

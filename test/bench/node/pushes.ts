@@ -38,7 +38,7 @@ const TURNS = 3;
 const SCALE_TO = 20;
 const POLL_MS = 10;
 
-/** What a turn works with. */
+/** Inputs of a turn. */
 interface Stage {
   node: NodePlatform["node"];
   admin: KubeClient;
@@ -117,7 +117,7 @@ async function measureStart(stage: Stage): Promise<Phase[]> {
   return phasesOfStart(facts);
 }
 
-/** What was seen while `work` ran, which ends with the first 200. */
+/** Observations while `work` ran, which ends with the first 200. */
 async function record(stage: Stage, work: () => Promise<void>): Promise<Facts> {
   const recorder = await recordChanges(stage.admin, NAMESPACE, KINDS);
   try {

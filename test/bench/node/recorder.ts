@@ -1,4 +1,4 @@
-// What happened to the objects of one namespace, and when, as a client sees it by watches.
+// Changes of a namespace's objects and their times, as a client sees them by watches.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";

@@ -14,7 +14,7 @@ export interface HAProxy {
   stop(): Promise<void>;
 }
 
-/** Of `/proc/PID/stat`: Linux counts in hundredths of a second. */
+/** Unit of `/proc/PID/stat`: Linux counts in hundredths of a second. */
 const TICK_MICROSECONDS = 10_000;
 
 /** Undefined where there is none. */

@@ -18,7 +18,7 @@ interface Proxy {
   cpu(): Promise<number>;
 }
 
-/** What a proxy does in its turn: microseconds of processor time for a request, requests a second. */
+/** Result of a proxy in its turn: microseconds of processor time for a request, requests a second. */
 interface Score {
   cost: number;
   perSecond: number;

@@ -2,7 +2,7 @@
 import { randomFrom } from "../../random.ts";
 import type { NodePart } from "../../cluster/node/parts.ts";
 
-/** What is done to one app by `cf`. Every step can be repeated until it succeeds. */
+/** Steps on an app by `cf`. Every step can be repeated until it succeeds. */
 export type AppStep =
   | { do: "push" | "restart" | "stop" | "start" | "delete" }
   | { do: "scale"; instances: number }
@@ -24,7 +24,7 @@ export interface NodeSchedule {
   faults: readonly NodeFault[];
 }
 
-/** What an app must have come to. */
+/** Expected end state of an app. */
 export interface AppEnd {
   app: string;
   exists: boolean;
@@ -96,7 +96,7 @@ interface Progress {
   hosts: readonly string[];
 }
 
-/** What a plan leads to, whatever is killed meanwhile. A push of an app that exists keeps its instances. */
+/** End state of a plan, whatever is killed meanwhile. A push of an app that exists keeps its instances. */
 export function endOf({ app, steps }: AppPlan): AppEnd {
   const start: Progress = { exists: false, started: false, scale: 1, hosts: [] };
   const { exists, started, scale, hosts } = steps.reduce(

@@ -1,4 +1,4 @@
-// What chaos on a node goes on in: the platform installed by its chart with two replicas of each part, and an app that nobody touches.
+// World of chaos on a node: the platform installed by its chart with two replicas of each part, and an app that nobody touches.
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { cfOn } from "../../e2e/support/cf.ts";
@@ -13,7 +13,7 @@ const IMAGE = "teams/hello:1";
 /** It is the share of the processor, too: with 5 % the app answers its health check in time on a busy machine. */
 const MEMORY = "512M";
 export const STEADY_APP = "steady";
-/** Of the space in which everything happens. */
+/** Namespace of the space in which everything happens. */
 export const NAMESPACE = "local-dev";
 
 type Cf = (...args: string[]) => Promise<CommandResult>;

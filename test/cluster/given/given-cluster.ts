@@ -14,7 +14,7 @@ import { startNode, type TestNode } from "../node/node.ts";
 import { whyNoNode } from "../node/requirements.ts";
 import { startImpersonatingProxy } from "./impersonating-proxy.ts";
 
-/** What tests need that run on any cluster. */
+/** Needs of tests that run on any cluster. */
 export type TestCluster = Pick<
   TestNode,
   "url" | "ca" | "adminToken" | "kubeconfig" | "kubectl" | "dir" | "registry" | "stop"

@@ -71,9 +71,9 @@ async function review(
 
 interface Forwarded {
   config: KubeConfig;
-  /** Who it is; the kubeconfig's own user unless said. */
+  /** The user; the kubeconfig's own user unless said. */
   user?: TokenUser | undefined;
-  /** What was read of the request. */
+  /** Read part of the request. */
   body?: string;
 }
 

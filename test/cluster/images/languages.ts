@@ -10,7 +10,7 @@ export interface ImageLayer {
   entries: ImageEntry[];
 }
 
-/** Of Debian 12. */
+/** Packages of Debian 12. */
 const PYTHON = [
   ...["python3.11", "python3.11-minimal", "libpython3.11-stdlib", "libpython3.11-minimal", "python3.11-venv"],
   ...["python3-distutils", "python3-pip-whl", "python3-setuptools-whl"],
@@ -22,7 +22,7 @@ const JAVA = ["openjdk-17-jre-headless", "zlib1g"];
 const UNUSED = /^usr\/share\/(doc|man|lintian|locale|bug|applications|binfmts)(\/|$)/;
 const UNUSED_GO = /^(api|doc|misc|test)(\/|$)|\/testdata(\/|$)|_test\.go$/;
 
-/** What builds and runs. @throws Error when the packages cannot be had */
+/** Image that builds and runs. @throws Error when the packages cannot be had */
 export async function listLanguageLayers(): Promise<ImageLayer[]> {
   const [python, java] = await Promise.all([providePackages(PYTHON), providePackages(JAVA)]);
   const home = `/usr/lib/jvm/java-17-openjdk-${process.arch === "arm64" ? "arm64" : "amd64"}`;

@@ -1,4 +1,4 @@
-// What runs in the cluster once its API server answers: DNS, and Traefik and metrics-server where a test wants them.
+// Programs in the cluster once its API server answers: DNS, and Traefik and metrics-server where a test wants them.
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { eventually } from "../../eventually.ts";
 import { provideBinary } from "../binaries.ts";
@@ -15,14 +15,14 @@ export interface Addon {
 
 const READY_DEADLINE_MS = 120_000;
 
-/** What a cluster has besides DNS. */
+/** Addons besides DNS. */
 export interface AddonOptions {
   /** Path of coredns on the machine. */
   coredns: string;
   /** Whether Traefik runs; more flags of its own instead of `true`. */
   traefik: boolean | readonly string[] | undefined;
   metricsServer: boolean | undefined;
-  /** Of node1, as TraefikOptions say. */
+  /** Address of node1, as in TraefikOptions. */
   address: string;
   /** Told about builds. */
   log: ((line: string) => void) | undefined;
@@ -98,7 +98,7 @@ export async function untilReady(
   await Promise.all(waits.map((wait) => eventually(wait, READY_DEADLINE_MS)));
 }
 
-/** Of a Node or a DaemonSet. */
+/** Status of a Node or a DaemonSet. */
 interface Status {
   conditions?: { type: string; status: string; message?: string }[];
   numberReady?: number;

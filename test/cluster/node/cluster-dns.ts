@@ -2,7 +2,7 @@
 import { node1Daemon } from "./node1-daemon.ts";
 import { CLUSTER_DNS, COREFILE } from "./settings.ts";
 
-/** Of CoreDNS's pods. */
+/** Labels of CoreDNS's pods. */
 const labels = { "k8s-app": "kube-dns" };
 const name = "coredns";
 const namespace = "kube-system";

@@ -9,7 +9,7 @@ import type { NodeSettings } from "./settings.ts";
 
 export type NodeName = "node1" | "node2";
 
-/** What the nodes of one cluster share. */
+/** State that the nodes of a cluster share. */
 export interface ClusterPlace {
   /** The cluster's folder. */
   dir: string;

@@ -21,7 +21,7 @@ export interface NamespacesOptions {
   name: string;
   /** The node's folder. */
   dir: string;
-  /** Of all its programs. */
+  /** Environment of all its programs. */
   env: NodeJS.ProcessEnv;
   /** Shell command that removes what is left should this process die. */
   onOrphan: string;

@@ -41,7 +41,7 @@ export async function connectNodes(nodes: readonly Namespaces[]): Promise<NodeAd
   return addresses;
 }
 
-/** What `ip -batch` of node `index` does. */
+/** Commands of `ip -batch` for node `index`. */
 export function nodeCommands(addresses: readonly NodeAddress[], index: number): string {
   const own = addresses[index]!;
   const peers = addresses.map((address, at) => ({ ...address, name: `node${at + 1}` })).filter((_, at) => at !== index);

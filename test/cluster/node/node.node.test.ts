@@ -1,4 +1,4 @@
-// What test/cluster/node promises: pods that run, logs, DNS, pulls from a registry with authentication, and no trace once it is stopped or killed.
+// Promises of test/cluster/node: pods that run, logs, DNS, pulls from a registry with authentication, and no trace once it is stopped or killed.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";

@@ -1,5 +1,5 @@
 // A complete Kubernetes on this machine for tests: control plane, kubelets, containerd, pod networks, DNS and a registry, in namespaces of its own.
-// What it needs, how it differs from a production cluster, and measurements: docs/test-node.md.
+// Needs, differences from a production cluster, and measurements: docs/test-node.md.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -54,11 +54,11 @@ export interface NodeOptions {
 }
 
 export interface TestNode {
-  /** Of the API server, as this process and pods reach it. */
+  /** URL of the API server, as this process and pods reach it. */
   url: string;
   /** PEM of the authority that signed the server's certificate, and signs the clients'. */
   ca: string;
-  /** Of the user `admin`, who is in system:masters. */
+  /** Token of the user `admin`, who is in system:masters. */
   adminToken: string;
   /** Path of a kubeconfig of that user. */
   kubeconfig: string;

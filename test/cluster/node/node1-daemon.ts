@@ -10,7 +10,7 @@ export interface Node1Daemon {
   args: readonly string[];
   ports: readonly { containerPort: number; protocol?: string }[];
   readiness: { path: string; port: number; scheme?: "HTTPS" };
-  /** What it requests: without one it gets next to no time on a busy machine, and every app behind it would hang. More leaves less room for apps. */
+  /** Requested resources: without one it gets next to no time on a busy machine, and every app behind it would hang. More leaves less room for apps. */
   cpu: string;
   /** A ConfigMap of the same name, at /etc/<name>. */
   hasConfig?: boolean;

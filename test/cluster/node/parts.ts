@@ -129,7 +129,7 @@ export function policyAgentCommand(kubeconfigFile: string): string[] {
 /** As whom kube-apiserver calls aggregated APIs, with the caller's name in headers. */
 const FRONT_PROXY = "front-proxy-client";
 
-/** What kube-apiserver needs besides, to work with kubelets and aggregated APIs, and to be a Service for pods. */
+/** Further flags of kube-apiserver, to work with kubelets and aggregated APIs, and to be a Service for pods. */
 export function apiserverFlags(dir: string): string[] {
   return [
     "--authorization-mode=Node,RBAC",

@@ -1,4 +1,4 @@
-// What a node needs of this machine: Linux, root, programs that Debian packages and Go modules give.
+// Needs of a node: Linux, root, programs that Debian packages and Go modules give.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { providePackages, whyNoPackages } from "../../../scripts/image/debian-packages.ts";

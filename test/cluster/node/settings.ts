@@ -12,7 +12,7 @@ export interface NodeSettings {
   packages: string;
   /** `host:port` of the registry, which speaks plain http. */
   registry: string;
-  /** Of this node's pods, without a leading slash. */
+  /** Cgroup of this node's pods, without a leading slash. */
   cgroup: string;
 }
 

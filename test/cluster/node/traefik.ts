@@ -20,7 +20,7 @@ const rules = [
 export interface TraefikOptions {
   /** Path on the machine. */
   program: string;
-  /** Of node1; what Ingresses and Gateways get as their status. */
+  /** Address of node1, which Ingresses and Gateways get as their status. */
   address: string;
   /** More flags. */
   flags: readonly string[];

@@ -7,7 +7,7 @@ import { normalisedUrl } from "../../../api/routing/routing.ts";
 import { responsesOf, type ResponseBody } from "../../../api/openapi/responses.ts";
 import type { Services } from "../../../api/routing/services.ts";
 
-/** What is judged of an answer. */
+/** Judged parts of an answer. */
 export interface JudgedAnswer {
   status: number;
   headers: Headers;
@@ -105,7 +105,7 @@ function successProblems(row: Endpoint | undefined, answer: JudgedAnswer): strin
   return expected === undefined ? ["this status is not in api/openapi/responses.ts"] : bodyProblems(expected, answer);
 }
 
-/** What is wrong with an answer; each problem names the endpoint and the field. */
+/** Problems of an answer; each problem names the endpoint and the field. */
 export function answerProblems(method: string, path: string, answer: JudgedAnswer): string[] {
   const row = rowFor(method, path);
   const problems = answer.status >= 400 ? errorProblems(row, answer) : successProblems(row, answer);

@@ -1,4 +1,4 @@
-// What each endpoint says it needs is what it takes: people without that right change nothing and see nothing, whichever endpoint they try.
+// Each endpoint takes the permission that it declares: people without that right change nothing and see nothing, whichever endpoint they try.
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Answer, type ApiTestEnv, type TestUser, startApiTestEnv } from "./test-env.ts";
 
@@ -170,7 +170,7 @@ test("somebody without a role: every object is not found, and nothing changes", 
   expect(await snapshot()).toBe(before);
 });
 
-/** What even a reader of the space may not read. */
+/** Kinds that even a reader of the space may not read. */
 const secret = ["get apps/env", "get apps/secrets", "get packages/content"];
 
 test("a space auditor reads the space and changes nothing in it", async () => {

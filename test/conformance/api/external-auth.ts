@@ -8,7 +8,7 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
 import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
 
-/** What is asked of the authorizer. */
+/** Questions to the authorizer. */
 export interface Attributes {
   user: string;
   verb: string;

@@ -1,4 +1,4 @@
-// What an operator puts into a fresh platform: classes, a shared domain, a stack, a buildpack, the default quota.
+// Objects that an operator puts into a fresh platform: classes, a shared domain, a stack, a buildpack, the default quota.
 import { NETWORK_CONFIG } from "../../../controllers/shared/network-settings.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";

@@ -6,7 +6,7 @@ import { newGUID } from "../../../crds/guid.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { type Answer, type ApiTestEnv, type TestUser, startApiTestEnv } from "./test-env.ts";
 
-/** What tests read of objects that the API made. */
+/** Members that tests read of objects that the API made. */
 // Bodies are what is under test.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type CreatedResource = any;

@@ -1,4 +1,4 @@
-// Who the API takes callers for: tokens, certificates as `cf` sends them, impersonation; and what it does not take.
+// Identities of callers: tokens, certificates as `cf` sends them, impersonation; and refused ones.
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -24,7 +24,7 @@ const SECRETS = {
 /** The middle of a private key's PEM. */
 const keys: string[] = [];
 
-/** What stands between this replica and the API server, and how it behaves towards requests other than watches. */
+/** Proxy between this replica and the API server, and its behaviour towards requests other than watches. */
 const MODES = [
   "calm",
   "hang-up",
@@ -113,7 +113,7 @@ function spoil(
   const json = { "content-type": "application/json" };
   const answers = {
     "hang-up": () => response.destroy(),
-    // Of what it cannot parse, JSON.parse quotes what stands there.
+    // JSON.parse quotes text that it cannot parse.
     garbage: () => response.writeHead(200, json).end(`${SECRETS.value} ${echo}`),
     "half an answer": () => response.writeHead(200, json).end(`{"kind":"Secret","data":{"A":"${SECRETS.value}`),
     echo: () => response.writeHead(502, { "content-type": "text/plain" }).end(echo),

@@ -1,4 +1,4 @@
-// What people who are no admins meet: suspended orgs, what a manager and a developer may do, and objects that kubectl made.
+// The platform for people who are no admins: suspended orgs, what a manager and a developer may do, and objects that kubectl made.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { App } from "../../../crds/app/app.ts";
 import { Org } from "../../../crds/org/org.ts";

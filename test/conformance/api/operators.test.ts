@@ -1,4 +1,4 @@
-// What operators set for all: environment variable groups, security groups, isolation segments.
+// Settings of operators for all: environment variable groups, security groups, isolation segments.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Space } from "../../../crds/space/space.ts";
 import { SecurityGroup } from "../../../crds/security-group/security-group.ts";

@@ -326,7 +326,7 @@ test("50 starts at once, over three replicas and with kubectl: exactly as many i
   await expect.poll(() => [running(), held()], { timeout: 45_000 }).toEqual([10, started - 10]);
   expect(most).toBe(10);
 
-  // Who stops makes room for one that waits.
+  // An app that stops makes room for one that waits.
   const [lucky] = cache.store(LRP).list().filter(isOurs);
   await bench.call("POST", `/v3/apps/${lucky?.spec.app.guid}/actions/stop`);
   await expect.poll(() => [running(), held()], { timeout: 45_000 }).toEqual([10, started - 11]);

@@ -52,7 +52,7 @@ function linkProblems(shape: Shape, links: Json): string[] {
   ];
 }
 
-/** What differs between an object and its shape; nothing when it is as CAPI's. */
+/** Differences between an object and its shape; nothing when it is as CAPI's. */
 export function shapeProblems(kind: string, value: unknown): string[] {
   const shape = shapes[kind];
   if (!shape) throw new Error(`no shape ${kind}`);

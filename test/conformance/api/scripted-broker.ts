@@ -20,9 +20,9 @@ export interface BrokerReply {
 
 export interface ScriptedBroker {
   url: string;
-  /** Of all requests, those whose path has this. */
+  /** All requests whose path has this. */
   calls(part: string): BrokerCall[];
-  /** What requests whose path has `part` get from now on; `undefined` never gets an answer. */
+  /** Answer to requests whose path has `part` from now on; `undefined` never gets an answer. */
   answer(part: string, reply: (call: BrokerCall) => BrokerReply | undefined): void;
   stop(): Promise<void>;
 }

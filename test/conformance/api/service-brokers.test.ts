@@ -267,7 +267,7 @@ describe("a broker", () => {
     const more = { relationships: { space: to(full) } };
     const answer = await bench.call("POST", BROKERS, bodyOf(servers[0] as TestBroker, "one-more", more));
     expect(fault(answer).slice(0, 3)).toEqual([422, "CF-UnprocessableEntity", expect.stringMatching(/at most 20/)]);
-    // Of the same second the uid decides, so one of them has no place.
+    // The uid decides within a second, so one of them has no place.
     await create(20);
     await eventually(async () => {
       const { items } = await kube.list(ServiceBroker, { namespace: "org-full" });

@@ -43,7 +43,7 @@ async function run(body: object, from = app): Promise<any> {
   return answer.json;
 }
 
-/** What a runner would report about a task. */
+/** A runner's report about a task. */
 async function report(guid: string, status: object): Promise<void> {
   const { kube } = bench.testEnv;
   await vi.waitFor(

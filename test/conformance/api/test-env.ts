@@ -74,7 +74,7 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** Who a token is, by token. */
+/** Users by token. */
 export type Tokens = Map<string, { name: string; groups: string[] }>;
 
 /** On the embedded server unless another is given. */

@@ -1,4 +1,4 @@
-// What tests of builders need of a cluster: images in its registry, credentials, and a space.
+// Needs of builders' tests of a cluster: images in its registry, credentials, and a space.
 import { join } from "node:path";
 import { Org } from "../../../crds/org/org.ts";
 import { Space } from "../../../crds/space/space.ts";

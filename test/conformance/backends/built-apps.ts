@@ -12,7 +12,7 @@ export const BUILD_MS = 240_000;
 
 export const SERVER = `require("http").createServer((q, s) => s.end("hello from " + process.env.PLACE)).listen(process.env.PORT);\n`;
 
-/** What it answers is `hello from the space`. */
+/** It answers `hello from the space`. */
 export const HELLO = { "package.json": `{"name":"hello","scripts":{"start":"node server.js"}}`, "server.js": SERVER };
 
 /** The build of the first keeps a file in a cached layer, that of the second fails without it. */

@@ -53,7 +53,7 @@ const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
 const TEST_MS = 600_000;
 
-/** What an app can look at from inside a phase: variables, mounts, files and other processes' variables. */
+/** Things that an app can look at from inside a phase: variables, mounts, files and other processes' variables. */
 const SPY = `
 set +e
 env

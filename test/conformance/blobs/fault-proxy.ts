@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { Transform, type TransformCallback } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** What a client asked for. */
+/** A client's request. */
 export interface SeenRequest {
   method: string;
   /** With the query. */

@@ -1,4 +1,4 @@
-// What the client and the store make of a registry that fails: a real one, behind a proxy that breaks single requests.
+// Client and store with a registry that fails: a real one, behind a proxy that breaks single requests.
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";

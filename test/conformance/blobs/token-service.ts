@@ -8,7 +8,7 @@ import { makeAuthority } from "../../../kube/server/pki.ts";
 import { REGISTRY_USER, type RegistryOptions } from "../../cluster/registry.ts";
 
 export interface TokenService {
-  /** What the registry is started with. */
+  /** Settings of the registry. */
   registryOptions: Required<RegistryOptions>;
   /** Scopes of each token that was asked for. */
   asked: string[][];

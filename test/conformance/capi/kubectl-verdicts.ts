@@ -1,4 +1,4 @@
-// What Kubernetes itself says of an endpoint's permissions: `kubectl auth can-i` for each, and server-side dry runs of creations and deletions.
+// Kubernetes' own verdict on an endpoint's permissions: `kubectl auth can-i` for each, and server-side dry runs of creations and deletions.
 import { guidOf } from "../../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";

@@ -4,7 +4,7 @@ import { to } from "../permissions/test-env.ts";
 /** GUIDs of what the matrix acts on, by the plural that paths use, and a few more. */
 export type Things = Readonly<Record<string, string>>;
 
-/** What stands for parameters of paths that are no GUID. */
+/** Values for parameters of paths that are no GUID. */
 const words: Readonly<Record<string, string>> = {
   ":type": "web",
   ":index": "0",
@@ -109,7 +109,7 @@ export function bodyFor(key: string, things: Things, attempt: string): unknown {
   return bodies[key]?.(things, attempt) ?? (key.startsWith("PATCH") ? metadata : undefined);
 }
 
-/** What a DELETE of something takes away, made anew for each role that may: the POST that makes it, by kind. */
+/** POSTs that make again the object of a DELETE for each role that may, by kind. */
 export const makers: Readonly<Record<string, string>> = {
   apps: "POST /v3/apps",
   sidecars: "POST /v3/apps/:guid/sidecars",
@@ -129,7 +129,7 @@ export const makers: Readonly<Record<string, string>> = {
   roles: "POST /v3/roles",
 };
 
-/** What makes again what a DELETE of a relationship takes away. */
+/** Request that makes a deleted relationship again. */
 export const restorers: Readonly<Record<string, string>> = {
   "DELETE /v3/routes/:guid/destinations/:destination_guid": "POST /v3/routes/:guid/destinations",
   ...Object.fromEntries(

@@ -70,7 +70,7 @@ export async function startRoleWorld(): Promise<RoleWorld> {
   };
 }
 
-/** What a build leaves, and a started app with its revision, a task and a deployment. */
+/** Results of a build, and a started app with its revision, a task and a deployment. */
 async function makeContent(env: TestEnv, namespace: string, things: Record<string, string>): Promise<void> {
   const content = { digest: `sha256:${"a".repeat(64)}`, size: 1 };
   const made = async (kind: string, path: string): Promise<void> => {

@@ -40,7 +40,7 @@ const isTried = (key: string): boolean =>
   !key.endsWith("/upload") &&
   capiEndpoints[key]?.roles !== "anonymous";
 
-/** Who is expected where the table says `all_authenticated`, which leaves out that invisible objects are 404. */
+/** Roles where the table says `all_authenticated`, which leaves out that invisible objects are 404. */
 function isMember(role: TestUser): boolean {
   return role !== "nobody";
 }
@@ -49,7 +49,7 @@ const needsSight = /^GET \/v3\/(organizations|isolation_segments)\/:guid/;
 
 /** Verdicts that differ from the table, by endpoint: who may here, or may not here. */
 const differences: Readonly<Record<string, { also?: readonly TestUser[]; not?: readonly TestUser[] }>> = {
-  // Who creates orgs without being an admin does so by the feature flag user_org_creation.
+  // Non-admins create orgs by the feature flag user_org_creation.
   "POST /v3/organizations": { not: roles.filter((role) => role !== "admin") },
   // Members of its spaces see the org in a segment that they see.
   "GET /v3/isolation_segments/:guid/organizations": {
@@ -73,7 +73,7 @@ function capiName(role: TestUser): string {
   return role.replace("organization_", "org_");
 }
 
-/** What the table itself says. */
+/** The table's own verdict. */
 function isInTable(key: string, role: TestUser): boolean {
   const named = wordsOf(capiEndpoints[key]?.roles);
   // Lists hold what the caller may see, which is nothing for some.
@@ -160,7 +160,7 @@ const rbacDifferences: Readonly<Record<string, { also: readonly TestUser[] }>> =
   ]),
 );
 
-/** What a dry run creates, by the endpoint that makes the same. */
+/** Objects of dry runs, by the endpoint that makes the same. */
 const creations: Readonly<Record<string, { ref: ResourceRef; spec: object }>> = {
   "POST /v3/apps": { ref: App, spec: {} },
   "POST /v3/packages": { ref: Package, spec: { appRef: { name: "shop" }, type: "bits" } },

@@ -28,7 +28,7 @@ interface Rendered {
   data?: Record<string, string>;
 }
 
-/** Of this machine: kube-apiserver takes no loopback address as an endpoint. */
+/** Address of this machine: kube-apiserver takes no loopback address as an endpoint. */
 const address = Object.values(networkInterfaces())
   .flatMap((each) => each ?? [])
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;

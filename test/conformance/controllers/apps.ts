@@ -21,7 +21,7 @@ import { eventually } from "../../eventually.ts";
 
 const apply = { fieldManager: "kubectl" };
 
-/** What kubectl describe lists: type and reason of the Events on the object of that name, in order. */
+/** Events as kubectl describe lists them: type and reason of the Events on the object of that name, in order. */
 async function listEvents(client: KubeClient, { namespace, name }: ObjectKey): Promise<string[]> {
   const fieldSelector = `involvedObject.kind=App,involvedObject.name=${name}`;
   const { items } = await client.list(Event, { namespace, fieldSelector });

@@ -14,7 +14,7 @@ import { eventually } from "../../eventually.ts";
 
 const apply = { fieldManager: "kubectl" };
 
-/** What is created from now on is younger than this object: ages are in whole seconds. */
+/** Resolves when new objects are younger than this one: ages are in whole seconds. */
 async function untilOlder({ metadata: { creationTimestamp = "" } }: KubeObject): Promise<void> {
   await eventually(() => expect(Date.now()).toBeGreaterThan(Date.parse(creationTimestamp) + 1000));
 }

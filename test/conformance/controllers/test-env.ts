@@ -41,7 +41,7 @@ export interface TestEnv {
   stop(): Promise<void>;
 }
 
-/** What the parts of the suite share: one platform, and a space in which they work. */
+/** Shared state of the suite's parts: one platform, and a space in which they work. */
 export interface ControllerFixtures {
   testEnv: TestEnv;
   client: KubeClient;

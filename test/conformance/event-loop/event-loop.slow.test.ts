@@ -17,7 +17,7 @@ import {
 const MOST_MS = 100;
 /** A collection of garbage or a compilation may fall into any request; into all of a few it does not. */
 const TRIES = 4;
-/** Of each sort of request; all of them with CUPOLA_HOSTILE=all, for a quarter of an hour. */
+/** Sample of each sort of request; all of them with CUPOLA_HOSTILE=all, for a quarter of an hour. */
 const SAMPLE = process.env["CUPOLA_HOSTILE"] === "all" ? Infinity : 60;
 const SEED = Number(process.env["CUPOLA_SEED"] ?? 7);
 

@@ -15,7 +15,7 @@ import {
 } from "./hostile-bodies.ts";
 
 export interface HostileRequest {
-  /** What it is, for the report. */
+  /** Name, for the report. */
   what: string;
   person: "ann" | "carl";
   at: "api" | "cluster";

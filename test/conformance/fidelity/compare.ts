@@ -11,7 +11,7 @@ export interface Deviation {
 
 /** The first step of a sequence that was answered differently. */
 export interface Difference {
-  /** Of the step in the sequence; beyond the last for what was left at the end. */
+  /** Index of the step in the sequence; beyond the last for what was left at the end. */
   at: number;
   step: Step;
   deviations: Deviation[];

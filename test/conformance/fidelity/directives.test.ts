@@ -1,4 +1,4 @@
-// What counts as a directive without a meaning: the fuzzer passes over differences where one is, so no other may count.
+// Directives without a meaning: the fuzzer passes over differences where one is, so no other may count.
 import { expect, test } from "vitest";
 import { contradictions, hasMisusedDirective, hasStructuredKey, viewOfKind } from "./directives.ts";
 

@@ -41,7 +41,7 @@ function isMisused(view: TypeView, key: string, { value, patch }: { value: Json;
 
 const strategies = ({ schema }: TypeView): string[] => String(schema["x-kubernetes-patch-strategy"] ?? "").split(",");
 
-/** Of a list that merges, something to order or to delete, with keys where there are keys. */
+/** Entry of a merging list that orders or deletes, with keys where there are keys. */
 function isMeant(
   view: TypeView,
   field: string,

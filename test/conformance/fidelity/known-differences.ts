@@ -305,7 +305,7 @@ function withoutPolicy(object: Json): Json {
   };
 }
 
-/** Of a list, or of its pages. */
+/** Items of a list, or of its pages. */
 const itemsOf = (body: Json): Json => [body].flat().flatMap((page: Json) => page.items as Json[]);
 
 /** A message without the words that may differ. */

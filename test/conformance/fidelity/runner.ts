@@ -29,7 +29,7 @@ interface Seen {
   versions: string[];
 }
 
-/** What one server said and did, step by step; the last outcomes are what is left of each kind. */
+/** Answers of a server, step by step; the last outcomes are the objects left of each kind. */
 export async function runSequence(api: Api, ns: string, steps: readonly Step[]): Promise<Outcome[]> {
   const run: Run = { api, ns, seen: new Map(), normaliser: createNormaliser() };
   const made = await api.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: ns } });

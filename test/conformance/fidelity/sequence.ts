@@ -322,7 +322,7 @@ const listStep: Make = ({ kind, random }) => ({
   query: { ...selectors(random), ...(random.chance(0.5) && { limit: random.pick(["1", "2", "500"]) }) },
 });
 
-/** What nothing but a garbage collector would follow up is only tried. */
+/** Only tries what only a garbage collector would follow up. */
 const deleteStep: Make = ({ kind, names, random }) => {
   const policy = random.weighted<string | undefined>([
     [5, undefined],

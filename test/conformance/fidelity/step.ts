@@ -1,4 +1,4 @@
-// What a sequence consists of: requests as data. Placeholders in strings stand for what only the running server knows. Types only.
+// Parts of a sequence: requests as data. Placeholders in strings stand for what only the running server knows. Types only.
 import type { Json, PatchType } from "../kubernetes/api.ts";
 
 export type Verb = "create" | "get" | "list" | "update" | "patch" | "delete" | "deletecollection";

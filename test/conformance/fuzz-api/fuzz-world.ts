@@ -1,4 +1,4 @@
-// What the generated requests meet: an org of a developer's own, and another one whose every name holds a secret word.
+// World of the generated requests: an org of a developer's own, and another one whose every name holds a secret word.
 import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
@@ -82,7 +82,7 @@ async function upload({ replicas }: ApiTestEnv, path: string, { headers, body }:
 
 /** An org with a space and one of each thing in it. @returns their GUIDs, by the plural that paths use */
 async function furnish(env: ApiTestEnv, name: string, developer?: TestUser): Promise<Things> {
-  // What everybody sees is no secret.
+  // Objects that everybody sees are no secret.
   const shared = name.replace(SECRET, "shared");
   const org = await make(env, "/v3/organizations", { name });
   // Requests change the default quota.
@@ -147,7 +147,7 @@ async function furnish(env: ApiTestEnv, name: string, developer?: TestUser): Pro
   return things;
 }
 
-/** What uploads and builds leave, and what runs from it: package, build, droplet, revision, task, deployment; and one event of each kind. */
+/** Results of uploads and builds, and running objects: package, build, droplet, revision, task, deployment; and one event of each kind. */
 async function putContent(env: ApiTestEnv, name: string, things: Record<string, string>): Promise<void> {
   const [app] = env.replicas[0].api.cache.store(App).byIndex("guid", things["apps"] ?? "");
   if (!app) throw new Error("the app is not there");
@@ -284,7 +284,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
 /** How often the runner looks for new instances, milliseconds. */
 const RUNNER_POLL_MS = 200;
 
-/** What all requests that are to succeed stand on. */
+/** Base of all requests that are to succeed. */
 const STANDING = ["organizations", "spaces", "apps", "droplets", "packages", "routes", "domains", "tasks"];
 
 async function exists({ replicas }: ApiTestEnv, kind: string, guid: string | undefined): Promise<boolean> {

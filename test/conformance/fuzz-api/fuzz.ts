@@ -27,7 +27,7 @@ export interface FuzzResult {
 
 /** Requests under way at once. */
 const PARALLEL = 8;
-/** What exists is read again after so many requests. */
+/** Existing objects are read again after so many requests. */
 const BATCH = 500;
 /** Slower answers count as hanging; the API's own deadline is twice as long. */
 const SLOW_MS = 15_000;

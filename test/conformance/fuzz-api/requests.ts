@@ -12,7 +12,7 @@ export interface FuzzRequest {
   body?: string | Uint8Array;
 }
 
-/** What parameters of paths are when they are no GUID. */
+/** Values of path parameters that are no GUID. */
 const words: Readonly<Record<string, readonly string[]>> = {
   type: ["web", "worker", "nothing"],
   index: ["0", "1", "99", "-1", "x"],
@@ -79,7 +79,7 @@ function knownRequest(chance: Chance, target: FuzzTarget, things: Things): FuzzR
   return { target, path: pathFor(template, things), headers, ...(body !== undefined && { body: text }) };
 }
 
-/** What may be deleted: what stands only now and then, or nothing would be there for the others. */
+/** Objects that may be deleted: only some, so that others find something. */
 function withoutStanding(chance: Chance, things: Things): Chance["guids"] {
   if (happens(chance, 0.01)) return chance.guids;
   const standing = new Set(Object.values(things));
@@ -93,7 +93,7 @@ export function makeRequest(anyChance: Chance, targets: readonly FuzzTarget[], a
   const target = pick(anyChance, targets);
   const any = { chance: anyChance, things: anyThings };
   const { chance, things } = anyChance.isTidy ? aimAt(`${target.method} ${target.path}`, any) : any;
-  // What stands is not taken away.
+  // Keeps the permanent objects.
   const isRemoval = target.method === "DELETE" && /^\/v3\/\w+\/\{guid\}$/.test(target.path);
   if (chance.isTidy && !isRemoval && !target.path.endsWith("/upload") && happens(chance, 0.5))
     return knownRequest(chance, target, things);

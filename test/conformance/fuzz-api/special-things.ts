@@ -1,4 +1,4 @@
-// What a few operations need to succeed: a private domain and an org to share it with, droplets without a file, a deployment that is paused.
+// Needs of a few operations: a private domain and an org to share it with, droplets without a file, a deployment that is paused.
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { packMembers } from "../../../blobs/archive/tar.ts";

@@ -70,7 +70,7 @@ describe.each(servers)("kubectl's requests to %s", (_name, start, gaps) => {
   for (const { command, requests, answers } of recorded) {
     const gap = gaps[command];
     test(gap ? `${command} [gap: ${gap}]` : command, async () => {
-      // Of a gap the requests are still sent, since later commands rest on them.
+      // The requests of a gap are still sent, since later commands rest on them.
       const given = await replay(connection.api, requests);
       if (!gap)
         expect(

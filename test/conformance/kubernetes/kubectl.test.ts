@@ -1,4 +1,4 @@
-// What people do with kubectl, on both servers: an unmodified client finds bugs that rows written by hand do not.
+// Work of people with kubectl, on both servers: an unmodified client finds bugs that rows written by hand do not.
 import { execFile, spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -126,7 +126,7 @@ describe.each(servers)("kubectl on %s", (_name, start) => {
         "get deployment web -n shop -o 'jsonpath={.spec.replicas} {.spec.template.spec.containers[*].image} {.spec.template.spec.containers[*].env[*].name}'",
       );
     expect(await ok("apply -n shop -f -", deployment("web:1", ["A", "B"]))).toContain("created");
-    // What somebody else adds stays, what the configuration drops goes.
+    // Fields of others stay, fields that the configuration drops go.
     await ok(
       `patch deployment web -n shop -p '{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"THEIRS","value":"1"}]},{"name":"side","image":"side:1"}]}}}}'`,
     );

@@ -1,8 +1,8 @@
-// What a row of the contract is: one named promise of a Kubernetes API server, told as calls and what they must answer.
+// A row of the contract: one named promise of a Kubernetes API server, told as calls and what they must answer.
 import type { KeyPair, Subject } from "../../../kube/server/pki.ts";
 import type { Api, Json } from "./api.ts";
 
-/** What a row may use. Nothing is shared between rows but the Widget kind. */
+/** Tools of a row. Nothing is shared between rows but the Widget kind. */
 export interface Scene {
   /** As the administrator. */
   api: Api;

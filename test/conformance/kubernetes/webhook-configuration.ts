@@ -1,4 +1,4 @@
-// What the rows on webhooks share: one configuration that is in force while a row runs.
+// Shared part of the rows on webhooks: one configuration that is in force while a row runs.
 import type { Api, Json } from "./api.ts";
 import { expect } from "vitest";
 import { group, widget, widgets, type Scene } from "./row.ts";

@@ -1,4 +1,4 @@
-// What deploy/ holds is accepted whole: every definition is served, every policy compiles, on a real API server and on ours.
+// All of deploy/ is accepted: every definition is served, every policy compiles, on a real API server and on ours.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -16,7 +16,7 @@ export interface FieldFixtures extends OrgAndSpace {
 export interface FieldRow {
   kind: "App" | "Process" | "Route" | "Space" | "Org";
   field: string;
-  /** Who may; everybody else is refused. */
+  /** Roles that may; everybody else is refused. */
   allowed: readonly TestUser[];
   /** The merge patch that kubectl sends; `turn` differs from call to call, so that every call is a change. */
   patch: (turn: number, things: FieldFixtures) => Json;

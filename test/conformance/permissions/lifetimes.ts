@@ -1,4 +1,4 @@
-// What runs counts against the quotas until it is gone: nobody in a space lets an app, a process or a task stay behind its deletion, nor anything else
+// Running things count against the quotas until they are gone: nobody in a space lets an app, a process or a task stay behind its deletion, nor anything else
 // hold the space.
 import { beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../eventually.ts";

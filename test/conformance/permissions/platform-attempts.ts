@@ -1,4 +1,4 @@
-// What somebody with a token of the platform could try beyond the platform's work, and the platform's own work beside it. All are dry runs.
+// Attempts with a token of the platform beyond the platform's work, and the platform's own work beside it. All are dry runs.
 import type { Answer, Api, Json } from "../kubernetes/api.ts";
 
 /** The namespaces of the attempts. `theirs` has a workload of another team, and `lent` consents to adoption. */
@@ -147,7 +147,7 @@ const inNamespace = (namespace: string, kinds: string): string => `${ROLES}/name
 const OUR_RULE = { apiGroups: ["cupola.dev"], resources: ["orgs"], resourceNames: ["acme"], verbs: ["get", "update"] };
 const NAMESPACE_RULE = { apiGroups: [""], resources: ["namespaces"], verbs: ["delete"] };
 const GENERATED = "cupola-org-acme-read-0123456789";
-/** Of these names a ClusterRole and a Role of the org's namespace exist: a binding needs one. */
+/** A ClusterRole and a Role of the org's namespace have these names: a binding needs one. */
 const BOUND_CLUSTER_ROLE = "cupola-org-acme-manage-0123456789";
 const BOUND_ROLE = "cupola-space-dev-manage-0123456789";
 const SECRETS_ROLE = clusterRole("cupola-controllers-secrets");
@@ -406,7 +406,7 @@ export function listReads({ theirs }: Places): Attempt[] {
   }));
 }
 
-/** What the attempts to bind need. */
+/** Needs of the attempts to bind. */
 export function listBoundRoles({ org }: Places): { path: string; object: Json }[] {
   const spaces = { ...OUR_RULE, resources: ["spaces"] };
   return [

@@ -168,7 +168,7 @@ export function roleTests(get: GetTestEnv): void {
       await refused(
         kube.delete(`${path}/kept`, { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" }),
       );
-      // What an admin has put there a manager leaves, adds nothing to, and may remove.
+      // A manager leaves an admin's entries, adds nothing to them, and may remove them.
       expect((await get().kubernetes.patch("merge", `${path}/kept`, finalizers(["admin.example/audit"]))).status).toBe(
         200,
       );

@@ -1,4 +1,4 @@
-// Who may do what, at every door, on one server: fields, roles, namespaces, flags, suspension. Both servers' test files run it.
+// Permissions at every door, on one server: fields, roles, namespaces, flags, suspension. Both servers' test files run it.
 import { afterAll, beforeAll, describe } from "vitest";
 import { fieldTests } from "./fields.ts";
 import { flagTests } from "./flags.ts";

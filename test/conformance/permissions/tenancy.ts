@@ -155,7 +155,7 @@ export function tenancyTests(get: GetTestEnv): void {
               )
           ).status,
         ).toBe(201);
-      // Who has rights in one namespace by somebody else's role and none of ours is no manager of ours either.
+      // A user with rights in a namespace by a foreign role is no manager of ours.
       await get().kubernetes.post(
         `${RBAC}/namespaces/${home.spaceNamespace}/rolebindings`,
         binding("operator-admin", "admin", ["operator"]),

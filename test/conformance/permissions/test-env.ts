@@ -82,12 +82,12 @@ export interface TestEnv {
 export type GetTestEnv = () => TestEnv;
 
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
-/** Of the platform's own identity. */
+/** Token of the platform's own identity. */
 export const PLATFORM_TOKEN = "platform-of-test";
 const tokenOf = (person: string): string => `${person}-of-test`;
 const RBAC = "rbac.authorization.k8s.io";
 
-/** Who Kubernetes must know by token. */
+/** Users that Kubernetes must know by token. */
 function users(): TokenUser[] {
   return [
     { token: PLATFORM_TOKEN, user: "cupola", groups: [PLATFORM_GROUP] },

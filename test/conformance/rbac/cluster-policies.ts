@@ -148,7 +148,7 @@ async function put(client: KubeClient, policy: Policy): Promise<{ metadata: { re
   return client.update(ref, draftOf(policy));
 }
 
-/** What the server's own authorizer says. */
+/** Verdict of the server's own authorizer. */
 export async function isAllowed(
   client: KubeClient,
   { name, groups }: RbacUser,

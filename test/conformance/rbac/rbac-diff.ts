@@ -181,7 +181,7 @@ async function askAll(
   return { expected, answers };
 }
 
-/** What the API makes of the index: by kind of resource, by the set of allowed names, and by where a user has bindings at all. */
+/** The API's answers from the index: by kind of resource, by the set of allowed names, and by where a user has bindings at all. */
 function otherWays(
   { authorization, index }: Evaluator,
   user: RbacUser,

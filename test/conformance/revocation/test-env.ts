@@ -38,7 +38,7 @@ export interface ScopedTestEnv {
   platform: RunningPlatform;
   grant(namespace: string): Promise<void>;
   revoke(namespace: string): Promise<void>;
-  /** What the replica's object says is parked in a namespace: kinds, in order. */
+  /** Parked watches of a namespace by the replica's object: kinds, in order. */
   parkedIn(namespace: string): Promise<string[]>;
   /** A request to the CF API as the administrator. */
   api(path: string): Promise<{ code: number; retryAfter: string | null; body: { resources?: { name: string }[] } }>;
@@ -114,7 +114,7 @@ export async function startScopedTestEnv(endpoint: Endpoint): Promise<ScopedTest
   };
 }
 
-/** What has no namespace, everywhere; in a namespace that is granted, all. */
+/** Cluster-scoped kinds everywhere; in a granted namespace, all. */
 async function grantCluster(admin: KubeClient): Promise<void> {
   const own = DEFINITIONS.filter(({ namespaced }) => !namespaced).flatMap(({ plural }) => [
     plural,

@@ -29,7 +29,7 @@ export interface ProbeApp {
   lrp: LRP;
   replicas?: number;
   isHTTP2?: boolean;
-  /** Of the process; only in a label. */
+  /** Revision of the process; only in a label. */
   revision?: string;
 }
 

@@ -43,7 +43,7 @@ export async function whoAnswers(address: string, host: string, path = "/", trus
   return status === 200 ? (JSON.parse(body) as { name: string }).name : String(status);
 }
 
-/** What comes back of `text` over an upgraded connection. */
+/** Echo of `text` over an upgraded connection. */
 export function echoThroughWebSocket(address: string, host: string, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = {

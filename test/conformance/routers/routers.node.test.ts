@@ -186,7 +186,7 @@ describe.skipIf(reason)("routers and networks on a node", () => {
   });
 
   test("class ingress: a wildcard for one label, TLS with the controller's certificate", async () => {
-    // Of a domain without other routes: Traefik's Ingresses prefer a wildcard to an exact host, its HTTPRoutes do not.
+    // A domain without other routes: Traefik's Ingresses prefer a wildcard to an exact host, its HTTPRoutes do not.
     await mapRoute("any", { host: "*", sharedWildcard: true, domain: "any.example" }, [{ app: "blue" }]);
     await answers("other.any.example", "blue");
     expect(await ask("a.b.any.example")).toBe("404");

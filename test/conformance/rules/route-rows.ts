@@ -60,7 +60,7 @@ const newDomain = ({ mine }: RuleWorld, name: string): ["POST", string, Json] =>
   { name, relationships: { organization: to(mine.org) } },
 ];
 
-/** What routers are told to serve in a space. */
+/** Routes that routers are told to serve in a space. */
 async function servedIn({ env }: RuleWorld, namespace: string): Promise<string[]> {
   const { body } = await env.kubernetes.get(
     `/apis/workloads.cupola.dev/v1alpha1/namespaces/${namespace}/routebindings`,

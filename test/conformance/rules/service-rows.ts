@@ -42,7 +42,7 @@ export const serviceRows: readonly RuleRow[] = [
         refused(await kubectl(world, "space_developer", shared), /right to update service instances there/),
       );
       expect((await kubectl(world, "admin", shared)).status).toBe(201);
-      // What is shared stays so, whoever changes the rest.
+      // A shared instance stays shared, whoever changes the rest.
       const retagged = await dryRun(env.at("space_developer"), pathOf(shared), { spec: { tags: ["x"] } });
       expect(retagged.status).toBe(200);
       await env.make("/v3/feature_flags/service_instance_sharing", { enabled: false }, "PATCH");

@@ -1,4 +1,4 @@
-// What the suite of runners needs of a place where a runner class works: objects, a probe app, and a way to the instances.
+// Needs of the runners' suite of a place where a runner class works: objects, a probe app, and a way to the instances.
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { StatusHistory } from "./status-history.ts";
@@ -10,7 +10,7 @@ export interface LogLine {
   text: string;
 }
 
-/** What a class measures of one instance. Memory in bytes, `cpu` in cores. */
+/** Measurements of an instance by a class. Memory in bytes, `cpu` in cores. */
 export interface InstanceUsage {
   index: number;
   mem: number;
@@ -40,10 +40,10 @@ export interface RunnerEnvironment {
   stop(): Promise<void>;
 }
 
-/** What the rows share. */
+/** Shared state of the rows. */
 export interface RunnerFixtures {
   env: RunnerEnvironment;
-  /** Of the BackendClass. Rows about what the class does not claim are skipped. */
+  /** Capabilities of the BackendClass. Rows about what the class does not claim are skipped. */
   capabilities: Readonly<Record<string, string>>;
   history: StatusHistory;
 }

@@ -24,7 +24,7 @@ export interface ProbeLRP {
   inState(state: LrpInstance["state"], index?: number): Promise<LrpInstance>;
   /** The probe's answer. Rejects when the instance is not there or does not answer. */
   ask<T>(index: number, path: string, port?: number): Promise<T>;
-  /** What identifies this start of the instance. */
+  /** Identity of this start of the instance. */
   boot(index?: number): Promise<string>;
 }
 

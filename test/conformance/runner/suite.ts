@@ -15,7 +15,7 @@ import { telemetryRows } from "./rows/telemetry.ts";
 import { recordHistory } from "./status-history.ts";
 
 export interface RunnerSuite {
-  /** Of the class, for the titles. */
+  /** Name of the class, for the titles. */
   name: string;
   start: () => Promise<RunnerEnvironment>;
   /** Why it cannot run here. */

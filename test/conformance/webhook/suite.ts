@@ -37,7 +37,7 @@ export function webhookTests(server: Server): void {
     let endpoint: Endpoint;
     let testEnv: TestEnv;
 
-    /** What a person with kubectl is told about this create, which changes nothing; undefined when it would succeed. */
+    /** The refusal of this create by kubectl, which changes nothing; undefined when it would succeed. */
     const findRefusal = async (ref: ResourceRef, object: Draft): Promise<string | undefined> =>
       testEnv.admin.create(ref, object, { dryRun: true }).then(
         () => undefined,

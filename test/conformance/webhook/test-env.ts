@@ -109,7 +109,7 @@ export async function startTestEnv({ url, ca, adminToken }: Endpoint): Promise<T
   };
 }
 
-/** What a platform leaves that was made 250 days ago and renewed its certificate yesterday. */
+/** State of a platform that was made 250 days ago and renewed its certificate yesterday. */
 export async function leaveAgedCertificates(admin: KubeClient): Promise<WebhookCertificates> {
   const at = (days: number) => ({
     now: new Date(Date.now() - days * DAY),

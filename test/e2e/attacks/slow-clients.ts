@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-/** What each of them sends before it falls silent. */
+/** Bytes that each of them sends before it falls silent. */
 export const beginnings = {
   "half a header": "GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
   "half a body":

@@ -1,4 +1,4 @@
-// What a developer may send and write: archives that fill the disk, GUIDs of others' objects, commands that act on a colleague's terminal.
+// Hostile uploads and names of a developer: archives that fill the disk, GUIDs of others' objects, commands that act on a colleague's terminal.
 import { randomBytes } from "node:crypto";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ interface Attacked {
   api: Api;
   token: string;
   attacker: User;
-  /** Of the app thief. */
+  /** Namespace of the app thief. */
   namespace: string;
 }
 
@@ -59,7 +59,7 @@ export function uploadAndNameAttacks(get: () => Attacked): void {
     return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
   }
 
-  /** What uploads have on the disk now. */
+  /** Bytes of uploads on the disk now. */
   const scratch = (): string[] => {
     const root = join(get().laptop.home, "data", "scratch");
     return readdirSync(root).flatMap((process) => readdirSync(join(root, process)));

@@ -4,7 +4,7 @@ import { crc32, deflateRawSync } from "node:zlib";
 interface Entry {
   name: string;
   content: Buffer;
-  /** What the headers say of the content's size, when that is a lie. */
+  /** False size of the content in the headers. */
   claimedSize?: number;
   /** Unix mode with the file type, e.g. 0o120777 for a symbolic link. */
   mode?: number;

@@ -1,4 +1,4 @@
-// What is thrown at each endpoint of the API's own OpenAPI document: bodies, queries and paths that no client means well with. Pure.
+// Hostile requests to each endpoint of the API's own OpenAPI document: bodies, queries and paths that no client means well with. Pure.
 
 export interface Schema {
   type?: string;

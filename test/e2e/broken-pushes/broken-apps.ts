@@ -86,7 +86,7 @@ export const BROKEN_APPS: readonly BrokenApp[] = [
     },
   },
   {
-    // Of a machine with Java and without Gradle; refused before anything is uploaded.
+    // On a machine with Java and without Gradle; refused before anything is uploaded.
     name: "missing-toolchain",
     laptopOnly: "a toolchain of this machine",
     files: { "build.gradle": "plugins { id 'application' }\n" },

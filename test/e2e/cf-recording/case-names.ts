@@ -2,12 +2,12 @@
 import { TABLES } from "../cf/tables.ts";
 import type { Case } from "../cf/support/case.ts";
 
-/** Of every case that there is, as `cf app: no such app`. */
+/** Names of all cases, as `cf app: no such app`. */
 export function allCaseNames(): Set<string> {
   return namesOf(() => true);
 }
 
-/** Of those that no other may run beside. */
+/** Names of cases that run alone. */
 export function namesOfCasesAlone(): Set<string> {
   return namesOf(({ alone = false }) => alone);
 }

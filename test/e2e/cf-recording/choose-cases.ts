@@ -3,7 +3,7 @@ import { lineWriter } from "./request-line.ts";
 import type { ReplayedCase, ReplayedExchange } from "./replay-file.ts";
 import type { Template } from "../cf-traffic/traffic.ts";
 
-/** What of an exchange two cases can have in common: endpoint, keys of query and body, status, members of the answer. */
+/** Parts of an exchange that two cases can have in common: endpoint, keys of query and body, status, members of the answer. */
 export type KindOf = (exchange: ReplayedExchange) => string;
 
 /** Instances that start, and builds: each takes as long as many requests. */

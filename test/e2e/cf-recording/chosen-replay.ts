@@ -5,7 +5,7 @@ import { namesOfCasesAlone } from "./case-names.ts";
 import { chooseCases, kindWriter, type KindOf } from "./choose-cases.ts";
 import { readReplay, type Replay } from "./replay-file.ts";
 
-/** What an exchange is like, by the endpoints of the API. */
+/** Features of an exchange, by the endpoints of the API. */
 export function kindOfExchange(): KindOf {
   return kindWriter(createEndpoints({} as Services));
 }

@@ -12,7 +12,7 @@ const RANDOM_TASK = /^[0-9a-f]{8}$/;
 
 /** Texts with `<text>` where they are random. */
 const TEXTS: readonly (readonly [RegExp, string])[] = [
-  // Of a random route: two words and two characters.
+  // A random route: two words and two characters.
   [new RegExp(`${OWN}((?:-[a-z])?)-[a-z]+-[a-z]+-[a-z0-9]{2}(?![a-z0-9])`, "g"), `${OWN}$1-<text>`],
   [/APP\/TASK\/[0-9a-f]{8}(?![0-9a-f])/g, "APP/TASK/<text>"],
   [/none of the buildpacks .*$/g, "none of the buildpacks <text>"],

@@ -1,4 +1,4 @@
-// What CUPOLA_RECORD_CASES leaves of a group of cases: requests and answers as they were, but for tokens.
+// A group of cases as CUPOLA_RECORD_CASES records it: requests and answers as they were, but for tokens.
 import type { Who } from "../cf/support/who.ts";
 
 export interface RawExchange {
@@ -12,7 +12,7 @@ export interface RawExchange {
   headers: Readonly<Record<string, string>>;
   /** In base64. */
   body: string;
-  /** Who sent it; undefined without a token. */
+  /** The sender; undefined without a token. */
   as?: Who;
   /** Sent by the command that the case is about, and not by what is before and after it. */
   isOfCommand: boolean;
@@ -22,13 +22,13 @@ export interface CaseRecording {
   /** As typed. Empty for what all cases of the group share. */
   command: string;
   name: string;
-  /** What the case calls what it makes: `push-3`. */
+  /** Prefix of the case's own names: `push-3`. */
   ownName: string;
   exchanges: RawExchange[];
 }
 
 export interface GroupRecording {
-  /** What clients took for the API. */
+  /** The API's address for clients. */
   url: string;
   /** Where the cases' folders were. */
   folder: string;

@@ -1,4 +1,4 @@
-// What a replay compares of an answer to a read: all of it, where nothing but requests changes it; elsewhere its members, and what later requests need.
+// Compared parts of an answer to a read: all of it, where nothing but requests changes it; elsewhere its members, and what later requests need.
 import { ANY, AT_LEAST, IN_ANY_ORDER } from "../cf-traffic/match.ts";
 import type { Template } from "../cf-traffic/traffic.ts";
 import { GROUND_NAMES, OWN } from "./replay-file.ts";
@@ -119,7 +119,7 @@ function isOfCase(name: string, { known }: Names): boolean {
   return known.has(name) && (kind !== "guid" || Number(number) > 4);
 }
 
-/** Of what is no JSON. */
+/** Whether a body that is no JSON is compared. */
 function isCompared(path: string, body: string): boolean {
   return body.startsWith("<bytes-") || path.endsWith("/manifest");
 }
@@ -166,7 +166,7 @@ function membersOnly(value: Template, gives: ReadonlySet<string>, key = ""): Tem
   if (FREE.has(key)) return ANY;
   if (Array.isArray(value)) {
     const members = value as readonly Template[];
-    // What withoutOthers has cut.
+    // Texts that withoutOthers has cut.
     if (key === AT_LEAST) return members.map((one) => membersOnly(one, gives));
     return isAnyOf(gives, value) ? { [AT_LEAST]: members.map((one) => membersOnly(one, gives)) } : ANY;
   }

@@ -15,7 +15,7 @@ import { makeContent } from "./upload-content.ts";
 
 /** Files may be known already. */
 const UNLIKE = /^\/v3\/resource_matches$/;
-/** What cf waits for may take so long on a busy machine. */
+/** Longest time of a state that cf waits for, on a busy machine. */
 const READ_MS = 120_000;
 const CASE_MS = 400_000;
 
@@ -38,7 +38,7 @@ export function describeReplay(stage: () => TestPlatform, replay: Replay): void 
 function replayEach(cases: readonly ReplayedCase[], { uploads }: Replay, world: () => World): void {
   for (const { name, own, exchanges } of cases)
     test(name, { timeout: CASE_MS }, async ({ task }) => {
-      // What a run before it has made is still there.
+      // Objects of an earlier run are still there.
       const attempt = task.result?.retryCount ?? 0;
       let names: ReadonlyMap<string, string> = new Map(world().names).set("own", attempt ? `${own}-${attempt}` : own);
       for (const exchange of exchanges) names = await replayOne(world(), exchange, { names, uploads });
@@ -58,7 +58,7 @@ async function replayOne(world: World, exchange: ReplayedExchange, known: Known)
     learnt = new Map(known.names);
     expect(differencesOf(exchange, found, learnt), `${method} ${fill(path, known.names)}`).toEqual([]);
   };
-  // What is read may take a moment to be so; what is written is answered at once.
+  // A read may need a moment to be right; a write is answered at once.
   await (method === "GET" ? eventually(once, READ_MS) : once());
   return learnt;
 }

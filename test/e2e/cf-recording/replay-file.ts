@@ -8,7 +8,7 @@ import { digestOf } from "./upload-content.ts";
 
 export const REPLAY_FILE = join(import.meta.dirname, "replay.golden.json");
 
-/** What all cases find on the platform, by the names that stand for it. */
+/** Objects that all cases find on the platform, by the names that stand for it. */
 export const GROUND_NAMES = { org: "guid-1", space: "guid-2", domain: "guid-3", droplet: "guid-4" } as const;
 /** Stands for the name by which a case calls what it makes. */
 export const OWN = "<own>";
@@ -17,7 +17,7 @@ export interface ReplayedExchange {
   as?: Who;
   request: RecordedRequest;
   status: number;
-  /** What must be answered. */
+  /** Expected answer. */
   body: Template;
   /** The header: a job, or what was made. */
   location?: string;

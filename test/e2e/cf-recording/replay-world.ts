@@ -1,4 +1,4 @@
-// What recorded cases find on the platform when they are sent again: their org, space and people, and a droplet.
+// World of recorded cases when they are sent again: their org, space and people, and a droplet.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { request } from "undici";
@@ -24,11 +24,11 @@ const STAGE_MS = 200_000;
 export interface World {
   url: string;
   tokens: Partial<Record<Who, string>>;
-  /** What names stand for in every case. */
+  /** Meanings of names in every case. */
   names: ReadonlyMap<string, string>;
 }
 
-/** What `layGround` makes for the cases, without a cf; and a droplet. */
+/** Objects that `layGround` makes for the cases, without a cf; and a droplet. */
 export async function makeWorld(stage: TestPlatform, uploads: Uploads): Promise<World> {
   const adminToken = tokenOf(stage, "admin");
   const admin = apiAt(stage.url, adminToken);

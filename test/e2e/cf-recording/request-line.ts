@@ -26,7 +26,7 @@ export function lineWriter(endpoints: readonly Pick<Endpoint, "method" | "path">
   };
 }
 
-/** What a line says, but for query, body and status. */
+/** A line without query, body and status. */
 export function shapeOf(line: string): string {
   const [method = "", path = ""] = line.split(" ");
   return `${method} ${path.replaceAll(/:\w+/g, ":").replace(/(?<=.)\/$/, "")}`;

@@ -8,7 +8,7 @@ import type { CaseRecording, GroupRecording, RawExchange } from "./raw-recording
 import { digestOf, nameOfBytes, readContent, type UploadContent } from "./upload-content.ts";
 
 export interface CaseExchange extends RecordedExchange {
-  /** Who sent it; undefined without a token. */
+  /** The sender; undefined without a token. */
   as?: Who;
   /** Sent by the command that the case is about, and not by what is before and after it. */
   isOfCommand: boolean;
@@ -18,10 +18,10 @@ export interface CaseTemplate extends Omit<CaseRecording, "exchanges"> {
   exchanges: readonly CaseExchange[];
 }
 
-/** What uploads of cases have in them, by key. */
+/** Contents of cases' uploads, by key. */
 export type Uploads = Record<string, UploadContent>;
 
-/** Of a question asked again and again only the last answer is kept. Adds to `uploads`. */
+/** Keeps only the last answer of a repeated question. Adds to `uploads`. */
 export async function toTemplates({ url, folder, cases }: GroupRecording, uploads: Uploads): Promise<CaseTemplate[]> {
   const normalise = exchangeNormaliser({ url, folder });
   const templates: CaseTemplate[] = [];

@@ -25,7 +25,7 @@ export function toReplay(cases: readonly CaseTemplate[]): ToReplay[] {
     });
 }
 
-/** What the group's recording calls the things that all groups have. */
+/** Names in the group's recording of the things that all groups have. */
 function groundNames(cases: readonly CaseTemplate[]): Map<string, string> {
   const all = cases.flatMap(({ exchanges }) => exchanges);
   const first = all.slice(0, cases[0]?.exchanges.length ?? 0);

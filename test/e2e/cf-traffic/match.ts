@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Template } from "./traffic.ts";
 
-/** What names stand for in this run. */
+/** Meanings of names in this run. */
 export type Bindings = ReadonlyMap<string, string>;
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";

@@ -5,7 +5,7 @@ import { readForm } from "./form.ts";
 import type { RecordedAnswer, RecordedExchange, RecordedRequest, Template } from "./traffic.ts";
 
 const KEPT_HEADERS = ["content-type", "location", "x-cf-warnings"];
-/** Of a process: made a moment after the start that it answers. */
+/** A process's revision: made a moment after the start that it answers. */
 const REVISION = /"revision":(?:null|\{"data":\{"guid":"[^"]*"\}\})/g;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
@@ -109,7 +109,7 @@ interface Stat {
   readonly [field: string]: Template;
 }
 
-/** What moves by itself, or is as the machine is. */
+/** Values that change by themselves or depend on the machine. */
 function mask(path: string, body: Template): Template {
   if (path.startsWith("/api/v1/read/")) return maskLog(body);
   if (path === "/api/v1/info") return { ...(body as object), vm_uptime: "<number>" };
@@ -150,7 +150,7 @@ function maskLog(body: Template): Template {
   return typeof body === "object" && body !== null && "envelopes" in body ? { envelopes: { batch: ANY } } : body;
 }
 
-/** Of the same question asked again and again only the last answer; a log that is followed is one question. */
+/** Keeps only the last answer of a repeated question; a log that is followed is one question. */
 function withoutPolls(exchanges: readonly RecordedExchange[]): RecordedExchange[] {
   const isLog = ({ request }: RecordedExchange): boolean => request.path.startsWith("/api/v1/read/");
   const logs = exchanges.filter(isLog).slice(0, 1);

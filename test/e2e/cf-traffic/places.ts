@@ -1,4 +1,4 @@
-// What a laptop's recorded answer says on a node: by rule, so that every request is still sent and every answer still compared.
+// A laptop's recorded answer as a node gives it: by rule, so that every request is still sent and every answer still compared.
 import { ANY, EACH } from "./match.ts";
 import type { RecordedExchange, Template } from "./traffic.ts";
 

@@ -1,4 +1,4 @@
-// What is kept of the stock cf's traffic: for each command the requests that it sent and the answers that it got, with names for what differs between two runs.
+// Recorded traffic of the stock cf: for each command the requests that it sent and the answers that it got, with names for what differs between two runs.
 import { readFileSync, writeFileSync } from "node:fs";
 
 /** JSON in which a string may hold placeholders (match.ts). */
@@ -10,9 +10,9 @@ export interface FormPart {
   filename?: string;
   /** A small text as it is. */
   text?: string;
-  /** Of a file: the power of two that it fits in. */
+  /** Size of a file: the power of two that it fits in. */
   fitsBytes?: number;
-  /** Of a file in a case: what is in it, by its key or by the name of bytes. */
+  /** Content of a file in a case, by its key or by the name of bytes. */
   content?: string;
 }
 

@@ -49,7 +49,7 @@ async function routesOf(run: CaseRun): Promise<Map<string, Shown>> {
   return new Map(resources.map((route) => [String(route["path"]), route]));
 }
 
-/** What the one with the path, and the one without it, have. */
+/** Routes with and without the path. */
 const are = (ofPath: object, plain: object) => async (run: CaseRun) => {
   const routes = await routesOf(run);
   expect(routes.get(PATH)).toMatchObject(ofPath);

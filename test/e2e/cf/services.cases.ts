@@ -45,7 +45,7 @@ interface VcapService {
   credentials: object;
 }
 
-/** What VCAP_SERVICES says of the app's user-provided instances. */
+/** The app's user-provided instances in VCAP_SERVICES. */
 async function servicesOf(run: CaseRun): Promise<VcapService[]> {
   const env = await ofApp<{ system_env_json: { VCAP_SERVICES: Record<string, VcapService[]> } }>(run, "env");
   return env.system_env_json.VCAP_SERVICES["user-provided"] ?? [];

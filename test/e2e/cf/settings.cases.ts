@@ -6,7 +6,7 @@ import type { CaseRun, CommandCases } from "./support/case.ts";
 import { exists, lists, makes, makeSpace, read, to } from "./support/objects.ts";
 
 const FORBIDDEN = "You are not authorized to perform the requested action";
-/** Who is logged in, by cf's configuration of the case. */
+/** The logged-in user, by cf's configuration of the case. */
 function whoIn({ folder }: CaseRun): string {
   const config = JSON.parse(readFileSync(join(`${folder}.cf-case`, ".cf", "config.json"), "utf8")) as {
     CFOnK8s: { AuthInfo: string };

@@ -1,4 +1,4 @@
-// What the API has promised by its answers, and whether it still holds after a restart.
+// Promises of the API's answers, and whether they hold after a restart.
 import { expect } from "vitest";
 import type { Api } from "../support/api.ts";
 import type { Exchange, RecordingProxy } from "../support/recording-proxy.ts";
@@ -10,7 +10,7 @@ interface Body {
 }
 
 interface AcknowledgedWrite {
-  /** What a read must answer. */
+  /** Expected answer of a read. */
   fields: object;
   /** The app with which it goes; its own path when it is one. */
   owner: string;

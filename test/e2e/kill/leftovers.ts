@@ -1,4 +1,4 @@
-// What must not be left of a platform that was killed: objects whose owner is gone, claims that nobody bears, processes of no instance.
+// Forbidden leftovers of a killed platform: objects whose owner is gone, claims that nobody bears, processes of no instance.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { DEFINITIONS } from "../../../crds/definitions.ts";
 import type { TestPlatform } from "../support/test-platform.ts";

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, realpathSync, writeFileSync } from "node
 import { delimiter, dirname, join } from "node:path";
 import { runCommand } from "../../../scripts/run-command.ts";
 
-/** What the root has besides Node: a shell, and the program of every `#!/usr/bin/env`. */
+/** Programs of the root besides Node: a shell, and the program of every `#!/usr/bin/env`. */
 const PROGRAMS = ["sh", "env"];
 /** Node 26 loads it; minimal images lack it, and bin/run.js says so. */
 const LIBATOMIC = "/usr/lib/x86_64-linux-gnu/libatomic.so.1";

@@ -5,7 +5,7 @@ import type { Api, ApiAnswer, Named, Page } from "../support/api.ts";
 export interface Traffic {
   /** Requests so far. */
   requests(): number;
-  /** What was refused or broke, in words. */
+  /** Refused and broken requests, in words. */
   readonly failed: readonly string[];
   /** Reads that did not show a write that had been answered before, in words. */
   readonly stale: readonly string[];

@@ -1,4 +1,4 @@
-// What an app of the sources journey is: files, what its machine needs, what it answers, and how it changes.
+// An app of the sources journey: files, what its machine needs, what it answers, and how it changes.
 
 /** An app in a shape that people have. It answers `expects`, and after the change `changesTo`. */
 export interface SourceApp {
@@ -15,11 +15,11 @@ export interface SourceApp {
   prepareAgain?: boolean;
   /** Path that answers; `/` unless said. */
   at?: string;
-  /** What is pushed, relative to the app's folder: a subfolder or an archive. */
+  /** Pushed path, relative to the app's folder: a subfolder or an archive. */
   path?: string;
   /** Further lines of the app in its manifest. */
   manifest?: Readonly<Record<string, unknown>>;
-  /** What the build's log says. */
+  /** Text of the build's log. */
   says: RegExp;
   /** Whether `npm test` pushes it, too. */
   inCI?: boolean;

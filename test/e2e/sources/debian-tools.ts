@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { providePackages, whyNoPackages } from "../../../scripts/image/debian-packages.ts";
 import { findProgram } from "../../find-program.ts";
 
-/** Of Debian 12: later ones have other versions in the names. */
+/** Packages of Debian 12: later ones have other versions in the names. */
 const PHP = ["php8.2-cli", "php8.2-common", "libedit2", "libargon2-1", "libsodium23", "libbsd0", "libmd0"];
 const RUBY = [
   "ruby3.1",

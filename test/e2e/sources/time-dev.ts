@@ -12,7 +12,7 @@ import { deleteApp, folderOf, writeApp } from "./push-app.ts";
 const CUP = join(import.meta.dirname, "..", "..", "..", "bin", "cup.js");
 const SAVES = 3;
 
-/** Of some saves in a row, each after the answer to the one before. The app is gone afterwards. */
+/** Times of some saves in a row, each after the answer to the one before. The app is gone afterwards. */
 export async function timeDev(stage: TestPlatform, app: SourceApp): Promise<number[]> {
   await writeApp(stage, app, "before");
   const child = spawn(process.execPath, [CUP, "dev", "--manifest", join(folderOf(stage, app), "manifest.yml")], {

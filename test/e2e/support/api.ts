@@ -15,12 +15,12 @@ export interface ApiAnswer {
   text: string;
 }
 
-/** What lists answer. */
+/** Answer of a list. */
 export interface Page<T> {
   pagination: { total_results: number };
   resources: T[];
 }
-/** What most resources have. */
+/** Common members of most resources. */
 export interface Named {
   guid: string;
   name: string;

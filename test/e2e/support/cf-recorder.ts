@@ -10,7 +10,7 @@ import { eventually } from "../../eventually.ts";
 import type { TestPlatform } from "./test-platform.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 
-/** What is pushed; the replay packs it, too. */
+/** Pushed files; the replay packs them, too. */
 export const SOURCE = join(import.meta.dirname, "..", "cf-traffic", "source");
 
 /** A command as typed, what it is told on stdin, and for how long it is let run when it does not end by itself. */

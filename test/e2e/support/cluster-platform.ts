@@ -32,7 +32,7 @@ export interface ClusterPlatform {
   stop(): Promise<void>;
 }
 
-/** What Helm values would say. */
+/** Settings as Helm values would give them. */
 function settings(): KubeObject[] {
   return [
     systemObject(BackendClass, "deployment", { role: "runner", default: true }),
@@ -44,7 +44,7 @@ function settings(): KubeObject[] {
 /** Known to the cluster, so that the platform may use it. */
 export const PLATFORM_USER: TokenUser = { token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] };
 
-/** What the platform needs of a cluster. */
+/** Needs of the platform of a cluster. */
 type Cluster = Pick<ControlPlane, "url" | "ca" | "adminToken" | "stop"> &
   Partial<Pick<ControlPlane, "restartControllers">>;
 

@@ -1,4 +1,4 @@
-// What stands before the replicas on a cluster: every request goes to the next replica that is up.
+// Load balancer of the replicas on a cluster: every request goes to the next replica that is up.
 import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -54,7 +54,7 @@ function forward(agent: Agent, backend: BalancerBackend, request: IncomingMessag
     (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
-      // Who lost its replica in the middle of an answer learns of it.
+      // A client that lost its replica in the middle of an answer learns of it.
       answer.on("error", () => response.destroy());
     },
   );

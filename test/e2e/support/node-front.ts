@@ -1,4 +1,4 @@
-// What DNS and a load balancer are to an installed platform: one port of this machine, from which the API's host leads to its Service and every other to the ingress controller.
+// DNS and load balancer of an installed platform: one port of this machine, from which the API's host leads to its Service and every other to the ingress controller.
 import { createServer, request as sendPlain, type IncomingMessage, type ServerResponse } from "node:http";
 import { request as sendTLS } from "node:https";
 import { connect, type AddressInfo } from "node:net";
@@ -65,7 +65,7 @@ function forward({ api, ingress }: FrontTargets, request: IncomingMessage, respo
   });
   response.on("close", () => {
     upstream.destroy();
-    // What is left of a body that was refused early stands before the next request of its connection.
+    // The rest of a body that was refused early precedes the next request of its connection.
     request.unpipe(upstream).resume();
   });
   request.pipe(upstream);

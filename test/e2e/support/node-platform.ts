@@ -44,7 +44,7 @@ export interface NodePlatform {
 export interface NodePlatformOptions {
   /** An unless said. */
   nodes?: 1 | 2;
-  /** Of each part of the platform. One unless said: ten processes that start at once keep two cores busy for minutes. */
+  /** Replicas of each part of the platform, by default 1: ten processes that start at once keep two cores busy for minutes. */
   replicas?: number;
   /** Begins with image and chart of the commit before this one, where git has it. */
   fromPrevious?: boolean;

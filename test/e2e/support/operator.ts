@@ -1,4 +1,4 @@
-// What an operator does to install Cupola on a cluster: push images to a registry, make a pull Secret, `helm install`.
+// Steps of an operator who installs Cupola on a cluster: push images to a registry, make a pull Secret, `helm install`.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

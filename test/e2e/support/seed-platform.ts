@@ -1,4 +1,4 @@
-// What a laptop's first start puts there, put on a cluster, so that journeys find the same: the org, its space, the developer's roles.
+// Objects of a laptop's first start, put on a cluster, so that journeys find the same: the org, its space, the developer's roles.
 import { Org } from "../../../crds/org/org.ts";
 import { Space } from "../../../crds/space/space.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";

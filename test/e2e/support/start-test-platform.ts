@@ -32,7 +32,7 @@ export async function startTestPlatform(onNode: NodePlatformOptions = {}): Promi
   return addClients(base, kubectl);
 }
 
-/** What a journey does to a platform by `cup`, `kubectl` and HTTP. @param kubectl its path */
+/** Actions of a journey on a platform by `cup`, `kubectl` and HTTP. @param kubectl its path */
 export function addClients(base: TestPlatformBase, kubectl: string): TestPlatform {
   const { home, port, kubeconfig } = base;
   const env = testPlatformEnv(home, kubeconfig);
@@ -51,7 +51,7 @@ export function addClients(base: TestPlatformBase, kubectl: string): TestPlatfor
   });
 }
 
-/** What `cup` and `kubectl` go by. */
+/** Environment of `cup` and `kubectl`. */
 function testPlatformEnv(home: string, kubeconfig: string): Record<string, string> {
   return { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), KUBECONFIG: kubeconfig, CF_HOME: home, NO_COLOR: "1" };
 }

@@ -5,7 +5,7 @@ export interface CommandResult {
   output: string;
 }
 
-/** What an app answered. */
+/** Answer of an app. */
 export interface HttpResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
@@ -15,7 +15,7 @@ export interface HttpResponse {
 /** Places by the name that `--on` takes. */
 export type PlatformKind = "laptop" | "cluster" | "node";
 
-/** What kind of place this is, and how it lives. */
+/** Kind of this place, and its life. */
 export interface TestPlatformBase {
   on: PlatformKind;
   /** Everything of the stage that is on disk. */

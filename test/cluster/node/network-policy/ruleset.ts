@@ -14,7 +14,7 @@ export interface PolicyPod {
   labels: Labels;
   /** IPv4. */
   ip: string;
-  /** Of all its containers. */
+  /** Ports of all its containers. */
   ports: readonly { name?: string; containerPort: number; protocol?: string }[];
 }
 
@@ -45,7 +45,7 @@ export function renderRuleset(view: PolicyView): string {
     "table ip cupola-policies {",
     ...chains.map(({ name, rules }) => block(name, [...rules, "counter drop"])),
     block("forward", [...baseRules("forward"), ...egress, ...jumps("Ingress", "daddr")]),
-    // What pods send to their own node. The node's own packets to its pods always pass, as Kubernetes has it: kubelet's probes are among them.
+    // Packets from pods to their own node. The node's own packets to its pods always pass, as Kubernetes has it: kubelet's probes are among them.
     block("input", [...baseRules("input"), ...egress]),
     "}",
     "",

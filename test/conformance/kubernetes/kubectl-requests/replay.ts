@@ -46,14 +46,14 @@ async function send(api: Api, { method, path, headers, body }: Recorded): Promis
   });
 }
 
-/** Of a stream only whether it opens. */
+/** Whether a stream opens. */
 async function opened(api: Api, path: string): Promise<Answer> {
   const watch = await api.watch(path);
   watch.stop();
   return { status: watch.status, body: undefined, headers: {}, text: "" };
 }
 
-/** What a server tells of itself is compared by other rows, key by key. */
+/** Other rows compare a server's discovery, key by key. */
 function isAboutServer({ path }: Recorded): boolean {
   return (
     /^\/(openapi|version|healthz)/.test(path) ||

@@ -62,7 +62,7 @@ const ask = async (as: Api, kind: string, spec: Json, ns = ""): Promise<Answer> 
     spec,
   });
 
-/** What a server records about who asked is not part of the answer. */
+/** The caller's record is not part of the answer. */
 const withoutMetadata = ({ metadata: _metadata, ...rest }: Json) => rest;
 const invalid = ({ status, body }: Answer) => [status, body.reason, body.details.causes];
 const cause = (field: string, message: string) => ({ reason: "FieldValueInvalid", field, message });

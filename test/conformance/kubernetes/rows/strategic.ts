@@ -37,7 +37,7 @@ const deployment = (name: string) => ({
   },
 });
 
-/** What a patch makes of the Deployment, as far as `look` looks. */
+/** The patched Deployment, as far as `look` looks. */
 function patches(name: string, patch: Json, look: (object: Json) => Json, expected: Json): Row {
   return row(name, async ({ api, ns }) => {
     const path = `/apis/apps/v1/namespaces/${ns}/deployments`;

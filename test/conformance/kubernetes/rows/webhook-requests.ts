@@ -5,7 +5,7 @@ import { group, row, widget, widgets } from "../row.ts";
 import { allow, rule, trial, withHook } from "../webhook-configuration.ts";
 import type { Respond } from "../webhook-server.ts";
 
-/** What a review asks, without what differs from run to run. */
+/** A review's request, without the parts that differ from run to run. */
 function withoutGenerated(request: Json): Json {
   const clean = (object: Json) => {
     if (!object) return object;

@@ -1,4 +1,4 @@
-// What an instance finds in its environment, and on its ports.
+// Environment and ports of an instance.
 import { expect, test } from "vitest";
 import { Secret } from "../../../../kube/api/builtin.ts";
 import { createProbe, instanceOf, PORT } from "../probe-lrp.ts";

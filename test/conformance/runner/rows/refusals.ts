@@ -1,4 +1,4 @@
-// What cannot start: for now (Down) or ever (Crashed).
+// LRPs that cannot start: for now (Down) or ever (Crashed).
 import { expect, test } from "vitest";
 import { Secret } from "../../../../kube/api/builtin.ts";
 import { createProbe, instanceOf, readyOf } from "../probe-lrp.ts";

@@ -7,7 +7,7 @@ import type { CaseRun } from "./case.ts";
 import type { Ground } from "./ground.ts";
 
 const START_MS = 90_000;
-/** Of each app on a node, where it is the share of the processor, too: with more, those of four cases do not fit on two cores. */
+/** Memory of each app on a node, where it is the share of the processor, too: with more, those of four cases do not fit on two cores. */
 const NODE_MEMORY_MB = 512;
 const droplets = new WeakMap<Ground, Promise<string>>();
 
@@ -111,7 +111,7 @@ async function stageBase(ground: Ground, hello: string, folder: string): Promise
   return droplet.guid;
 }
 
-/** What GET /v3/apps/:guid/processes/:type says; for effects. */
+/** Answer of GET /v3/apps/:guid/processes/:type; for effects. */
 export interface ProcessResource {
   guid: string;
   type: string;

@@ -1,11 +1,11 @@
-// What a case is: a command of stock cf, run by one kind of user, with what it must print and do.
+// A case: a command of stock cf, run by one kind of user, with what it must print and do.
 import type { Ground } from "./ground.ts";
 import type { Who } from "./who.ts";
 
 /** A text that the output has, its `{placeholders}` filled in, or an expression that matches it. */
 export type Pattern = string | RegExp;
 
-/** What a case knows while it runs. */
+/** Context of a running case. */
 export interface CaseRun {
   ground: Ground;
   /** A name of its own, as `{name}`: for the app or whatever else the case makes. */
@@ -30,13 +30,13 @@ interface CaseBase {
   run: string | readonly string[];
   /** Makes what the command needs. */
   given?: (run: CaseRun) => Promise<unknown>;
-  /** What the person types. */
+  /** The command line. */
   input?: string;
   /** For commands that run until they are stopped: stops cf once its output matches. */
   until?: Pattern;
   /** Runs again and again until cf ends, for example to make log lines. */
   meanwhile?: (run: CaseRun) => Promise<unknown>;
-  /** What the output must not have. */
+  /** Texts that the output must not have. */
   hides?: readonly Pattern[];
 }
 

@@ -196,7 +196,7 @@ export const COMMANDS: Record<string, readonly string[]> = {
   "Add/remove plugin": ["plugins", "install-plugin", "uninstall-plugin"],
 };
 
-/** What a command cannot do without. `no platform`: it acts on this machine alone. */
+/** Missing part that a command needs. `no platform`: it acts on this machine alone. */
 export const NEEDED_BY: Record<string, readonly string[]> = {
   "shared service instances": ["share-service", "unshare-service"],
   "route services": ["bind-route-service", "unbind-route-service"],

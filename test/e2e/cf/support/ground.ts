@@ -1,4 +1,4 @@
-// What the cases of a group share: a platform, an org with a space, and a person per role, each logged in to cf.
+// Shared ground of a group's cases: a platform, an org with a space, and a person per role, each logged in to cf.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
@@ -14,7 +14,7 @@ const DEADLINE_MS = 180_000;
 
 export interface Ground extends Places {
   stage: TestPlatform;
-  /** Of what they send, where somebody asked for a recording. */
+  /** Recorder of their requests, where a recording is wanted. */
   recorder?: CaseRecorder;
   /** The API as each of them; effects are mostly read by the admin's. */
   api: Record<Who, Api>;

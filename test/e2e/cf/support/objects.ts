@@ -1,4 +1,4 @@
-// What cases of orgs, spaces, domains, quotas and the like make and look at, by the API as an admin.
+// Objects of the cases about orgs, spaces, domains, quotas and the like, by the API as an admin.
 import { expect } from "vitest";
 import type { Named, Page } from "../../support/api.ts";
 import { eventually } from "../../../eventually.ts";

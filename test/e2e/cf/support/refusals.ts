@@ -3,7 +3,7 @@ import { makeApp } from "./apps.ts";
 import type { Case } from "./case.ts";
 import type { Who } from "./who.ts";
 
-/** What a command on an app says where there is none. @param rest arguments after the app's name */
+/** Refusal of a command on a missing app. @param rest arguments after the app's name */
 export function noSuchApp(command: string, rest = ""): Case {
   const run = `${command} no-such-app ${rest}`.trim();
   return { name: "no such app", run, refused: ["App 'no-such-app' not found", "FAILED"] };

@@ -24,7 +24,7 @@ export function serverFiles(text: string): Record<string, string> {
   };
 }
 
-/** What such a server answers. */
+/** Answer of such a server. */
 export interface ServerAnswer {
   text: string;
   env: Record<string, string>;

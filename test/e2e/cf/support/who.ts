@@ -1,6 +1,6 @@
-// Who runs cases.
+// Users who run cases.
 
-/** Who runs it: `admin`, or a person with one role in the space of the cases (`org-manager`: in its org; `nobody`: without any). */
+/** The user: `admin`, or a person with one role in the space of the cases (`org-manager`: in its org; `nobody`: without any). */
 export const WHO = [
   "admin",
   "developer",
