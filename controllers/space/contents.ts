@@ -1,50 +1,20 @@
 // Deletes the contents of a space's namespace: all objects of our kinds, with their finalizers, before the namespace itself.
-import { App } from "../../crds/app/app.ts";
-import { AuditLog } from "../../crds/audit-log/audit-log.ts";
-import { Build } from "../../crds/build/build.ts";
-import { Droplet } from "../../crds/droplet/droplet.ts";
-import { LRP } from "../../crds/lrp/lrp.ts";
-import { Package } from "../../crds/package/package.ts";
-import { Process } from "../../crds/process/process.ts";
-import { Revision } from "../../crds/revision/revision.ts";
-import { Rollout } from "../../crds/rollout/rollout.ts";
-import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
-import { Route } from "../../crds/route/route.ts";
+import { DEFINITIONS } from "../../crds/definitions.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
-import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import { Staging } from "../../crds/staging/staging.ts";
-import { Task } from "../../crds/task/task.ts";
-import { TaskRun } from "../../crds/task-run/task-run.ts";
 import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 
-/** In order of deletion: kinds that create others come first, so that nothing is created again. */
-export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [
-  Route,
-  ServiceBinding,
-  Rollout,
-  App,
-  Process,
-  Build,
-  Task,
-  ServiceInstance,
-  ServiceBroker,
-  ServicePlan,
-  ServiceOffering,
-  Package,
-  Droplet,
-  Revision,
-  Staging,
-  RouteBinding,
-  LRP,
-  TaskRun,
-  AuditLog,
-];
+const STAGES = ["first", "early", undefined, "last"] as const;
+
+/** Every kind that lives in spaces, in order of deletion: kinds that create others come first, so that nothing is created again. */
+export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = STAGES.flatMap((stage) =>
+  DEFINITIONS.filter(({ livesIn, deletedWithSpace }) => livesIn?.includes("space") && deletedWithSpace === stage),
+);
 
 /** Objects of our kinds in a namespace, by kind. */
 type SpaceContents = readonly { ref: ResourceRef; objects: readonly KubeObject[] }[];

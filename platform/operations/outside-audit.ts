@@ -3,25 +3,15 @@ import type { Logger } from "pino";
 import { toAuditEvents, type AuditContext, type PlacedEvent } from "../../api/cf/audit/to-audit-events.ts";
 import { redact } from "../../api/cf/audit/redact-request.ts";
 import { planOutsideCreate, planOutsidePatch, type OutsideWrite } from "../../controllers/audit-log/outside-writes.ts";
-import { App } from "../../crds/app/app.ts";
 import { AuditLog } from "../../crds/audit-log/audit-log.ts";
-import { Build } from "../../crds/build/build.ts";
+import { DEFINITIONS } from "../../crds/definitions.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
-import { Droplet } from "../../crds/droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { guidOf } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Org } from "../../crds/org/org.ts";
-import { Package } from "../../crds/package/package.ts";
-import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
-import { Rollout } from "../../crds/rollout/rollout.ts";
-import { Route } from "../../crds/route/route.ts";
-import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
-import { Stack } from "../../crds/stack/stack.ts";
-import { Task } from "../../crds/task/task.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -31,25 +21,12 @@ import { retryUnreadable } from "./retry-unreadable.ts";
 import type { SeenChange } from "./recent-changes.ts";
 
 /** Kinds whose writes are recorded. */
-export const OUTSIDE_WRITTEN_KINDS: readonly ResourceRef[] = [
-  App,
-  Process,
-  Package,
-  Build,
-  Droplet,
-  Task,
-  Rollout,
-  Route,
-  Space,
-  Org,
-  Buildpack,
-  Stack,
-  OrgQuota,
-  SpaceQuota,
-];
+export const OUTSIDE_WRITTEN_KINDS: readonly ResourceRef[] = DEFINITIONS.filter(
+  ({ audit }) => audit?.outsideWrites !== undefined,
+);
 /** Kinds whose deletion is recorded. Controllers and the garbage collector delete the others, too. */
 const DELETED_KINDS: ReadonlySet<string> = new Set(
-  [App, Route, Space, Org, Buildpack, Stack, OrgQuota, SpaceQuota].map(({ kind }) => kind),
+  DEFINITIONS.filter(({ audit }) => audit?.outsideWrites === "changes and deletions").map(({ kind }) => kind),
 );
 export const OUTSIDE_AUDIT_KINDS: readonly ResourceRef[] = [...OUTSIDE_WRITTEN_KINDS, Revision, AuditLog, Namespace];
 
