@@ -45,8 +45,6 @@ export interface KindFacts {
   fieldPermissions?: readonly KindFieldPermission[];
   /** Audit events of writes. */
   audit?: KindAudit;
-  /** Operations of `/v3/jobs` that end when the object is gone. */
-  deletionJobs?: readonly `${string}.delete`[];
   /** False for kinds that the CF API does not show. */
   isReadByAPI?: false;
   /** True for a kind of several namespaces whose dependents are all in the object's own; kinds of spaces alone need no mark. */

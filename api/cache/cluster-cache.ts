@@ -1,21 +1,15 @@
 // The API's cache of the cluster: one watched store per kind with its indexes, GUIDs, and the space and org of an object.
 import { App } from "../../crds/app/app.ts";
 import { AuditLog } from "../../crds/audit-log/audit-log.ts";
-import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Build } from "../../crds/build/build.ts";
-import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Claim } from "../../crds/claim/claim.ts";
+import { DEFINITIONS } from "../../crds/definitions.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { listParentNames } from "../../crds/domain/reservations.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
 import { guidOf, pickGUIDHolder } from "../../crds/guid.ts";
-import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
-import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
-import { LRP } from "../../crds/lrp/lrp.ts";
 import { sortKeyOfName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
-import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
@@ -24,19 +18,13 @@ import { isEnded, rolloutProcessGUID } from "../../crds/rollout/rules.ts";
 import { indexClaimByHost } from "../../crds/route/route-host.ts";
 import { appNamespaceOf } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
-import { SecurityGroup } from "../../crds/security-group/security-group.ts";
-import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
-import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { providingBrokerKey, wantedPlanKey } from "../../crds/service-plan/plan-use.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Space } from "../../crds/space/space.ts";
-import { Stack } from "../../crds/stack/stack.ts";
 import { Task } from "../../crds/task/task.ts";
-import { UsageLog } from "../../crds/usage-log/usage-log.ts";
-import { User } from "../../crds/user/user.ts";
 import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { IndexFunction, Store } from "../../kube/cache/reader.ts";
@@ -78,8 +66,8 @@ const indexByStatusNamespace = (object: { status?: { namespace?: string } }): st
 
 const toList = (key: string | undefined): string[] => (key === undefined ? [] : [key]);
 
-/** Every kind that this API reads, with its indexes besides name, namespace, label, uid and GUID. */
-const cachedKinds: readonly CachedKind[] = [
+/** Kinds with indexes besides name, namespace, label, uid and GUID. */
+const indexedKinds: readonly CachedKind[] = [
   cachedKind(Org, { namespace: indexByStatusNamespace }),
   cachedKind(Space, { namespace: indexByStatusNamespace }),
   cachedKind(App, { sidecar: userSidecarGUIDs, cfName: (app) => [sortKeyOfName(app)] }),
@@ -104,7 +92,6 @@ const cachedKinds: readonly CachedKind[] = [
     sharedWith: (route) => route.spec.sharedSpaces ?? [],
     domain: (route) => [route.spec.domainRef.name],
   }),
-  cachedKind(ServiceBroker),
   cachedKind(ServiceOffering, {
     broker: ({ metadata, spec }) => [`${metadata.namespace}/${spec.brokerRef.name}`],
   }),
@@ -120,39 +107,22 @@ const cachedKinds: readonly CachedKind[] = [
     app: indexByApp,
     instance: (binding) => [`${instanceNamespaceOf(binding)}/${binding.spec.instanceRef.name}`],
   }),
-  cachedKind(Buildpack),
-  cachedKind(Stack),
-  cachedKind(OrgQuota),
-  cachedKind(SpaceQuota),
-  cachedKind(SecurityGroup),
-  cachedKind(IsolationSegment),
-  cachedKind(EnvironmentGroup),
-  cachedKind(User),
-  cachedKind(FeatureFlag),
   cachedKind(AuditLog, { target: ({ spec }) => [...new Set(spec.events.map(({ target }) => target.guid))] }),
-  cachedKind(UsageLog),
   cachedKind(Claim, { host: indexClaimByHost }),
-  cachedKind(LRP),
-  cachedKind(BackendClass),
+];
+
+/** Every kind that this API reads: all of ours but those whose definition says otherwise, and namespaces. */
+const cachedKinds: readonly CachedKind[] = [
+  ...DEFINITIONS.filter(({ isReadByAPI }) => isReadByAPI !== false).map(
+    (definition) => indexedKinds.find(({ ref }) => ref === definition) ?? cachedKind(definition),
+  ),
   cachedKind(Namespace),
 ];
 
 /** Kinds in a space's namespace whose dependents are in the same namespace. */
-const spaceKinds: ReadonlySet<unknown> = new Set([
-  App,
-  Process,
-  Package,
-  Build,
-  Droplet,
-  Revision,
-  Rollout,
-  Task,
-  Route,
-  ServiceInstance,
-  ServiceBinding,
-  LRP,
-  AuditLog,
-]);
+const spaceKinds: ReadonlySet<unknown> = new Set(
+  DEFINITIONS.filter(({ livesIn, hasLocalDependents }) => hasLocalDependents ?? livesIn?.join() === "space"),
+);
 
 /** A web process has its app's GUID. */
 const SHARE_GUIDS: ReadonlyMap<unknown, readonly ResourceRef[]> = new Map([[App, [App, Process]]]);

@@ -1,20 +1,11 @@
 // GET /v3/jobs/:guid. A deletion is complete when the object is gone, and what a service broker does when the object says so; every other operation completes before its job GUID is returned.
-import { App } from "../../crds/app/app.ts";
-import { Buildpack } from "../../crds/buildpack/buildpack.ts";
-import { Domain } from "../../crds/domain/domain.ts";
+import { DEFINITIONS } from "../../crds/definitions.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { Org } from "../../crds/org/org.ts";
-import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
-import { Package } from "../../crds/package/package.ts";
-import { Route } from "../../crds/route/route.ts";
-import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
-import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import { Space } from "../../crds/space/space.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
@@ -27,23 +18,6 @@ import { brokerJobState, type BrokerJob, type BrokerJobState } from "./broker-jo
 import { catalogStateOf, catalogWarnings } from "./broker-outcome.ts";
 import { getJobKey } from "./job-key.ts";
 import { type Job, toJobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
-
-const kinds: Record<string, ResourceRef> = {
-  App,
-  Org,
-  Space,
-  Route,
-  Domain,
-  Package,
-  Droplet,
-  Buildpack,
-  OrgQuota,
-  SpaceQuota,
-  SecurityGroup,
-  ServiceInstance,
-  ServiceBinding,
-  ServiceBroker,
-};
 
 /** The GUID of a job that starts now. `errors` are given when the operation has already failed. */
 export async function newJob(
@@ -84,7 +58,7 @@ function findBrokerState(job: Job, cache: ClusterCache): BrokerJobState | undefi
 
 /** The kind whose deletion completes the job. */
 function kindOf(job: Job): ResourceRef | undefined {
-  return kinds[operations[job.operation] ?? ""];
+  return DEFINITIONS.find(({ kind }) => kind === operations[job.operation]);
 }
 
 function stateOf(job: Job, cache: ClusterCache): BrokerJobState["state"] {

@@ -53,7 +53,6 @@ export const App = defineKind({
     { subresource: "settings", fields: ["name", "features.ssh"], metadata: true },
   ],
   audit: { outsideWrites: "changes and deletions" },
-  deletionJobs: ["app.delete"],
   shortNames: ["cfapp"],
   categories: [CATEGORY],
   description:

@@ -16,7 +16,6 @@ export const Domain = defineKind({
     { verbs: [...READ, ...WRITE], roles: [ORG_MANAGER] },
     { verbs: READ, roles: [ORG_AUDITOR, SYSTEM_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] },
   ],
-  deletionJobs: ["domain.delete"],
   shortNames: ["cfdomain"],
   categories: [CATEGORY],
   description:

@@ -59,7 +59,6 @@ export const Droplet = defineKind({
     },
   ],
   audit: { outsideWrites: "changes" },
-  deletionJobs: ["droplet.delete"],
   shortNames: ["cfdroplet"],
   categories: [CATEGORY],
   description: "A runnable artifact: an image, or a layer for the host runner, with its process types.",

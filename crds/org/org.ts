@@ -20,7 +20,6 @@ export const Org = defineKind({
     { subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegments"] },
   ],
   audit: { lifecycle: { noun: "organization", deletion: "delete-request" }, outsideWrites: "changes and deletions" },
-  deletionJobs: ["organization.delete"],
   shortNames: ["cforg"],
   categories: [CATEGORY],
   description: "A tenant of the platform: a set of spaces with common domains, members and a quota.",

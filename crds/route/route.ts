@@ -67,7 +67,6 @@ export const Route = defineKind({
     { subresource: "wildcard", fields: ["sharedWildcard"] },
   ],
   audit: { outsideWrites: "changes and deletions" },
-  deletionJobs: ["route.delete"],
   shortNames: ["cfroute"],
   categories: [CATEGORY],
   description: "An address (host, domain, path) and the app processes that serve it.",

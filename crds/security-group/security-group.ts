@@ -35,7 +35,6 @@ export const SecurityGroup = defineKind({
     // Members of orgs and spaces get single ones by name: controllers/space, controllers/security-group.
     { verbs: READ, roles: [GLOBAL_AUDITOR_CLUSTER_ROLE] },
   ],
-  deletionJobs: ["security_group.delete"],
   shortNames: ["cfsecgroup"],
   categories: [CATEGORY],
   description:

@@ -49,7 +49,6 @@ export const ServiceBinding = defineKind({
     { subresource: "settings", verbs: ["update"], roles: [SPACE_DEVELOPER] },
   ],
   fieldPermissions: [{ subresource: "settings", fields: [], metadata: true }],
-  deletionJobs: ["service_bindings.delete", "service_keys.delete"],
   shortNames: ["cfbinding"],
   categories: [CATEGORY],
   description:

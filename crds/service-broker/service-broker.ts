@@ -22,7 +22,6 @@ export const ServiceBroker = defineKind({
     { verbs: READ, roles: [SPACE_DEVELOPER, SPACE_SUPPORTER, GLOBAL_AUDITOR_CLUSTER_ROLE] },
     { verbs: WRITE, roles: [SPACE_DEVELOPER] },
   ],
-  deletionJobs: ["service_broker.delete"],
   shortNames: ["cfbroker"],
   categories: [CATEGORY],
   description:

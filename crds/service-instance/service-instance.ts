@@ -92,7 +92,6 @@ export const ServiceInstance = defineKind({
     // A purged instance goes on at its broker and may cost, so purging is an admin's, as in CF.
     { subresource: "purge", fields: ["purge"], unless: IS_OF_OWN_BROKER },
   ],
-  deletionJobs: ["service_instance.delete"],
   shortNames: ["cfservice"],
   categories: [CATEGORY],
   description:

@@ -18,7 +18,6 @@ export const SpaceQuota = defineKind({
     { verbs: READ, roles: [GLOBAL_AUDITOR_CLUSTER_ROLE] },
   ],
   audit: { lifecycle: { noun: "space_quota", deletion: "delete" }, outsideWrites: "changes and deletions" },
-  deletionJobs: ["space_quota.delete"],
   shortNames: ["cfspacequota"],
   categories: [CATEGORY],
   description:

@@ -22,7 +22,6 @@ export const Space = defineKind({
   ],
   fieldPermissions: [{ subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegment"] }],
   audit: { lifecycle: { noun: "space", deletion: "delete-request" }, outsideWrites: "changes and deletions" },
-  deletionJobs: ["space.delete"],
   shortNames: ["cfspace"],
   categories: [CATEGORY],
   description:

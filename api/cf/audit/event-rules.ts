@@ -1,4 +1,6 @@
 // Which audit events a write makes, in CF's types and metadata. Pure: the objects and the request in, drafts of events out.
+import { DEFINITIONS } from "../../../crds/definitions.ts";
+import type { KindDefinition } from "../../../crds/kind.ts";
 import type { App } from "../../../crds/app/app.ts";
 import type { Process } from "../../../crds/process/process.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
@@ -83,8 +85,10 @@ function ofBinding(verb: string, data: (write: AuditedWrite) => Record<string, u
   };
 }
 
-/** Create, update and delete of an object that is its own target. */
-function lifecycleOf(kind: string, noun: string, deletion: string): Record<string, Rule> {
+/** Create, update and delete of an object that is its own target, for kinds whose definition says so. */
+function lifecycleRules({ kind, audit }: KindDefinition): Record<string, Rule> {
+  if (!audit?.lifecycle) return {};
+  const { noun, deletion } = audit.lifecycle;
   return {
     [`create ${kind}`]: ofSelf(`${noun}.create`),
     [`patch ${kind}`]: ofSelf(`${noun}.update`),
@@ -93,6 +97,7 @@ function lifecycleOf(kind: string, noun: string, deletion: string): Record<strin
 }
 
 const rules: Readonly<Record<string, Rule>> = {
+  ...Object.assign({}, ...DEFINITIONS.map(lifecycleRules)),
   "create App": ofApp("create", requestOf),
   "patch App": appChange,
   "delete App": ofApp("delete-request"),
@@ -119,15 +124,9 @@ const rules: Readonly<Record<string, Rule>> = {
     target_space_guid: spaceGUIDOf(movedTo),
   })),
   "delete Route": ofSelf("route.delete-request", () => ({ request: { recursive: false } })),
-  ...lifecycleOf("Space", "space", "delete-request"),
   "patch Space": spaceChange,
-  ...lifecycleOf("Org", "organization", "delete-request"),
   "patch Org": orgChange,
-  ...lifecycleOf("Buildpack", "buildpack", "delete"),
   "patch Buildpack": (write) => ofSelf("content" in write.changes ? "buildpack.upload" : "buildpack.update")(write),
-  ...lifecycleOf("Stack", "stack", "delete"),
-  ...lifecycleOf("OrgQuota", "organization_quota", "delete"),
-  ...lifecycleOf("SpaceQuota", "space_quota", "delete"),
   "create ServiceInstance": ofInstance("create"),
   "patch ServiceInstance": ofInstance("update"),
   "delete ServiceInstance": ofInstance("delete", () => ({})),

@@ -1,4 +1,5 @@
 // Completes the events of a write: GUIDs and names of actor and target, the namespace that they belong to, space and org.
+import { DEFINITIONS } from "../../../crds/definitions.ts";
 import { App } from "../../../crds/app/app.ts";
 import { MAX_PARTY_NAME, type AuditEvent } from "../../../crds/audit-log/audit-log.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
@@ -149,14 +150,8 @@ function findTarget({ target }: EventDraft, write: AuditedWrite, cache: AuditCac
   return app && { guid: cache.guid(App, app), type: "app", name: displayNameOf(app) };
 }
 
-const TARGET_TYPES: Readonly<Record<string, string>> = {
-  Org: "organization",
-  OrgQuota: "organization_quota",
-  SpaceQuota: "space_quota",
-};
-
 function targetType(kind: string): string {
-  return TARGET_TYPES[kind] ?? kind.toLowerCase();
+  return DEFINITIONS.find((one) => one.kind === kind)?.audit?.lifecycle?.noun ?? kind.toLowerCase();
 }
 
 /** A route's name is its host, as in CF. */
