@@ -4,13 +4,12 @@ import type { Controller } from "../kube/controller/controller.ts";
 import { appController, appGUIDController } from "./app/app.ts";
 import { auditLogController } from "./audit-log/audit-log.ts";
 import { buildController } from "./build/build.ts";
-import { buildpackController } from "./buildpack/buildpack.ts";
 import { claimController } from "./claim/claim.ts";
 import { domainController } from "./domain/domain.ts";
 import { dropletController } from "./droplet/droplet.ts";
 import { environmentGroupController } from "./environment-group/environment-group.ts";
 import { featureFlagController } from "./feature-flag/feature-flag.ts";
-import { isolationSegmentController } from "./isolation-segment/isolation-segment.ts";
+import { guidControllers } from "./guid-controllers.ts";
 import { orgController } from "./org/org.ts";
 import { quotaController } from "./org-quota/enforce.ts";
 import { orgQuotaController } from "./org-quota/org-quota.ts";
@@ -25,15 +24,10 @@ import { serviceBindingController } from "./service-binding/service-binding.ts";
 import { serviceBrokerController } from "./service-broker/service-broker.ts";
 import { managedInstanceController } from "./service-instance/managed.ts";
 import { serviceInstanceController } from "./service-instance/service-instance.ts";
-import { serviceOfferingController } from "./service-offering/service-offering.ts";
-import { servicePlanController } from "./service-plan/service-plan.ts";
 import { spaceController } from "./space/space.ts";
-import { spaceQuotaController } from "./space-quota/space-quota.ts";
-import { userController } from "./user/user.ts";
 import type { HasContent } from "./shared/has-content.ts";
 import { createBrokerPace } from "./shared/osb/broker-pace.ts";
 import { createInstanceTurns } from "./shared/osb/instance-turns.ts";
-import { stackController } from "./stack/stack.ts";
 import { taskController } from "./task/task.ts";
 
 export interface ControllersOptions {
@@ -53,15 +47,11 @@ export function createControllers(options: ControllersOptions): Controller[] {
     spaceController,
     registrySecretController(),
     domainController,
-    buildpackController,
-    stackController,
+    ...guidControllers,
     orgQuotaController,
     quotaController(),
-    spaceQuotaController,
     securityGroupController,
-    isolationSegmentController,
     environmentGroupController,
-    userController,
     featureFlagController,
     appController,
     appGUIDController,
@@ -73,8 +63,6 @@ export function createControllers(options: ControllersOptions): Controller[] {
     routeController(options),
     routeGUIDController,
     serviceBrokerController(brokerPace),
-    serviceOfferingController,
-    servicePlanController,
     serviceInstanceController,
     managedInstanceController(brokers),
     serviceBindingController,

@@ -4,16 +4,9 @@ export const longFiles: Record<string, string> = {};
 
 /** Controllers without a plan.ts, each with the reason why there is nothing to plan. */
 export const withoutPlan: Record<string, string> = {
-  "controllers/buildpack": "settles a GUID only, by shared code",
   "controllers/claim": "one question, asked of the cache and then live; the rule is crds/claim/rules.ts",
   "controllers/domain": "settles a GUID and a claim only, by shared code",
   "controllers/environment-group": "says Ready only; processes and builds read it when they start",
-  "controllers/isolation-segment": "settles a GUID and a claim only, by shared code",
-  "controllers/service-offering": "settles a GUID only, by shared code",
-  "controllers/service-plan": "settles a GUID only, by shared code",
-  "controllers/space-quota": "settles a GUID and a claim only, by shared code",
-  "controllers/stack": "settles a GUID only, by shared code",
-  "controllers/user": "settles a GUID only, by shared code",
 };
 
 /** Import circles that are still there, one list of files for each. A circle may shrink; when it is gone its list goes, too. */
