@@ -15,8 +15,8 @@ type SecretObject = ObjectOf<typeof Secret>;
 const NAME = "registry-secret";
 /** No informer watches Secrets, so a change of the original arrives within this time. */
 const RECHECK_MS = 50_000;
-/** How long one read of the original serves all spaces of this process. */
-const SOURCE_TTL_MS = 30_000;
+/** How long one read of the original serves all spaces of this process; with the recheck, less than a minute. */
+const SOURCE_TTL_MS = 5_000;
 
 export function registrySecretController(): Controller {
   const readSource = cachedSource();
