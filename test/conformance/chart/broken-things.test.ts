@@ -104,8 +104,8 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
       chart,
       ...["-n", SYSTEM_NAMESPACE, "--create-namespace", "--no-hooks", "-f", file],
     ]);
-    // The work of the Job cupola-settings.
-    await kubectl("apply", "-f", settings);
+    // The work of the Job cupola-settings; kube-apiserver is slow to serve new kinds.
+    await eventually(() => kubectl("apply", "-f", settings), MINUTE);
   }
 
   /** The chart's Deployment has no node to run on, so its work is done here, under its ServiceAccount. */
