@@ -12,6 +12,8 @@ import { ServiceInstance } from "../../crds/service-instance/service-instance.ts
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { Secret } from "../../kube/api/builtin.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isConflict, isForbidden, isNotFound } from "../../kube/client/errors.ts";
@@ -153,12 +155,27 @@ async function countLive(
   { read, client }: Pick<ReconcileContext, "read" | "client">,
   withAsking: boolean,
 ): Promise<number> {
-  const { items } = await client.list(ServiceInstance).catch((error: unknown) => {
-    // Where instances of all namespaces may not be listed, the cache is all there is.
-    if (isForbidden(error)) return { items: [] };
-    throw error;
-  });
-  return filterInstancesOf(broker, read, { instances: items, withAsking }).length;
+  const instances = await listLive(ServiceInstance, { read, client });
+  if (instances.length === 0) return 0;
+  const { namespace = "" } = broker.metadata;
+  const plans = withAsking ? await listLive(ServicePlan, { read, client }, namespace) : [];
+  return filterInstancesOf(broker, read, { instances, plans }).length;
+}
+
+async function listLive<T extends KubeObject>(
+  ref: ResourceRef<T>,
+  { read, client }: Pick<ReconcileContext, "read" | "client">,
+  namespace?: string,
+): Promise<readonly T[]> {
+  const scope = namespace === undefined ? {} : { namespace };
+  return client.list(ref, scope).then(
+    ({ items }) => items,
+    (error: unknown) => {
+      // Where objects of all namespaces may not be listed, the cache is all there is.
+      if (isForbidden(error)) return read.list(ref, scope);
+      throw error;
+    },
+  );
 }
 
 /** Those that the API wrote; somebody else's stay. */

@@ -67,22 +67,30 @@ export function listInstancesOf(broker: ServiceBroker, read: Reader, withAsking:
   return [...new Map([...listProvided(broker, read), ...asking].map((one) => [one.metadata.uid, one])).values()];
 }
 
-/** The same of instances that the cache may not have yet. */
+/** The same of instances and plans that the cache may not have yet, such as a plan that was enabled just before. */
 export function filterInstancesOf(
   broker: ServiceBroker,
   read: Reader,
-  { instances, withAsking }: { instances: readonly ServiceInstance[]; withAsking: boolean },
+  { instances, plans }: { instances: readonly ServiceInstance[]; plans: readonly ServicePlan[] },
 ): ServiceInstance[] {
-  const plans = new Map((withAsking ? listPlans(broker, read) : []).map((plan) => [keyOf(plan), plan]));
+  const ownPlans = new Map(filterPlansOf(broker, plans, read).map((plan) => [keyOf(plan), plan]));
   return instances.filter((instance) => {
     if (providingBrokerKey(instance) === keyOf(broker)) return true;
-    const plan = plans.get(wantedPlanKey(instance) ?? "");
+    const plan = ownPlans.get(wantedPlanKey(instance) ?? "");
     return plan !== undefined && mayOrder(plan, instance, orgIn(read));
   });
 }
 
-function listPlans({ metadata: { namespace = "", name } }: ServiceBroker, read: Reader): ServicePlan[] {
+function listPlans(broker: ServiceBroker, read: Reader): ServicePlan[] {
+  return filterPlansOf(broker, read.list(ServicePlan, { namespace: broker.metadata.namespace ?? "" }), read);
+}
+
+function filterPlansOf(
+  { metadata: { namespace = "", name } }: ServiceBroker,
+  plans: readonly ServicePlan[],
+  read: Reader,
+): ServicePlan[] {
   const offerings = read.list(ServiceOffering, { namespace }).filter(({ spec }) => spec.brokerRef.name === name);
   const names = new Set(offerings.map(({ metadata }) => metadata.name));
-  return read.list(ServicePlan, { namespace }).filter(({ spec }) => names.has(spec.offeringRef.name));
+  return plans.filter(({ metadata, spec }) => metadata.namespace === namespace && names.has(spec.offeringRef.name));
 }
