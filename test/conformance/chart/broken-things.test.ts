@@ -65,11 +65,16 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
     registryPort = await freePort();
     await startRegistry();
     platform = await startControllers();
-    await applyObjects(admin, [
-      systemObject(BackendClass, "ingress", { role: "router", default: true }),
-      systemObject(Domain, "apps.example.org", { name: "apps.example.org" }),
-    ]);
-    await admin.create(Org, { metadata: { name: "acme" }, spec: {} });
+    // Its policies are slow to find the kind of their parameters.
+    await eventually(
+      () =>
+        applyObjects(admin, [
+          systemObject(BackendClass, "ingress", { role: "router", default: true }),
+          systemObject(Domain, "apps.example.org", { name: "apps.example.org" }),
+        ]),
+      MINUTE,
+    );
+    await eventually(() => admin.create(Org, { metadata: { name: "acme" }, spec: {} }));
     await eventually(() => admin.create(Space, { metadata: { namespace: "acme", name: "dev" }, spec: {} }));
     await eventually(() => kubectl("get", "secret", "cupola-registry", "-n", "acme-dev"), MINUTE);
   }, 600_000);
