@@ -12,8 +12,6 @@ import { ServiceInstance } from "../../crds/service-instance/service-instance.ts
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { Secret } from "../../kube/api/builtin.ts";
-import type { KubeObject } from "../../kube/api/object.ts";
-import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isConflict, isForbidden, isNotFound } from "../../kube/client/errors.ts";
@@ -28,6 +26,7 @@ import {
 import { NETWORK_SETTINGS_WATCH } from "../shared/network-settings.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
+import { listLive } from "../shared/list-live.ts";
 import type { BrokerPace } from "../shared/osb/broker-pace.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { createCatalogs, type Catalogs, type Found, type Outcome } from "./catalogs.ts";
@@ -158,24 +157,8 @@ async function countLive(
   const instances = await listLive(ServiceInstance, { read, client });
   if (instances.length === 0) return 0;
   const { namespace = "" } = broker.metadata;
-  const plans = withAsking ? await listLive(ServicePlan, { read, client }, namespace) : [];
+  const plans = withAsking ? await listLive(ServicePlan, { read, client }, { namespace }) : [];
   return filterInstancesOf(broker, read, { instances, plans }).length;
-}
-
-async function listLive<T extends KubeObject>(
-  ref: ResourceRef<T>,
-  { read, client }: Pick<ReconcileContext, "read" | "client">,
-  namespace?: string,
-): Promise<readonly T[]> {
-  const scope = namespace === undefined ? {} : { namespace };
-  return client.list(ref, scope).then(
-    ({ items }) => items,
-    (error: unknown) => {
-      // Where objects of all namespaces may not be listed, the cache is all there is.
-      if (isForbidden(error)) return read.list(ref, scope);
-      throw error;
-    },
-  );
 }
 
 /** Those that the API wrote; somebody else's stay. */

@@ -1,9 +1,9 @@
 // The bindings of a managed instance: they go before it, and where it is no longer shared. Those that wait for it are left alone.
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import { isForbidden } from "../../kube/client/errors.ts";
 import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { INSTANCE_INDEX, instanceKey } from "../shared/binding-index.ts";
+import { listLive } from "../shared/list-live.ts";
 import { planFailedUnbind } from "./failed-unbind.ts";
 
 type Context = Pick<ReconcileContext, "read" | "client" | "now">;
@@ -13,20 +13,16 @@ export function listBindings({ metadata }: ServiceInstance, { read }: Pick<Conte
 }
 
 /** Those that the cache may not have yet, too. */
-async function listLive(instance: ServiceInstance, { client }: Pick<Context, "client">): Promise<ServiceBinding[]> {
-  const { namespace, name } = instance.metadata;
-  const { items } = await client.list(ServiceBinding).catch((error: unknown) => {
-    // Where bindings of all namespaces may not be listed, the cache is all there is.
-    if (isForbidden(error)) return { items: [] };
-    throw error;
-  });
-  return items.filter((one) => one.spec.instanceRef.name === name && instanceNamespaceOf(one) === namespace);
+async function listLiveBindings({ metadata }: ServiceInstance, context: Context): Promise<ServiceBinding[]> {
+  const { namespace, name } = metadata;
+  const bindings = await listLive(ServiceBinding, context);
+  return bindings.filter((one) => one.spec.instanceRef.name === name && instanceNamespaceOf(one) === namespace);
 }
 
 /** The end of each is an event of the instance. @throws NotReady("BindingsLeft") */
 export async function removeBindings(instance: ServiceInstance, context: Context): Promise<void> {
   const cached = listBindings(instance, context);
-  const left = cached.length > 0 ? cached : await listLive(instance, context);
+  const left = cached.length > 0 ? cached : await listLiveBindings(instance, context);
   if (left.length === 0) return;
   await remove(left, context);
   const failure = planFailedUnbind(instance, left, context.now());
