@@ -1,9 +1,9 @@
-// An app's crashes of late, so that a crash loop is seen from its first restart: the instance runs again by then. Pure but for readCrashes.
+// Recent crashes of an app. A crash loop is visible from its first restart, when the instance runs again. Pure but for readCrashes.
 import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import type { AuditEvent } from "./events.ts";
 
-/** Crashes from before say nothing of the app as it is now. */
+/** Older crashes say nothing about the app's state now. */
 const RECENT_MS = 3_600_000;
 const MAX_READ = 50;
 
@@ -17,11 +17,11 @@ export async function readCrashes({ api }: Context, app: Resource): Promise<Audi
   };
   const { resources } = await api
     .request<{ resources: AuditEvent[] }>("GET", "/v3/audit_events", { query })
-    .catch(() => ({ resources: [] })); // the app is told without them
+    .catch(() => ({ resources: [] })); // the app is shown without them
   return resources;
 }
 
-/** How many, when the last one was, and why; undefined without one of late. */
+/** The count, and the time and reason of the last one; undefined without a recent one. */
 export function describeCrashes(crashes: readonly AuditEvent[], now: Date): string | undefined {
   const recent = crashes.filter(({ created_at: time }) => now.getTime() - Date.parse(time) < RECENT_MS);
   const [last] = recent;
@@ -29,7 +29,7 @@ export function describeCrashes(crashes: readonly AuditEvent[], now: Date): stri
   const { index, exit_description: why } = last.data;
   const count = `${recent.length}${recent.length === MAX_READ ? " or more" : ""}`;
   const place = typeof index === "number" ? `, instance #${index}` : "";
-  // Behind it is a step for people who use cf.
+  // The part behind the semicolon is a next step for users of cf.
   const reason = typeof why === "string" && why !== "" ? `: ${why.split("; ", 1)[0]}` : "";
   return `${count} in the last hour; the last at ${last.created_at}${place}${reason}`;
 }

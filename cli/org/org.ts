@@ -4,7 +4,8 @@ import { confirm } from "../confirm.ts";
 import { getNamed, keepImplicitTarget, type Context } from "../context.ts";
 import { fields, table, type Result } from "../output.ts";
 import { writeOrgAndSpace } from "../target/config.ts";
-import { usageTable, type Quota, type Usage } from "../quota/usage.ts";
+import { readQuota } from "../quota/read-quota.ts";
+import { usageTable } from "../quota/usage.ts";
 
 export async function listOrgs({ api }: Context): Promise<Result> {
   const orgs = await api.list("/v3/organizations", { order_by: "name" });
@@ -39,19 +40,11 @@ export async function deleteOrg(
   return { json: { deleted: org.guid }, text: [`Org ${name} is gone.`] };
 }
 
-interface Related {
-  data: { guid: string } | null;
-}
-
 /** The org, or the targeted one, with what it uses of its quota. */
 export async function showOrg(context: Context, name?: string): Promise<Result> {
   const { api } = context;
   const { guid } = name === undefined ? await context.org() : await getNamed(api, "/v3/organizations", name);
-  const path = `/v3/organizations/${guid}`;
-  const org = await api.request<Resource & { suspended: boolean; relationships: { quota: Related } }>("GET", path);
-  const { data } = org.relationships.quota;
-  const quota = data ? await api.request<Quota>("GET", `/v3/organization_quotas/${data.guid}`) : undefined;
-  const { usage_summary: usage } = await api.request<{ usage_summary: Usage }>("GET", `${path}/usage_summary`);
+  const { owner: org, quota, usage } = await readQuota(api, "org", guid);
   const spaces = await api.list("/v3/spaces", { organization_guids: guid, order_by: "name" });
   return {
     json: { ...org, quota, usage },

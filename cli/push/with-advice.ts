@@ -29,7 +29,7 @@ export async function withAdvice<T>(context: Context, asked: Asked, ask: () => P
 async function advise(context: Context, asked: Asked, error: Failure): Promise<Failure> {
   const { message, refusal } = error;
   const byQuota = findQuotaRefusal(message);
-  const advice = byQuota && (await adviseSizes(context, asked, byQuota).catch(() => undefined)); // what it lacks is told without it
+  const advice = byQuota && (await adviseSizes(context, asked, byQuota).catch(() => undefined)); // without the quota's sizes the refusal is enough
   const next = advice?.next ?? adviseRefusal({ app: asked.app, message, lines: [] });
   return new Failure(advice ? `${message} (${advice.quota})` : message, { next, refusal, cause: error });
 }

@@ -1,11 +1,11 @@
 // The next step after a refusal by a quota: which quota, what is left of it, and a size that fits.
-import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
+import { readQuota, type QuotaPlace } from "./read-quota.ts";
 import type { Quota, Usage } from "./usage.ts";
 
 /** A refusal in CF's words: the place whose quota it is, and the limit. */
 export interface QuotaRefusal {
-  place: "space" | "org";
+  place: QuotaPlace;
   limit: "memory" | "instanceMemory" | "instances";
 }
 
@@ -16,7 +16,7 @@ export interface WantedSize {
   instances: number;
   /** Whether the command itself names the instances. */
   isCountAsked?: boolean;
-  /** Counted already, and replaced by what is wanted. */
+  /** The part of the usage that the request replaces. */
   held: { instances: number; memoryMB: number };
 }
 
@@ -41,17 +41,18 @@ export function findQuotaRefusal(message: string): QuotaRefusal | undefined {
   return undefined;
 }
 
-/** Reads the quota and its usage. @returns undefined when there is none, or the user may not read it */
+/** Reads the quota and its usage. @returns undefined when there is none @throws Failure when the user may not read it */
 export async function adviseQuota(
-  context: Context,
+  { api, org, space }: Context,
   refusal: QuotaRefusal,
   wanted: WantedSize,
 ): Promise<QuotaAdvice | undefined> {
-  const read = await readQuota(context, refusal.place).catch(() => undefined);
-  return read && describeQuota(refusal, wanted, read);
+  const { guid } = await (refusal.place === "space" ? space() : org());
+  const { quota, usage } = await readQuota(api, refusal.place, guid);
+  return quota && describeQuota(refusal, wanted, { quota, usage });
 }
 
-/** Less is no size for an app. */
+/** An app needs at least this much. */
 const LEAST_MB = 16;
 const FREE_SOME = "delete or scale down what is not needed (cup apps), or ask an operator for a larger quota";
 
@@ -87,20 +88,4 @@ const roomOf = (most: number | null, used: number): number => (most === null ? I
 
 function tellRoom(most: number, used: number, unit = ""): string {
   return `${used}${unit} used and ${roomOf(most, used)}${unit} left of ${most}${unit}`;
-}
-
-async function readQuota(
-  { api, org, space }: Context,
-  place: QuotaRefusal["place"],
-): Promise<{ quota: Quota; usage: Usage } | undefined> {
-  const { guid } = await (place === "space" ? space() : org());
-  const path = place === "space" ? `/v3/spaces/${guid}` : `/v3/organizations/${guid}`;
-  const [owner, { usage_summary: usage }] = await Promise.all([
-    api.request<Resource & { relationships: { quota: { data: { guid: string } | null } } }>("GET", path),
-    api.request<{ usage_summary: Usage }>("GET", `${path}/usage_summary`),
-  ]);
-  const { data } = owner.relationships.quota;
-  if (!data) return undefined;
-  const kind = place === "space" ? "space_quotas" : "organization_quotas";
-  return { quota: await api.request<Quota>("GET", `/v3/${kind}/${data.guid}`), usage };
 }

@@ -4,7 +4,8 @@ import { confirm } from "../confirm.ts";
 import { getNamed, keepImplicitTarget, type Context } from "../context.ts";
 import { fields, table, type Result } from "../output.ts";
 import { writeOrgAndSpace } from "../target/config.ts";
-import { usageTable, type Quota, type Usage } from "../quota/usage.ts";
+import { readQuota } from "../quota/read-quota.ts";
+import { usageTable } from "../quota/usage.ts";
 
 export async function listSpaces(context: Context): Promise<Result> {
   const org = await context.org();
@@ -65,13 +66,7 @@ export async function showSpace(context: Context, name?: string): Promise<Result
     name === undefined
       ? await context.space()
       : await getNamed(api, "/v3/spaces", name, { organization_guids: org.guid });
-  const path = `/v3/spaces/${guid}`;
-  const space = await api.request<
-    Resource & { suspended: boolean; relationships: { quota: { data: { guid: string } | null } } }
-  >("GET", path);
-  const { data } = space.relationships.quota;
-  const quota = data ? await api.request<Quota>("GET", `/v3/space_quotas/${data.guid}`) : undefined;
-  const { usage_summary: usage } = await api.request<{ usage_summary: Usage }>("GET", `${path}/usage_summary`);
+  const { owner: space, quota, usage } = await readQuota(api, "space", guid);
   return {
     json: { ...space, quota, usage },
     text: [
