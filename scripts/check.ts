@@ -1,13 +1,11 @@
 // `npm run check`: what the changes since main touch, in half a minute: types, lint, format, layout and the unit tests that load a changed file. Ends in one line with their count.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { bin, root, runCheck, TYPE_CHECK } from "./run-check.ts";
 import { runCommand } from "./run-command.ts";
 import { runVitest } from "./run-vitest.ts";
 import { closingLine, NOTHING, sum, type Count } from "./test-counts.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const bin = (name: string) => join(root, "node_modules", ".bin", name);
 const options = { cwd: root, deadlineMs: 600_000 };
 
 async function git(...args: string[]): Promise<string> {
@@ -15,11 +13,10 @@ async function git(...args: string[]): Promise<string> {
   return code === 0 ? output.trim() : "";
 }
 
-/** A command that is one test; its output is shown when it fails. */
-async function asOneTest(...command: [string, ...string[]]): Promise<Count> {
-  const { code, output } = await runCommand(command, options);
-  if (code !== 0) console.log(output);
-  return code === 0 ? { ...NOTHING, passed: 1 } : { ...NOTHING, failed: 1 };
+async function check(...command: [string, ...string[]]): Promise<Count> {
+  const { output, ...count } = await runCheck(command);
+  if (output) console.log(output);
+  return count;
 }
 
 async function unitTests(...args: string[]): Promise<Count> {
@@ -34,12 +31,11 @@ const changed = names.flatMap((text) => text.split("\n")).filter((path) => path 
 const sources = changed.filter((path) => path.endsWith(".ts"));
 console.log(`${changed.length} files changed since ${base.slice(0, 12)}`);
 
-const buildInfo = join(root, "node_modules", ".cache", "tsc.json");
 const onSources = (...command: [string, ...string[]]): Promise<Count> =>
-  sources.length > 0 ? asOneTest(...command, ...sources) : Promise.resolve(NOTHING);
+  sources.length > 0 ? check(...command, ...sources) : Promise.resolve(NOTHING);
 const total = sum([
   ...(await Promise.all([
-    asOneTest(bin("tsc"), "--noEmit", "--incremental", "--tsBuildInfoFile", buildInfo),
+    check(...TYPE_CHECK),
     onSources(bin("eslint"), "--max-warnings=0", "--no-warn-ignored"),
     onSources(bin("prettier"), "--check", "--log-level=warn", "--ignore-unknown"),
   ])),

@@ -1,11 +1,11 @@
 // `npm test`: static checks, unit and contract tests and two journeys, on Node alone. `npm run test:all` (`--all`): every check. Lanes, of which two run at a time, and one closing line with the sum of their tests.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
 import { provideBinaries, provideBinary, whyNoControlPlane } from "../test/cluster/binaries.ts";
 import { startNode } from "../test/cluster/node/node.ts";
 import { provideNodePrograms, whyNoNode } from "../test/cluster/node/requirements.ts";
+import { bin, cache, root, runCheck, TYPE_CHECK } from "./run-check.ts";
 import { runCommand } from "./run-command.ts";
 import { runVitest } from "./run-vitest.ts";
 import { closingLine, closingLines, NOTHING, parseClosingLines, sum, type Count } from "./test-counts.ts";
@@ -23,19 +23,10 @@ interface Outcome extends Count {
   output?: string;
 }
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const bin = (name: string) => join(root, "node_modules", ".bin", name);
 const minute = 60_000;
 const isAll = process.argv.includes("--all");
-/** Tools remember files that have not changed. Lint by types depends on other files, too: everything is looked at by `test:all`. */
+/** In `npm test` tools skip unchanged files. Lint by types depends on other files, too, so `test:all` checks every file. */
 const cached = (...options: string[]) => (isAll ? [] : options);
-const cache = (name: string) => join(root, "node_modules", ".cache", name);
-
-/** A command that is one test: it passes when it exits with 0. Its output is shown only when it fails. */
-async function asOneTest(command: [string, ...string[]], deadlineMs = 10 * minute): Promise<Outcome> {
-  const { code, output } = await runCommand(command, { cwd: root, deadlineMs });
-  return code === 0 ? { ...NOTHING, passed: 1 } : { ...NOTHING, failed: 1, output };
-}
 
 /** Has the binaries ready before any test waits for them: the first build takes minutes. */
 async function provideControlPlane(): Promise<Outcome> {
@@ -135,20 +126,20 @@ const checks: Lane[] = [
     {
       name: "lint",
       run: () =>
-        asOneTest([bin("eslint"), "--max-warnings=0", ...cached("--cache", "--cache-location", cache("eslint/")), "."]),
+        runCheck([bin("eslint"), "--max-warnings=0", ...cached("--cache", "--cache-location", cache("eslint/")), "."]),
     },
   ],
   [
     {
       name: "type check",
-      run: () => asOneTest([bin("tsc"), "--noEmit", "--incremental", "--tsBuildInfoFile", cache("tsc.json")]),
+      run: () => runCheck(TYPE_CHECK),
     },
   ],
   [
     {
       name: "format",
       run: () =>
-        asOneTest([
+        runCheck([
           bin("prettier"),
           "--check",
           "--log-level=warn",
@@ -157,12 +148,12 @@ const checks: Lane[] = [
         ]),
     },
   ],
-  [{ name: "unused files, exports and dependencies", run: () => asOneTest([bin("knip"), "--no-progress"]) }],
+  [{ name: "unused files, exports and dependencies", run: () => runCheck([bin("knip"), "--no-progress"]) }],
   [
     {
       name: "generated files up to date",
       needs: "scripts/gen.ts",
-      run: () => asOneTest([process.execPath, "scripts/gen.ts", "--check"]),
+      run: () => runCheck([process.execPath, "scripts/gen.ts", "--check"]),
     },
   ],
 ];
