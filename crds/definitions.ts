@@ -76,3 +76,10 @@ const KINDS: readonly ResourceDefinition[] = [
 ];
 
 export const DEFINITIONS: readonly KindDefinition[] = KINDS;
+
+const BY_KIND: ReadonlyMap<string, KindDefinition> = new Map(DEFINITIONS.map((one) => [one.kind, one]));
+
+/** The definition of one of our kinds; undefined for any other kind. */
+export function findDefinition(kind: string): KindDefinition | undefined {
+  return BY_KIND.get(kind);
+}

@@ -121,7 +121,9 @@ const cachedKinds: readonly CachedKind[] = [
 
 /** Kinds in a space's namespace whose dependents are in the same namespace. */
 const spaceKinds: ReadonlySet<unknown> = new Set(
-  DEFINITIONS.filter(({ livesIn, hasLocalDependents }) => hasLocalDependents ?? livesIn?.join() === "space"),
+  DEFINITIONS.filter(
+    ({ livesIn, hasLocalDependents }) => hasLocalDependents ?? livesIn?.every((namespace) => namespace === "space"),
+  ),
 );
 
 /** A web process has its app's GUID. */

@@ -1,5 +1,5 @@
 // GET /v3/jobs/:guid. A deletion is complete when the object is gone, and what a service broker does when the object says so; every other operation completes before its job GUID is returned.
-import { DEFINITIONS } from "../../crds/definitions.ts";
+import { findDefinition } from "../../crds/definitions.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
@@ -58,7 +58,7 @@ function findBrokerState(job: Job, cache: ClusterCache): BrokerJobState | undefi
 
 /** The kind whose deletion completes the job. */
 function kindOf(job: Job): ResourceRef | undefined {
-  return DEFINITIONS.find(({ kind }) => kind === operations[job.operation]);
+  return findDefinition(operations[job.operation] ?? "");
 }
 
 function stateOf(job: Job, cache: ClusterCache): BrokerJobState["state"] {

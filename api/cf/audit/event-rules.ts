@@ -86,18 +86,18 @@ function ofBinding(verb: string, data: (write: AuditedWrite) => Record<string, u
 }
 
 /** Create, update and delete of an object that is its own target, for kinds whose definition says so. */
-function lifecycleRules({ kind, audit }: KindDefinition): Record<string, Rule> {
-  if (!audit?.lifecycle) return {};
+function lifecycleRules({ kind, audit }: KindDefinition): [write: string, Rule][] {
+  if (!audit?.lifecycle) return [];
   const { noun, deletion } = audit.lifecycle;
-  return {
-    [`create ${kind}`]: ofSelf(`${noun}.create`),
-    [`patch ${kind}`]: ofSelf(`${noun}.update`),
-    [`delete ${kind}`]: ofSelf(`${noun}.${deletion}`, () => ({})),
-  };
+  return [
+    [`create ${kind}`, ofSelf(`${noun}.create`)],
+    [`patch ${kind}`, ofSelf(`${noun}.update`)],
+    [`delete ${kind}`, ofSelf(`${noun}.${deletion}`, () => ({}))],
+  ];
 }
 
 const rules: Readonly<Record<string, Rule>> = {
-  ...Object.assign({}, ...DEFINITIONS.map(lifecycleRules)),
+  ...Object.fromEntries(DEFINITIONS.flatMap(lifecycleRules)),
   "create App": ofApp("create", requestOf),
   "patch App": appChange,
   "delete App": ofApp("delete-request"),

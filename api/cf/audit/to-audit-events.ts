@@ -1,5 +1,5 @@
 // Completes the events of a write: GUIDs and names of actor and target, the namespace that they belong to, space and org.
-import { DEFINITIONS } from "../../../crds/definitions.ts";
+import { findDefinition } from "../../../crds/definitions.ts";
 import { App } from "../../../crds/app/app.ts";
 import { MAX_PARTY_NAME, type AuditEvent } from "../../../crds/audit-log/audit-log.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
@@ -151,7 +151,7 @@ function findTarget({ target }: EventDraft, write: AuditedWrite, cache: AuditCac
 }
 
 function targetType(kind: string): string {
-  return DEFINITIONS.find((one) => one.kind === kind)?.audit?.lifecycle?.noun ?? kind.toLowerCase();
+  return findDefinition(kind)?.audit?.lifecycle?.noun ?? kind.toLowerCase();
 }
 
 /** A route's name is its host, as in CF. */

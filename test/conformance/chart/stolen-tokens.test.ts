@@ -8,7 +8,7 @@ import { runCommand } from "../../../scripts/run-command.ts";
 import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { applyGatewayAPI } from "../../cluster/gateway-api.ts";
-import { DEFINITIONS } from "../../../crds/definitions.ts";
+import { findDefinition } from "../../../crds/definitions.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { eventually } from "../../eventually.ts";
 import { connect, type Api, type Json } from "../kubernetes/api.ts";
@@ -156,7 +156,7 @@ describe.skipIf(reason)("a stolen token of the chart", () => {
     await eventually(async () => {
       const refused: string[] = [];
       for (const object of objects) {
-        const plural = DEFINITIONS.find(({ kind }) => kind === object.kind)?.plural ?? "";
+        const plural = findDefinition(object.kind ?? "")?.plural ?? "";
         const path = `/apis/${object.apiVersion}/namespaces/${object.metadata.namespace}/${plural}/${object.metadata.name}`;
         const { status, text } = await as.patch("apply", `${path}?dryRun=All&fieldManager=settings&force=true`, object);
         if (status >= 300) refused.push(`${object.kind} ${object.metadata.name}: ${status} ${text}`);
