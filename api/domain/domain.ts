@@ -1,6 +1,6 @@
 // Endpoints of Domain: `/v3/domains`, and the domains of an org.
 import { z } from "zod";
-import { Domain } from "../../crds/domain/domain.ts";
+import { Domain, NOT_AN_ADDRESS, NUMERIC_END } from "../../crds/domain/domain.ts";
 import { findReservation } from "../../crds/domain/reservations.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { newGUID, creationSortKey } from "../../crds/guid.ts";
@@ -30,6 +30,8 @@ import { presentDomain } from "./present.ts";
 const path = "/v3/domains/:guid";
 const read = { verb: "get", on: Domain } as const;
 
+const numericEnd = new RegExp(NUMERIC_END);
+
 const domainName = z
   .string()
   .min(3, "is too short (minimum is 3 characters)")
@@ -43,7 +45,7 @@ const domainName = z
     (name) => name.split(".").every(({ length }) => length <= 63),
     "subdomains must each be at most 63 characters",
   )
-  .refine((name) => !/\.\d+$/.test(name), "must be a DNS name, not an IP address")
+  .refine((name) => !numericEnd.test(name), NOT_AN_ADDRESS)
   .refine((name) => /^[-.a-z0-9]*$/i.test(name), "must consist of alphanumeric characters and hyphens")
   .transform((name) => name.toLowerCase());
 

@@ -6,6 +6,10 @@ import { CATEGORY, GROUP } from "../groups.ts";
 import { defineKind, READ, WRITE } from "../kind.ts";
 import { GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_MANAGER, ORG_AUDITOR, SYSTEM_READER } from "../roles.ts";
 
+/** The last label of an IP address is a number, and that of no DNS name is. A pattern for RegExp and CEL. */
+export const NUMERIC_END = "[.][0-9]+$";
+export const NOT_AN_ADDRESS = "must be a DNS name, not an IP address";
+
 export const Domain = defineKind({
   group: GROUP,
   kind: "Domain",
@@ -34,7 +38,7 @@ export const Domain = defineKind({
           .max(253)
           .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/)
           .describe("DNS name, in lower case, of at least two labels, the last with a letter."),
-        [{ rule: "!self.matches('[.][0-9]+$')", message: "must be a DNS name, not an IP address" }],
+        [{ rule: `!self.matches('${NUMERIC_END}')`, message: NOT_AN_ADDRESS }],
       ),
       internal: z.boolean().default(false).describe("Whether its routes are reachable only from inside the platform."),
       router: className.optional().describe("The BackendClass that serves its routes. Defaults to the default router."),
