@@ -104,7 +104,7 @@ export function createApi(deps: ApiDeps): Api {
   };
 }
 
-/** Decided one by one, so nothing is reviewed in advance. */
+/** Each question is decided on its own, so none is reviewed in advance. */
 const IMPERSONATION = declaredPermissions({ method: "GET", path: "", permission: "authenticated" });
 
 type ClockedDeps = ApiDeps & Required<Pick<ApiDeps, "now">>;

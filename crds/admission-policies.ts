@@ -97,8 +97,8 @@ function runningPolicy(): AdmissionPolicy {
 }
 
 /**
- * A finalizer of somebody else would keep an object, and with it the space and the org around it, for as long as that person likes; an App, Process or Task
- * would run on, and count against no quota. The kinds of the workloads group are their backends', which hold them by finalizers of their own.
+ * A foreign finalizer would keep an object, and the space and org around it, until its writer removes it; an App, Process or Task would run on and count
+ * against no quota. Kinds of the workloads group are left out: their backends add finalizers of their own.
  */
 function finalizerPolicy(): AdmissionPolicy {
   const added = `${listOf("finalizers", "object")}.exists(name, name != 'foregroundDeletion' && !(oldObject != null && name in ${listOf("finalizers", "oldObject")}))`;

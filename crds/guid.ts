@@ -54,7 +54,7 @@ export function guidOf(object: KubeObject): string {
   return label && isGUID(label) ? label : (object.metadata.uid ?? "");
 }
 
-/** How far the clocks of an API replica and of kube-apiserver may be apart; so long a GUID that was made here may be used. */
+/** Largest difference between the clocks of an API replica and of kube-apiserver. A GUID may be used for that long after it was made. */
 export const FRESH_SECONDS = 300;
 
 /** Whether an object has the GUID of an earlier one, as from a backup: neither its uid, nor a GUID that was made with it. */

@@ -75,7 +75,10 @@ const CONSENT = INTERNAL_LABELS.adoptableBy;
 /** Names that belong to Kubernetes and the platform: no Space adopts these (namespace-name.ts). */
 const RESERVED_NAMESPACE = "^(default|(kube|cupola)(-.*)?)$";
 
-/** Webhooks of others (Rancher, Kyverno, Istio) label new namespaces in the platform's request, so it may hold labels of others. Whose a namespace is says the label with its owner's uid, which nobody but the platform and admins can set (namespace-labels.cupola.dev). */
+/**
+ * The label with the owner's uid says whose a namespace is; only the platform and admins can set it (namespace-labels.cupola.dev). Webhooks of others
+ * (Rancher, Kyverno, Istio) add labels to the platform's request for a new namespace, so it may hold foreign labels.
+ */
 function namespaceOwnerPolicy(): AdmissionPolicy {
   const valueOf = (object: string, key: string): string =>
     `(${object} != null && '${key}' in ${metadataOf(object, "labels")} ? ${object}.metadata.labels['${key}'] : '')`;

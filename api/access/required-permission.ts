@@ -10,17 +10,18 @@ export interface RequiredPermission {
 }
 
 /**
- * Callers that may call. `anonymous`: anybody, and no credential is looked at. `anyone`: anybody, and who has a credential sees more. `authenticated`: any caller; RBAC filters the objects. Permissions: the caller needs each of them on the
- * object concerned; the session's `get` checks them, the API server checks again, and the authorization test compares the declared with the actual.
+ * Callers that an endpoint admits. `anonymous`: anybody; the API reads no credential. `anyone`: anybody; a caller with a credential sees more.
+ * `authenticated`: any caller; RBAC filters the objects. Permissions: the caller needs each of them on the object concerned. The session's `get` checks
+ * them, the API server checks again, and the authorization test compares the declared with the actual.
  */
 export type EndpointPermission =
   "anonymous" | "anyone" | "authenticated" | RequiredPermission | readonly RequiredPermission[];
 
-/** All that a request of one endpoint may ask about its caller. To `get` an object is always declared: replies name objects of any kind. */
+/** All permissions that a request of one endpoint may ask for. `get` is always declared: replies name objects of any kind. */
 export interface DeclaredPermissions {
   /** Method and path. */
   readonly endpoint: string;
   readonly permissions: readonly RequiredPermission[];
-  /** Undeclared questions that the log has already. */
+  /** Undeclared permissions that are in the log already. */
   readonly reported: Set<string>;
 }

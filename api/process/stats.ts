@@ -43,7 +43,7 @@ export async function presentStats(
   });
 }
 
-/** `cf push` prints every details as "Error starting instances", so a start that only takes its time has none. */
+/** `cf push` prints any details as "Error starting instances", so a start that is only slow has none. */
 function presentDetails(details: string | undefined): string | null {
   return details === undefined || isStillStarting(details) ? null : details;
 }

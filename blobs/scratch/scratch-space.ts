@@ -61,7 +61,7 @@ export class ScratchSpace {
     await (this.#own = claimProcessFolder(options.folder));
   }
 
-  /** An empty folder, for its owner's share. Remove it when the work has ended, however it ends. `beside`: another of the same work. */
+  /** An empty folder, for its owner's share. Remove it when the work has ended, however it ends. `beside`: another folder of the same work. */
   async open(owner: string, signal?: AbortSignal, beside?: ScratchFolder): Promise<ScratchFolder> {
     signal?.throwIfAborted();
     const own = await this.#claim();
@@ -70,7 +70,7 @@ export class ScratchSpace {
     return new ScratchFolder(this, { owner, signal, beside, path: await mkdtemp(join(own, "work-")) });
   }
 
-  /** Counts what the work writes elsewhere on the disk until it has ended: then it is no scratch any more. `beside`: the folder of the same work. */
+  /** Counts the bytes that the work writes elsewhere on the disk, until it has ended. `beside`: the folder of the same work. */
   async count<T>(owner: string, work: (meter: ScratchMeter) => Promise<T>, beside?: ScratchFolder): Promise<T> {
     await this.#claim();
     const share = new ScratchCount(this, { owner, beside });
@@ -148,7 +148,7 @@ class ScratchShare implements ScratchMeter {
   readonly signal: AbortSignal | undefined;
   readonly #space: ScratchSpace;
   readonly #owner: string;
-  /** All parts of the work together: that is what has to fit. */
+  /** Bytes of all parts of the work together, which have to fit. */
   readonly #work: { held: number };
   #held = 0;
 
@@ -166,7 +166,7 @@ class ScratchShare implements ScratchMeter {
     this.#work.held += bytes;
   }
 
-  /** Runs heavy work when its turn comes. @throws the reason of the signal at once when nobody waits for it any more, unless it has begun */
+  /** Runs heavy work when its turn comes. @throws the signal's reason at once when the signal is aborted before the work begins */
   async turn<T>(work: () => Promise<T>): Promise<T> {
     const { signal } = this;
     signal?.throwIfAborted();
@@ -177,7 +177,7 @@ class ScratchShare implements ScratchMeter {
       begun.resolve();
       return work();
     });
-    // Nobody awaits one that did not begin.
+    // Nobody awaits the result of work that did not begin.
     result.catch(() => undefined);
     try {
       await begun.promise;

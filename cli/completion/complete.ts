@@ -14,7 +14,7 @@ export interface Candidates {
 
 /** @param words all but `cup`; the last is the one under the cursor, perhaps empty */
 export function findCandidates(program: Command, words: readonly string[]): Candidates {
-  // Help takes the words of a command, but none of what that takes.
+  // `help` takes the words of a command, and neither its options nor its arguments.
   if (words.length > 1 && words[0] === "help") return { words: findCandidates(program, words.slice(1)).words };
   const [last = "", ...before] = words.toReversed();
   const { command, argument } = findPlace(program, before.toReversed());

@@ -114,7 +114,7 @@ function isGoing({ status }: ServiceInstance): boolean {
   return status?.lastOperation?.type === "delete" && status.lastOperation.state === "in progress";
 }
 
-/** Restored without its status, it is one of the plan that it asks for; as it is where no broker has it. @throws NotReady("PlanMissing") */
+/** An instance that was restored without its status counts as one of the plan that it asks for. One that no broker has stays as it is. @throws NotReady("PlanMissing") */
 function withRestored(instance: ServiceInstance, read: Reader): ServiceInstance {
   const entry = findRestored(instance, read);
   return entry ? { ...instance, status: { ...instance.status, provided: toTarget(instance, entry) } } : instance;

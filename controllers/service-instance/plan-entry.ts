@@ -55,8 +55,8 @@ function findQuotaProblem(instance: ServiceInstance, { plan }: PlanEntry, read: 
 }
 
 /**
- * The plan of one that was restored without its status: whoever may order the plan now may delete what was made of it. Undefined where no broker was
- * asked: earlier versions gave instances that wait for a plan the finalizer, too. @throws NotReady("PlanMissing")
+ * The plan of an instance that was restored without its status: a user who may order the plan now may delete the instance at the broker. Undefined where
+ * no broker was asked: earlier versions gave the finalizer to instances that wait for a plan, too. @throws NotReady("PlanMissing")
  */
 export function findRestored(instance: ServiceInstance, read: Reader): PlanEntry | undefined {
   const entry = readEntry(instance, read);

@@ -34,7 +34,7 @@ export function describeProblem(problem: InstanceProblem): string {
   return `${describeReason(problem).slice(0, room)}; ${next}`;
 }
 
-/** Whether the details only say that a start goes on. A port that is not the app's is a mistake, whatever time is left. */
+/** Whether the details only say that a start is still under way. An app that listens on a wrong port is a mistake at any time. */
 export function isStillStarting(details: string): boolean {
   return details.startsWith(EFFECTS.notHealthyYet) && !details.includes("it listens on port");
 }

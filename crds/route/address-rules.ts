@@ -11,7 +11,7 @@ export type AddressProblem =
 const MAX_HOSTNAME = 253;
 
 export interface AddressLimits {
-  /** Whether the person who asks may have all free hosts of a shared domain. */
+  /** Whether the caller may have all free hosts of a shared domain. */
   mayTakeAll: boolean;
   /** The hostname of the CF API: a route there would get the tokens of everybody who calls it. */
   apiHost: string | undefined;

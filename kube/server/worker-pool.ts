@@ -69,7 +69,7 @@ export class WorkerPool {
       if (await runJob(worker, job, this.#options.deadlineMs)) this.#keep(worker);
       else void worker.terminate();
     } catch (cause) {
-      // The system gives no further thread.
+      // The system starts no further thread.
       job.settle.reject(new WorkRefused("too many", "too many requests at once; try again", { cause }));
     }
     this.#endTurn(owner);
@@ -106,7 +106,7 @@ export class WorkerPool {
 
   #takeIdle(): Worker | undefined {
     const idle = this.#idle.pop();
-    // The timer of this rest would end the worker in a later job.
+    // Its idle timer would end the worker in the middle of the job.
     if (idle) clearTimeout(idle.timer);
     return idle?.worker;
   }
