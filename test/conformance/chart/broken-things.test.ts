@@ -185,7 +185,7 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
       mend: startRegistry,
     },
     {
-      broken: "a ClusterRoleBinding or RoleBinding of the chart is deleted",
+      broken: "a ClusterRoleBinding of the chart is deleted",
       break: async () => {
         await remove("clusterrolebinding", "cupola-controllers.controllers");
         await admin.create(Org, { metadata: { name: "second" }, spec: {} });
