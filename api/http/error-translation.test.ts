@@ -23,3 +23,16 @@ test("whatever no code expects is an unknown error, and says nothing of its caus
     [{ code: 10001, title: "UnknownError", detail: "An unknown error occurred." }],
   ]);
 });
+
+test("an admission policy's refusal says what the policy says, without Kubernetes' words around it", () => {
+  const message =
+    "ValidatingAdmissionPolicy 'owner' with binding 'owner' denied request: needs the labels owner, as our wiki says";
+  const error = toCFError(
+    new KubeError({
+      code: 422,
+      message: `apps.cupola.dev "x" is forbidden: ${message}`,
+      details: { causes: [{ message }] },
+    }),
+  );
+  expect(error.errors[0]?.detail).toBe("needs the labels owner, as our wiki says");
+});

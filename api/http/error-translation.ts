@@ -11,9 +11,14 @@ import { CFError, notAuthorized, unavailable, unprocessable } from "./errors.ts"
 
 /** Text of a rejection by the schema, a CEL rule or an admission policy, without Kubernetes' prefix. */
 export function rejectionMessage(error: KubeError): string {
-  const causes = (error.details?.causes ?? []).map((cause) => [cause.field, cause.message].filter(Boolean).join(": "));
-  if (causes.length > 0) return causes.join(", ");
-  return error.message.replace(/^.*? denied request: /s, "").replace(/^.*? is invalid: /s, "");
+  const causes = (error.details?.causes ?? []).map((cause) =>
+    [cause.field, withoutPrefix(cause.message ?? "")].filter(Boolean).join(": "),
+  );
+  return causes.length > 0 ? causes.join(", ") : withoutPrefix(error.message);
+}
+
+function withoutPrefix(message: string): string {
+  return message.replace(/^.*? denied request: /s, "").replace(/^.*? is invalid: /s, "");
 }
 
 /** Whether an admission policy, not RBAC, denied the write; retrying does not help then. */

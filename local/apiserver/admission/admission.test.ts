@@ -5,7 +5,7 @@ import type { AdmissionRequest, AdmissionResult, AttributesRecord, PolicyAdmissi
 import { createMemoryStore, type MemoryStore } from "../memory-store.ts";
 import { createPolicyAdmission } from "./admission.ts";
 import { checkPolicy } from "./check.ts";
-import type { BindingSpec, Policy, PolicySpec } from "./types.ts";
+import type { BindingSpec, Policy, PolicySpec } from "../../../kube/admission/policy/types.ts";
 
 const group = "admissionregistration.k8s.io";
 let store: MemoryStore;

@@ -8,10 +8,18 @@ import type {
   ResourceReader,
   StatusBody,
 } from "../types.ts";
-import { admissionGroup as group, isExempt, mayMatch, requestMatches, selectorMatches } from "./match.ts";
-import { compilePolicy, evaluatePolicy, failsOpen, type CompiledPolicy, type Denial } from "./policy.ts";
-import type { Policy, PolicyBinding } from "./types.ts";
-import { requestVariables, type Lookup } from "./variables.ts";
+import { selectorMatches } from "../../../kube/api/label-selector.ts";
+import { admissionGroup as group, isExempt, mayMatch, requestMatches } from "./match.ts";
+import {
+  compilePolicy,
+  evaluatePolicy,
+  failsOpen,
+  type CompiledPolicy,
+  type Denial,
+} from "../../../kube/admission/policy/policy.ts";
+import type { Policy, PolicyBinding } from "../../../kube/admission/policy/types.ts";
+import type { Lookup } from "../../../kube/admission/policy/variables.ts";
+import { requestVariables } from "./variables.ts";
 
 export interface PolicyAdmissionDeps {
   reader: ResourceReader;

@@ -1,8 +1,8 @@
 // `authorizer` in expressions: asks the server's own authorizer about the user of the request.
 import type { AdmissionRequest, AttributesRecord, Authorize, UserInfo } from "../types.ts";
-import { declareMethods } from "../cel/functions/registry.ts";
-import { text } from "../cel/functions/library.ts";
-import { CelError, typeName, type CelOpaque, type CelValue } from "../cel/values.ts";
+import { declareMethods } from "../../../kube/cel/functions/registry.ts";
+import { text } from "../../../kube/cel/functions/library.ts";
+import { CelError, typeName, type CelOpaque, type CelValue } from "../../../kube/cel/values.ts";
 
 type Methods = Record<string, (args: CelValue[]) => CelValue>;
 

@@ -1,10 +1,10 @@
 // Whether a ValidatingAdmissionPolicy can be stored: its expressions compile and name only what a policy has.
 import type { FieldError } from "../types.ts";
 import { invalidValue, notSupported, required } from "../field-errors.ts";
-import { checkExpression } from "../cel/check.ts";
-import type { ValueShape } from "../cel/values.ts";
+import { checkExpression } from "../../../kube/cel/check.ts";
+import type { ValueShape } from "../../../kube/cel/values.ts";
 import "./authorizer-value.ts"; // declares the authorizer's methods
-import type { PolicySpec } from "./types.ts";
+import type { PolicySpec } from "../../../kube/admission/policy/types.ts";
 
 const names = ["object", "oldObject", "request", "namespaceObject", "authorizer"];
 

@@ -1,7 +1,8 @@
 // Which requests a policy, a binding or a webhook is about: resource rules and selectors, as kube-apiserver matches them.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { AdmissionRequest } from "../types.ts";
-import type { LabelSelector, MatchResources, ResourceRule, Webhook } from "./types.ts";
+import { selectorMatches, type LabelSelector } from "../../../kube/api/label-selector.ts";
+import type { MatchResources, ResourceRule, Webhook } from "../../../kube/admission/policy/types.ts";
 
 export const admissionGroup = "admissionregistration.k8s.io";
 
@@ -19,35 +20,6 @@ const exemptReviews = new Set([
 export function isExempt({ gvk }: AdmissionRequest): boolean {
   if (gvk.group === admissionGroup) return exemptKinds.test(gvk.kind);
   return gvk.group.endsWith(".k8s.io") && exemptReviews.has(gvk.kind);
-}
-
-/** Whether labels satisfy a selector; an empty one takes everything. */
-export function selectorMatches(
-  selector: LabelSelector | undefined,
-  labels: Record<string, string> | undefined,
-): boolean {
-  const has = labels ?? {};
-  const byLabel = Object.entries(selector?.matchLabels ?? {}).every(([key, value]) => has[key] === value);
-  return byLabel && (selector?.matchExpressions ?? []).every((one) => expressionMatches(one, has));
-}
-
-function expressionMatches(
-  { key, operator, values }: { key: string; operator: string; values?: string[] },
-  labels: Record<string, string>,
-): boolean {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-  switch (operator) {
-    case "In":
-      return value !== undefined && (values ?? []).includes(value);
-    case "NotIn":
-      return value === undefined || !(values ?? []).includes(value);
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-    default:
-      return false;
-  }
 }
 
 function isEmpty(selector: LabelSelector | undefined): boolean {

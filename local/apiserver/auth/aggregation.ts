@@ -2,8 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { PolicyRule } from "../../../kube/rbac/types.ts";
-import { selectorMatches } from "../admission/match.ts";
-import type { LabelSelector } from "../admission/types.ts";
+import { selectorMatches, type LabelSelector } from "../../../kube/api/label-selector.ts";
 import type { ResourceReader, SystemWriter } from "../types.ts";
 import { StatusError } from "../status.ts";
 import { rbacGroup } from "./rbac-authorizer.ts";

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { TypeView } from "../apply/type-view.ts";
 import { isMap, isUnreadableTime, type JsonMap } from "../apply/values.ts";
 import { TypeFault } from "./type-fault.ts";
-import { canonicalQuantity, NO_QUANTITY } from "./quantity.ts";
+import { NO_QUANTITY } from "../../../kube/cel/functions/quantities.ts";
+import { canonicalQuantity } from "./quantity.ts";
 
 interface Shape {
   drop: Set<string>;

@@ -3,7 +3,7 @@ import type { ListView, TypeView } from "../apply/type-view.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { dropZeros, QUANTITY } from "./canonical.ts";
-import { NO_QUANTITY } from "./quantity.ts";
+import { NO_QUANTITY } from "../../../kube/cel/functions/quantities.ts";
 import { TypeFault } from "./type-fault.ts";
 import { badRequest } from "../status.ts";
 

@@ -6,10 +6,6 @@ const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+
 const NANO = 9;
 const LONGEST = 1_000;
 
-/** Go's message about anything else. */
-export const NO_QUANTITY =
-  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-
 /** The canonical form; undefined when the text is no quantity. */
 export function canonicalQuantity(text: string): string | undefined {
   if (text.length > LONGEST) return undefined;

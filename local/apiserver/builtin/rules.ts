@@ -1,6 +1,6 @@
 // kube-apiserver's validation of built-in kinds, one file each in rules/. Kinds that are not listed here are not validated.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { Webhook } from "../admission/types.ts";
+import type { Webhook } from "../../../kube/admission/policy/types.ts";
 import { checkWebhooks } from "../admission/webhooks/check.ts";
 import type { FieldError } from "../types.ts";
 import { listOf, type Rule } from "./rules/rule.ts";

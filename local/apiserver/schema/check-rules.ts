@@ -1,8 +1,8 @@
 // Checks that the CEL rules of a schema compile and name existing fields.
 import type { FieldError, JsonSchema } from "../types.ts";
 import { invalidValue, required } from "../field-errors.ts";
-import { checkExpression } from "../cel/check.ts";
-import type { ValueShape } from "../cel/values.ts";
+import { checkExpression } from "../../../kube/cel/check.ts";
+import type { ValueShape } from "../../../kube/cel/values.ts";
 import { rootShape, shapeOf } from "./shape.ts";
 import { fieldSchema, readSchema, type SchemaNode, type ValidationRule } from "./structural.ts";
 

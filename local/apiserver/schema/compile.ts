@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { CompileSchema, CompiledSchema, FieldError, ValidateOptions } from "../types.ts";
 import { invalidValue } from "../field-errors.ts";
-import { defaultSteps } from "../cel/program.ts";
+import { defaultSteps } from "../../../kube/cel/program.ts";
 import { noOld, oldField, type Old } from "./correlate.ts";
 import { applyDefaults } from "./defaults.ts";
 import { validateLists } from "./lists.ts";

@@ -1,8 +1,8 @@
 // String formats that a CRD's schema may ask for, each as strict as kube-apiserver. Formats it does not know are ignored.
 import { isIP } from "node:net";
-import { namedFormats } from "../cel/functions/formats.ts";
-import { parseUrl } from "../cel/functions/urls.ts";
-import { parseDuration } from "../cel/time.ts";
+import { namedFormats } from "../../../kube/cel/functions/formats.ts";
+import { parseUrl } from "../../../kube/cel/functions/urls.ts";
+import { parseDuration } from "../../../kube/cel/time.ts";
 
 const matches = (pattern: RegExp) => (value: string) => pattern.test(value);
 const named = (name: string) => (value: string) => {

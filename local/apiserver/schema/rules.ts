@@ -1,10 +1,11 @@
 // x-kubernetes-validations: runs the CEL rules of a schema over the new and the old object.
 import type { FieldError } from "../types.ts";
 import { invalidValue } from "../field-errors.ts";
-import { namesIn } from "../cel/names.ts";
-import type { Budget } from "../cel/compiled.ts";
-import { compileExpression, evaluate, type Program } from "../cel/program.ts";
-import { BudgetError, CelError, fromJson, some, type CelValue } from "../cel/values.ts";
+import { namesIn } from "../../../kube/cel/names.ts";
+import type { Budget } from "../../../kube/cel/compiled.ts";
+import { evaluateMessage } from "../../../kube/cel/message.ts";
+import { compileExpression, evaluate, type Program } from "../../../kube/cel/program.ts";
+import { BudgetError, CelError, fromJson, some, type CelValue } from "../../../kube/cel/values.ts";
 import { noOld, oldField, oldItems, unchanged, type Old } from "./correlate.ts";
 import { ruleFault } from "./faults.ts";
 import { childPath } from "./lists.ts";
@@ -206,20 +207,4 @@ function messageOf(rule: CompiledRule, variables: Record<string, CelValue | unde
   const fallback = rule.rule.message ? rule.rule.message.trim() : `failed rule: ${shown(rule.rule)}`;
   if (!rule.message) return fallback;
   return evaluateMessage(rule.message, variables, budget) ?? fallback;
-}
-
-/** A message expression's line; undefined when it fails, gives no text, an empty one, or several lines. */
-export function evaluateMessage(
-  program: Program,
-  variables: Parameters<typeof evaluate>[1],
-  budget: Budget,
-): string | undefined {
-  try {
-    const value = evaluate(program, variables, budget);
-    const text = typeof value === "string" ? value.trim() : "";
-    return text === "" || text.includes("\n") || text.length > 5 * 1024 ? undefined : text;
-  } catch (error) {
-    if (error instanceof CelError && !(error instanceof BudgetError)) return undefined;
-    throw error;
-  }
 }

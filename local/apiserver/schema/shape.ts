@@ -1,5 +1,5 @@
 // A schema as CEL sees it: which type a field has in an expression.
-import type { ValueShape } from "../cel/values.ts";
+import type { ValueShape } from "../../../kube/cel/values.ts";
 import type { SchemaNode } from "./structural.ts";
 
 const shapes = new WeakMap<SchemaNode, ValueShape>();

@@ -1,7 +1,7 @@
 // Validation of a value by its schema: types, bounds, formats, junctors, embedded objects. CEL rules are in rules.ts, list keys in lists.ts.
 import type { FieldError } from "../types.ts";
 import { notSupported, required } from "../field-errors.ts";
-import { matches } from "../cel/functions/strings.ts";
+import { matches } from "../../../kube/cel/functions/strings.ts";
 import { noOld, oldField, oldItems, unchanged, type Old } from "./correlate.ts";
 import { junctorFault, outOfBounds, tooLongText, tooMany, typeInvalid } from "./faults.ts";
 import { hasFormat } from "./formats.ts";

@@ -3,9 +3,9 @@ import type { FieldError } from "../../types.ts";
 import { duplicate, invalidValue, notSupported, required } from "../../field-errors.ts";
 import { label1035Name, qualifiedName, subdomainName } from "../../registry/names.ts";
 import { selectorRules } from "../../builtin/rules/selector.ts";
-import { checkExpression } from "../../cel/check.ts";
+import { checkExpression } from "../../../../kube/cel/check.ts";
 import "../authorizer-value.ts"; // declares the authorizer's methods
-import type { ClientConfig, ResourceRule, Webhook } from "../types.ts";
+import type { ClientConfig, ResourceRule, Webhook } from "../../../../kube/admission/policy/types.ts";
 
 const VERSIONS = ["v1", "v1beta1"];
 const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];

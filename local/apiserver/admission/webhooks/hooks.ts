@@ -1,12 +1,12 @@
 // The webhooks that are configured, in the order they are asked, and which of them a write concerns.
 import type { KubeObject } from "../../../../kube/api/object.ts";
-import { compileExpression, defaultSteps, type Program } from "../../cel/program.ts";
-import { BudgetError, CelError } from "../../cel/values.ts";
+import { compileExpression, defaultSteps, type Program } from "../../../../kube/cel/program.ts";
+import { BudgetError, CelError } from "../../../../kube/cel/values.ts";
 import type { AdmissionRequest, Authorize, ResourceReader } from "../../types.ts";
 import { forbidden, type StatusError } from "../../status.ts";
 import { admissionGroup, wantedVersion } from "../match.ts";
-import { conditionsHold } from "../policy.ts";
-import type { Webhook, WebhookConfiguration } from "../types.ts";
+import { conditionsHold } from "../../../../kube/admission/policy/policy.ts";
+import type { Webhook, WebhookConfiguration } from "../../../../kube/admission/policy/types.ts";
 import { requestVariables } from "../variables.ts";
 
 /** A webhook of one configuration. */

@@ -1,6 +1,6 @@
 // Admission policies and their bindings: refuses those that would enforce nothing.
 import { checkPolicy } from "../../admission/check.ts";
-import type { PolicySpec, ResourceRule } from "../../admission/types.ts";
+import type { PolicySpec, ResourceRule } from "../../../../kube/admission/policy/types.ts";
 import { checkRule } from "../../admission/webhooks/check.ts";
 import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../types.ts";

@@ -1,6 +1,6 @@
 // Deployment (and in outline its kin): selector, numbers, strategy, status. What is in the template is in pod.ts.
 import { isDeepStrictEqual } from "node:util";
-import { selectorMatches } from "../../admission/match.ts";
+import { selectorMatches } from "../../../../kube/api/label-selector.ts";
 import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../types.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../../field-errors.ts";

@@ -1,9 +1,9 @@
 // A compiled ValidatingAdmissionPolicy and its decision about a request.
-import type { KubeObject } from "../../../kube/api/object.ts";
-import type { Budget } from "../cel/compiled.ts";
-import { compileExpression, defaultSteps, evaluate, type Program } from "../cel/program.ts";
-import { BudgetError, CelError, type CelValue } from "../cel/values.ts";
-import { evaluateMessage } from "../schema/rules.ts";
+import type { KubeObject } from "../../api/object.ts";
+import type { Budget } from "../../cel/compiled.ts";
+import { compileExpression, defaultSteps, evaluate, type Program } from "../../cel/program.ts";
+import { BudgetError, CelError, type CelValue } from "../../cel/values.ts";
+import { evaluateMessage } from "../../cel/message.ts";
 import type { Policy, Validation } from "./types.ts";
 import { policyVariables, type Lookup } from "./variables.ts";
 

@@ -1,10 +1,6 @@
 // The admissionregistration.k8s.io kinds as the evaluator reads them. Types only.
-import type { KubeObject } from "../../../kube/api/object.ts";
-
-export interface LabelSelector {
-  matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
-}
+import type { LabelSelector } from "../../api/label-selector.ts";
+import type { KubeObject } from "../../api/object.ts";
 
 export interface ResourceRule {
   apiGroups?: string[];

@@ -1,7 +1,10 @@
 // Kubernetes quantities ("1Gi", "250m") in expressions.
-import { NO_QUANTITY } from "../../builtin/quantity.ts";
 import { CelError, kindOf, typeName, type CelOpaque, type CelValue } from "../values.ts";
 import { text, type Library } from "./library.ts";
+
+/** Go's message about a text that is no quantity. */
+export const NO_QUANTITY =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 /** Quantities are exact to a billionth; finer parts are rounded up, as in Kubernetes. */
 const scale = 1_000_000_000n;
