@@ -1,0 +1,55 @@
+// Labels of an org's and a space's namespace that say where it is: object names, and the CF labels of the org and the space. Operator policy selects by them.
+import { isReservedKey, STABLE_LABELS } from "../labels.ts";
+
+/** Facts of an Org or a Space that a namespace repeats. */
+export interface Labelled {
+  name: string;
+  /** All labels of the object; the platform's own are not CF labels and are left out. */
+  labels?: Record<string, string> | undefined;
+}
+
+/** Kubernetes' limit for the prefix of a label's key. */
+const MAX_PREFIX = 253;
+/** Kubernetes' limit for the value of a label. */
+const MAX_VALUE = 63;
+
+/** The domain that every mirrored label of an org, respectively a space, has at the end of its prefix. */
+export const MIRROR_DOMAINS = { org: "org.cupola.dev", space: "space.cupola.dev" } as const;
+
+/** The key under which a namespace repeats a CF label: `team` as `org.cupola.dev/team`, `example.com/team` as `example.com.org.cupola.dev/team`. */
+export function mirroredKey(of: keyof typeof MIRROR_DOMAINS, key: string): string {
+  const slash = key.indexOf("/");
+  return slash < 0
+    ? `${MIRROR_DOMAINS[of]}/${key}`
+    : `${key.slice(0, slash)}.${MIRROR_DOMAINS[of]}/${key.slice(slash + 1)}`;
+}
+
+/**
+ * Labels of the namespace of a place. An object name that is too long for a label's value and a label whose prefix is too long are left out:
+ * constraints that select by them do not match.
+ */
+export function toNamespaceLabels({
+  org,
+  space,
+}: {
+  org?: Labelled | undefined;
+  space?: Labelled | undefined;
+}): Record<string, string> {
+  return {
+    ...(org && { ...nameLabel(STABLE_LABELS.orgName, org.name), ...mirror("org", org) }),
+    ...(space && { ...nameLabel(STABLE_LABELS.spaceName, space.name), ...mirror("space", space) }),
+  };
+}
+
+function nameLabel(key: string, name: string): Record<string, string> {
+  return name.length <= MAX_VALUE ? { [key]: name } : {};
+}
+
+function mirror(of: "org" | "space", { labels = {} }: Labelled): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(labels)
+      .filter(([key]) => !isReservedKey(key))
+      .map(([key, value]) => [mirroredKey(of, key), value] as const)
+      .filter(([key]) => key.indexOf("/") <= MAX_PREFIX),
+  );
+}
