@@ -11,6 +11,8 @@ describe("labels", () => {
       processType: "cupola.dev/process-type",
       space: "cupola.dev/space-guid",
       org: "cupola.dev/org-guid",
+      orgName: "cupola.dev/org",
+      spaceName: "cupola.dev/space",
       instanceIndex: "cupola.dev/instance-index",
       revision: "cupola.dev/revision",
       sourceType: "cupola.dev/source-type",

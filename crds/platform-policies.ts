@@ -2,6 +2,7 @@
 import { ONLY_PLATFORM, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
 import { GROUP, SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
+import { IS_MIRRORED_KEY } from "./space/namespace-labels.ts";
 
 const WRITES = ["CREATE", "UPDATE", "DELETE"] as const;
 
@@ -130,7 +131,7 @@ function namespaceValidations(): Validation[] {
 /** Are the keys of others the same before and after? */
 function foreignKeysKept(field: "labels" | "annotations"): string {
   const [now, before] = [metadataOf("object", field), metadataOf("oldObject", field)];
-  const ours = `key.startsWith('${GROUP}/')`;
+  const ours = `(${field === "labels" ? `${IS_MIRRORED_KEY} || ` : ""}key.startsWith('${GROUP}/'))`;
   return `${now}.all(key, ${ours} || (key in ${before} && ${now}[key] == ${before}[key])) && ${before}.all(key, ${ours} || key in ${now})`;
 }
 

@@ -1,7 +1,8 @@
 // Admission policies on Kubernetes' kinds: RoleBindings, Namespaces and Secrets. All but the Secret policy apply to our namespaces only.
 import { Org } from "./org/org.ts";
-import { SYSTEM_NAMESPACE } from "./groups.ts";
+import { GROUP, SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
+import { IS_MIRRORED_KEY } from "./space/namespace-labels.ts";
 import { GRANT_PERMISSION } from "./role-permissions.ts";
 import {
   authorizerAllows,
@@ -75,12 +76,12 @@ function bindingValidations(): Validation[] {
 }
 
 /**
- * Our labels on a namespace record its owner, so only the platform changes them, except the consent to adoption. There is no namespace selector: it would
- * match only the new labels, and so miss the removal of ours.
+ * Our labels on a namespace record its owner and mirror the labels of its org and space, by which policies select. So only the platform changes
+ * them, except the consent to adoption. There is no namespace selector: it would match only the new labels, and so miss the removal of ours.
  */
 function namespacePolicy(): AdmissionPolicy {
   const ours = (object: string): string =>
-    `(${object} == null || !has(${object}.metadata.labels) ? [] : ${object}.metadata.labels.map(key, key.startsWith('cupola.dev/') && key != '${INTERNAL_LABELS.adoptableBy}', key))`;
+    `(${object} == null || !has(${object}.metadata.labels) ? [] : ${object}.metadata.labels.map(key, ${IS_MIRRORED_KEY} || (key.startsWith('${GROUP}/') && key != '${INTERNAL_LABELS.adoptableBy}'), key))`;
   const same = (key: string): string =>
     `${key} in object.metadata.labels && object.metadata.labels[${key}] == oldObject.metadata.labels[${key}]`;
   return {
@@ -96,7 +97,7 @@ function namespacePolicy(): AdmissionPolicy {
     validations: [
       {
         expression: `(size(variables.before) == size(variables.after) && variables.before.all(key, ${same("key")})) || ${CALLER_IS_PLATFORM} || ${authorizerAllows({ group: Org.group, resource: Org.plural, verb: "update" })}`,
-        message: `labels of cupola.dev mark the owner of a namespace, and only the platform changes them; to let an org adopt the namespace, set ${INTERNAL_LABELS.adoptableBy}`,
+        message: `labels of cupola.dev mark the owner of a namespace, those of org.cupola.dev and space.cupola.dev mirror the labels of its org and space, and only the platform changes them; to let an org adopt the namespace, set ${INTERNAL_LABELS.adoptableBy}`,
         reason: "Forbidden",
       },
     ],

@@ -1,6 +1,6 @@
 // Labels by which a namespace says where it is.
 import { describe, expect, test } from "vitest";
-import { mirroredKey, toNamespaceLabels } from "./namespace-labels.ts";
+import { isMirroredKey, listUnmirroredKeys, mirroredKey, toNamespaceLabels } from "./namespace-labels.ts";
 
 describe("mirrored keys", () => {
   test.each([
@@ -27,9 +27,36 @@ describe("labels of a namespace", () => {
     expect(toNamespaceLabels({ org: { name: "acme" } })).toEqual({ "cupola.dev/org": "acme" });
   });
 
-  test("leave out what Kubernetes takes as no label", () => {
-    const long = "a".repeat(64);
-    const prefix = "a".repeat(240);
-    expect(toNamespaceLabels({ org: { name: long, labels: { [`${prefix}/team`]: "x" } } })).toEqual({});
+  test("leave out a key whose prefix would be too long for Kubernetes, and it is known", () => {
+    const longest = "a".repeat(253 - ".space.cupola.dev".length);
+    const space = {
+      name: "dev",
+      labels: { [`${longest}/team`]: "x", [`${longest}b/team`]: "y", "cupola.dev/guid": "g" },
+    };
+    expect(toNamespaceLabels({ space })).toEqual({
+      "cupola.dev/space": "dev",
+      [`${longest}.space.cupola.dev/team`]: "x",
+    });
+    expect(listUnmirroredKeys("space", space)).toEqual([`${longest}b/team`]);
   });
+
+  test("keep the beginning of a name that is too long for a value, and tell two of them apart", () => {
+    const labelOf = (name: string): string => toNamespaceLabels({ space: { name } })["cupola.dev/space"] ?? "";
+    const [one, other] = [labelOf(`prod-${"a".repeat(70)}`), labelOf(`prod-${"a".repeat(71)}`)];
+    expect(labelOf("a".repeat(63))).toBe("a".repeat(63));
+    expect(one).toMatch(/^prod-a+-[0-9a-f]{10}$/);
+    expect(one.length).toBeLessThanOrEqual(63);
+    expect(one).not.toBe(other);
+  });
+});
+
+test.each([
+  ["org.cupola.dev/team", true],
+  ["example.com.space.cupola.dev/team", true],
+  ["cupola.dev/org", false],
+  ["myorg.cupola.dev/team", false],
+  ["org.cupola.dev", false],
+  ["org.cupola.dev.example.com/team", false],
+])("%s on a namespace is a mirrored label: %s", (key, expected) => {
+  expect(isMirroredKey(key)).toBe(expected);
 });

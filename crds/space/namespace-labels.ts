@@ -1,5 +1,6 @@
 // Labels of an org's and a space's namespace that say where it is: object names, and the CF labels of the org and the space. Operator policy selects by them.
 import { isReservedKey, STABLE_LABELS } from "../labels.ts";
+import { generatedName } from "../object-names.ts";
 
 /** Facts of an Org or a Space that a namespace repeats. */
 export interface Labelled {
@@ -24,9 +25,24 @@ export function mirroredKey(of: keyof typeof MIRROR_DOMAINS, key: string): strin
     : `${key.slice(0, slash)}.${MIRROR_DOMAINS[of]}/${key.slice(slash + 1)}`;
 }
 
+/** Does this label of a namespace mirror a label of its org or space? Only the platform writes such labels. */
+export function isMirroredKey(key: string): boolean {
+  return Object.values(MIRROR_DOMAINS).some((domain) => key.startsWith(`${domain}/`) || key.includes(`.${domain}/`));
+}
+
+/** isMirroredKey in CEL, of the variable `key`. */
+export const IS_MIRRORED_KEY = `(${Object.values(MIRROR_DOMAINS)
+  .map((domain) => `key.startsWith('${domain}/') || key.contains('.${domain}/')`)
+  .join(" || ")})`;
+
+/** Keys of CF labels that no namespace mirrors, because their prefixes become too long for Kubernetes. */
+export function listUnmirroredKeys(of: keyof typeof MIRROR_DOMAINS, { labels = {} }: Labelled): string[] {
+  return Object.keys(labels).filter((key) => !isReservedKey(key) && !fits(mirroredKey(of, key)));
+}
+
 /**
- * Labels of the namespace of a place. An object name that is too long for a label's value and a label whose prefix is too long are left out:
- * constraints that select by them do not match.
+ * Labels of the namespace of a place. An object name that is too long for a label's value gets its end replaced by a hash, so that constraints on all
+ * spaces of an org hold. A label whose prefix becomes too long is left out: no selector can name it.
  */
 export function toNamespaceLabels({
   org,
@@ -42,14 +58,18 @@ export function toNamespaceLabels({
 }
 
 function nameLabel(key: string, name: string): Record<string, string> {
-  return name.length <= MAX_VALUE ? { [key]: name } : {};
+  return { [key]: name.length <= MAX_VALUE ? name : generatedName(name, name) };
 }
 
-function mirror(of: "org" | "space", { labels = {} }: Labelled): Record<string, string> {
+function mirror(of: keyof typeof MIRROR_DOMAINS, { labels = {} }: Labelled): Record<string, string> {
   return Object.fromEntries(
     Object.entries(labels)
       .filter(([key]) => !isReservedKey(key))
       .map(([key, value]) => [mirroredKey(of, key), value] as const)
-      .filter(([key]) => key.indexOf("/") <= MAX_PREFIX),
+      .filter(([key]) => fits(key)),
   );
+}
+
+function fits(key: string): boolean {
+  return key.indexOf("/") <= MAX_PREFIX;
 }

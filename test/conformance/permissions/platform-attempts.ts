@@ -262,6 +262,8 @@ function namespaces({ space, theirs, lent }: Places): Attempt[] {
     patch("its Pod Security", at(space), labels({ "pod-security.kubernetes.io/enforce": "privileged" })),
     patch("another owner of a space", at(space), labels({ "cupola.dev/owner-uid": "mine" })),
     patch("another team's label", at(theirs), labels({ team: "mallory" })),
+    patch("a mirrored label of another team's namespace", at(theirs), labels({ "org.cupola.dev/tier": "gold" })),
+    patch("a label of a space that mirrors none", at(space), labels({ "my-org.cupola.dev/tier": "gold" })),
     create("a namespace without an owner", NAMESPACES, fresh({})),
     create("a namespace that is only half its own", NAMESPACES, fresh({ "cupola.dev/namespace": "space" })),
     create(
@@ -440,6 +442,15 @@ export function listDuties({ org, space, lent }: Places): Attempt[] {
       metadata: { labels: ours, annotations: { "cupola.dev/space-name": "x" } },
     }),
     patch("a suspension", at(space), { metadata: { labels: { "cupola.dev/suspended": "space" } } }),
+    patch("labels of the org and the space", at(space), {
+      metadata: {
+        labels: {
+          "cupola.dev/org": "acme",
+          "org.cupola.dev/tier": "gold",
+          "example.com.space.cupola.dev/tier": "gold",
+        },
+      },
+    }),
     patch("a release", at(space), {
       metadata: { labels: { "cupola.dev/owner-uid": null, "cupola.dev/namespace": null } },
     }),

@@ -35,6 +35,10 @@ export function tenancyTests(get: GetTestEnv): void {
         kind: "ClusterRoleBinding",
       });
       await newNamespace("theirs");
+      await newNamespace("mirroring", {
+        "space.cupola.dev/tier": "gold",
+        "example.com.org.cupola.dev/tier": "gold",
+      });
       await eventually(async () => expect((await get().at("partial").get(`${namespaces}/theirs`)).status).toBe(200));
     }, 60_000);
 
@@ -72,6 +76,11 @@ export function tenancyTests(get: GetTestEnv): void {
       ["the suspension", "ORG", { "cupola.dev/suspended": null, "cupola.dev/anything": "new" }],
       ["whose it is, of a foreign namespace", "theirs", { "cupola.dev/owner-uid": "mine" }],
       ["that a foreign one is ours", "kube-system", { "cupola.dev/namespace": "space" }],
+      ["how its org is named", "SPACE", { "cupola.dev/org": "other" }],
+      ["how its org is labelled", "ORG", { "org.cupola.dev/tier": "gold" }],
+      ["how its space is labelled, by a key with a prefix", "SPACE", { "example.com.space.cupola.dev/tier": "gold" }],
+      ["a label of its space no more", "mirroring", { "space.cupola.dev/tier": null }],
+      ["another label of its org", "mirroring", { "example.com.org.cupola.dev/tier": "lead" }],
     ])("labels of a namespace that say %s are the platform's", async (_what, name, labels) => {
       const answer = await relabel(
         name.replace("SPACE", home.spaceNamespace).replace("ORG", home.orgNamespace),
@@ -108,11 +117,9 @@ export function tenancyTests(get: GetTestEnv): void {
     });
 
     test("other labels, consent, and whatever an admin of all orgs does pass", async () => {
-      for (const name of [home.spaceNamespace, home.orgNamespace, "theirs", "kube-system"]) {
-        expect([name, (await relabel(name, { team: "other", "cupola.dev/adoptable-by": "acme" })).status]).toEqual([
-          name,
-          200,
-        ]);
+      const labels = { team: "other", "cupola.dev/adoptable-by": "acme", "my-org.cupola.dev.example.com/team": "x" };
+      for (const name of [home.spaceNamespace, home.orgNamespace, "theirs", "kube-system", "mirroring"]) {
+        expect([name, (await relabel(name, labels)).status]).toEqual([name, 200]);
       }
       expect(
         (
