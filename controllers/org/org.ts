@@ -19,6 +19,7 @@ import {
   ensureNamespace,
   type NamespaceObject,
 } from "../shared/owned-namespace.ts";
+import { planUnmirroredNote } from "../shared/unmirrored-labels.ts";
 import { planCreatorRoles, planOrgNamespace, planOrgPermissions } from "./plan.ts";
 
 const ORG_STATUS_NAMESPACE_INDEX = "controllers/org-status-namespace";
@@ -65,6 +66,7 @@ export const orgController = defineController({
       createOnce: planCreatorRoles(org, namespace),
       labels,
       status: { ...(name !== undefined && { name }), namespace },
+      ...planUnmirroredNote("org", org),
       ...nameTaken,
     };
   },

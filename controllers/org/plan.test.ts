@@ -27,8 +27,16 @@ describe("rights by name", () => {
 });
 
 test("the namespace carries the GUID as label, the name as annotation, and suspension for the policy", () => {
-  expect(planOrgNamespace(anOrg({ suspended: true }), "g", "Acme Inc.")).toEqual({
-    labels: { [LABELS.namespaceKind]: "org", [LABELS.org]: "g", [LABELS.suspended]: "org" },
+  const org = anOrg({ suspended: true });
+  const labelled = { ...org, metadata: { ...org.metadata, labels: { tier: "gold" } } };
+  expect(planOrgNamespace(labelled, "g", "Acme Inc.")).toEqual({
+    labels: {
+      [LABELS.namespaceKind]: "org",
+      [LABELS.org]: "g",
+      [LABELS.orgName]: "acme",
+      "org.cupola.dev/tier": "gold",
+      [LABELS.suspended]: "org",
+    },
     annotations: { "cupola.dev/org-name": "Acme Inc." },
   });
 });

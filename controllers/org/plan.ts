@@ -3,6 +3,7 @@ import { GROUP } from "../../crds/groups.ts";
 import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
 import type { Org } from "../../crds/org/org.ts";
 import { roleBindingName, CF_ROLES, toSubject, type CFRole } from "../../crds/roles.ts";
+import { toNamespaceLabels } from "../../crds/space/namespace-labels.ts";
 import { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { listSubjects, planRoleGrant, type RoleBindingObject } from "../shared/role-bindings.ts";
@@ -43,6 +44,7 @@ const DOMAIN_READERS: readonly CFRole[] = [
 export function planOrgNamespace(org: Org, guid: string, name: string | undefined): NamespaceMetadata {
   return {
     labels: {
+      ...toNamespaceLabels({ org: org.metadata }),
       [LABELS.namespaceKind]: "org",
       [LABELS.org]: guid,
       [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : undefined,

@@ -25,6 +25,33 @@ test("a namespace is right when it carries every label wanted and none that is n
   expect(hasMetadata(seen, { labels: { a: "2" }, annotations: {} })).toBe(false);
 });
 
+describe("mirrored labels", () => {
+  const org = anOrg();
+  const stored = { [LABELS.ownerUid]: "uid-acme", team: "theirs", "org.cupola.dev/tier": "gold" };
+
+  /** The patches that these labels cost. */
+  async function ensure(labels: Record<string, string>): Promise<unknown[]> {
+    const patches: unknown[] = [];
+    const cached = { metadata: { name: "acme", labels: stored } };
+    const context = {
+      read: { list: () => [cached], find: () => cached },
+      client: {
+        patch: (_ref: unknown, _key: unknown, { body }: { body: { metadata: { labels: unknown } } }) =>
+          Promise.resolve(void patches.push(body.metadata.labels)),
+      },
+    } as unknown as ReconcileContext;
+    await ensureNamespace({ ref: Org, object: org }, ["acme"], { labels, annotations: {} }, context);
+    return patches;
+  }
+
+  test("cost no write when they are right", async () =>
+    expect(await ensure({ "org.cupola.dev/tier": "gold" })).toEqual([]));
+  test("follow the label", async () =>
+    expect(await ensure({ "org.cupola.dev/tier": "lead" })).toMatchObject([{ "org.cupola.dev/tier": "lead" }]));
+  test("go with the label, and others stay", async () =>
+    expect(await ensure({})).toEqual([{ [LABELS.ownerUid]: "uid-acme", "org.cupola.dev/tier": null }]));
+});
+
 describe("the end of an owner that others do not see yet", () => {
   const org = anOrg();
   const owner = { ref: Org, object: org };

@@ -1,6 +1,7 @@
 // Namespaces of orgs and spaces: their labels and deletion. crds/namespace-name.ts plans their names. A namespace is never pruned as a child: only this file deletes one, by name.
 import { LABELS } from "../../crds/labels.ts";
 import { planNamespaceName, withUidSuffix } from "../../crds/namespace-name.ts";
+import { isMirroredKey } from "../../crds/space/namespace-labels.ts";
 import { backoffDelay } from "../../kube/client/backoff.ts";
 import { createSleeper } from "../../kube/client/sleeper.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
@@ -125,15 +126,31 @@ function isTransient(error: unknown): boolean {
   );
 }
 
+/** A mirrored label goes with the label that it mirrors. */
+const withoutStaleMirrors = (meta: NamespaceMetadata, { metadata }: NamespaceObject): NamespaceMetadata => ({
+  ...meta,
+  labels: { ...noMirrors(metadata.labels), ...meta.labels },
+});
+
+/** The mirrored ones of these labels, to be removed. */
+export function noMirrors(labels: Readonly<Record<string, string>> = {}): Record<string, undefined> {
+  return Object.fromEntries(
+    Object.keys(labels)
+      .filter(isMirroredKey)
+      .map((key) => [key, undefined]),
+  );
+}
+
 async function updateMetadata(
   cached: NamespaceObject,
-  meta: NamespaceMetadata,
+  desired: NamespaceMetadata,
   { client }: ReconcileContext,
   resourceVersion?: string,
 ): Promise<string> {
   const { name } = cached.metadata;
   if (cached.metadata.deletionTimestamp)
     throw new NotReady("NamespaceTerminating", `namespace ${name} is being deleted; it is made again when it is gone`);
+  const meta = withoutStaleMirrors(desired, cached);
   if (hasMetadata(cached, meta)) return name;
   const body = {
     metadata: {
@@ -154,7 +171,7 @@ export function hasMetadata(cached: NamespaceObject, meta: NamespaceMetadata): b
   return includes(cached.metadata.labels, meta.labels) && includes(cached.metadata.annotations, meta.annotations);
 }
 
-function toMergePatch(values: Readonly<Record<string, string | undefined>>): Record<string, string | null> {
+export function toMergePatch(values: Readonly<Record<string, string | undefined>>): Record<string, string | null> {
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value ?? null]));
 }
 

@@ -66,7 +66,23 @@ test("the namespace carries GUIDs as labels, and is not suspended when the org i
     [LABELS.namespaceKind]: "space",
     [LABELS.space]: "s",
     [LABELS.org]: "uid-acme",
+    [LABELS.spaceName]: "dev",
+    [LABELS.orgName]: "acme",
     [LABELS.suspended]: undefined,
+  });
+});
+
+test("the namespace mirrors the CF labels of the org and the space", () => {
+  const labelled = <T extends { metadata: object }>(object: T, labels: Record<string, string>): T => ({
+    ...object,
+    metadata: { ...object.metadata, labels },
+  });
+  const org = labelled(anOrg(), { tier: "gold", "cupola.dev/guid": "g" });
+  const space = labelled(aSpace(), { "example.com/env": "prod" });
+  expect(planSpaceNamespace(space, org, { guid: "s", name: "dev" }).labels).toMatchObject({
+    "org.cupola.dev/tier": "gold",
+    "example.com.space.cupola.dev/env": "prod",
+    [LABELS.space]: "s",
   });
 });
 

@@ -6,6 +6,7 @@ import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import type { Org } from "../../crds/org/org.ts";
 import { ORG_AUDITOR_IN_SPACE, ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
+import { toNamespaceLabels } from "../../crds/space/namespace-labels.ts";
 import type { Space } from "../../crds/space/space.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { Stalled, type ReadyDraft } from "../../kube/controller/controller.ts";
@@ -20,6 +21,7 @@ export function planSpaceNamespace(
 ): NamespaceMetadata {
   return {
     labels: {
+      ...toNamespaceLabels({ org: org.metadata, space: space.metadata }),
       [LABELS.namespaceKind]: "space",
       [LABELS.space]: guid,
       [LABELS.org]: guidOf(org),

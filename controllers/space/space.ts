@@ -27,11 +27,14 @@ import {
   finalizeNamespaces,
   findOwnedNamespace,
   ensureNamespace,
+  noMirrors,
+  toMergePatch,
   type NamespaceMetadata,
   type NamespaceObject,
 } from "../shared/owned-namespace.ts";
 import { findOrgOfNamespace } from "../shared/tenancy.ts";
 import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
+import { planUnmirroredNote } from "../shared/unmirrored-labels.ts";
 import { planSpaceNetwork } from "./network-policies.ts";
 import { NETWORK_CONFIG, readNetworkSettings } from "../shared/network-settings.ts";
 import { selectGroups } from "./security-groups.ts";
@@ -111,6 +114,7 @@ export const spaceController = defineController({
       ],
       labels,
       status: { ...(name !== undefined && { name }), namespace },
+      ...planUnmirroredNote("space", space),
       ...nameTaken,
       ...(problem && { ready: problem }),
     };
@@ -228,6 +232,13 @@ async function adoptSpecNamespace(
   );
 }
 
+const NO_PLATFORM_LABELS = Object.fromEntries(
+  (["namespaceKind", "space", "org", "spaceName", "orgName", "suspended", "ownerUid"] as const).map((label) => [
+    LABELS[label],
+    undefined,
+  ]),
+);
+
 /** Releases an adopted namespace: removes our labels and the roles in the space. */
 async function releaseNamespace(space: Space, namespace: NamespaceObject, context: ReconcileContext): Promise<void> {
   const { client, read } = context;
@@ -236,9 +247,7 @@ async function releaseNamespace(space: Space, namespace: NamespaceObject, contex
   const live = await findOwnedNamespace(space, namespace, context);
   if (!live) return;
   await deleteAll(client, RoleBinding, roles);
-  const removedLabels = Object.fromEntries(
-    [LABELS.namespaceKind, LABELS.space, LABELS.org, LABELS.suspended, LABELS.ownerUid].map((label) => [label, null]),
-  );
+  const removedLabels = toMergePatch({ ...noMirrors(live.metadata.labels), ...NO_PLATFORM_LABELS });
   await client.patch(
     Namespace,
     { name },

@@ -4,6 +4,7 @@ import { Claim } from "../../../crds/claim/claim.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { CF_ROLES, ORG_MANAGER_IN_SPACE } from "../../../crds/roles.ts";
+import { isMirroredKey } from "../../../crds/space/namespace-labels.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { Namespace, RoleBinding, SelfSubjectAccessReview } from "../../../kube/api/builtin.ts";
 import { applyApp, currentLRP, makeSpace, untilReady, type ControllerFixtures } from "./test-env.ts";
@@ -122,11 +123,53 @@ export function spaceTests(given: () => ControllerFixtures): void {
     );
   }, 60_000);
 
+  test("namespaces name their org and space and follow the CF labels of both", async () => {
+    const { client } = given();
+    const prod = { namespace: "labelled", name: "prod" };
+    const { namespace } = await makeSpace(client, prod.namespace, prod.name);
+    const label = (labels: Record<string, string | null>) =>
+      ({ type: "merge", body: { metadata: { labels } } }) as const;
+    const mirroredOn = async (name: string): Promise<Record<string, string>> =>
+      Object.fromEntries(
+        Object.entries((await client.get(Namespace, { name })).metadata.labels ?? {}).filter(
+          ([key]) => key === LABELS.orgName || key === LABELS.spaceName || isMirroredKey(key),
+        ),
+      );
+    const names = { [LABELS.orgName]: prod.namespace, [LABELS.spaceName]: prod.name };
+    expect(await mirroredOn(namespace)).toEqual(names);
+    expect(await mirroredOn(prod.namespace)).toEqual({ [LABELS.orgName]: prod.namespace });
+
+    await client.patch(Org, { name: prod.namespace }, label({ tier: "gold" }));
+    await client.patch(Space, prod, label({ "example.com/env": "prod" }));
+    const both = { ...names, "org.cupola.dev/tier": "gold", "example.com.space.cupola.dev/env": "prod" };
+    await eventually(async () => expect(await mirroredOn(namespace)).toEqual(both));
+    await eventually(async () =>
+      expect(await mirroredOn(prod.namespace)).toMatchObject({ "org.cupola.dev/tier": "gold" }),
+    );
+
+    const second = await makeSpace(client, prod.namespace, "second");
+    expect(await mirroredOn(second.namespace)).toMatchObject({ "org.cupola.dev/tier": "gold" });
+
+    await client.patch(Org, { name: prod.namespace }, label({ tier: null }));
+    await client.patch(Space, prod, label({ "example.com/env": "test" }));
+    await eventually(async () =>
+      expect(await mirroredOn(namespace)).toEqual({ ...names, "example.com.space.cupola.dev/env": "test" }),
+    );
+
+    const prefix = "long.".repeat(50).slice(0, 249);
+    await client.patch(Space, prod, label({ [`${prefix}/team`]: "x", "example.com/env": null }));
+    await untilReady(client, Space, prod, { status: "True", reason: "LabelNotMirrored" });
+    await eventually(async () => expect(await mirroredOn(namespace)).toEqual(names));
+  }, 60_000);
+
   test("a namespace is adopted by consent only, and given back", async () => {
     const { client } = given();
     await client.create(Namespace, { metadata: { name: "existing" } });
     const key = { namespace: "acme", name: "adopting" };
-    await client.create(Space, { metadata: key, spec: { namespace: "existing" } });
+    await client.create(Space, {
+      metadata: { ...key, labels: { env: "prod" } },
+      spec: { namespace: "existing" },
+    });
     await untilReady(client, Space, key, { status: "False", reason: "NotConsented" });
     await client.patch(
       Namespace,
@@ -134,9 +177,12 @@ export function spaceTests(given: () => ControllerFixtures): void {
       { type: "merge", body: { metadata: { labels: { [LABELS.adoptableBy]: "acme" } } } },
     );
     await untilReady(client, Space, key);
+    expect((await client.get(Namespace, { name: "existing" })).metadata.labels).toMatchObject({
+      "space.cupola.dev/env": "prod",
+    });
     await client.delete(Space, key);
     await eventually(async () => expect(await client.find(Space, key)).toBeUndefined());
     const labels = (await client.get(Namespace, { name: "existing" })).metadata.labels ?? {};
-    expect(Object.keys(labels).filter((label) => label.startsWith("cupola.dev/"))).toEqual([LABELS.adoptableBy]);
+    expect(Object.keys(labels).filter((label) => label.includes("cupola.dev/"))).toEqual([LABELS.adoptableBy]);
   });
 }
