@@ -39,7 +39,7 @@ const list = endpoint({
           isOneOf(query.states, state) &&
           isOneOf(query.status_values, value) &&
           isOneOf(query.status_reasons, reason) &&
-          isOneOf(query.app_guids, appGUIDOf(session.cache, rollout))
+          (!query.app_guids || query.app_guids.includes(appGUIDOf(session.cache, rollout)))
         );
       },
       dependsOn: [App, Droplet, Revision],
