@@ -1,6 +1,6 @@
 // Ends what a runner made for an object: pods first.
 import { Pod } from "../../kube/api/builtin.ts";
-import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
+import type { FinalizeResult, ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -11,35 +11,32 @@ const LOST_AFTER_MS = 30_000;
 
 /**
  * As endWorkload, but it does not wait for pods of lost nodes, since the app's next version would not start. Services send them nothing.
- * The controller must watch the pods. @throws NotReady while others are ending
+ * The controller must watch the pods.
  */
-export async function endInstances(ref: ResourceRef, lrp: LRP, context: ReconcileContext): Promise<void> {
-  try {
-    await endWorkload(ref, lrp, context);
-  } catch (error) {
-    if (!(error instanceof NotReady)) throw error;
-    const { namespace = "", name } = lrp.metadata;
-    const lostBefore = context.now().getTime() - LOST_AFTER_MS;
-    const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
-    const areLost = pods.every(({ metadata }) => Date.parse(metadata.deletionTimestamp ?? "") <= lostBefore);
-    if (pods.length > 0 && areLost) return;
-    throw new NotReady(error.reason, error.message, { requeueAfterMs: LOST_AFTER_MS });
-  }
+export async function endInstances(ref: ResourceRef, lrp: LRP, context: ReconcileContext): Promise<FinalizeResult> {
+  const ending = await endWorkload(ref, lrp, context);
+  if (!ending) return undefined;
+  const { namespace = "", name } = lrp.metadata;
+  const lostBefore = context.now().getTime() - LOST_AFTER_MS;
+  const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
+  const areLost = pods.every(({ metadata }) => Date.parse(metadata.deletionTimestamp ?? "") <= lostBefore);
+  return pods.length > 0 && areLost ? undefined : { ...ending, requeueAfterMs: LOST_AFTER_MS };
 }
 
-/**
- * Deletes the owner's object of the same name in the foreground: the garbage collector removes it after its pods.
- * @throws NotReady until it is gone
- */
-export async function endWorkload(ref: ResourceRef, owner: KubeObject, { client }: ReconcileContext): Promise<void> {
+/** Deletes the owner's object of the same name in the foreground: the garbage collector removes it after its pods. Undefined when it is gone. */
+export async function endWorkload(
+  ref: ResourceRef,
+  owner: KubeObject,
+  { client }: ReconcileContext,
+): Promise<FinalizeResult> {
   const found = await client.find(ref, owner.metadata);
   // It may belong to a later owner of the same name.
-  if (!found?.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid)) return;
+  if (!found?.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid)) return undefined;
   const { uid, deletionTimestamp } = found.metadata;
   if (!deletionTimestamp)
     await client.delete(ref, found.metadata, {
       propagationPolicy: "Foreground",
       preconditions: { ...(uid && { uid }) },
     });
-  throw new NotReady("Stopping", "its pods are ending");
+  return { ready: { status: "False", reason: "Stopping", message: "its pods are ending" } };
 }

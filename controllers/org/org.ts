@@ -6,7 +6,12 @@ import { LABELS } from "../../crds/labels.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { ClusterRole, ClusterRoleBinding, Namespace, Role, RoleBinding } from "../../kube/api/builtin.ts";
-import { defineController, NotReady, watch, type ReconcileContext } from "../../kube/controller/controller.ts";
+import {
+  defineController,
+  type FinalizeResult,
+  watch,
+  type ReconcileContext,
+} from "../../kube/controller/controller.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
@@ -73,15 +78,14 @@ export const orgController = defineController({
 
   finalizer: "cupola.dev/org",
   async finalize(org, context) {
-    const end = async (namespace: NamespaceObject): Promise<void> => {
+    const end = async (namespace: NamespaceObject): Promise<FinalizeResult> => {
       const spaces = context.read.list(Space, { namespace: namespace.metadata.name });
       const live = await findOwnedNamespace(org, namespace, context);
-      if (!live) return;
-      await deleteSpaces(spaces, context);
-      await deleteNamespace(live, context);
+      return live && ((await deleteSpaces(spaces, context)) ?? (await deleteNamespace(live, context)));
     };
-    await finalizeNamespaces(org, end, context);
-    await removeDomainShares(org, context);
+    const waiting = await finalizeNamespaces(org, end, context);
+    if (!waiting) await removeDomainShares(org, context);
+    return waiting;
   },
 });
 
@@ -101,20 +105,17 @@ function listBindings(namespace: string, read: Reader) {
   return read.list(RoleBinding, { namespace });
 }
 
-async function deleteSpaces(spaces: readonly Space[], { client }: ReconcileContext): Promise<void> {
+/** Undefined when none is left. */
+async function deleteSpaces(spaces: readonly Space[], { client }: ReconcileContext): Promise<FinalizeResult> {
   await deleteAll(
     client,
     Space,
     spaces.filter((space) => !space.metadata.deletionTimestamp),
   );
-  if (spaces.length > 0)
-    throw new NotReady(
-      "SpacesRemain",
-      `waiting until ${spaces.length} space(s) are gone: ${spaces
-        .slice(0, 5)
-        .map((space) => space.metadata.name)
-        .join(", ")}`,
-    );
+  if (spaces.length === 0) return undefined;
+  const names = spaces.slice(0, 5).map((space) => space.metadata.name);
+  const message = `waiting until ${spaces.length} space(s) are gone: ${names.join(", ")}`;
+  return { ready: { status: "False", reason: "SpacesRemain", message } };
 }
 
 /** Removes the deleted Org from other orgs' shared Domains, so that a later Org of the same name does not inherit them. Skipped when such an Org already exists. */

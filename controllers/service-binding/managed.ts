@@ -13,6 +13,7 @@ import { Secret } from "../../kube/api/builtin.ts";
 import { isAlreadyExists } from "../../kube/client/errors.ts";
 import {
   defineController,
+  type FinalizeResult,
   NotReady,
   type ReadyDraft,
   watch,
@@ -79,9 +80,10 @@ export function managedBindingController(shared: Omit<Brokers, "memory">): Contr
 
     async finalize(binding, context) {
       const bound = findBound(binding, context);
-      if (bound?.instance?.spec.purge) return;
+      if (bound?.instance?.spec.purge) return undefined;
       if (bound) return unbind(bound, context, brokers);
       context.recordEvent(binding, { type: "Warning", reason: "NotUnbound", message: NOT_UNBOUND });
+      return undefined;
     },
   });
 }
@@ -90,12 +92,13 @@ const NOT_UNBOUND =
   "the service broker was not asked to delete it: its instance is gone, and nothing else says which broker that is";
 
 /** Deletes it at the broker, which may be gone together with the instance. */
-async function unbind(bound: Bound, context: ReconcileContext, brokers: Brokers): Promise<void> {
+async function unbind(bound: Bound, context: ReconcileContext, brokers: Brokers): Promise<FinalizeResult> {
   const { namespace = "", name } = bound.provided.brokerRef;
   if (bound.instance || context.read.find(ServiceBroker, { namespace, name }))
     return removeAtBroker(toWork(bound, context, brokers));
   const message = `the service broker was not asked to delete it: ServiceBroker ${name} is gone, and so is the instance`;
   context.recordEvent(bound.binding, { type: "Warning", reason: "NotUnbound", message });
+  return undefined;
 }
 
 function toWork(bound: Bound, context: ReconcileContext, brokers: Brokers): Provided {

@@ -17,6 +17,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isConflict, isForbidden, isNotFound } from "../../kube/client/errors.ts";
 import {
   defineController,
+  type FinalizeResult,
   NotReady,
   watch,
   type Controller,
@@ -56,8 +57,9 @@ export function serviceBrokerController(pace: BrokerPace): Controller {
 
     reconcile: (broker, context) => reconcileBroker(broker, context, catalogs),
     finalize: async (broker, context) => {
-      await finalizeBroker(broker, context);
-      catalogs.forget(broker);
+      const waiting = await finalizeBroker(broker, context);
+      if (!waiting) catalogs.forget(broker);
+      return waiting;
     },
   });
 }
@@ -133,20 +135,21 @@ function apply(
  */
 const LAST_ORDERS_MS = 10_000;
 
-/** @throws NotReady("InstancesExist") */
-async function finalizeBroker(broker: ServiceBroker, { read, client, now }: ReconcileContext): Promise<void> {
+async function finalizeBroker(broker: ServiceBroker, { read, client, now }: ReconcileContext): Promise<FinalizeResult> {
   const ordersMs = Date.parse(broker.metadata.deletionTimestamp ?? "") + LAST_ORDERS_MS - now().getTime();
   const withAsking = ordersMs > 0;
   // The cache may not have an instance that was made just before.
   const left =
     listInstancesOf(broker, read, withAsking).length || (await countLive(broker, { read, client }, withAsking));
-  if (left > 0)
-    throw new NotReady(
-      "InstancesExist",
-      `${left} service instances are this broker's, and only it can delete them; delete or purge them first`,
-      { isFailure: true, ...(withAsking && { requeueAfterMs: ordersMs }) },
-    );
-  await removeCredentials(broker, client);
+  if (left === 0) {
+    await removeCredentials(broker, client);
+    return undefined;
+  }
+  const message = `${left} service instances are this broker's, and only it can delete them; delete or purge them first`;
+  return {
+    ready: { status: "False", reason: "InstancesExist", message, isFailure: true },
+    ...(withAsking && { requeueAfterMs: ordersMs }),
+  };
 }
 
 async function countLive(

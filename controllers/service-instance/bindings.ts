@@ -1,7 +1,7 @@
 // The bindings of a managed instance: they go before it, and where it is no longer shared. Those that wait for it are left alone.
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
+import type { FinalizeResult, ReconcileContext } from "../../kube/controller/controller.ts";
 import { INSTANCE_INDEX, instanceKey } from "../shared/binding-index.ts";
 import { listLive } from "../shared/list-live.ts";
 import { planFailedUnbind } from "./failed-unbind.ts";
@@ -19,16 +19,18 @@ async function listLiveBindings({ metadata }: ServiceInstance, context: Context)
   return bindings.filter((one) => one.spec.instanceRef.name === name && instanceNamespaceOf(one) === namespace);
 }
 
-/** The end of each is an event of the instance. @throws NotReady("BindingsLeft") */
-export async function removeBindings(instance: ServiceInstance, context: Context): Promise<void> {
+/** The end of each is an event of the instance. Undefined when none is left. */
+export async function removeBindings(instance: ServiceInstance, context: Context): Promise<FinalizeResult> {
   const cached = listBindings(instance, context);
   const left = cached.length > 0 ? cached : await listLiveBindings(instance, context);
-  if (left.length === 0) return;
+  if (left.length === 0) return undefined;
   await remove(left, context);
   const failure = planFailedUnbind(instance, left, context.now());
-  if (failure)
-    throw new NotReady("BindingsLeft", failure.lastOperation.description, { isFailure: true, status: { ...failure } });
-  throw new NotReady("BindingsLeft", `${left.length} bindings are being deleted first`);
+  const message = failure?.lastOperation.description ?? `${left.length} bindings are being deleted first`;
+  return {
+    ...(failure && { status: { ...failure } }),
+    ready: { status: "False", reason: "BindingsLeft", message, ...(failure && { isFailure: true }) },
+  };
 }
 
 /** Bindings of spaces with which the instance is no longer shared. One that the broker was not asked for may wait for that. */

@@ -11,6 +11,7 @@ import { ServiceOffering } from "../../crds/service-offering/service-offering.ts
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import {
   defineController,
+  type FinalizeResult,
   NotReady,
   watch,
   type Controller,
@@ -100,13 +101,13 @@ export function managedInstanceController(shared: Omit<Brokers, "memory">): Cont
   });
 }
 
-async function remove(instance: ServiceInstance, context: ReconcileContext, brokers: Brokers): Promise<void> {
-  if (!isGoing(instance)) await removeBindings(instance, context);
-  if (instance.spec.purge) return;
+async function remove(instance: ServiceInstance, context: ReconcileContext, brokers: Brokers): Promise<FinalizeResult> {
+  const waiting = isGoing(instance) ? undefined : await removeBindings(instance, context);
+  if (waiting || instance.spec.purge) return waiting;
   const { guid } = resolveGUID(ServiceInstance, instance, context);
   const known = instance.status?.provided ? instance : withRestored(instance, context.read);
   const work = toWork(known, { guid, context, brokers });
-  if (work) await removeAtBroker(work);
+  return work && (await removeAtBroker(work));
 }
 
 /** Has the broker said that it deletes it? */

@@ -98,15 +98,15 @@ describe("the end of an owner that others do not see yet", () => {
 
   test("a namespace that the cache does not show ends too", async () => {
     const { context, writes } = contextOf({ live: [namespace()] });
-    await expect(finalizeNamespaces(org, (found) => deleteNamespace(found, context), context)).rejects.toMatchObject({
-      reason: "NamespaceTerminating",
+    expect(await finalizeNamespaces(org, (found) => deleteNamespace(found, context), context)).toMatchObject({
+      ready: { reason: "NamespaceTerminating" },
     });
     expect(writes).toEqual(["delete acme n1"]);
   });
 
   test("without a namespace the deletion is done", async () => {
     const { context } = contextOf({});
-    await finalizeNamespaces(org, (found) => deleteNamespace(found, context), context);
+    expect(await finalizeNamespaces(org, (found) => deleteNamespace(found, context), context)).toBeUndefined();
   });
 
   test.each<[string, KubeObject | undefined]>([

@@ -6,7 +6,7 @@ import { backoffDelay } from "../../kube/client/backoff.ts";
 import { createSleeper } from "../../kube/client/sleeper.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { isAlreadyExists, isConflict, isUnreachable, KubeError } from "../../kube/client/errors.ts";
-import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
+import { type FinalizeResult, NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ObjectOf, ResourceRef } from "../../kube/api/resource-ref.ts";
 import { deleteAll } from "./history-limits.ts";
@@ -225,23 +225,34 @@ export async function findOwnedNamespace(
     : undefined;
 }
 
-/** Finalizes every namespace of an owner under deletion. `finalizeNamespace` must call findOwnedNamespace before it deletes, and throws NotReady until it is done. */
+/** Finalizes the namespaces of an owner under deletion, one after the other. `finalizeNamespace` must call findOwnedNamespace before it deletes. */
 export async function finalizeNamespaces(
   owner: KubeObject,
-  finalizeNamespace: (namespace: NamespaceObject) => Promise<void>,
+  finalizeNamespace: (namespace: NamespaceObject) => Promise<FinalizeResult>,
   { read, client }: ReconcileContext,
-): Promise<void> {
-  for (const namespace of read.list(Namespace, ownerSelector(owner))) await finalizeNamespace(namespace);
+): Promise<FinalizeResult> {
+  const finalizeAll = async (namespaces: readonly NamespaceObject[]): Promise<FinalizeResult> => {
+    for (const namespace of namespaces) {
+      const waiting = await finalizeNamespace(namespace);
+      if (waiting) return waiting;
+    }
+    return undefined;
+  };
+  const waiting = await finalizeAll(read.list(Namespace, ownerSelector(owner)));
+  if (waiting) return waiting;
   // This is the last check, so it lists live: a stalled watch may have missed a namespace.
-  for (const namespace of (await client.list(Namespace, { labelSelector: `${LABELS.ownerUid}=${owner.metadata.uid}` }))
-    .items)
-    await finalizeNamespace(namespace);
+  const live = await client.list(Namespace, { labelSelector: `${LABELS.ownerUid}=${owner.metadata.uid}` });
+  return await finalizeAll(live.items);
 }
 
-/** Deletes this version of the namespace. @throws NotReady always, until a later reconcile finds no namespace */
-export async function deleteNamespace(namespace: NamespaceObject, { client }: ReconcileContext): Promise<never> {
+/** Deletes this version of the namespace. It waits until a later pass finds no namespace. */
+export async function deleteNamespace(
+  namespace: NamespaceObject,
+  { client }: ReconcileContext,
+): Promise<FinalizeResult> {
   const { name, deletionTimestamp } = namespace.metadata;
   if (!deletionTimestamp) await deleteAll(client, Namespace, [namespace]);
   // The watch enqueues the owner; the delay covers a namespace that was gone before the watch saw it.
-  throw new NotReady("NamespaceTerminating", `waiting until namespace ${name} is gone`, { requeueAfterMs: 1000 });
+  const message = `waiting until namespace ${name} is gone`;
+  return { ready: { status: "False", reason: "NamespaceTerminating", message }, requeueAfterMs: 1000 };
 }

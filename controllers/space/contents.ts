@@ -4,7 +4,7 @@ import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
+import type { FinalizeResult, ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { deleteAll } from "../shared/history-limits.ts";
@@ -37,12 +37,12 @@ function withoutBrokersInUse(remaining: SpaceContents): SpaceContents {
   return remaining.filter(({ ref }) => ref !== ServiceBroker && ref !== ServicePlan && ref !== ServiceOffering);
 }
 
-/** Deletes the contents. @throws NotReady until the namespace has none */
+/** Deletes the contents. Undefined when the namespace has none. */
 export async function deleteContents(
   namespace: string,
   contents: SpaceContents,
   { client }: ReconcileContext,
-): Promise<void> {
+): Promise<FinalizeResult> {
   const remaining = contents.filter(({ objects }) => objects.length > 0);
   for (const { ref, objects } of withoutBrokersInUse(remaining))
     await deleteAll(
@@ -50,10 +50,9 @@ export async function deleteContents(
       ref,
       objects.filter((object) => !object.metadata.deletionTimestamp),
     );
-  if (remaining.length === 0) return;
+  if (remaining.length === 0) return undefined;
   const counts = remaining.map(({ ref, objects }) => `${objects.length} ${ref.plural}`).join(", ");
   // Each deletion enqueues the Space; the delay covers an object that was deleted before its watch event.
-  throw new NotReady("ContentsRemain", `waiting until namespace ${namespace} is empty: ${counts}`, {
-    requeueAfterMs: 1000,
-  });
+  const message = `waiting until namespace ${namespace} is empty: ${counts}`;
+  return { ready: { status: "False", reason: "ContentsRemain", message }, requeueAfterMs: 1000 };
 }

@@ -9,6 +9,7 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ConfigMap, Namespace, NetworkPolicy, Role, RoleBinding } from "../../kube/api/builtin.ts";
 import {
   defineController,
+  type FinalizeResult,
   NotReady,
   watch,
   type ReconcileContext,
@@ -121,9 +122,8 @@ export const spaceController = defineController({
   },
 
   finalizer: "cupola.dev/space",
-  async finalize(space, context) {
-    await finalizeNamespaces(space, (namespace) => finalizeSpaceNamespace(space, namespace, context), context);
-  },
+  finalize: (space, context) =>
+    finalizeNamespaces(space, (namespace) => finalizeSpaceNamespace(space, namespace, context), context),
 });
 
 /** A group that applies to all spaces, now or before, concerns each of them. */
@@ -145,17 +145,29 @@ async function finalizeSpaceNamespace(
   space: Space,
   namespace: NamespaceObject,
   context: ReconcileContext,
-): Promise<void> {
+): Promise<FinalizeResult> {
   const { name } = namespace.metadata;
   const cached = listCachedContents(name, context);
   const live = await findOwnedNamespace(space, namespace, context);
-  if (!live) return;
-  await deleteContents(name, cached, context);
-  if (space.spec.namespace !== name) return await deleteNamespace(live, context);
-  const liveContents = await listLiveContents(name, context);
-  if (!(await findOwnedNamespace(space, namespace, context))) return;
-  await deleteContents(name, liveContents, context);
-  await releaseNamespace(space, namespace, context);
+  if (!live) return undefined;
+  const waiting = await deleteContents(name, cached, context);
+  if (waiting) return waiting;
+  return space.spec.namespace === name
+    ? await finalizeAdoptedNamespace(space, namespace, context)
+    : await deleteNamespace(live, context);
+}
+
+async function finalizeAdoptedNamespace(
+  space: Space,
+  namespace: NamespaceObject,
+  context: ReconcileContext,
+): Promise<FinalizeResult> {
+  const { name } = namespace.metadata;
+  const contents = await listLiveContents(name, context);
+  if (!(await findOwnedNamespace(space, namespace, context))) return undefined;
+  const waiting = await deleteContents(name, contents, context);
+  if (!waiting) await releaseNamespace(space, namespace, context);
+  return waiting;
 }
 
 /** Objects that the platform may not read cannot report the missing permission themselves, so the Space does. */

@@ -16,24 +16,16 @@ export class NotReady extends Error {
   readonly requeueAfterMs: number | undefined;
   /** As ReadyDraft.isFailure. */
   readonly isFailure: boolean;
-  /** As ReconcileResult.status: how far it is, written with the condition. */
-  readonly status: ReconcileResult["status"];
   constructor(
     reason: string,
     message: string,
-    options: {
-      requeueAfterMs?: number;
-      isFailure?: boolean;
-      status?: ReconcileResult["status"];
-      cause?: unknown;
-    } = {},
+    options: { requeueAfterMs?: number; isFailure?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = "NotReady";
     this.reason = reason;
     this.requeueAfterMs = options.requeueAfterMs;
     this.isFailure = options.isFailure ?? false;
-    this.status = options.status;
   }
 }
 
@@ -82,6 +74,9 @@ export interface ReconcileResult {
   /** Requeue the key after this time even without a change. */
   requeueAfterMs?: number;
 }
+
+/** A terminating object that still waits, with the reason in `ready`; undefined when nothing is left to clean up. */
+export type FinalizeResult = (ReconcileResult & { ready: ReadyDraft }) | undefined;
 
 export interface ReconcileContext {
   /** Cached, synchronous reads of all kinds that the controller names: from its own watch where it has one of the kind, restricted or not. */
@@ -134,13 +129,16 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   /** Not called for terminating objects. Must not mutate cached objects. */
   reconcile: (object: T, context: ReconcileContext) => Promise<ReconcileResult> | ReconcileResult;
   /**
-   * Added before the first reconcile and removed after `finalize` has returned. Requires `finalize`.
+   * Added before the first reconcile and removed when `finalize` has nothing left to do. Requires `finalize`.
    * `needsFinalizer` restricts it to objects that need one.
    */
   finalizer?: string;
   needsFinalizer?: (object: T) => boolean;
-  /** Cleans up a terminating object. Return when done, throw NotReady to wait. Children and the finalizer are removed afterwards. Must be idempotent. */
-  finalize?: (object: T, context: ReconcileContext) => Promise<void> | void;
+  /**
+   * The reconcile of a terminating object: a result is written as `reconcile`'s is, and the object waits; errors count as there, too.
+   * Undefined removes the children and the finalizer. Must be idempotent. The status of an object that is no longer selected is not written.
+   */
+  finalize?: (object: T, context: ReconcileContext) => Promise<FinalizeResult> | FinalizeResult;
   /** The summary condition; "Ready" by default. With another name status.observedGeneration is not written. */
   condition?: string;
   /** False for kinds without our status, such as Namespaces: /status is never written. */

@@ -58,9 +58,9 @@ function toSingleOutcome(error: unknown): ReconcileOutcome {
   );
 }
 
-function toWaitingOutcome({ reason, message, requeueAfterMs, isFailure, status }: NotReady): ReconcileOutcome {
+function toWaitingOutcome({ reason, message, requeueAfterMs, isFailure }: NotReady): ReconcileOutcome {
   return {
-    result: { ...(status && { status }) },
+    result: {},
     ready: { status: "False", reason, message, ...(isFailure && { isFailure }) },
     requeue: toRequeue(requeueAfterMs),
   };

@@ -127,16 +127,10 @@ class KeyReconciler implements Reconciler {
   }
 
   async #reconcile(found: KubeObject): Promise<RequeueAction> {
-    const { controller, context } = this.#options;
     const object = this.#needsFinalizer(found) ? await this.#withFinalizer(found) : found;
     const readSet = this.#readSetFor(object);
-    let outcome: ReconcileOutcome;
-    try {
-      const result = await controller.reconcile(object, { ...context, read: readSet.read });
-      outcome = { result, ready: result.ready ?? RECONCILED, requeue: toRequeue(result.requeueAfterMs) };
-    } catch (error) {
-      outcome = toReconcileOutcome(error);
-    }
+    const context = { ...this.#options.context, read: readSet.read };
+    const outcome = await withErrors(async () => toOutcome(await this.#options.controller.reconcile(object, context)));
     return this.#write(object, outcome, readSet);
   }
 
@@ -211,13 +205,11 @@ class KeyReconciler implements Reconciler {
 
   /** Finalizes a terminating object. Without our finalizer it is none of our business. */
   async #finalize(object: KubeObject): Promise<RequeueAction> {
-    const { controller, context, ownedObjects } = this.#options;
+    const { controller, ownedObjects } = this.#options;
     if (!controller.finalizer || !object.metadata.finalizers?.includes(controller.finalizer)) return DONE;
-    try {
-      await controller.finalize?.(object, context);
-    } catch (error) {
-      return this.#complete(object, toReconcileOutcome(error));
-    }
+    const readSet = this.#readSetFor(object);
+    const waiting = await this.#runFinalize(object, readSet);
+    if (waiting) return this.#write(object, waiting, readSet);
     await ownedObjects.remove(ownedObjects.listOwnedBy(object.metadata.uid ?? ""));
     await this.#withoutFinalizer(object, controller.finalizer);
     return DONE;
@@ -225,15 +217,25 @@ class KeyReconciler implements Reconciler {
 
   /** The object is no longer selected: remove its children and finalizer, as on deletion. */
   async #releaseUnselected(object: KubeObject): Promise<RequeueAction> {
-    const { controller, context, ownedObjects } = this.#options;
+    const { controller, ownedObjects } = this.#options;
+    const readSet = this.#readSetFor(object);
     const owned = ownedObjects.listOwnedBy(object.metadata.uid ?? "");
     // A stale cache may show an outdated selection.
-    if (owned.length > 0) await this.#readSetFor(object).verify();
+    if (owned.length > 0) await readSet.verify();
     await ownedObjects.remove(owned);
     if (!controller.finalizer || !object.metadata.finalizers?.includes(controller.finalizer)) return DONE;
-    await controller.finalize?.(object, context);
+    const waiting = await this.#runFinalize(object, readSet);
+    if (waiting) return retryUnselected(waiting);
     await this.#withoutFinalizer(object, controller.finalizer);
     return DONE;
+  }
+
+  #runFinalize(object: KubeObject, readSet: ReadSet): Promise<ReconcileOutcome | undefined> {
+    const context = { ...this.#options.context, read: readSet.read };
+    return withErrors(async () => {
+      const result = await this.#options.controller.finalize?.(object, context);
+      return result && toOutcome(result);
+    });
   }
 
   /** Deletes children of deleted owners. Asks the server, because another replica's owner may be newer than our cache. */
@@ -328,6 +330,24 @@ class KeyReconciler implements Reconciler {
     this.#lastWrites.delete(uid);
     return cached;
   }
+}
+
+function toOutcome(result: ReconcileResult): ReconcileOutcome {
+  return { result, ready: result.ready ?? RECONCILED, requeue: toRequeue(result.requeueAfterMs) };
+}
+
+async function withErrors<T>(step: () => Promise<T>): Promise<T | ReconcileOutcome> {
+  try {
+    return await step();
+  } catch (error) {
+    return toReconcileOutcome(error);
+  }
+}
+
+/** Its status is another controller's by now, and its events are none of ours. */
+function retryUnselected({ fault, requeue }: ReconcileOutcome): RequeueAction {
+  if (fault !== undefined) throw fault;
+  return requeue === DONE ? { kind: "retry" } : requeue;
 }
 
 function findCondition(object: KubeObject, type: string): Condition | undefined {

@@ -4,7 +4,6 @@ import { TaskRun } from "../../../crds/task-run/task-run.ts";
 import { Job, Pod } from "../../../kube/api/builtin.ts";
 import {
   defineController,
-  NotReady,
   watch,
   type Controller,
   type ReconcileContext,
@@ -80,12 +79,8 @@ async function missJob(task: TaskRun, { client, now }: ReconcileContext): Promis
 }
 
 async function cancel(task: TaskRun, context: ReconcileContext): Promise<ReconcileResult> {
-  try {
-    await endWorkload(Job, task, context);
-  } catch (error) {
-    if (!(error instanceof NotReady)) throw error;
-    throw new NotReady("Cancelling", "the task was cancelled and is ending", { cause: error });
-  }
+  if (await endWorkload(Job, task, context))
+    return { ready: { status: "False", reason: "Cancelling", message: "the task was cancelled and is ending" } };
   return reportTask(failed(task, CANCELLED, context.now()));
 }
 
@@ -93,10 +88,7 @@ async function cancel(task: TaskRun, context: ReconcileContext): Promise<Reconci
 async function keepForAWhile(task: TaskRun, context: ReconcileContext): Promise<ReconcileResult> {
   const remainingMs = Date.parse(task.status?.finishedAt ?? "") + KEEP_MS - context.now().getTime();
   if (remainingMs > 0) return { ...unchanged(task), requeueAfterMs: remainingMs };
-  if (context.read.find(Job, task.metadata))
-    await endWorkload(Job, task, context).catch((error: unknown) => {
-      if (!(error instanceof NotReady)) throw error;
-    });
+  if (context.read.find(Job, task.metadata)) await endWorkload(Job, task, context);
   return unchanged(task);
 }
 

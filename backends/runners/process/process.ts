@@ -1,7 +1,7 @@
 // Runner `process`: runs LRPs as processes of this machine. It wires the parts together; platform/ starts and stops it.
 import { join } from "node:path";
 import pLimit from "p-limit";
-import { type Controller, defineController, NotReady } from "../../../kube/controller/controller.ts";
+import { type Controller, defineController } from "../../../kube/controller/controller.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
@@ -235,7 +235,8 @@ function lrpController(runner: Runner): Controller {
     },
     finalizer: FINALIZER,
     finalize(lrp) {
-      if (runner.closed || closeInstances(runner, lrp)) throw new NotReady("Stopping", "its instances are ending");
+      if (!runner.closed && !closeInstances(runner, lrp)) return undefined;
+      return { ready: { status: "False", reason: "Stopping", message: "its instances are ending" } };
     },
   });
 }

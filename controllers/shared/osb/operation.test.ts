@@ -118,20 +118,20 @@ test.each<[number, object, object]>([
   [30, { operation: { attempts: 3 }, wish: "again" }, { operation: { attempts: 4, wish: "again" } }],
   [30, { operation: { attempts: 3, wish: "again" }, wish: "again" }, {}],
 ])("after %i s a deletion that failed before, %o, has status %o", async (seconds, more, status) => {
-  const error: unknown = await removeAtBroker(workOf(seconds, ["delete", "failed"], more)).catch((e: unknown) => e);
-  expect(error).toBeInstanceOf(NotReady);
-  expect((error as NotReady).status ?? {}).toMatchObject(status);
-  if (Object.keys(status).length === 0) expect((error as NotReady).status).toBeUndefined();
+  const waiting = await removeAtBroker(workOf(seconds, ["delete", "failed"], more));
+  expect(waiting?.ready).toMatchObject({ status: "False" });
+  expect(waiting?.status ?? {}).toMatchObject(status);
+  if (Object.keys(status).length === 0) expect(waiting?.status).toBeUndefined();
 });
 
 test("an unfinished deletion has failed at its end", async () => {
   const work = workOf(101, ["delete", "in progress"]);
-  await expect(removeAtBroker(work)).rejects.toMatchObject({ status: { lastOperation: { state: "failed" } } });
+  expect(await removeAtBroker(work)).toMatchObject({ status: { lastOperation: { state: "failed" } } });
 });
 
 test("a wish that came while the broker was at a deletion is heard when that has failed", async () => {
   const work = workOf(101, ["delete", "in progress"], { operation: { wish: "first" }, wish: "second" });
-  await expect(removeAtBroker(work)).rejects.toMatchObject({ status: { operation: { attempts: 1, wish: "first" } } });
+  expect(await removeAtBroker(work)).toMatchObject({ status: { operation: { attempts: 1, wish: "first" } } });
 });
 
 test("mitigation goes on, however often it has failed", async () => {
@@ -169,10 +169,10 @@ test.each<[LastOperation["type"], LastOperation["state"], PendingOperation, (wor
   const asked = step === create ? "provision" : "deprovision";
   const name = [asked, "g", time(0), operation.attempts, undefined].join(" ");
   asking.memory.keepAnswer(name, answer, asking.context.now());
-  const { status } = (await step(asking).catch((error: unknown) => error)) as {
+  const { status } = (await step(asking)) as {
     status: { lastOperation?: LastOperation; operation: PendingOperation };
   };
   const after = workOf(20, [type, state], status);
   const waiting = { ...after, last: status.lastOperation ?? after.last, memory: asking.memory };
-  expect(await step(waiting).catch((error: unknown) => error)).toMatchObject({ requeueAfterMs: 20_000 });
+  expect(await step(waiting)).toMatchObject({ requeueAfterMs: 20_000 });
 });

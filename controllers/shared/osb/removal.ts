@@ -1,18 +1,18 @@
 // Deletes an instance or binding at its broker, a step each time, until the broker has it no more.
 import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
-import { NotReady } from "../../../kube/controller/controller.ts";
+import type { FinalizeResult, ReconcileResult } from "../../../kube/controller/controller.ts";
 import { beginOperation, nextAttempt, nextPollMs, nextState, retryWaitMs } from "./operation-status.ts";
 import { askProgress, waitToPoll } from "./polling.ts";
 import { askRemoval, type Provided } from "./provided.ts";
 
-/** @throws NotReady until that is done, with the status so far */
-export async function removeAtBroker(work: Provided): Promise<void> {
+/** The status so far; undefined when the broker has it no more. */
+export async function removeAtBroker(work: Provided): Promise<FinalizeResult> {
   const { last, context } = work;
-  if (last?.type !== "delete") throw begun(work);
+  if (last?.type !== "delete") return begun(work);
   if (last.state === "in progress") return pollRemoval(work, last);
   if (last.state !== "failed") return startRemoval(work, last);
   const waitMs = waitAfterFailure(work, last);
-  if (waitMs > 0) throw removalFailed(last.description, { requeueAfterMs: waitMs });
+  if (waitMs > 0) return removalFailed(last.description, { requeueAfterMs: waitMs });
   // Each attempt has all of its time.
   return startRemoval(work, { ...last, createdAt: context.now().toISOString() });
 }
@@ -24,22 +24,22 @@ function waitAfterFailure({ operation, wish, memory, guid, context }: Provided, 
   return Math.max(retryWaitMs(last.updatedAt, attempts, context.now()), memory.waitMs(guid, last, context.now()));
 }
 
-function begun({ context, object }: Provided): NotReady {
+function begun({ context, object }: Provided): FinalizeResult {
   const status = beginOperation("delete", { now: context.now(), generation: object.metadata.generation });
   // Its write is the event that leads to the next step.
   return removalUnderWay({ status: { ...status } });
 }
 
-async function startRemoval(work: Provided, last: LastOperation): Promise<void> {
+async function startRemoval(work: Provided, last: LastOperation): Promise<FinalizeResult> {
   const outcome = await askRemoval(work);
-  if (outcome.kind === "done") return;
+  if (outcome.kind === "done") return undefined;
   const now = work.context.now();
-  if (outcome.kind !== "accepted") throw failed(work, last, outcome);
+  if (outcome.kind !== "accepted") return failed(work, last, outcome);
   const { id, description, retryAfterSeconds } = outcome;
   const { operation, wish } = work;
   const at = now.toISOString();
   const attempts = operation?.attempts;
-  throw removalUnderWay({
+  return removalUnderWay({
     requeueAfterMs: waitToPoll(work, { since: at, retryAfterSeconds }, now),
     status: {
       lastOperation: nextState(last, { state: "in progress", description, now }),
@@ -48,24 +48,24 @@ async function startRemoval(work: Provided, last: LastOperation): Promise<void> 
   });
 }
 
-async function pollRemoval(work: Provided, last: LastOperation): Promise<void> {
+async function pollRemoval(work: Provided, last: LastOperation): Promise<FinalizeResult> {
   const polled = await askProgress(work, {
     type: "delete",
     since: work.operation?.at ?? last.createdAt,
   });
-  if (polled.state === "succeeded") return;
+  if (polled.state === "succeeded") return undefined;
   // A wish that came since the broker has taken it was not tried yet.
-  if (polled.state === "failed") throw failed({ ...work, wish: work.operation?.wish }, last, polled);
+  if (polled.state === "failed") return failed({ ...work, wish: work.operation?.wish }, last, polled);
   const { delayMs, description = last.description } = polled;
   const lastOperation = nextState(last, { state: "in progress", description, now: work.context.now() });
-  throw removalUnderWay({ requeueAfterMs: delayMs, status: { lastOperation } });
+  return removalUnderWay({ requeueAfterMs: delayMs, status: { lastOperation } });
 }
 
 function failed(
   work: Provided,
   last: LastOperation,
   { why, retryAfterSeconds = 0 }: { why: string; retryAfterSeconds?: number | undefined },
-): NotReady {
+): FinalizeResult {
   const { operation, wish, memory, guid, maximumSeconds } = work;
   const now = work.context.now();
   const attempts = (operation?.attempts ?? 0) + 1;
@@ -82,15 +82,20 @@ function failed(
   });
 }
 
-interface Waiting {
-  status?: Readonly<Record<string, unknown>>;
-  requeueAfterMs?: number;
+type Waiting = Pick<ReconcileResult, "status" | "requeueAfterMs">;
+
+function removalUnderWay(waiting: Waiting): FinalizeResult {
+  return {
+    ...waiting,
+    ready: {
+      status: "False",
+      reason: "OperationInProgress",
+      message: "the service broker's delete is under way",
+    },
+  };
 }
 
-function removalUnderWay(waiting: Waiting): NotReady {
-  return new NotReady("OperationInProgress", "the service broker's delete is under way", waiting);
-}
-
-function removalFailed(why: string, waiting: Waiting): NotReady {
-  return new NotReady("DeprovisionFailed", `${why} It is tried again.`, { isFailure: true, ...waiting });
+function removalFailed(why: string, waiting: Waiting): FinalizeResult {
+  const message = `${why} It is tried again.`;
+  return { ...waiting, ready: { status: "False", reason: "DeprovisionFailed", message, isFailure: true } };
 }

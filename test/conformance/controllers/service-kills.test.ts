@@ -144,22 +144,18 @@ async function pass(controller: Controller, object: Stored): Promise<boolean> {
   return true;
 }
 
-function toStatus(error: unknown): { status?: object | undefined } {
-  if (error instanceof NotReady) return { status: error.status };
+/** A wait that a request threw has no status. */
+function toStatus(error: unknown): { status?: undefined } {
+  if (error instanceof NotReady) return {};
   throw error;
 }
 
 /** A pass over a terminating object. */
 async function finalPass(controller: Controller, object: Stored): Promise<boolean> {
-  try {
-    await controller.finalize?.(object, contextOf());
-    if (!writes()) return false;
-    objects = objects.filter((one) => one !== object);
-  } catch (error) {
-    const { status } = toStatus(error);
-    if (!writes()) return false;
-    writeStatus(object, status);
-  }
+  const waiting = await Promise.resolve(controller.finalize?.(object, contextOf())).catch(toStatus);
+  if (!writes()) return false;
+  if (waiting) writeStatus(object, waiting.status);
+  else objects = objects.filter((one) => one !== object);
   return true;
 }
 

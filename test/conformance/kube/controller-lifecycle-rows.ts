@@ -1,7 +1,7 @@
 // Controllers on an API server: conditions, finalizers, selection, workers, and two processes at once.
 import { describe, expect, it } from "vitest";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
-import { NotReady, Stalled, watch } from "../../../kube/controller/controller.ts";
+import { type FinalizeResult, NotReady, Stalled, watch } from "../../../kube/controller/controller.ts";
 import { condition, Depot, Gadget, type Scene } from "./harness.ts";
 import { eventually } from "../../eventually.ts";
 
@@ -9,16 +9,21 @@ import { gadgets } from "./gadget-controller.ts";
 
 export function controllerLifecycleRows(scene: Scene): void {
   describe("the life of a controller's objects", () => {
-    it("runs finalize before it removes the finalizer, and waits while finalize throws NotReady", async () => {
+    it("runs finalize before it removes the finalizer, and waits while finalize says so", async () => {
       let blocked = true;
       const calls: string[] = [];
+      const draining: FinalizeResult = {
+        ready: { status: "False", reason: "Draining", message: "still draining" },
+        conditions: [{ type: "Extra", status: "False", reason: "Half", message: "" }],
+        requeueAfterMs: 50,
+      };
       const controller = gadgets({
         owns: [ConfigMap],
         finalizer: "machinery.example/clean-up",
         reconcile: () => ({}),
         finalize: ({ metadata }) => {
           calls.push(metadata.name);
-          if (blocked) throw new NotReady("Draining", "still draining", { requeueAfterMs: 50 });
+          return blocked ? draining : undefined;
         },
       });
       await scene.gadget("final");
@@ -26,12 +31,11 @@ export function controllerLifecycleRows(scene: Scene): void {
       const made = await scene.ready("final");
       expect(made.metadata.finalizers).toEqual(["machinery.example/clean-up"]);
       await scene.client.delete(Gadget, { namespace: scene.ns, name: "final" });
-      await eventually(async () =>
-        expect(condition(await scene.client.get(Gadget, { namespace: scene.ns, name: "final" }))).toMatchObject({
-          status: "False",
-          reason: "Draining",
-        }),
-      );
+      await eventually(async () => {
+        const waiting = await scene.client.get(Gadget, { namespace: scene.ns, name: "final" });
+        expect(condition(waiting)).toMatchObject({ status: "False", reason: "Draining" });
+        expect(condition(waiting, "Extra")).toMatchObject({ reason: "Half" });
+      });
       await eventually(() => expect(calls.length).toBeGreaterThan(2));
       blocked = false;
       await eventually(async () =>
@@ -109,7 +113,10 @@ export function controllerLifecycleRows(scene: Scene): void {
         owns: [ConfigMap],
         selects: ({ spec }) => spec.target === "mine",
         finalizer: "machinery.example/selected",
-        finalize: ({ metadata }) => void finalized.push(metadata.name),
+        finalize: ({ metadata }) => {
+          finalized.push(metadata.name);
+          return finalized.length > 1 ? undefined : { ready: { status: "False", reason: "Draining", message: "" } };
+        },
         reconcile: ({ metadata }) => ({
           children: [
             { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-sel`, namespace: scene.ns } },
@@ -133,7 +140,7 @@ export function controllerLifecycleRows(scene: Scene): void {
           (await scene.client.get(Gadget, { namespace: scene.ns, name: "chosen" })).metadata.finalizers ?? [],
         ).toEqual([]);
       });
-      expect(finalized).toEqual(["chosen"]);
+      expect(finalized, "it is asked again until it has nothing left to do").toEqual(["chosen", "chosen"]);
     });
 
     it("runs in two processes at once without conflicting writes", async () => {

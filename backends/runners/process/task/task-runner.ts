@@ -2,12 +2,7 @@
 import { Secret } from "../../../../kube/api/builtin.ts";
 import type { ObjectKey } from "../../../../kube/api/object.ts";
 import type { Informers } from "../../../../kube/cache/informers.ts";
-import {
-  defineController,
-  NotReady,
-  type Controller,
-  type ReconcileResult,
-} from "../../../../kube/controller/controller.ts";
+import { defineController, type Controller, type ReconcileResult } from "../../../../kube/controller/controller.ts";
 import { TaskRun } from "../../../../crds/task-run/task-run.ts";
 import { classController } from "../../../class-controller.ts";
 import { CANCELLED, failed, isEnded, reportTask, toReady, toTime, type TaskStatus } from "../../../task-status.ts";
@@ -105,10 +100,10 @@ function taskController(state: State): Controller {
       const run = state.closed ? undefined : findRun(state, task);
       if (!state.closed && (!run || run.isOver)) {
         state.runs.delete(task.metadata.uid ?? "");
-        return;
+        return undefined;
       }
       void run?.end("cancel");
-      throw new NotReady("Stopping", "its processes are ending");
+      return { ready: { status: "False", reason: "Stopping", message: "its processes are ending" } };
     },
   });
 }
