@@ -16,6 +16,7 @@ import type { KindDefinition } from "./kind.ts";
 import { Org } from "./org/org.ts";
 import { OrgQuota } from "./org-quota/org-quota.ts";
 import { Package } from "./package/package.ts";
+import { PolicyTemplate } from "./policy-template/policy-template.ts";
 import { Process } from "./process/process.ts";
 import { Revision } from "./revision/revision.ts";
 import { Rollout } from "./rollout/rollout.ts";
@@ -73,6 +74,7 @@ const KINDS: readonly ResourceDefinition[] = [
   Staging,
   RouteBinding,
   BackendClass,
+  PolicyTemplate,
 ];
 
 export const DEFINITIONS: readonly KindDefinition[] = KINDS;

@@ -4,6 +4,8 @@
 export const GROUP = "cupola.dev";
 /** Contract kinds between the platform and its backends. */
 export const WORKLOADS_GROUP = "workloads.cupola.dev";
+/** Kinds that PolicyTemplates make (docs/policy.md). */
+export const CONSTRAINTS_GROUP = "constraints.cupola.dev";
 /** `kubectl get cf` lists all kinds of this category. */
 export const CATEGORY = "cf";
 /** Holds objects that belong to no org: shared domains, buildpacks, stacks, quotas, claims. */

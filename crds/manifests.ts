@@ -6,6 +6,7 @@ import { DEFINITIONS } from "./definitions.ts";
 import { environmentGroupObjects } from "./environment-group/default-objects.ts";
 import { featureFlagObjects } from "./feature-flag/default-objects.ts";
 import { sharedSegmentObject } from "./isolation-segment/shared-segment.ts";
+import { policyTemplateObjects } from "./policy-template/default-templates.ts";
 import { listClusterRoles } from "./role-permissions.ts";
 import { authenticatedUserBindings, platformRole } from "./platform-role.ts";
 import { listAdmissionPolicies } from "./admission-policies.ts";
@@ -30,6 +31,7 @@ export function listManifests(): Manifest[] {
     { file: "settings/feature-flags.yaml", objects: featureFlagObjects() },
     { file: "settings/environment-groups.yaml", objects: environmentGroupObjects() },
     { file: "settings/isolation-segments.yaml", objects: [sharedSegmentObject()] },
+    { file: "settings/policy-templates.yaml", objects: policyTemplateObjects() },
     { file: "settings/backend-classes.yaml", objects: backendClassObjects(), clusterOnly: true },
     { file: "policies/policies.yaml", objects: listAdmissionPolicies() },
   ];

@@ -1,7 +1,7 @@
 // The permissions of a process that does all operations, as on a laptop. platform/operations/permissions.ts generates the minimal ones per operation.
 import type { KubeObject } from "../kube/api/object.ts";
-import { GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
-import { CLUSTER_READER, SYSTEM_READER } from "./roles.ts";
+import { CONSTRAINTS_GROUP, GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
+import { CLUSTER_READER, POLICY_READER, SYSTEM_READER } from "./roles.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 export const PLATFORM_CLUSTER_ROLE = "cupola-platform";
@@ -9,7 +9,7 @@ export const PLATFORM_CLUSTER_ROLE = "cupola-platform";
 export const PLATFORM_GROUP = "cupola:platform";
 
 const PLATFORM_RULES: readonly object[] = [
-  { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"], verbs: ["*"] },
+  { apiGroups: [GROUP, WORKLOADS_GROUP, CONSTRAINTS_GROUP], resources: ["*"], verbs: ["*"] },
   {
     apiGroups: [""],
     resources: ["namespaces", "secrets", "services", "events", "serviceaccounts"],
@@ -56,7 +56,12 @@ const PLATFORM_RULES: readonly object[] = [
   {
     apiGroups: ["apiextensions.k8s.io"],
     resources: ["customresourcedefinitions"],
-    verbs: ["get", "list", "watch"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+  },
+  {
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
   { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
   { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
@@ -90,6 +95,13 @@ export function authenticatedUserBindings(): KubeObject[] {
       kind: "ClusterRoleBinding",
       metadata: { name: CLUSTER_READER },
       roleRef: ref(CLUSTER_READER),
+      subjects: everyone,
+    },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name: POLICY_READER },
+      roleRef: ref(POLICY_READER),
       subjects: everyone,
     },
     {

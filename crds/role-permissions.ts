@@ -3,7 +3,7 @@ import { ClusterRole, Event } from "../kube/api/builtin.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { DEFINITIONS } from "./definitions.ts";
-import { GROUP, WORKLOADS_GROUP } from "./groups.ts";
+import { CONSTRAINTS_GROUP, GROUP, WORKLOADS_GROUP } from "./groups.ts";
 import { READ, WRITE, type KindDefinition, type KindFieldPermission, type KindPermission } from "./kind.ts";
 import {
   ADMIN_CLUSTER_ROLE,
@@ -14,6 +14,9 @@ import {
   ORG_AUDITOR,
   ORG_MANAGER,
   ORG_MANAGER_IN_SPACE,
+  POLICY_ADMIN,
+  POLICY_AUTHOR,
+  POLICY_READER,
   SPACE_MANAGER,
   SPACE_READERS,
 } from "./roles.ts";
@@ -23,12 +26,17 @@ export interface RolePermission extends KindPermission {
   on: readonly Pick<ResourceDefinition, "group" | "plural" | "kind">[];
 }
 
+const CONSTRAINTS = { group: CONSTRAINTS_GROUP, plural: "*", kind: "constraints" };
+
 /**
  * Controllers grant Org and Space objects themselves by name (resourceNames); see controllers/org and controllers/space.
  * cupola-admin may do everything and cupola-admin-read-only may read everything, so neither has a line here.
  */
 export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   ...listKindPermissions(),
+  // Constraints are kinds that PolicyTemplates make at run time.
+  { on: [CONSTRAINTS], verbs: [...READ, ...WRITE], roles: [POLICY_ADMIN] },
+  { on: [CONSTRAINTS], verbs: READ, roles: [POLICY_AUTHOR, POLICY_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] },
   // kubectl describe shows an object's Events.
   { on: [Event], verbs: READ, roles: [...SPACE_READERS, ORG_MANAGER, ORG_AUDITOR] },
 ];
@@ -110,7 +118,7 @@ export function listClusterRoles(): KubeObject[] {
   };
   const readEvents = { apiGroups: [Event.group], resources: [Event.plural], verbs: [...READ] };
   const readRoles = { apiGroups: rbac, resources: ["rolebindings"], verbs: [...READ] };
-  const ours = { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"] };
+  const ours = { apiGroups: [GROUP, WORKLOADS_GROUP, CONSTRAINTS_GROUP], resources: ["*"] };
   const own: [string, ClusterRoleRule[]][] = [
     [
       ADMIN_CLUSTER_ROLE,

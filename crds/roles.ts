@@ -45,6 +45,12 @@ export const ORG_CREATOR = "cupola-org-creator";
 export const SYSTEM_READER = "cupola-system-reader";
 /** Lets every authenticated user read backend classes, cluster-wide. */
 export const CLUSTER_READER = "cupola-cluster-reader";
+/** Writes PolicyTemplates, and reads constraints. */
+export const POLICY_AUTHOR = "cupola-policy-author";
+/** Writes constraints, and reads PolicyTemplates. */
+export const POLICY_ADMIN = "cupola-policy-admin";
+/** Lets every authenticated user read PolicyTemplates and constraints, cluster-wide: people may know the rules that refuse their writes. */
+export const POLICY_READER = "cupola-policy-reader";
 
 export const SPACE_DEVELOPER = CF_ROLES.space_developer.clusterRole;
 export const SPACE_MANAGER = CF_ROLES.space_manager.clusterRole;

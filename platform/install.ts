@@ -13,9 +13,11 @@ import {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
 } from "../kube/api/builtin.ts";
+import { isConflict } from "../kube/client/errors.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
+import { PolicyTemplate } from "../crds/policy-template/policy-template.ts";
 import { listManifests } from "../crds/manifests.ts";
 
 const INSTALL_FIELD_MANAGER = "cupola-install";
@@ -56,7 +58,13 @@ export async function applyObjects(client: KubeClient, objects: readonly KubeObj
 }
 
 async function applyObject(client: KubeClient, object: KubeObject): Promise<void> {
-  await client.apply(getRef(object), object, { fieldManager: INSTALL_FIELD_MANAGER, force: true });
+  try {
+    const force = object.kind !== PolicyTemplate.kind;
+    await client.apply(getRef(object), object, { fieldManager: INSTALL_FIELD_MANAGER, force });
+  } catch (error) {
+    // A shipped template that an operator has changed stays as it is.
+    if (object.kind !== PolicyTemplate.kind || !isConflict(error)) throw error;
+  }
 }
 
 function getRef({ kind }: KubeObject): ResourceRef {

@@ -28,6 +28,8 @@ export interface Denial {
   message: string;
   /** A Status reason; Invalid unless the validation names another. */
   reason: string;
+  /** Index of the validation that fails; undefined where the policy itself is at fault. */
+  validation?: number;
 }
 
 /** Compiles a policy; never throws. */
@@ -74,7 +76,9 @@ export function evaluatePolicy(compiled: CompiledPolicy, base: Lookup, param: Ku
     if (condition instanceof CelError) return fault(condition.message);
     if (!condition) return [];
     return [
-      ...compiled.validations.flatMap((validation) => evaluateValidation(validation, lookup, budget, fault)),
+      ...compiled.validations.flatMap((validation, index) =>
+        evaluateValidation(validation, lookup, budget, fault).map((denial) => ({ ...denial, validation: index })),
+      ),
       ...compiled.annotations.flatMap((annotation) => evaluateAnnotation(annotation.program, lookup, budget, fault)),
     ];
   } catch (error) {

@@ -1,0 +1,78 @@
+// Faults of templates: each is found before the template makes a kind, and says where and what to do.
+import { expect, test } from "vitest";
+import { templateFault } from "./lint.ts";
+import { PolicyTemplate } from "./policy-template.ts";
+
+const base = { kind: "Demo", title: "Demo", subjects: ["App"] };
+const rules = [{ expression: "true" }];
+
+const faultOf = (spec: object): string | undefined =>
+  templateFault(PolicyTemplate.spec.parse({ ...base, rules, ...spec }))?.message;
+const faultOfRule = (expression: string, spec: object = {}): string | undefined =>
+  faultOf({ rules: [{ expression }], ...spec });
+
+test.each<[string, string, object]>([
+  ["parameters and the place", "variables.params.max > 1 && variables.org == 'acme' && variables.space != ''", {}],
+  ["anyObject of Gatekeeper's dialect", "has(variables.anyObject.spec)", {}],
+  ["the operation", "request.operation == 'CREATE'", {}],
+  ["the caller, when needed", "request.userInfo.username == 'ada'", { needs: ["user"] }],
+  ["the old object, when needed", "oldObject == null || oldObject.spec == object.spec", { needs: ["oldObject"] }],
+  ["a variable", "variables.one == 1", { variables: [{ name: "one", expression: "1" }] }],
+  ["a new function with its version", "!format.dns1123Label().validate('x').hasValue()", { minKubernetes: "1.34" }],
+])("a rule may read %s", (_what, expression, spec) => {
+  expect(faultOfRule(expression, spec)).toBeUndefined();
+});
+
+test.each<[string, object, string]>([
+  ["syntax", { rules: [{ expression: "1 +" }] }, "spec.rules[0].expression: it does not compile"],
+  ["a rule's type", { rules: [{ expression: "'yes'" }] }, "spec.rules[0].expression: must evaluate to bool"],
+  [
+    "a message's type",
+    { rules: [{ expression: "true", messageExpression: "true" }] },
+    "spec.rules[0].messageExpression: must evaluate to string",
+  ],
+  ["an unknown variable", { rules: [{ expression: "variables.nope" }] }, "undefined field 'nope'"],
+  ["the authorizer", { rules: [{ expression: "authorizer != null" }] }, "authorizer is not known"],
+  ["a fact of the request", { rules: [{ expression: "request.dryRun" }] }, "request.dryRun is not known"],
+  ["the caller", { rules: [{ expression: "request.userInfo.username == ''" }] }, "add user to spec.needs"],
+  ["the old object", { rules: [{ expression: "oldObject == null" }] }, "add oldObject to spec.needs"],
+  ["the namespace", { rules: [{ expression: "namespaceObject == null" }] }, "read variables.org"],
+  ["a subject", { subjects: ["Pod"] }, "spec.subjects: Pod cannot be judged"],
+  ["policy itself", { subjects: ["PolicyTemplate"] }, "PolicyTemplate cannot be judged"],
+  ["a name of the platform", { variables: [{ name: "org", expression: "1" }] }, "org is the platform's"],
+  [
+    "a later variable",
+    {
+      variables: [
+        { name: "a", expression: "variables.b" },
+        { name: "b", expression: "1" },
+      ],
+    },
+    "undefined field 'b'",
+  ],
+  [
+    "a version",
+    { rules: [{ expression: "!format.dns1123Label().validate('x').hasValue()" }] },
+    "set spec.minKubernetes",
+  ],
+  ["scale of other kinds", { scale: "true" }, "spec.scale: only templates for Process"],
+  ["a schema without type", { parameters: { schema: {} } }, "type must be object"],
+  ["a string without bound", withProperty({ type: "string" }), "properties.x: add maxLength"],
+  ["a list without bound", withProperty({ type: "array", items: { type: "integer" } }), "properties.x: add maxItems"],
+  [
+    "a map without bound",
+    withProperty({ type: "object", additionalProperties: { type: "integer" } }),
+    "add maxProperties",
+  ],
+  [
+    "a keyword",
+    withProperty({ type: "integer", oneOf: [] }),
+    "properties.x.oneOf: a schema of parameters has no such keyword",
+  ],
+])("refuses %s", (_what, spec, message) => {
+  expect(faultOf(spec)).toContain(message);
+});
+
+function withProperty(node: object): object {
+  return { parameters: { schema: { type: "object", properties: { x: node } } } };
+}

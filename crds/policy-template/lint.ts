@@ -1,0 +1,138 @@
+// Faults of a PolicyTemplate, found before it makes a kind: expressions that do not compile or read what not every door has, and schemas without bounds.
+import type { ASTNode } from "@marcbachmann/cel-js";
+import { checkExpression } from "../../kube/cel/check.ts";
+import { operandsOf } from "../../kube/cel/names.ts";
+import { compileExpression } from "../../kube/cel/program.ts";
+import { newestFeature } from "../../kube/cel/versions.ts";
+import type { ValueShape } from "../../kube/cel/values.ts";
+import { RESERVED_VARIABLES } from "./match-expressions.ts";
+import type { PolicyTemplateSpec } from "./policy-template.ts";
+import { schemaFault } from "./schema-bounds.ts";
+import { findSubject, listSubjects } from "./subjects.ts";
+
+export interface TemplateFault {
+  reason: "InvalidRule" | "InvalidSchema" | "InvalidSubject";
+  /** Says where and what to do. */
+  message: string;
+}
+
+/** The first fault of a template; undefined when it can be put in force. */
+export function templateFault(spec: PolicyTemplateSpec): TemplateFault | undefined {
+  return subjectFault(spec) ?? schemaPartFault(spec) ?? variableFault(spec) ?? ruleFault(spec) ?? scaleFault(spec);
+}
+
+function subjectFault({ subjects }: PolicyTemplateSpec): TemplateFault | undefined {
+  const wrong = subjects.find((kind) => !findSubject(kind));
+  if (wrong === undefined) return undefined;
+  return {
+    reason: "InvalidSubject",
+    message: `spec.subjects: ${wrong} cannot be judged; the kinds are ${listSubjects().join(", ")}`,
+  };
+}
+
+function schemaPartFault({ parameters }: PolicyTemplateSpec): TemplateFault | undefined {
+  if (!parameters) return undefined;
+  const fault = schemaFault(parameters.schema, "spec.parameters.schema");
+  return fault === undefined ? undefined : { reason: "InvalidSchema", message: fault };
+}
+
+const invalidRule = (field: string, problem: string): TemplateFault => ({
+  reason: "InvalidRule",
+  message: `${field}: ${problem}`,
+});
+
+function variableFault(spec: PolicyTemplateSpec): TemplateFault | undefined {
+  const before: string[] = [];
+  for (const [index, { name, expression }] of spec.variables.entries()) {
+    const field = `spec.variables[${index}]`;
+    if (RESERVED_VARIABLES.includes(name))
+      return invalidRule(`${field}.name`, `${name} is the platform's; choose another name`);
+    const fault = expressionFault(spec, { expression, names: before });
+    if (fault !== undefined) return invalidRule(`${field}.expression`, fault);
+    before.push(name);
+  }
+  return undefined;
+}
+
+function ruleFault(spec: PolicyTemplateSpec): TemplateFault | undefined {
+  const names = spec.variables.map(({ name }) => name);
+  for (const [index, { expression, messageExpression }] of spec.rules.entries()) {
+    const fault = expressionFault(spec, { expression, names, wanted: "bool" });
+    if (fault !== undefined) return invalidRule(`spec.rules[${index}].expression`, fault);
+    if (messageExpression === undefined) continue;
+    const messageFault = expressionFault(spec, { expression: messageExpression, names, wanted: "string" });
+    if (messageFault !== undefined) return invalidRule(`spec.rules[${index}].messageExpression`, messageFault);
+  }
+  return undefined;
+}
+
+function scaleFault(spec: PolicyTemplateSpec): TemplateFault | undefined {
+  if (spec.scale === undefined) return undefined;
+  if (!spec.subjects.includes("Process")) return invalidRule("spec.scale", "only templates for Process have one");
+  const fault = expressionFault(spec, { expression: spec.scale, names: [], wanted: "bool" });
+  return fault === undefined ? undefined : invalidRule("spec.scale", fault);
+}
+
+interface Checked {
+  expression: string;
+  /** Names of the template's variables that it may read. */
+  names: readonly string[];
+  wanted?: "bool" | "string";
+}
+
+/** Variables of the platform that rules may read. */
+const READABLE = ["params", "anyObject", "org", "space"];
+
+function expressionFault(spec: PolicyTemplateSpec, { expression, names, wanted }: Checked): string | undefined {
+  const known = new Set([...READABLE, ...names]);
+  const variables: ValueShape = { type: "object", property: (name) => (known.has(name) ? {} : undefined) };
+  const shapes = { object: undefined, oldObject: undefined, request: undefined, variables };
+  const fault = checkExpression(expression, { ...shapes, authorizer: undefined, namespaceObject: undefined }, wanted);
+  if (fault) return fault.isType ? fault.message : `it does not compile: ${fault.message}`;
+  const { ast } = compileExpression(expression);
+  return factFault(ast, spec) ?? versionFault(ast, spec);
+}
+
+/** An API server takes new expressions with what its previous minor had. */
+function versionFault(ast: ASTNode, { minKubernetes }: PolicyTemplateSpec): string | undefined {
+  const newest = newestFeature(ast);
+  const needs = newest && minorOf(newest.minor) + 1;
+  if (needs === undefined || needs <= minorOf(minKubernetes)) return undefined;
+  return `${newest?.name} needs Kubernetes 1.${needs}; set spec.minKubernetes to it, or do without`;
+}
+
+function minorOf(version: string): number {
+  return Number(version.split(".")[1]);
+}
+
+/** Audit, CI and a write have different facts: rules may read only those that all have, or that the template says it needs. */
+function factFault(node: ASTNode, spec: PolicyTemplateSpec): string | undefined {
+  if (isRequestField(node)) return requestFieldFault(String((node.args as [ASTNode, string])[1]), spec);
+  if (node.op === "id") return nameFault(String(node.args), spec);
+  for (const operand of operandsOf(node)) {
+    const fault = factFault(operand, spec);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function isRequestField(node: ASTNode): boolean {
+  if (node.op !== ".") return false;
+  const [operand] = node.args;
+  return operand.op === "id" && operand.args === "request";
+}
+
+function requestFieldFault(field: string, { needs }: PolicyTemplateSpec): string | undefined {
+  if (field === "operation") return undefined;
+  if (field !== "userInfo") return `request.${field} is not known in audit and CI; only request.operation is`;
+  return needs.includes("user") ? undefined : "request.userInfo is not known everywhere; add user to spec.needs";
+}
+
+function nameFault(name: string, { needs }: PolicyTemplateSpec): string | undefined {
+  if (name === "authorizer") return "authorizer is not known in audit and CI, which have no caller";
+  if (name === "namespaceObject") return "read variables.org and variables.space instead of namespaceObject";
+  if (name === "request") return "read request.operation; other facts of the request are not known everywhere";
+  if (name === "oldObject" && !needs.includes("oldObject"))
+    return "oldObject is not known everywhere; add oldObject to spec.needs";
+  return undefined;
+}

@@ -1,0 +1,108 @@
+// The ValidatingAdmissionPolicies of a constraint, with their bindings. They hold with every process of Cupola down, and deleting the constraint removes them.
+import type { MatchResources, PolicySpec } from "../../kube/admission/policy/types.ts";
+import type { KubeObject, OwnerReference } from "../../kube/api/object.ts";
+import { EXCEPT_PLATFORM } from "../admission-policy.ts";
+import { CONSTRAINTS_GROUP } from "../groups.ts";
+import { actionAt, type Action, type Constraint } from "./constraint.ts";
+import { compileConstraint, type RuleSet } from "./compile.ts";
+import { namespaceSelector } from "./match-expressions.ts";
+import type { PolicyTemplateSpec } from "./policy-template.ts";
+import { findSubject, livesInSpaces } from "./subjects.ts";
+import { sentenceEnd, sentenceStart } from "./verdict.ts";
+
+const API_VERSION = "admissionregistration.k8s.io/v1";
+/** Labels the policies of constraints; its value is the version of this rendering. */
+export const RENDERING_LABEL = "constraints.cupola.dev/rendering";
+const RENDERING = "1";
+
+const ACTIONS: Record<Action, string> = { deny: "Deny", warn: "Warn", dryrun: "Audit" };
+
+/** Requests of Kubernetes itself: its garbage collector, its namespace controller. Members of system:masters are judged as anybody. */
+const EXCEPT_CONTROLLERS = {
+  name: "not-kubernetes",
+  expression:
+    "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && !request.userInfo.username.startsWith('system:kube-')",
+};
+
+/** The name of a constraint's policy and binding. */
+export function policyName({ kind, metadata }: Pick<Constraint, "kind" | "metadata">): string {
+  return `${kind.toLowerCase()}.${metadata.name}.${CONSTRAINTS_GROUP}`;
+}
+
+/** All policies and bindings of a constraint. */
+export function toConstraintPolicies(spec: PolicyTemplateSpec, constraint: Constraint, now: Date): KubeObject[] {
+  const rules = compileConstraint(spec, constraint, now);
+  const name = policyName(constraint);
+  const action = actionAt(constraint, "write");
+  return [
+    ...toPair(constraint, { name, action, spec: { ...rules, matchConstraints: matchObjects(spec, constraint) } }),
+    ...(spec.subjects.includes("Process") && action === "deny" ? toScalePolicy(spec, constraint, rules) : []),
+  ];
+}
+
+interface Rendered {
+  name: string;
+  action: Action;
+  spec: RuleSet & { matchConstraints: MatchResources };
+}
+
+function toPair(constraint: Constraint, { name, action, spec }: Rendered): KubeObject[] {
+  const metadata = { name, labels: { [RENDERING_LABEL]: RENDERING }, ownerReferences: [ownerOf(constraint)] };
+  const policySpec: PolicySpec = {
+    failurePolicy: "Fail",
+    ...spec,
+    matchConditions: [EXCEPT_CONTROLLERS, EXCEPT_PLATFORM, ...spec.matchConditions],
+  };
+  return [
+    { apiVersion: API_VERSION, kind: "ValidatingAdmissionPolicy", metadata, spec: policySpec },
+    {
+      apiVersion: API_VERSION,
+      kind: "ValidatingAdmissionPolicyBinding",
+      metadata,
+      spec: { policyName: name, validationActions: [ACTIONS[action]] },
+    },
+  ];
+}
+
+function ownerOf({ apiVersion, kind, metadata: { name, uid = "" } }: Constraint): OwnerReference {
+  return { apiVersion, kind, name, uid, controller: true };
+}
+
+function matchObjects(spec: PolicyTemplateSpec, { spec: { match } }: Constraint): MatchResources {
+  const subjects = spec.subjects.flatMap((kind) => findSubject(kind) ?? []);
+  return {
+    resourceRules: [...new Set(subjects.map(({ group }) => group))].map((group) => ({
+      apiGroups: [group],
+      apiVersions: ["*"],
+      operations: [...spec.operations],
+      resources: subjects.filter((subject) => subject.group === group).map(({ plural }) => plural),
+    })),
+    ...(subjects.every(livesInSpaces) && { namespaceSelector: namespaceSelector(match) }),
+  };
+}
+
+/** `kubectl scale` shows the API server a Scale without the Process, so that the rules cannot see it. */
+function toScalePolicy(spec: PolicyTemplateSpec, constraint: Constraint, { variables }: RuleSet): KubeObject[] {
+  const message = "kubectl scale cannot be judged by this policy; set spec.instances instead";
+  return toPair(constraint, {
+    name: `scale.${policyName(constraint)}`,
+    action: "deny",
+    spec: {
+      matchConstraints: {
+        resourceRules: [
+          { apiGroups: ["cupola.dev"], apiVersions: ["*"], operations: ["UPDATE"], resources: ["processes/scale"] },
+        ],
+        namespaceSelector: namespaceSelector(constraint.spec.match),
+      },
+      matchConditions: [],
+      variables,
+      validations: [
+        {
+          expression: `!variables.matches || (${spec.scale ?? "false"})`,
+          message: `${sentenceStart(spec.title)}${message}${sentenceEnd(constraint.metadata.name)}`,
+          reason: "Invalid",
+        },
+      ],
+    },
+  });
+}
