@@ -1,5 +1,6 @@
 // Presents a Task as CF's JSON.
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { waitsForQuota } from "../../crds/org-quota/counts.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { sequenceOf } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
@@ -10,12 +11,19 @@ import type { CacheKey } from "../lists/cached-json.ts";
 import { link, presentIdentity, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import { APP_SECRETS } from "../cf/app/app-secrets.ts";
 
-const STATES = { Pending: "PENDING", Running: "RUNNING", Succeeded: "SUCCEEDED", Failed: "FAILED" } as const;
+const ENDED = { Succeeded: "SUCCEEDED", Failed: "FAILED" } as const;
 
-/** The CF state. A cancelled task is CANCELING until it has ended. */
-export function taskState({ spec, status }: Task): (typeof STATES)[keyof typeof STATES] | "CANCELING" {
-  const state = STATES[status?.state ?? "Pending"];
-  return spec.cancelled && (state === "PENDING" || state === "RUNNING") ? "CANCELING" : state;
+type TaskState = "PENDING" | "RUNNING" | "CANCELING" | (typeof ENDED)[keyof typeof ENDED];
+
+/**
+ * The CF state. As in CF a task is RUNNING from its creation on. PENDING is one, made with kubectl, that a quota keeps from its start.
+ * A cancelled task is CANCELING until it has ended.
+ */
+export function taskState(task: Task): TaskState {
+  const { spec, status } = task;
+  if (status?.state === "Succeeded" || status?.state === "Failed") return ENDED[status.state];
+  if (spec.cancelled) return "CANCELING";
+  return waitsForQuota(task) ? "PENDING" : "RUNNING";
 }
 
 /** `withCommand` is false for callers who may not read secrets: commands may hold some. */

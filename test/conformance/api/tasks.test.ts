@@ -64,7 +64,7 @@ test("a task runs in the current droplet, with defaults, and is numbered", async
     name: expect.stringMatching(/^[0-9a-f]{8}$/),
     command: "rake db:migrate",
     user: "vcap",
-    state: "PENDING",
+    state: "RUNNING",
     memory_in_mb: 1024,
     disk_in_mb: 1024,
     log_rate_limit_in_bytes_per_second: 1048576,
@@ -92,9 +92,11 @@ test("a task runs in the current droplet, with defaults, and is numbered", async
 
 test("states follow the run, and the reason of a failure is shown", async () => {
   const { guid } = await run({ command: "false", name: "f" });
-  await report(guid, { state: "Running", startedAt: "2026-01-01T00:00:00Z" });
   const stateOf = async (): Promise<string> =>
     (await bench.read(`/v3/tasks?guids=${guid}`)).resources.map((one: { state: string }) => one.state)[0];
+  // As in CF: before any runner has told of it.
+  expect(await stateOf()).toBe("RUNNING");
+  await report(guid, { state: "Running", startedAt: "2026-01-01T00:00:00Z" });
   await vi.waitFor(async () => expect(await stateOf()).toBe("RUNNING"), { timeout: 5000, interval: 20 });
   await report(guid, { state: "Failed", details: "Exited with status 1" });
   await vi.waitFor(async () => expect(await stateOf()).toBe("FAILED"), { timeout: 5000, interval: 20 });
@@ -217,10 +219,10 @@ test("lists filter by number, state, app and space, and refuse what belongs to t
   for (const query of [
     `app_guids=${other.guid}`,
     `names=only&space_guids=${space.guid}`,
-    `guids=${guid}&states=PENDING`,
+    `guids=${guid}&states=RUNNING`,
   ])
     expect([query, await bench.column(`/v3/tasks?${query}`, "guid")]).toEqual([query, [guid]]);
-  expect(await bench.column(`/v3/tasks?guids=${guid}&states=RUNNING,FAILED`, "guid")).toEqual([]);
+  expect(await bench.column(`/v3/tasks?guids=${guid}&states=PENDING,FAILED`, "guid")).toEqual([]);
   expect((await bench.call("GET", `/v3/tasks?sequence_ids=1`)).status).toBe(400);
   expect((await bench.call("GET", `/v3/apps/${other.guid}/tasks?app_guids=x`)).status).toBe(400);
 });
@@ -271,7 +273,7 @@ test("a release command runs before the first version with a droplet; when it fa
       async () => {
         const tasks = await tasksOf();
         expect(tasks).toHaveLength(count);
-        return tasks.find(({ state }) => state === "PENDING")?.guid ?? "";
+        return tasks.find(({ state }) => state === "RUNNING")?.guid ?? "";
       },
       { timeout: 5000, interval: 20 },
     );
