@@ -19,7 +19,7 @@ export function planUnmirroredNote(
     ready: {
       status: "True",
       reason: "LabelNotMirrored",
-      message: `policies cannot select by the label ${named}${more}: its prefix is too long for the namespace; shorten it`,
+      message: `policies cannot select by the label ${named}${more}: the namespace mirrors at most 100 labels, with prefixes of at most 236 characters`,
     },
   };
 }

@@ -40,6 +40,13 @@ describe("labels of a namespace", () => {
     expect(listUnmirroredKeys("space", space)).toEqual([`${longest}b/team`]);
   });
 
+  test("are bounded, whatever kubectl wrote on the object", () => {
+    const keys = Array.from({ length: 1000 }, (_, at) => `key-${String(at).padStart(3, "0")}`);
+    const space = { name: "dev", labels: Object.fromEntries(keys.map((key) => [key, "x"])) };
+    expect(Object.keys(toNamespaceLabels({ space }))).toHaveLength(101);
+    expect(listUnmirroredKeys("space", space)).toEqual(keys.slice(100));
+  });
+
   test("keep the beginning of a name that is too long for a value, and tell two of them apart", () => {
     const labelOf = (name: string): string => toNamespaceLabels({ space: { name } })["cupola.dev/space"] ?? "";
     const [one, other] = [labelOf(`prod-${"a".repeat(70)}`), labelOf(`prod-${"a".repeat(71)}`)];

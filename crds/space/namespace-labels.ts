@@ -11,6 +11,8 @@ export interface Labelled {
 
 /** Kubernetes' limit for the prefix of a label's key. */
 const MAX_PREFIX = 253;
+/** CF allows 50 labels of an object, kubectl any number. More could make a namespace too costly for admission policies, and its suspension fail. */
+const MAX_MIRRORED = 100;
 /** Kubernetes' limit for the value of a label. */
 const MAX_VALUE = 63;
 
@@ -35,14 +37,15 @@ export const IS_MIRRORED_KEY = `(${Object.values(MIRROR_DOMAINS)
   .map((domain) => `key.startsWith('${domain}/') || key.contains('.${domain}/')`)
   .join(" || ")})`;
 
-/** Keys of CF labels that no namespace mirrors, because their prefixes become too long for Kubernetes. */
+/** Keys of CF labels that no namespace mirrors: their prefixes become too long for Kubernetes, or there are too many before them. */
 export function listUnmirroredKeys(of: keyof typeof MIRROR_DOMAINS, { labels = {} }: Labelled): string[] {
-  return Object.keys(labels).filter((key) => !isReservedKey(key) && !fits(mirroredKey(of, key)));
+  const mirrored = new Set(listMirrored(of, labels));
+  return Object.keys(labels).filter((key) => !isReservedKey(key) && !mirrored.has(key));
 }
 
 /**
  * Labels of the namespace of a place. An object name that is too long for a label's value gets its end replaced by a hash, so that constraints on all
- * spaces of an org hold. A label whose prefix becomes too long is left out: no selector can name it.
+ * spaces of an org hold. A label whose prefix becomes too long is left out, since no selector can name it, and so are those beyond the first hundred.
  */
 export function toNamespaceLabels({
   org,
@@ -62,14 +65,13 @@ function nameLabel(key: string, name: string): Record<string, string> {
 }
 
 function mirror(of: keyof typeof MIRROR_DOMAINS, { labels = {} }: Labelled): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(labels)
-      .filter(([key]) => !isReservedKey(key))
-      .map(([key, value]) => [mirroredKey(of, key), value] as const)
-      .filter(([key]) => fits(key)),
-  );
+  return Object.fromEntries(listMirrored(of, labels).map((key) => [mirroredKey(of, key), labels[key] ?? ""]));
 }
 
-function fits(key: string): boolean {
-  return key.indexOf("/") <= MAX_PREFIX;
+/** The keys that a namespace mirrors, in order. */
+function listMirrored(of: keyof typeof MIRROR_DOMAINS, labels: Record<string, string>): string[] {
+  return Object.keys(labels)
+    .filter((key) => !isReservedKey(key) && mirroredKey(of, key).indexOf("/") <= MAX_PREFIX)
+    .toSorted()
+    .slice(0, MAX_MIRRORED);
 }

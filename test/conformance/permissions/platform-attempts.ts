@@ -1,5 +1,6 @@
 // Attempts with a token of the platform beyond the platform's work, and the platform's own work beside it. All are dry runs.
 import type { Answer, Api, Json } from "../kubernetes/api.ts";
+import { MANY_LABELS } from "./many-labels.ts";
 
 /** The namespaces of the attempts. `theirs` has a workload of another team, and `lent` consents to adoption. */
 export interface Places {
@@ -450,6 +451,9 @@ export function listDuties({ org, space, lent }: Places): Attempt[] {
           "example.com.space.cupola.dev/tier": "gold",
         },
       },
+    }),
+    patch("as many labels of both as it mirrors, of the longest keys", at(space), {
+      metadata: { labels: MANY_LABELS },
     }),
     patch("a release", at(space), {
       metadata: { labels: { "cupola.dev/owner-uid": null, "cupola.dev/namespace": null } },
