@@ -1,7 +1,7 @@
 // Checks an expression statically: it parses and names only existing fields and functions. Types are known as far as schemas give them; the rest is dynamic.
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { isFunction, isMethod, isNamespace } from "./functions/registry.ts";
-import { loopMacros } from "./macros.ts";
+import { variablesOf } from "./macros.ts";
 import { CelSyntaxError } from "./compiled.ts";
 import { compileExpression } from "./program.ts";
 import { unescapeField, type ValueShape } from "./values.ts";
@@ -81,6 +81,7 @@ const typeNames = new Set([
   "map",
   "null_type",
   "type",
+  "optional_type",
   "google",
 ]);
 
@@ -205,15 +206,16 @@ function inferMethod(node: ASTNode, names: Names): Known {
   const [name, receiver, args] = node.args as [string, ASTNode, ASTNode[]];
   if (isQualifier(receiver, names)) return inferQualified(node, names);
   const target = infer(receiver, names);
-  if (loopMacros.has(name) && args.length >= 2) return inferLoop(name, args, target, names);
-  for (const arg of args) infer(arg, names);
+  const variables = variablesOf(name, args.length);
+  if (variables !== undefined) return inferLoop(node, variables, target, names);
   if (!isMethod(name)) throw unknown(name, node.input.indexOf("(", receiver.end));
+  for (const arg of args) infer(arg, names);
   return resultOf(name, target);
 }
 
 /** A name before a dot that belongs to the function's name. */
 function isQualifier(receiver: ASTNode, names: Names): boolean {
-  return receiver.op === "id" && !names.has(receiver.args) && (isNamespace(receiver.args) || receiver.args === "cel");
+  return receiver.op === "id" && !names.has(receiver.args) && isNamespace(receiver.args);
 }
 
 function resultOf(method: string, target: Known): Known {
@@ -224,20 +226,18 @@ function resultOf(method: string, target: Known): Known {
 function inferQualified(node: ASTNode, names: Names): Known {
   const [name, receiver, args] = node.args as [string, ASTNode, ASTNode[]];
   const full = `${String(receiver.args)}.${name}`;
-  if (full === "cel.bind" && args[0]?.op === "id" && args[1] && args[2])
-    return infer(args[2], new Map(names).set(args[0].args, infer(args[1], names)));
   if (!isFunction(full)) throw unknown(full, node.input.indexOf("(", receiver.end));
   for (const arg of args) infer(arg, names);
   return full.startsWith("sets.") ? truth : undefined;
 }
 
 /** The loop variable is an item of a list, or a key of an object. */
-function inferLoop(name: string, args: ASTNode[], target: Known, names: Names): Known {
-  const single = name.startsWith("map") || name.startsWith("opt") || args.length === 2;
-  const variables = single ? args.slice(0, 1) : args.slice(0, -1);
-  const item = single && target?.type === "array" ? target.items : undefined;
-  const inner = new Map([...names, ...variables.map((variable) => [String(variable.args), item] as const)]);
-  for (const body of args.slice(variables.length)) infer(body, inner);
+function inferLoop(node: ASTNode, count: number, target: Known, names: Names): Known {
+  const [name, , args] = node.args as [string, ASTNode, ASTNode[]];
+  const item = count === 1 && target?.type === "array" ? target.items : undefined;
+  const variables = args.slice(0, count).map((variable) => [String(variable.args), item] as const);
+  const inner = new Map([...names, ...variables]);
+  for (const body of args.slice(count)) infer(body, inner);
   if (name === "filter") return target;
   return truthMethods.has(name) ? truth : undefined;
 }

@@ -34,8 +34,9 @@ export function equal(a: CelValue, b: CelValue): boolean {
   return kindOf(a) !== undefined && kindOf(a) === kindOf(b) && equalKinds(a, b);
 }
 
+/** An integer beside a double is compared as a double, as cel-go does, so the largest integers lose their last digits. */
 function looselyEqual(a: bigint | number, b: bigint | number): boolean {
-  return typeof a === typeof b ? a === b : !(a < b) && !(a > b) && !Number.isNaN(Number(a)) && !Number.isNaN(Number(b));
+  return typeof a === typeof b ? a === b : Number(a) === Number(b);
 }
 
 function equalKinds(a: CelValue, b: CelValue): boolean {
@@ -79,9 +80,15 @@ export function compare(a: CelValue, b: CelValue): number | undefined {
   const left = comparable(a);
   const right = comparable(b);
   if (left.kind !== right.kind || left.kind === "") throw new CelError("no such overload");
-  if (left.value < right.value) return -1;
-  if (left.value > right.value) return 1;
-  return Number.isNaN(left.value) || Number.isNaN(right.value) ? undefined : 0;
+  return typeof left.value === typeof right.value
+    ? orderOf(left.value, right.value)
+    : orderOf(Number(left.value), Number(right.value));
+}
+
+function orderOf(left: Comparable["value"], right: Comparable["value"]): number | undefined {
+  if (left < right) return -1;
+  if (left > right) return 1;
+  return Number.isNaN(left) || Number.isNaN(right) ? undefined : 0;
 }
 
 interface Comparable {

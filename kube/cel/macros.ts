@@ -1,7 +1,18 @@
-// The macros that loop or bind a name: all, exists, exists_one, map, filter, bind, optMap, optFlatMap.
+// The macros that loop or bind a name: all, exists, exists_one, map, filter, transformList, transformMap, transformMapEntry, optMap, optFlatMap.
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { CelSyntaxError, attempt, requireBool, spend, type Compiled, type Scope } from "./compiled.ts";
-import { CelError, isList, isMap, kindOf, none, some, typeName, type CelOptional, type CelValue } from "./values.ts";
+import {
+  CelError,
+  isList,
+  isMap,
+  kindOf,
+  mapOf,
+  none,
+  some,
+  typeName,
+  type CelOptional,
+  type CelValue,
+} from "./values.ts";
 
 /** Compiles one node of the expression that the macro stands in. */
 type Compile = (node: ASTNode) => Compiled;
@@ -12,15 +23,18 @@ export function compileMacro(
   [receiver, ...args]: [ASTNode, ...ASTNode[]],
   compile: Compile,
 ): Compiled | undefined {
-  if (name === "bind" && receiver.op === "id" && receiver.args === "cel") return compileBind(args, compile);
   if (name in optionalMacros && args.length === 2)
     return compileOptional(name as keyof typeof optionalMacros, { receiver, args, compile });
   const loop = loops[name];
-  if (!loop || args.length < 2 || args.length > 3) return undefined;
-  return loop(compile(receiver), args, compile);
+  const variables = variablesOf(name, args.length);
+  if (!loop || variables === undefined) return undefined;
+  const names = args.slice(0, variables).map(variableName);
+  if (names[0] === names[1]) throw new CelSyntaxError(`duplicate variable name: ${names[0]}`);
+  return loop(compile(receiver), names, args.slice(variables).map(compile));
 }
 
-type Loop = (range: Compiled, args: ASTNode[], compile: Compile) => Compiled;
+/** Bodies: the test of a quantifier; an optional condition and the result of a transformation. */
+type Loop = (range: Compiled, names: string[], bodies: Compiled[]) => Compiled;
 
 const loops: Record<string, Loop> = {
   all: quantifier(false),
@@ -28,11 +42,34 @@ const loops: Record<string, Loop> = {
   exists_one: countOne,
   existsOne: countOne,
   filter: filterLoop,
-  map: mapLoop,
+  map: listLoop,
+  transformList: listLoop,
+  transformMap: mapLoop((results, step, value) => addEntry(results, step.key, value)),
+  transformMapEntry: mapLoop((results, _step, value) => {
+    if (!isMap(value)) throw new CelError("no such overload");
+    for (const key of value.keys()) addEntry(results, key, value.get(key) ?? null);
+  }),
 };
 
-/** Names of the macros that bind their first argument as a variable. */
-export const loopMacros: ReadonlySet<string> = new Set([...Object.keys(loops), "optMap", "optFlatMap"]);
+/** How many variables each macro binds, by its number of arguments. Kubernetes 1.34 has `existsOne` with two only, and no `filter` with two. */
+const variables: Record<string, Record<number, number>> = {
+  all: { 2: 1, 3: 2 },
+  exists: { 2: 1, 3: 2 },
+  exists_one: { 2: 1, 3: 2 },
+  existsOne: { 3: 2 },
+  filter: { 2: 1 },
+  map: { 2: 1, 3: 1 },
+  transformList: { 3: 2, 4: 2 },
+  transformMap: { 3: 2, 4: 2 },
+  transformMapEntry: { 3: 2, 4: 2 },
+  optMap: { 2: 1 },
+  optFlatMap: { 2: 1 },
+};
+
+/** Number of arguments that a macro binds as variables, its first; undefined when this is no call of a macro. */
+export function variablesOf(name: string, args: number): number | undefined {
+  return Object.hasOwn(variables, name) ? variables[name]?.[args] : undefined;
+}
 
 function variableName(node: ASTNode | undefined): string {
   if (node?.op === "id") return node.args;
@@ -50,14 +87,21 @@ function pairsOf(range: CelValue): (readonly [CelValue, CelValue])[] {
   throw new CelError(`no such overload: ${typeName(range)} is no range of a comprehension`);
 }
 
+interface Step {
+  scope: Scope;
+  item: CelValue;
+  key: CelValue;
+}
+
 /** Scopes of a loop's body, one by one: with one variable a list's item or a map's key, with two index or key and value. */
-function* iterations(range: CelValue, names: string[], scope: Scope): Generator<{ scope: Scope; item: CelValue }> {
+function* iterations(range: CelValue, names: string[], scope: Scope): Generator<Step> {
   for (const [key, value] of pairsOf(range)) {
     spend(scope.budget, 1);
     const item = isList(range) ? value : key;
     const [first = "", second] = names;
     yield {
       item,
+      key,
       scope: second === undefined ? bound(scope, first, item) : bound(bound(scope, first, key), second, value),
     };
   }
@@ -65,9 +109,8 @@ function* iterations(range: CelValue, names: string[], scope: Scope): Generator<
 
 /** `all` and `exists`: stops at the first item that decides; faults count only when none does. */
 function quantifier(decisive: boolean): Loop {
-  return (range, args, compile) => {
-    const names = args.slice(0, -1).map(variableName);
-    const test = compile(args[args.length - 1] as ASTNode);
+  return (range, names, bodies) => {
+    const [test] = bodies as [Compiled];
     return (scope) => {
       let fault: Error | undefined;
       for (const step of iterations(range(scope), names, scope)) {
@@ -81,9 +124,8 @@ function quantifier(decisive: boolean): Loop {
   };
 }
 
-function countOne(range: Compiled, args: ASTNode[], compile: Compile): Compiled {
-  const names = args.slice(0, -1).map(variableName);
-  const test = compile(args[args.length - 1] as ASTNode);
+function countOne(range: Compiled, names: string[], bodies: Compiled[]): Compiled {
+  const [test] = bodies as [Compiled];
   return (scope) => {
     let hits = 0;
     for (const step of iterations(range(scope), names, scope)) if (requireBool(test(step.scope))) hits++;
@@ -91,9 +133,8 @@ function countOne(range: Compiled, args: ASTNode[], compile: Compile): Compiled 
   };
 }
 
-function filterLoop(range: Compiled, args: ASTNode[], compile: Compile): Compiled {
-  const names = args.slice(0, -1).map(variableName);
-  const test = compile(args[args.length - 1] as ASTNode);
+function filterLoop(range: Compiled, names: string[], bodies: Compiled[]): Compiled {
+  const [test] = bodies as [Compiled];
   return (scope) => {
     const kept: CelValue[] = [];
     for (const step of iterations(range(scope), names, scope)) if (requireBool(test(step.scope))) kept.push(step.item);
@@ -101,25 +142,30 @@ function filterLoop(range: Compiled, args: ASTNode[], compile: Compile): Compile
   };
 }
 
-/** `map(x, e)` and `map(x, condition, e)`. */
-function mapLoop(range: Compiled, args: ASTNode[], compile: Compile): Compiled {
-  const names = [variableName(args[0])];
-  const test = args.length === 3 ? compile(args[1] as ASTNode) : undefined;
-  const transform = compile(args[args.length - 1] as ASTNode);
-  return (scope) => {
-    const results: CelValue[] = [];
-    for (const step of iterations(range(scope), names, scope)) {
-      if (!test || requireBool(test(step.scope))) results.push(transform(step.scope));
-    }
-    return results;
-  };
+/** Steps that the condition lets through, with what the last body makes of each. */
+function* transformed(steps: Iterable<Step>, bodies: Compiled[]): Generator<readonly [step: Step, result: CelValue]> {
+  const [transform, condition] = [...bodies].reverse() as [Compiled, Compiled | undefined];
+  for (const step of steps) if (!condition || requireBool(condition(step.scope))) yield [step, transform(step.scope)];
 }
 
-function compileBind(args: ASTNode[], compile: Compile): Compiled {
-  const name = variableName(args[0]);
-  const [value, body] = args.slice(1).map(compile);
-  if (!value || !body) throw new CelSyntaxError("cel.bind() takes a name, a value and an expression");
-  return (scope) => body(bound(scope, name, value(scope)));
+/** `map(x, e)`, `map(x, condition, e)`, and `transformList` with two variables. */
+function listLoop(range: Compiled, names: string[], bodies: Compiled[]): Compiled {
+  return (scope) => Array.from(transformed(iterations(range(scope), names, scope), bodies), ([, result]) => result);
+}
+
+type Entries = (readonly [CelValue, CelValue])[];
+
+function addEntry(results: Entries, key: CelValue, value: CelValue): void {
+  results.push([key, value]);
+}
+
+function mapLoop(add: (results: Entries, step: Step, result: CelValue) => void): Loop {
+  return (range, names, bodies) => (scope) => {
+    const results: Entries = [];
+    for (const [step, result] of transformed(iterations(range(scope), names, scope), bodies))
+      add(results, step, result);
+    return mapOf(results);
+  };
 }
 
 const optionalMacros = {

@@ -1,5 +1,6 @@
 // CEL's arithmetic: overflow is an error, kinds of numbers do not mix.
 import { compare, contains, equal } from "./compare.ts";
+import { inRange } from "./time.ts";
 import { CelError, UnsignedInt, isList, kindOf, listTypeOf, type CelTime, type CelValue } from "./values.ts";
 
 const maxInt = 2n ** 63n - 1n;
@@ -60,7 +61,7 @@ function onTimes(op: Arithmetic, a: CelValue, b: CelValue): CelValue {
   const result = timeResults[kinds];
   if (!result) throw new CelError("no such overload");
   const [left, right] = [(a as CelTime).nanos, (b as CelTime).nanos];
-  return { celKind: result, nanos: op === "+" ? left + right : left - right };
+  return inRange(result, op === "+" ? left + right : left - right);
 }
 
 const timeResults: Record<string, "timestamp" | "duration"> = {

@@ -92,11 +92,23 @@ function compileUnary(apply: (a: CelValue) => CelValue, arg: ASTNode): Compiled 
   return (scope) => apply(operand(scope));
 }
 
-const typeNames = ["int", "uint", "double", "bool", "string", "bytes", "list", "map", "null_type", "type"];
+const typeNames = [
+  "int",
+  "uint",
+  "double",
+  "bool",
+  "string",
+  "bytes",
+  "list",
+  "map",
+  "null_type",
+  "type",
+  "optional_type",
+];
 
 const compilers: Record<string, (node: ASTNode) => Compiled> = {
   value: (node) => {
-    const literal = literalOf(node.args);
+    const literal = literalOf(node);
     return () => literal;
   },
   id: (node) => compileName(node.args as string),
@@ -143,9 +155,20 @@ const compilers: Record<string, (node: ASTNode) => Compiled> = {
 };
 
 /** The library has a class of its own for uint literals, which holds a bigint. */
-function literalOf(args: unknown): CelValue {
-  if (typeof args !== "object" || args === null || args instanceof Uint8Array) return args as CelValue;
+function literalOf(node: ASTNode): CelValue {
+  const args = node.args as unknown;
+  if (args instanceof Uint8Array) return bytesOf(node);
+  if (typeof args !== "object" || args === null) return args as CelValue;
   return new UnsignedInt(BigInt(args.valueOf() as bigint));
+}
+
+/** Letters of a bytes literal stand for their UTF-8. The library keeps the lowest byte of each, so it gets them escaped. */
+function bytesOf(node: ASTNode): CelValue {
+  const source = node.input.slice(node.start, node.end);
+  const escaped = source.replace(/[^\0-\x7f]+/g, (letters) =>
+    Buffer.from(letters).toString("hex").replace(/../g, "\\x$&"),
+  );
+  return (escaped === source ? node : parse(escaped)).args as CelValue;
 }
 
 function compileName(name: string): Compiled {
@@ -187,9 +210,7 @@ function select(target: CelValue, key: CelValue): CelValue {
   const found = lookUp(target, key);
   if (found !== undefined) return found;
   throw new CelError(
-    isList(target)
-      ? `index out of bounds: ${typeof key === "bigint" ? key : String(key)}`
-      : `no such key: ${typeof key === "string" ? key : String(key)}`,
+    isList(target) ? `index out of bounds: ${String(key?.valueOf())}` : `no such key: ${String(key?.valueOf())}`,
   );
 }
 
@@ -200,9 +221,13 @@ function selectOptional(target: CelValue, key: CelValue): CelValue {
 
 function lookUp(target: CelValue, key: CelValue): CelValue | undefined {
   if (isMap(target)) return (target as CelMap).get(key);
-  if (isList(target)) return typeof key === "bigint" || typeof key === "number" ? target[Number(key)] : undefined;
+  if (isList(target)) return isNumber(key) ? target[Number(key.valueOf())] : undefined;
   if (kindOf(target) === "opaque" && typeof key === "string") return (target as CelOpaque).field?.(key);
   throw new CelError(`no such overload: ${typeName(target)} has no fields`);
+}
+
+function isNumber(key: CelValue): key is bigint | number | UnsignedInt {
+  return typeof key === "bigint" || typeof key === "number" || key instanceof UnsignedInt;
 }
 
 function compileCall(node: ASTNode): Compiled {

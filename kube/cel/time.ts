@@ -1,6 +1,8 @@
 // Timestamps and durations: reading and writing them as CEL and Go do.
 import { CelError, textFormats, type CelTime } from "./values.ts";
 
+export const nanosPerSecond = 1_000_000_000n;
+
 const perUnit: Record<string, bigint> = {
   h: 3_600_000_000_000n,
   m: 60_000_000_000n,
@@ -10,7 +12,23 @@ const perUnit: Record<string, bigint> = {
   µs: 1000n,
   ns: 1n,
 };
-export const nanosPerSecond = 1_000_000_000n;
+
+const ranges = {
+  timestamp: [-62_135_596_800n * nanosPerSecond, 253_402_300_800n * nanosPerSecond - 1n],
+  duration: [-(2n ** 63n), 2n ** 63n - 1n],
+} as const;
+
+/** A timestamp of the years 1 to 9999, a duration of 64 bits. Throws CelError beyond. */
+export function inRange(kind: CelTime["celKind"], nanos: bigint): CelTime {
+  const time = rangedOrNone({ celKind: kind, nanos });
+  if (!time) throw new CelError(`${kind} overflow`);
+  return time;
+}
+
+function rangedOrNone(time: CelTime): CelTime | undefined {
+  const [least, most] = ranges[time.celKind];
+  return time.nanos < least || time.nanos > most ? undefined : time;
+}
 
 function nanosOf(digits: string, unit: bigint): bigint {
   const [whole = "", fraction = ""] = digits.split(".");
@@ -26,16 +44,22 @@ export function parseDuration(text: string): CelTime | undefined {
   let nanos = 0n;
   for (const [, digits = "0", unit = "s"] of rest.matchAll(/(\d+\.?\d*|\.\d+)(h|ms|m|s|us|µs|ns)/g))
     nanos += nanosOf(digits, perUnit[unit] ?? 1n);
-  return { celKind: "duration", nanos: sign === "-" ? -nanos : nanos };
+  return rangedOrNone({ celKind: "duration", nanos: sign === "-" ? -nanos : nanos });
 }
 
 /** Reads RFC 3339. Undefined when it is none. */
 export function parseTimestamp(text: string): CelTime | undefined {
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/i.exec(text);
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/.exec(text);
   if (!match) return undefined;
-  const seconds = Date.parse(`${match[1]}${match[3]}`.toUpperCase());
-  if (Number.isNaN(seconds)) return undefined;
-  return { celKind: "timestamp", nanos: BigInt(seconds) * 1_000_000n + BigInt((match[2] ?? "").padEnd(9, "0")) };
+  const seconds = Date.parse(`${match[1]}${match[3]}`);
+  if (Number.isNaN(seconds) || !isOnCalendar(match[1] ?? "")) return undefined;
+  const nanos = BigInt(seconds) * 1_000_000n + BigInt((match[2] ?? "").slice(0, 9).padEnd(9, "0"));
+  return rangedOrNone({ celKind: "timestamp", nanos });
+}
+
+/** JavaScript takes February 30 for March 1, and 24 o'clock. */
+function isOnCalendar(local: string): boolean {
+  return new Date(`${local}Z`).toISOString().startsWith(local);
 }
 
 /** RFC 3339 in UTC, with as many digits of the second as it has. */

@@ -246,11 +246,16 @@ export function jsonMap(json: Record<string, unknown>, shape?: ValueShape): CelM
 
 /** Values that may be keys, as JavaScript map keys: numbers of one value are one key. */
 function keyText(key: CelValue): string {
+  const text = textOfKey(key);
+  if (text === undefined) throw new CelError(`unsupported key type: ${typeName(key)}`);
+  return text;
+}
+
+function textOfKey(key: CelValue): string | undefined {
   if (typeof key === "string") return `s${key}`;
   if (typeof key === "boolean") return `b${key}`;
   if (typeof key === "bigint" || key instanceof UnsignedInt) return `n${key.valueOf()}`;
-  if (typeof key === "number" && Number.isInteger(key)) return `n${key}`;
-  throw new CelError(`unsupported key type: ${typeName(key)}`);
+  return typeof key === "number" && Number.isInteger(key) ? `n${BigInt(key)}` : undefined;
 }
 
 /** A map from entries; a key twice is an error, as in a literal. */
@@ -263,7 +268,7 @@ export function mapOf(entries: Iterable<readonly [CelValue, CelValue]>): CelMap 
   }
   return {
     celKind: "map",
-    get: (key) => values.get(keyText(key))?.[1],
+    get: (key) => values.get(textOfKey(key) ?? "")?.[1],
     keys: () => [...values.values()].map((entry) => entry[0]),
   };
 }

@@ -48,9 +48,7 @@ function known(name: string): Feature | undefined {
 
 const quantifiers = new Set(["all", "exists", "exists_one", "existsOne"]);
 
-/** With one variable these are as old as CEL, but for the second spelling of `exists_one`, which came with cel-go 0.23. */
+/** With one variable these are as old as CEL. */
 function twoVariables(name: string, args: number): Feature | undefined {
-  if (!quantifiers.has(name)) return undefined;
-  if (args === 3) return { name: `${name} with two variables`, minor: "1.32" };
-  return name === "existsOne" ? { name, minor: "1.33" } : undefined;
+  return args === 3 && quantifiers.has(name) ? { name: `${name} with two variables`, minor: "1.32" } : undefined;
 }

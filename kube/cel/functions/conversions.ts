@@ -1,5 +1,5 @@
 // Type conversions and `size`, `type`, `dyn`.
-import { formatDuration, formatTimestamp, nanosPerSecond, parseDuration, parseTimestamp } from "../time.ts";
+import { formatDuration, formatTimestamp, inRange, nanosPerSecond, parseDuration, parseTimestamp } from "../time.ts";
 import {
   CelError,
   UnsignedInt,
@@ -32,6 +32,12 @@ function whole(value: CelValue): bigint {
   return BigInt(Math.trunc(value));
 }
 
+/** cel-go refuses the least integer, too: a double there may stand for one that is less. */
+function wholeInt(value: CelValue): bigint {
+  if (value === -(2 ** 63)) throw new CelError("integer overflow");
+  return int64(whole(value));
+}
+
 /** cel-go does not say what was wrong with the text. */
 function unreadable(type: string): never {
   throw new CelError(`type conversion error from 'string' to '${type}'`);
@@ -46,10 +52,11 @@ function readUint(value: CelValue): UnsignedInt {
 }
 
 function readDouble(value: CelValue): number {
-  const parsed = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(String(value))
-    ? Number(value)
-    : { NaN, Inf: Infinity, "+Inf": Infinity, "-Inf": -Infinity }[String(value)];
-  return parsed ?? unreadable("double");
+  const source = String(value).toLowerCase();
+  if (source === "nan") return NaN;
+  if (/^[+-]?inf(inity)?$/.test(source)) return source.startsWith("-") ? -Infinity : Infinity;
+  const parsed = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/.test(source) ? Number(source) : NaN;
+  return Number.isFinite(parsed) ? parsed : unreadable("double");
 }
 
 function readBool(value: CelValue): boolean {
@@ -58,17 +65,42 @@ function readBool(value: CelValue): boolean {
   return unreadable("bool");
 }
 
+/** As Go's `%g`: with an exponent of two digits below 1e-4 and from a million on. */
 function doubleText(value: CelValue): string {
   if (value === Infinity) return "+Inf";
-  return value === -Infinity ? "-Inf" : String(value);
+  if (value === -Infinity) return "-Inf";
+  const size = Math.abs(Number(value));
+  return size !== 0 && (size < 1e-4 || size >= 1e6)
+    ? exponential(Number(value))
+    : Object.is(value, -0)
+      ? "-0"
+      : String(value);
+}
+
+function exponential(value: number): string {
+  return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
+}
+
+function utf8(value: CelValue): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(value as Uint8Array);
+  } catch (cause) {
+    throw new CelError("invalid UTF-8 in bytes, cannot convert to string", { cause });
+  }
+}
+
+/** Whole seconds, rounded down, before 1970 as well. */
+function floorSeconds(nanos: bigint): bigint {
+  return (nanos - (((nanos % nanosPerSecond) + nanosPerSecond) % nanosPerSecond)) / nanosPerSecond;
 }
 
 const int = by({
   int: same,
   uint: (v) => int64((v as UnsignedInt).valueOf()),
-  double: (v) => int64(whole(v)),
+  double: wholeInt,
   string: readInt,
-  "google.protobuf.Timestamp": (v) => (v as CelTime).nanos / nanosPerSecond,
+  "google.protobuf.Timestamp": (v) => floorSeconds((v as CelTime).nanos),
+  "google.protobuf.Duration": (v) => (v as CelTime).nanos,
 });
 
 const string = by({
@@ -77,7 +109,7 @@ const string = by({
   uint: (v) => String((v as UnsignedInt).valueOf()),
   double: doubleText,
   bool: String,
-  bytes: (v) => new TextDecoder("utf-8", { fatal: true }).decode(v as Uint8Array),
+  bytes: utf8,
   "google.protobuf.Timestamp": (v) => formatTimestamp(v as CelTime),
   "google.protobuf.Duration": (v) => formatDuration(v as CelTime),
   "net.IP": opaqueText,
@@ -115,7 +147,7 @@ export const conversions: Library = {
     timestamp: by({
       "google.protobuf.Timestamp": same,
       string: (v) => parseTimestamp(String(v)) ?? unreadable("google.protobuf.Timestamp"),
-      int: (v) => ({ celKind: "timestamp", nanos: (v as bigint) * nanosPerSecond }),
+      int: (v) => inRange("timestamp", (v as bigint) * nanosPerSecond),
     }),
     duration: by({
       "google.protobuf.Duration": same,

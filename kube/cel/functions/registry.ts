@@ -9,7 +9,19 @@ import { strings } from "./strings.ts";
 import { times } from "./times.ts";
 import { urlMethodNames, urls } from "./urls.ts";
 import type { Library } from "./library.ts";
-import { CelError, none, some, kindOf, typeName, type CelOpaque, type CelOptional, type CelValue } from "../values.ts";
+import {
+  CelError,
+  UnsignedInt,
+  isList,
+  isMap,
+  none,
+  some,
+  kindOf,
+  typeName,
+  type CelOpaque,
+  type CelOptional,
+  type CelValue,
+} from "../values.ts";
 
 const optionals: Library = {
   functions: {
@@ -36,14 +48,11 @@ function missing(): never {
 }
 
 function isZero(value: CelValue): boolean {
-  return (
-    value === null ||
-    value === "" ||
-    value === false ||
-    value === 0n ||
-    value === 0 ||
-    (Array.isArray(value) && value.length === 0)
-  );
+  if (value === null || typeof value !== "object") return !value && !Number.isNaN(value);
+  if (isList(value) || value instanceof Uint8Array) return value.length === 0;
+  if (value instanceof UnsignedInt) return value.valueOf() === 0n;
+  if (isMap(value)) return value.keys().length === 0;
+  return value.celKind === "duration" && value.nanos === 0n;
 }
 
 const libraries: Library[] = [conversions, strings, lists, times, quantities, urls, formats, sets, cidrs, optionals];
@@ -92,13 +101,15 @@ export function isMethod(name: string): boolean {
 export function callFunction(name: string, args: CelValue[]): CelValue {
   const called = functions.get(name);
   if (!called) throw new CelError(`undeclared reference to '${name}' (in container '')`);
+  if (args.length > called.length) throw new CelError(`no such overload: ${name}(${args.map(typeName).join(", ")})`);
   return called(...args);
 }
 
 /** Calls `self.name(args)`. */
 export function callMethod(name: string, self: CelValue, args: CelValue[]): CelValue {
   const method = methods.get(typeName(self))?.get(name);
-  if (method) return method(self, ...args);
+  // A function's length counts the arguments that it takes, those it can do without included.
+  if (method && args.length < method.length) return method(self, ...args);
   if (kindOf(self) === "opaque") return (self as CelOpaque).call(name, args);
   throw new CelError(`no such overload: ${typeName(self)}.${name}(${args.map(typeName).join(", ")})`);
 }

@@ -64,17 +64,27 @@ function startsAt(all: string[], part: string[], at: number): boolean {
   return part.every((point, i) => all[at + i] === point);
 }
 
+/** Where a search begins; beyond the end it finds nothing. */
+function offset(index: CelValue | undefined): number {
+  const position = Number(int(index));
+  if (position < 0) throw new CelError(`index out of range: ${position}`);
+  return position;
+}
+
 function indexOf(self: CelValue, wanted: CelValue | undefined, from: CelValue | undefined): CelValue {
   const [all, part] = [points(self), points(wanted)];
-  const start = from === undefined ? 0 : bounded(from, all.length);
+  const start = from === undefined ? 0 : offset(from);
+  if (part.length === 0) return BigInt(start);
   for (let at = start; at + part.length <= all.length; at++) if (startsAt(all, part, at)) return BigInt(at);
   return -1n;
 }
 
 function lastIndexOf(self: CelValue, wanted: CelValue | undefined, from: CelValue | undefined): CelValue {
   const [all, part] = [points(self), points(wanted)];
-  const last = all.length - part.length;
-  for (let at = from === undefined ? last : Math.min(bounded(from, all.length), last); at >= 0; at--)
+  const start = from === undefined ? all.length : offset(from);
+  if (part.length === 0) return BigInt(start);
+  if (from !== undefined && start >= all.length) return -1n;
+  for (let at = Math.min(start, all.length - part.length); at >= 0; at--)
     if (startsAt(all, part, at)) return BigInt(at);
   return -1n;
 }
@@ -95,7 +105,7 @@ function replace(
   limit: CelValue | undefined,
 ): CelValue {
   const most = limit === undefined ? -1 : Number(int(limit));
-  const parts = text(self).split(text(from));
+  const parts = text(from) === "" ? ["", ...points(self), ""] : text(self).split(text(from));
   if (most < 0 || parts.length <= most + 1) return parts.join(text(to));
   return [parts.slice(0, most + 1).join(text(to)), ...parts.slice(most + 1)].join(text(from));
 }
@@ -106,13 +116,42 @@ function join(self: CelValue, separator: CelValue | undefined): CelValue {
     .join(separator === undefined ? "" : text(separator));
 }
 
+const quoted: Record<string, string> = {
+  "\u0007": "\\a",
+  "\b": "\\b",
+  "\f": "\\f",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\v": "\\v",
+  "\\": "\\\\",
+  '"': '\\"',
+};
+
+function quote(value: CelValue | undefined): CelValue {
+  return `"${text(value)
+    .toWellFormed()
+    .replace(/[\u0007-\r\\"]/g, (letter) => quoted[letter] ?? letter)}"`;
+}
+
+const space = /\p{White_Space}/u;
+
+/** Without Unicode's white space at both ends, which is JavaScript's but for U+0085 and U+FEFF. No pattern with `$`: it would be quadratic. */
+function trim(self: CelValue): CelValue {
+  const source = text(self);
+  let [start, end] = [0, source.length];
+  while (start < end && space.test(source.charAt(start))) start++;
+  while (end > start && space.test(source.charAt(end - 1))) end--;
+  return source.slice(start, end);
+}
+
 const ascii = (change: (letter: string) => string, letters: RegExp) => (self: CelValue) =>
   text(self).replace(letters, change);
 
 export const strings: Library = {
   functions: {
     matches: (self, source) => matches(text(self), text(source)),
-    "strings.quote": (value) => JSON.stringify(text(value)),
+    "strings.quote": quote,
   },
   methods: {
     string: {
@@ -130,7 +169,7 @@ export const strings: Library = {
       replace,
       split,
       substring,
-      trim: (self) => text(self).trim(),
+      trim,
       format: (self, args) => formatString(text(self), args !== undefined && isList(args) ? args : mismatch(args)),
     },
     list: { join },

@@ -61,7 +61,7 @@ export const times: Library = {
       getHours: per(3600n * nanosPerSecond),
       getMinutes: per(60n * nanosPerSecond),
       getSeconds: per(nanosPerSecond),
-      getMilliseconds: (self) => ((self as CelTime).nanos / 1_000_000n) % 1000n,
+      getMilliseconds: per(1_000_000n),
     },
   },
 };

@@ -90,7 +90,7 @@ describe("rules", () => {
     "!has(oldSelf.a) || self.a == oldSelf.a",
     "quantity('1').isLessThan(quantity(self.a))",
     "self.?a.orValue('') != ''",
-    "cel.bind(x, self.a, x == x)",
+    "self.m.transformList(key, value, key + value).all(one, one != '')",
     "type(self.n) == int",
   ])("compiles: %s", (text) => {
     expect(faults(rule(text))).toEqual([]);
@@ -101,6 +101,8 @@ describe("rules", () => {
     ["other == 1", "undeclared reference to 'other'"],
     ["nope(self.a)", "undeclared reference to 'nope'"],
     ["self.a.nope()", "undeclared reference to 'nope'"],
+    ["cel.bind(x, self.a, x == x)", "undeclared reference to 'cel'"],
+    ["self.l.filter(i, one, i > 0) == []", "undeclared reference to 'filter'"],
     ["self.a ==", "Syntax error"],
     ["self.a", "cel expression must evaluate to a bool"],
     ["self.a > 1", "found no matching overload for '_>_' applied to '(string, int)'"],
