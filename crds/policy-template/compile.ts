@@ -4,6 +4,7 @@ import { App } from "../app/app.ts";
 import type { Constraint } from "./constraint.ts";
 import { celLiteral, celText } from "./literal.ts";
 import { matchExpression, PLACE_VARIABLES, type NamedExpression } from "./match-expressions.ts";
+import { readParameters } from "./parameters.ts";
 import type { PolicyTemplateSpec } from "./policy-template.ts";
 import { sentenceEnd, sentenceStart } from "./verdict.ts";
 
@@ -27,10 +28,16 @@ function listVariables(
   return [
     ...PLACE_VARIABLES,
     { name: "matches", expression: matchExpression(match, now) },
-    { name: "params", expression: celLiteral(parameters ?? {}) },
+    { name: "params", expression: celLiteral(parametersOf(spec, parameters)) },
     { name: "anyObject", expression: "object" },
     ...spec.variables,
   ];
+}
+
+/** Parameters that the schema refuses stand as they are: the API server refuses them, and rules that read them deny. */
+function parametersOf(spec: PolicyTemplateSpec, parameters: unknown): unknown {
+  const read = readParameters(spec, parameters);
+  return "fault" in read ? (parameters ?? {}) : read.parameters;
 }
 
 interface IndexedRule {

@@ -7,6 +7,7 @@ import { Space } from "../space/space.ts";
 import type { Constraint } from "./constraint.ts";
 import { evaluate, prepareConstraint, type Review } from "./evaluate.ts";
 import { nextExceptionEnd } from "./match-expressions.ts";
+import { placeLabels } from "./place.ts";
 import { PolicyTemplate, type PolicyTemplateSpec } from "./policy-template.ts";
 import { toSentence, type Verdict } from "./verdict.ts";
 
@@ -28,14 +29,14 @@ function aConstraint(spec: object, name = "c"): Constraint {
   } as Constraint;
 }
 
-const place = {
+const namespaceLabels = placeLabels({
   org: { name: "acme", labels: { tier: "gold" } },
   space: { name: "prod-eu", labels: { env: "production", "example.com/owner": "ada" } },
-};
+});
 
 function judge(spec: object, review: Partial<Review> = {}, template: PolicyTemplateSpec = never): Verdict {
   const one = prepareConstraint(template, aConstraint(spec), NOW);
-  return evaluate([one], { point: "write", operation: "CREATE", object: anApp(), place, ...review });
+  return evaluate([one], { point: "write", operation: "CREATE", object: anApp(), namespaceLabels, ...review });
 }
 
 const matches = (match: object, review: Partial<Review> = {}): boolean => !judge({ match }, review).allowed;
@@ -90,9 +91,12 @@ describe("an app in acme/prod-eu", () => {
 });
 
 test("an Org is in itself and in no space; a Space is in its org", () => {
-  const org = { object: makeObject(Org, "acme", { spec: {}, metadata: { labels: { tier: "gold" } } }), place: {} };
+  const org = {
+    object: makeObject(Org, "acme", { spec: {}, metadata: { labels: { tier: "gold" } } }),
+    namespaceLabels: undefined,
+  };
   const object = makeObject(Space, "prod", { spec: {}, metadata: { labels: { env: "production" } } });
-  const space = { object, place: { org: place.org } };
+  const space = { object, namespaceLabels: placeLabels({ org: { name: "acme" } }) };
   expect(matches({ orgs: ["acme"], orgLabels: { matchLabels: { tier: "gold" } } }, org)).toBe(true);
   expect(matches({ spaces: ["acme/*"] }, org)).toBe(false);
   expect(matches({ spaces: ["acme/prod"], spaceLabels: { matchLabels: { env: "production" } } }, space)).toBe(true);
@@ -158,6 +162,6 @@ test("a message that fails gives the fallback", () => {
 
 test("violations are sorted by constraint", () => {
   const prepared = ["b", "a"].map((name) => prepareConstraint(never, aConstraint({}, name), NOW));
-  const { violations } = evaluate(prepared, { point: "write", operation: "CREATE", object: anApp(), place });
+  const { violations } = evaluate(prepared, { point: "write", operation: "CREATE", object: anApp(), namespaceLabels });
   expect(violations.map(({ constraint }) => constraint)).toEqual(["a", "b"]);
 });

@@ -5,7 +5,6 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import { fromJson, type CelValue } from "../../kube/cel/values.ts";
 import { compileConstraint } from "./compile.ts";
 import { actionAt, type Constraint, type Point } from "./constraint.ts";
-import { placeLabels, type Place } from "./place.ts";
 import type { PolicyTemplateSpec } from "./policy-template.ts";
 import { policyName } from "./policy-objects.ts";
 import { sentenceEnd, sentenceStart, toVerdict, type Verdict, type Violation } from "./verdict.ts";
@@ -24,7 +23,8 @@ export interface Review {
   operation: "CREATE" | "UPDATE";
   object: KubeObject;
   oldObject?: KubeObject | undefined;
-  place: Place;
+  /** Labels of its namespace; those of a place are `placeLabels`. Undefined for cluster-wide objects. */
+  namespaceLabels: Readonly<Record<string, string>> | undefined;
   /** The caller, where there is one. */
   user?: { name: string; groups: readonly string[] } | undefined;
 }
@@ -83,14 +83,13 @@ function messageOf({ message }: Denial, title: string, constraint: string): stri
 }
 
 /** The names that expressions may read, made when they are first read. */
-function reviewVariables({ operation, object, oldObject, place, user }: Review): Lookup {
+function reviewVariables({ operation, object, oldObject, namespaceLabels, user }: Review): Lookup {
   const made = new Map<string, CelValue>();
   const makers: Record<string, () => unknown> = {
     object: () => object,
     oldObject: () => oldObject ?? null,
     request: () => ({ operation, ...(user && { userInfo: { username: user.name, groups: user.groups, extra: {} } }) }),
-    namespaceObject: () =>
-      object.metadata.namespace === undefined ? null : { metadata: { labels: placeLabels(place) } },
+    namespaceObject: () => (namespaceLabels === undefined ? null : { metadata: { labels: namespaceLabels } }),
   };
   return (name) => {
     const known = made.get(name);

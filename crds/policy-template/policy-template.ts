@@ -112,10 +112,10 @@ export const PolicyTemplate = defineKind({
     inForce: z
       .object({
         generation: z.int().describe("metadata.generation of the rules in force."),
-        spec: anyObject.optional().describe("These rules, while they differ from spec: spec cannot be compiled."),
+        spec: anyObject.describe("A copy of the spec in force."),
       })
       .optional()
-      .describe("The last rules that could be compiled. A mistake in spec leaves them in force."),
+      .describe("The last spec that could be compiled. A mistake in spec leaves it in force."),
   }),
 });
 export type PolicyTemplate = Resource<typeof PolicyTemplate>;
