@@ -24,7 +24,10 @@ export const TYPE_CHECK: [string, ...string[]] = [
 const DEADLINE_MS = 600_000;
 
 /** Passes when the command exits with 0; has its output when it fails. */
-export async function runCheck(command: [string, ...string[]]): Promise<Count & { output?: string }> {
-  const { code, output } = await runCommand(command, { cwd: root, deadlineMs: DEADLINE_MS });
+export async function runCheck(
+  command: [string, ...string[]],
+  env: Record<string, string> = {},
+): Promise<Count & { output?: string }> {
+  const { code, output } = await runCommand(command, { cwd: root, deadlineMs: DEADLINE_MS, env });
   return code === 0 ? { ...NOTHING, passed: 1 } : { ...NOTHING, failed: 1, output };
 }

@@ -5,6 +5,8 @@ import pLimit from "p-limit";
 import { provideBinaries, provideBinary, whyNoControlPlane } from "../test/cluster/binaries.ts";
 import { startNode } from "../test/cluster/node/node.ts";
 import { provideNodePrograms, whyNoNode } from "../test/cluster/node/requirements.ts";
+import { changedFiles, isTypeScript } from "./changed-files.ts";
+import { lintAll, lintFiles, lintWithoutTypes } from "./lint.ts";
 import { bin, cache, root, runCheck, TYPE_CHECK } from "./run-check.ts";
 import { runCommand } from "./run-command.ts";
 import { runVitest } from "./run-vitest.ts";
@@ -25,7 +27,7 @@ interface Outcome extends Count {
 
 const minute = 60_000;
 const isAll = process.argv.includes("--all");
-/** In `npm test` tools skip unchanged files. Lint by types depends on other files, too, so `test:all` checks every file. */
+/** In `npm test` tools skip unchanged files. */
 const cached = (...options: string[]) => (isAll ? [] : options);
 
 /** Has the binaries ready before any test waits for them: the first build takes minutes. */
@@ -122,13 +124,15 @@ const programs: Lane = [
 
 /** Each only reads the sources, and is one thread for most of its time. */
 const checks: Lane[] = [
-  [
-    {
-      name: "lint",
-      run: () =>
-        runCheck([bin("eslint"), "--max-warnings=0", ...cached("--cache", "--cache-location", cache("eslint/")), "."]),
-    },
-  ],
+  isAll
+    ? [{ name: "lint", run: lintAll }]
+    : [
+        { name: "lint", run: lintWithoutTypes },
+        {
+          name: "lint by types, of changed files",
+          run: async () => lintFiles((await changedFiles()).files.filter(isTypeScript)),
+        },
+      ],
   [
     {
       name: "type check",
