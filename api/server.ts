@@ -19,6 +19,7 @@ import { type AuthorizationMode, createAccessReviewer } from "./access/access-re
 import { createCallerPermissions, type CallerPermissionsDeps } from "./access/create-caller-permissions.ts";
 import { declaredPermissions } from "./access/declared-permissions.ts";
 import { createSession } from "./access/create-session.ts";
+import { createRecentEvents } from "./cf/audit/recent-events.ts";
 import { type AppLog, recordWrites } from "./cf/audit/record-writes.ts";
 import { createClusterCache, type ClusterCache } from "./cache/cluster-cache.ts";
 import { createHeldReads } from "./cache/held-reads.ts";
@@ -85,7 +86,7 @@ export function createApi(deps: ApiDeps): Api {
     review: permissions.review,
     ...(deps.url !== undefined && { apiHost: new URL(deps.url).hostname }),
   };
-  const recorders = { ...deps, cache, now };
+  const recorders = { ...deps, cache, now, recentEvents: createRecentEvents(cache) };
   const handler = createRouting({
     endpoints,
     log,

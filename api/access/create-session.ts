@@ -36,6 +36,7 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
     ...writer,
     platformClient: deps.platformClient,
     recordAppEvent: () => undefined,
+    waitForOwnEvents: () => Promise.resolve(),
   };
 }
 

@@ -91,6 +91,8 @@ export interface Session {
   holdWhile(refs: readonly ResourceRef[], isUnderWay: () => boolean, maxMs?: number): Promise<void>;
   /** Records an audit event that is no object's write, such as a read: `type` without `audit.app.`. */
   recordAppEvent(type: string, app: App, data?: Record<string, unknown>): void;
+  /** Call it before a reply shows audit events: resolves once the cache has those that this caller's requests to this replica recorded, within two seconds. */
+  waitForOwnEvents(): Promise<void>;
   /** Call it before a reply shows other clients' writes: resolves once all replicas have observed of these kinds what this one has. */
   publishObserved(refs: readonly ResourceRef[]): Promise<void>;
 }
@@ -114,4 +116,7 @@ export type SessionWriter = Pick<
   Session,
   "create" | "patch" | "patchWithRetry" | "move" | "delete" | "publishObserved"
 >;
-export type SessionReader = Omit<Session, keyof SessionWriter | "platformClient" | "recordAppEvent">;
+export type SessionReader = Omit<
+  Session,
+  keyof SessionWriter | "platformClient" | "recordAppEvent" | "waitForOwnEvents"
+>;

@@ -26,15 +26,17 @@ export const auditEventEndpoints: readonly Endpoint[] = [
     lists: [AuditLog],
     query: eventListQuery,
     summary: "List audit events",
-    handler: ({ session, query, base, url }) =>
-      ok(
+    handler: async ({ session, query, base, url }) => {
+      await session.waitForOwnEvents();
+      return ok(
         presentPage(
           listEvents(session, query, url),
           // An event is never written again.
           { base, url, query, isCacheable: true, textKey: () => [base] },
           (event) => presentAuditEvent(event, base),
         ),
-      ),
+      );
+    },
   }),
   endpoint({
     method: "GET",

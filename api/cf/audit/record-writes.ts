@@ -6,6 +6,7 @@ import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { appOfWrite, toAppLogLine } from "../app/app-log.ts";
 import { redact } from "./redact-request.ts";
 import { toAuditEvents, toAppEvent, type AuditContext } from "./to-audit-events.ts";
+import type { RecentEvents } from "./recent-events.ts";
 import { observeWrites, type WriteObserver } from "./observed-writes.ts";
 import type { Session, SessionRequest, SessionWriter } from "../../access/session.ts";
 
@@ -19,11 +20,15 @@ export interface Recorders {
   appLog?: AppLog;
   /** Records audit events, if this process does. */
   audit?: AuditWriter;
+  /** Events that are on their way into the cache. */
+  recentEvents: RecentEvents;
 }
 
 /** The session, with a record of its writes. */
 export function recordWrites(session: Session, recorders: Recorders, request: SessionRequest): Session {
-  const { appLog, audit, cache } = recorders;
+  const { appLog, cache, recentEvents } = recorders;
+  const { caller } = request;
+  const audit = recorders.audit && withRecent(recorders.audit, recentEvents, caller.name);
   const observers = [
     ...(appLog ? [logToApps(cache, appLog)] : []),
     ...(audit ? [recordEvents(recorders, request, audit)] : []),
@@ -31,7 +36,21 @@ export function recordWrites(session: Session, recorders: Recorders, request: Se
   return {
     ...session,
     ...observers.reduce<SessionWriter>(observeWrites, session),
-    ...(audit && { recordAppEvent: recordAppEvents(recorders, request, audit) }),
+    ...(audit && {
+      recordAppEvent: recordAppEvents(recorders, request, audit),
+      waitForOwnEvents: () => recentEvents.waitFor(caller.name),
+    }),
+  };
+}
+
+type EventRecorder = Pick<AuditWriter, "record">;
+
+function withRecent(audit: AuditWriter, recent: RecentEvents, caller: string): EventRecorder {
+  return {
+    record(namespace, event) {
+      audit.record(namespace, event);
+      recent.add(caller, event);
+    },
   };
 }
 
@@ -46,7 +65,7 @@ function logToApps(cache: ClusterCache, log: AppLog): WriteObserver {
 }
 
 /** Each write that CF records becomes audit events; a request that changes an object in several writes made or updated it once. */
-function recordEvents(deps: Recorders, request: SessionRequest, audit: AuditWriter): WriteObserver {
+function recordEvents(deps: Recorders, request: SessionRequest, audit: EventRecorder): WriteObserver {
   const touched = new Set<string>();
   return (write) => {
     for (const { namespace, event } of toAuditEvents(write, toAuditContext(deps, request))) {
@@ -59,7 +78,7 @@ function recordEvents(deps: Recorders, request: SessionRequest, audit: AuditWrit
 }
 
 /** Records audit events without a write: reads of variables, downloads, manifests. */
-function recordAppEvents(deps: Recorders, request: SessionRequest, audit: AuditWriter): Session["recordAppEvent"] {
+function recordAppEvents(deps: Recorders, request: SessionRequest, audit: EventRecorder): Session["recordAppEvent"] {
   return (type, app, data) => {
     const context = { ...toAuditContext(deps, request), isManifest: false };
     const { namespace, event } = toAppEvent({ type, app, data }, context);

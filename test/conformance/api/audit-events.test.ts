@@ -241,3 +241,18 @@ test("an applied manifest is an event with the manifest, without secrets, and wh
   );
   expect(resources[1]).toMatchObject({ target: { name: "by-manifest" }, data: { manifest_triggered: true } });
 });
+
+test("a read of events has all that the caller has just done", async () => {
+  const log = pino({ level: "silent" });
+  const slow = createAuditWriter({ client: bench.testEnv.kube, writer: "api-slow", log, intervalMs: 300 });
+  const { call } = await bench.testEnv.replica("slow-events", { audit: slow });
+
+  const made = await call("admin", "POST", "/v3/apps", { name: "first", relationships: { space: to(space) } });
+  for (const name of ["second", "third"]) await call("admin", "PATCH", `/v3/apps/${made.json.guid}`, { name });
+  const { json } = await call("admin", "GET", `/v3/audit_events?target_guids=${made.json.guid}&types=audit.app.update`);
+  expect(json.resources.map(({ data }: { data: { request: object } }) => data.request)).toEqual([
+    { name: "second" },
+    { name: "third" },
+  ]);
+  await slow.close();
+});
