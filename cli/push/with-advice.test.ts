@@ -1,9 +1,13 @@
-// A refusal by a quota names the quota and a size that fits, for push and for scale.
+// A refusal by a quota names the quota and a size that fits, whatever asked.
 import { expect, test } from "vitest";
 import { scale } from "../app/scale.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { silentProgress } from "../output.ts";
+import { FREE_SOME } from "../quota/refusal.ts";
+import { runTask } from "../task/run.ts";
+import { runVerb } from "../app/verbs.ts";
+import { startDeployment } from "../rollout/deployment.ts";
 import { withAdvice } from "./with-advice.ts";
 
 const ANSWERS: Readonly<Record<string, object>> = {
@@ -43,10 +47,29 @@ test.each([
 
 test.each([
   [true, MESSAGE, "cup push shop -m 128M"],
-  [false, "memory quota_exceeded", "delete or scale down what is not needed: cup apps"],
+  [false, "memory quota_exceeded", FREE_SOME],
 ])("cup push by a person who may read the quota, %s", async (readable, message, next) => {
   const context = contextOf("STOPPED", readable);
   const asked = { app: "shop", command: "cup push shop" };
   const pushed = withAdvice(context, asked, () => context.api.request("POST", "/v3/apps/a/actions/start"));
   await expect(pushed).rejects.toMatchObject({ message, next });
+});
+
+test.each([
+  ["start", "cup scale shop -m 128M && cup start shop"],
+  ["restart", "cup scale shop -m 128M && cup restart shop"],
+] as const)("cup %s", async (verb, next) => {
+  await expect(runVerb(contextOf("STOPPED"), verb, "shop")).rejects.toMatchObject({ message: MESSAGE, next });
+});
+
+test("cup run keeps its command", async () => {
+  const run = runTask(contextOf("STARTED"), "shop", ["rake", "db:migrate"], { memory: "1G" });
+  await expect(run).rejects.toMatchObject({ message: MESSAGE, next: "cup run shop -m 256M -- rake db:migrate" });
+});
+
+test("a rollout needs room beside what runs", async () => {
+  const app = { guid: "a", name: "shop", state: "STARTED" };
+  const started = startDeployment(contextOf("STARTED"), app, { options: {} });
+  const next = expect.stringMatching(/one more instance.*cup push shop$/) as string;
+  await expect(started).rejects.toMatchObject({ message: MESSAGE, next });
 });

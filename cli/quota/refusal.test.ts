@@ -8,6 +8,8 @@ test.each<[string, QuotaRefusal | undefined]>([
   ["memory space_quota_exceeded", { place: "space", limit: "memory" }],
   ["memory instance_memory_limit_exceeded", { place: "org", limit: "instanceMemory" }],
   ["memory space_instance_memory_limit_exceeded", { place: "space", limit: "instanceMemory" }],
+  ["memory_in_mb exceeds organization memory quota", { place: "org", limit: "memory" }],
+  ["memory_in_mb exceeds space instance memory quota", { place: "space", limit: "instanceMemory" }],
   ["app_instance_limit app_instance_limit_exceeded", { place: "org", limit: "instances" }],
   ["app_instance_limit space_app_instance_limit_exceeded", { place: "space", limit: "instances" }],
   ["Routes quota exceeded for space 'dev'.", undefined],

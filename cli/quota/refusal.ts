@@ -13,6 +13,8 @@ export interface QuotaRefusal {
 export interface WantedSize {
   /** `cup push shop`. */
   command: string;
+  /** Text after the size: ` && cup start shop`. */
+  after?: string;
   instances: number;
   /** Whether the command itself names the instances. */
   isCountAsked?: boolean;
@@ -29,6 +31,8 @@ export interface QuotaAdvice {
 const TEXTS: readonly (readonly [RegExp, QuotaRefusal["limit"]])[] = [
   [/memory (space_)?instance_memory_limit_exceeded/, "instanceMemory"],
   [/memory (space_)?quota_exceeded/, "memory"],
+  [/memory_in_mb exceeds (?:(space)|organization) instance memory quota/, "instanceMemory"],
+  [/memory_in_mb exceeds (?:(space)|organization) memory quota/, "memory"],
   [/app_instance_limit (space_)?app_instance_limit_exceeded/, "instances"],
 ];
 
@@ -54,12 +58,12 @@ export async function adviseQuota(
 
 /** An app needs at least this much. */
 const LEAST_MB = 16;
-const FREE_SOME = "delete or scale down what is not needed (cup apps), or ask an operator for a larger quota";
+export const FREE_SOME = "delete or scale down what is not needed (cup apps), or ask an operator for a larger quota";
 
 /** Pure. */
 export function describeQuota(
   { place, limit }: QuotaRefusal,
-  { command, instances, isCountAsked, held }: WantedSize,
+  { command, after = "", instances, isCountAsked, held }: WantedSize,
   { quota: { name, apps }, usage }: { quota: Quota; usage: Usage },
 ): QuotaAdvice | undefined {
   const most = apps[LIMITS[limit]];
@@ -67,14 +71,15 @@ export function describeQuota(
   const title = `${place} quota ${name}`;
   const ofMemory = roomOf(apps.total_memory_in_mb, usage.memory_in_mb - held.instances * held.memoryMB);
   const memoryMB = Math.floor(Math.min(apps.per_process_memory_in_mb ?? Infinity, ofMemory / Math.max(1, instances)));
-  const size = memoryMB >= LEAST_MB ? `${command}${isCountAsked ? ` -i ${instances}` : ""} -m ${memoryMB}M` : FREE_SOME;
+  const count = isCountAsked ? ` -i ${instances}` : "";
+  const size = memoryMB >= LEAST_MB ? `${command}${count} -m ${memoryMB}M${after}` : FREE_SOME;
   if (limit === "instanceMemory") return { quota: `${title}: at most ${most}M for an instance`, next: size };
   if (limit === "memory")
     return { quota: `${title}: ${tellRoom(most, usage.memory_in_mb, "M")} of memory`, next: size };
-  const count = roomOf(most, usage.started_instances - held.instances);
+  const room = roomOf(most, usage.started_instances - held.instances);
   return {
     quota: `${title}: ${tellRoom(most, usage.started_instances)} instances`,
-    next: count > 0 ? `${command} -i ${count}` : FREE_SOME,
+    next: room > 0 ? `${command} -i ${room}${after}` : FREE_SOME,
   };
 }
 

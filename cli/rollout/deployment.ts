@@ -4,6 +4,8 @@ import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Json, Resource } from "../api/client.ts";
 import { ratio, readProcesses, type ProcessState } from "../app/process-state.ts";
 import type { Context } from "../context.ts";
+import { withQuotaAdvice, type Asked } from "../quota/with-quota-advice.ts";
+import { quoteForShell } from "../shell-words.ts";
 import { Failure } from "../failure.ts";
 
 export interface Deployment extends Json {
@@ -41,9 +43,18 @@ export async function startDeployment(
     throw new Failure("steps are for --strategy canary only", { kind: "usage", next: "cup help rollout start" });
   const steps = options.steps?.map((weight) => ({ instance_weight: weight }));
   const settings = omitUndefined({ max_in_flight: options.maxInFlight, canary: steps && { steps } });
-  return context.api.request<Deployment>("POST", "/v3/deployments", {
-    body: { strategy, ...source, options: settings, relationships: { app: { data: { guid: app.guid } } } },
-  });
+  const body = { strategy, ...source, options: settings, relationships: { app: { data: { guid: app.guid } } } };
+  return withQuotaAdvice(context, toAsked(app), () =>
+    context.api.request<Deployment>("POST", "/v3/deployments", { body }),
+  );
+}
+
+/** The new instances must fit beside those that run: smaller ones of the same app help. */
+function toAsked({ name, ...app }: Resource): Asked {
+  const word = quoteForShell(name);
+  if (app["state"] !== "STARTED") return { app: name, command: `cup scale ${word}` };
+  const next = `make room for one more instance (cup scale ${word} -m SIZE), or do without a rollout, which stops the app for a moment: cup push ${word}`;
+  return { app: name, command: `cup scale ${word}`, isExtra: true, next };
 }
 
 /** The deployment under way, if any. */

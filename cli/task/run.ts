@@ -6,8 +6,9 @@ import { followLog, type LogLine } from "../app/log-stream.ts";
 import { toMegabytes } from "../app/to-megabytes.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
+import { withQuotaAdvice, type Asked } from "../quota/with-quota-advice.ts";
 import type { Result } from "../output.ts";
-import { toCommandLine } from "../shell-words.ts";
+import { quoteForShell, toCommandLine } from "../shell-words.ts";
 
 export interface RunOptions {
   name?: string;
@@ -32,9 +33,10 @@ export async function runTask(
     throw new Failure("what should run?", { kind: "usage", next: `cup run ${appName} -- ls -l` });
   const app = await context.app(appName);
   const before = BigInt(Date.now()) * 1_000_000n - CLOCK_SKEW_NS;
-  const task = await context.api.request<Task>("POST", `/v3/apps/${app.guid}/tasks`, {
-    body: await toBody(context, app, words, options),
-  });
+  const body = await toBody(context, app, words, options);
+  const task = await withQuotaAdvice(context, toAsked(appName, words, options), () =>
+    context.api.request<Task>("POST", `/v3/apps/${app.guid}/tasks`, { body }),
+  );
   const id = String(task.sequence_id);
   if (options.detach)
     return { json: task, text: [`Task ${id} (${task.name}) of ${appName} runs. Next: cup tasks ${appName}`] };
@@ -46,6 +48,11 @@ export async function runTask(
     next: `cup logs ${appName} --recent`,
     ...omitUndefined({ exitCode: exitStatusIn(reason) }),
   });
+}
+
+function toAsked(app: string, words: readonly string[], { process }: RunOptions): Asked {
+  const command = `cup run ${quoteForShell(app)}${process ? ` --process ${quoteForShell(process)}` : ""}`;
+  return { app, command, after: words.length > 0 ? ` -- ${words.map(quoteForShell).join(" ")}` : "", isExtra: true };
 }
 
 /** Undefined when the task ended otherwise: cancelled, out of memory, or never begun. */
