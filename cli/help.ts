@@ -15,9 +15,9 @@ const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Routes", "routes, create-route, delete-route, map-route, unmap-route"],
   ["Orgs", "orgs, org, create-org, delete-org"],
   ["Spaces", "spaces, space, create-space, delete-space"],
-  ["Platform", "domains, buildpacks, stacks, curl"],
-  ["This machine", "local start, local stop, local status, doctor"],
-  ["You", "login, target, completion, help"],
+  ["Platform", "login, target, domains, buildpacks, stacks, curl"],
+  ["Policy", "policy list, policy show, policy delete"],
+  ["This machine", "local start, local stop, local status, doctor, completion, help"],
 ];
 const TITLE_WIDTH = 14;
 

@@ -4,6 +4,7 @@ import { cupolaVersion } from "../local/version.ts";
 import { addAppVerbs, addApps, addEnvironment, addEvents } from "./commands/apps.ts";
 import { addDoctor, addLocal } from "./commands/local.ts";
 import { addOrgs, addPlatform, addSpaces } from "./commands/orgs.ts";
+import { addPolicy } from "./commands/policy.ts";
 import { addPush } from "./commands/push.ts";
 import { addRollouts } from "./commands/rollouts.ts";
 import { addMappings, addRoutes } from "./commands/routes.ts";
@@ -34,6 +35,7 @@ export function buildProgram(): Command {
   addOrgs(program);
   addSpaces(program);
   addPlatform(program);
+  addPolicy(program);
   addShell(program);
   addHelp(program);
   program.helpInformation = topHelp;

@@ -1,0 +1,52 @@
+// The Kubernetes API as `cup policy` uses it: templates and constraints are Kubernetes objects that the CF API does not show.
+import type { KubeClient } from "../../kube/client/client.ts";
+import { createClient } from "../../kube/client/create-client.ts";
+import { KubeError } from "../../kube/client/errors.ts";
+import { loadKubeconfig, type KubeconfigOptions } from "../../kube/client/kubeconfig.ts";
+import { toUnreachable } from "../api/unreachable.ts";
+import { Failure } from "../failure.ts";
+import { resolveTarget } from "../target/resolve-target.ts";
+
+/** Calls the cluster with the kubeconfig user of the target, else with kubectl's current context. @throws Failure */
+export async function withCluster<T>(action: (kube: KubeClient) => Promise<T>): Promise<T> {
+  const access = await loadKubeconfig(chooseKubeconfig()).catch((cause: unknown) => {
+    throw new Failure(cause instanceof Error ? cause.message : "the kubeconfig cannot be used", {
+      kind: "target",
+      next: "cup local start, cup login --api URL, or set KUBECONFIG",
+      cause,
+    });
+  });
+  const kube = createClient({ ...access, userAgent: "cup", fieldManager: "cup" });
+  try {
+    return await action(kube);
+  } catch (error) {
+    throw error instanceof KubeError ? toFailure(error, kube.server) : error;
+  } finally {
+    await kube.close();
+  }
+}
+
+function chooseKubeconfig(): KubeconfigOptions {
+  try {
+    const { kubeconfig, user } = resolveTarget();
+    return { ...(kubeconfig !== undefined && { path: kubeconfig }), ...(user !== undefined && { context: user }) };
+  } catch (error) {
+    if (error instanceof Failure && error.kind === "target") return {};
+    throw error;
+  }
+}
+
+/** The answer of the API server in our form. */
+export function toFailure(error: KubeError, server: string): Failure {
+  if (error.code === 0) return toUnreachable(server, rootCause(error));
+  if (error.code === 401) return new Failure(error.message, { kind: "target", next: "cup login", cause: error });
+  if (error.code !== 403) return new Failure(error.message, { cause: error });
+  return new Failure(error.message, {
+    next: "ask an admin for one of the ClusterRoles cupola-policy-reader, cupola-policy-author and cupola-policy-admin",
+    cause: error,
+  });
+}
+
+function rootCause(error: Error): unknown {
+  return error.cause instanceof KubeError ? rootCause(error.cause) : (error.cause ?? error);
+}

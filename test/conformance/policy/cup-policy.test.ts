@@ -1,0 +1,90 @@
+// `cup policy` on a cluster: list, show, explain and delete read templates and constraints as the API server serves them.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { deletePolicy } from "../../../cli/policy/delete.ts";
+import { listPolicies } from "../../../cli/policy/list.ts";
+import { showPolicy } from "../../../cli/policy/show.ts";
+import { constraintCRD, constraintKindOf } from "../../../crds/policy-template/constraint.ts";
+import { policyTemplateObjects } from "../../../crds/policy-template/default-templates.ts";
+import { PolicyTemplate } from "../../../crds/policy-template/policy-template.ts";
+import { toCustomResourceDefinition } from "../../../kube/api/crd.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
+import { eventually } from "../../eventually.ts";
+import { startEmbedded } from "../embedded-server.ts";
+import type { Server } from "../kubernetes/suite.ts";
+
+const CRD: ResourceRef = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
+
+let server: Server;
+let kube: KubeClient;
+
+beforeAll(async () => {
+  server = await startEmbedded();
+  kube = createClient({ server: server.url, ca: server.ca, auth: { kind: "token", token: server.adminToken } });
+  await kube.create(CRD, toCustomResourceDefinition(PolicyTemplate));
+  for (const object of policyTemplateObjects().filter(({ metadata }) =>
+    ["requiredlabels", "sizelimit"].includes(metadata.name),
+  ))
+    await eventually(() => kube.create(PolicyTemplate, object));
+  const template = await kube.get(PolicyTemplate, { name: "requiredlabels" });
+  await kube.create(CRD, constraintCRD(template));
+  const spec = {
+    match: {
+      spaces: ["acme/prod-*"],
+      except: [{ space: "acme/prod-old", until: "2020-01-01T00:00:00Z", reason: "CHG-17" }],
+    },
+    parameters: { labels: [{ key: "owner" }] },
+  };
+  await eventually(() => kube.create(constraintKindOf(template), { metadata: { name: "owner-in-prod" }, spec }));
+});
+afterAll(async () => {
+  await kube?.close();
+  await server?.stop();
+});
+
+test("list shows templates, and constraints with action and place", async () => {
+  const { json, text } = await listPolicies(kube);
+  expect(json).toMatchObject({
+    templates: [
+      { name: "requiredlabels", constraints: 1 },
+      { name: "sizelimit", constraints: null },
+    ],
+    constraints: [{ kind: "RequiredLabels", name: "owner-in-prod", enforcement: { action: "deny" }, violations: null }],
+  });
+  expect(text.join("\n")).toMatch(
+    /^RequiredLabels\/owner-in-prod +deny +space acme\/prod-\*; 1 exempt +Unknown +not audited yet$/m,
+  );
+  expect(text.join("\n")).toMatch(/^sizelimit +Size limit +Process, Task +not served yet +Unknown$/m);
+});
+
+test("show prints a constraint's parameters and ended exceptions, and a template's rules", async () => {
+  const constraint = (await showPolicy(kube, "owner-in-prod")).text.join("\n");
+  expect(constraint).toContain("- key: owner");
+  expect(constraint).toMatch(/acme\/prod-old +all +2020-01-01T00:00:00Z \(ended\) +CHG-17/);
+  const template = (await showPolicy(kube, "requiredlabels")).text.join("\n");
+  expect(template).toContain("RequiredLabels/owner-in-prod");
+  expect(template).toMatch(/rule 1: +size\(variables\.missing\) == 0/);
+});
+
+test("a name that nothing has ends in the next step", async () => {
+  await expect(showPolicy(kube, "nothing")).rejects.toMatchObject({ next: "cup policy list" });
+});
+
+test("delete asks first; without a person it names --force", async () => {
+  await expect(deletePolicy(kube, "requiredlabels", {})).rejects.toMatchObject({
+    message: expect.stringContaining(
+      "Delete template requiredlabels and its constraint: RequiredLabels/owner-in-prod?",
+    ),
+    kind: "usage",
+  });
+  const { text } = await deletePolicy(kube, "requiredlabels/owner-in-prod", { force: true });
+  expect(text).toEqual(["RequiredLabels/owner-in-prod is gone: the rule ends at once."]);
+  expect((await listPolicies(kube)).json).toMatchObject({ constraints: [] });
+});
