@@ -186,6 +186,9 @@ describe("as kube-apiserver answers", () => {
     ["string(timestamp('2024-01-01T00:00:00.1234567891Z'))", "2024-01-01T00:00:00.123456789Z"],
     ["[{}, b'', 0u, duration('0s')].exists(x, optional.ofNonZeroValue(x).hasValue())", false],
     ["type(optional.none()) == optional_type", true],
+    ["has(object.spec.none.a) || has(object.spec.n.a) || has(object.metadata.name.a)", false],
+    ["object.?spec.none.a.hasValue() || object.spec.n.?a.hasValue()", false],
+    ["[1, 2][dyn(1u)] + [1, 2][dyn(0.0)]", 3],
   ])("%s", (text, expected) => {
     expect(show(run(text))).toEqual(expected);
   });
@@ -204,6 +207,11 @@ describe("as kube-apiserver answers", () => {
     ["timestamp('2024-01-01t00:00:00z')", "type conversion error"],
     ["duration('9999999h')", "type conversion error"],
     ["double('1e400')", "type conversion error"],
+    ["object.spec.n.a", "no such key: a"],
+    ["object.metadata.name[0]", "no such key: 0"],
+    ["has(object.spec.list.a)", "unsupported index type 'string' in list"],
+    ["object.spec.list[1.5]", "unsupported index value 1.5 in list"],
+    ["object.spec.list[-1]", "index out of bounds: -1"],
   ])("%s fails", (text, message) => {
     expect(() => run(text)).toThrow(CelError);
     expect(() => run(text)).toThrow(message);

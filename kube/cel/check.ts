@@ -3,19 +3,12 @@ import type { ASTNode } from "@marcbachmann/cel-js";
 import { isFunction, isMethod, isNamespace } from "./functions/registry.ts";
 import { variablesOf } from "./macros.ts";
 import { CelSyntaxError } from "./compiled.ts";
+import { CheckFault, dotOf, located, placeOf } from "./check-fault.ts";
 import { compileExpression } from "./program.ts";
 import { unescapeField, type ValueShape } from "./values.ts";
 
 /** A shape, or undefined where the type is not known. */
 type Known = ValueShape | undefined;
-
-class CheckFault extends Error {
-  readonly position: number;
-  constructor(message: string, position: number) {
-    super(message);
-    this.position = position;
-  }
-}
 
 /** A fault in an expression. */
 export interface ExpressionFault {
@@ -58,12 +51,6 @@ const convertedFormats = new Set(["byte", "date", "date-time", "datetime", "dura
 /** The CEL type of a shape, where it is certain. */
 function celType(known: Known): string | undefined {
   return known?.type === undefined || convertedFormats.has(known.format ?? "") ? undefined : celTypes[known.type];
-}
-
-function located(text: string, position: number, message: string): string {
-  const before = text.slice(0, position).split("\n");
-  const column = before.at(-1)?.length ?? 0;
-  return `ERROR: <input>:${before.length}:${column + 1}: ${message}\n | ${text.split("\n")[before.length - 1]}\n | ${".".repeat(column)}^`;
 }
 
 type Names = Map<string, Known>;
@@ -134,9 +121,25 @@ const inferers: Record<string, Infer> = {
   },
   "?:": (node, names) => {
     const [condition, yes, no] = (node.args as ASTNode[]).map((one) => infer(one, names));
-    if (condition?.type !== undefined && condition.type !== "boolean")
-      throw new CheckFault("found no matching overload for '_?_:_'", node.start);
+    checkChoice(node, [condition, yes, no].map(celType));
     return yes === no ? yes : undefined;
+  },
+  "&&": inferLogical,
+  "||": inferLogical,
+  list: (node, names) => ({ type: "array", items: inferSame(node.args as ASTNode[], names) }),
+  map: (node, names) => {
+    const entries = node.args as [ASTNode, ASTNode][];
+    inferSame(
+      entries.map(([key]) => key),
+      names,
+    );
+    return {
+      type: "object",
+      items: inferSame(
+        entries.map(([, value]) => value),
+        names,
+      ),
+    };
   },
   call: (node, names) => {
     const [name, args] = node.args as [string, ASTNode[]];
@@ -147,6 +150,34 @@ const inferers: Record<string, Infer> = {
   },
   rcall: inferMethod,
 };
+
+/** Both results of a choice have one type, as far as types are known. */
+function checkChoice(node: ASTNode, [condition = "bool", yes = "dyn", no = "dyn"]: (string | undefined)[]): void {
+  const agree = yes === no || !scalars.has(yes) || !scalars.has(no);
+  if (condition === "bool" && agree) return;
+  throw new CheckFault(
+    `found no matching overload for '_?_:_' applied to '(${condition}, ${yes}, ${no})'`,
+    placeOf(node),
+  );
+}
+
+function inferLogical(node: ASTNode, names: Names): Known {
+  for (const side of node.args as ASTNode[]) expectType(side, "bool", celType(infer(side, names)));
+  return truth;
+}
+
+/** The type that items, keys or values of a literal share; kube-apiserver refuses literals of several. */
+function inferSame(items: ASTNode[], names: Names): Known {
+  const known = items.map((item) => infer(item, names));
+  const first = known.find((one) => scalars.has(celType(one) ?? ""));
+  items.forEach((item, i) => expectType(item, celType(first), celType(known[i])));
+  return known.every((one) => celType(one) === celType(first)) ? first : undefined;
+}
+
+function expectType(node: ASTNode, wanted: string | undefined, found: string | undefined): void {
+  if (wanted === undefined || found === undefined || found === wanted) return;
+  throw new CheckFault(`expected type '${wanted}' but found '${found}'`, placeOf(node));
+}
 
 const literalTypes: Record<string, string> = {
   boolean: "boolean",
@@ -180,12 +211,6 @@ function inferField(node: ASTNode, target: Known, field: string): Known {
   const found = target.property(target.escaped ? unescapeField(field) : field);
   if (!found) throw new CheckFault(`undefined field '${field}'`, dotOf(node));
   return found;
-}
-
-/** Where the dot before a selected field stands. */
-function dotOf(node: ASTNode): number {
-  const [target] = node.args as [ASTNode, string];
-  return node.input.indexOf(".", target.end);
 }
 
 const textMethods = new Set(["lowerAscii", "upperAscii", "replace", "substring", "trim", "join", "format", "charAt"]);

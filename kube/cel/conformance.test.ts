@@ -70,6 +70,10 @@ const gaps: Gap[] = [
     reason: "containers, and variables with a dot in the name: kube-apiserver sets neither",
     matches: ({ test }) => test.container === "x" || Object.keys(test.bindings).some((name) => name.includes(".")),
   },
+  {
+    reason: "kube-apiserver refuses literals and conditions that mix types when it compiles them",
+    matches: (_one, fault) => /expected type '|'_\?_:_'/.test(fault),
+  },
   { reason: "names in backquotes: kube-apiserver 1.34 refuses them as well", matches: writes(/\.`/) },
   {
     reason: "format is that of version 2 of the strings extension, which kube-apiserver has",
@@ -78,6 +82,10 @@ const gaps: Gap[] = [
   {
     reason: "cel-go 0.26 of kube-apiserver 1.34 answers -1 where a search begins behind the end",
     matches: within(/^string_ext\/value_errors\/(?:last)?indexof_out_of_range$/),
+  },
+  {
+    reason: "cel-go finds no field in null or a number, which is no error behind an optional or in has()",
+    matches: within(/^optionals\/optionals\/(?:map_null_entry_no_such_key|map_present_key_invalid_field)$/),
   },
   {
     reason: "cel-go counts all milliseconds of a duration, not those beside the seconds",
@@ -95,28 +103,28 @@ const expectedShares = {
   basic: "43 of 43",
   bindings_ext: "0 of 5",
   block_ext: "0 of 37",
-  comparisons: "333 of 406",
-  conversions: "109 of 109",
+  comparisons: "325 of 406",
+  conversions: "108 of 109",
   dynamic: "0 of 226",
   encoders_ext: "0 of 4",
   enums: "0 of 85",
-  fields: "49 of 60",
+  fields: "47 of 60",
   fp_math: "30 of 30",
   integer_math: "64 of 64",
   lists: "39 of 39",
   logic: "30 of 30",
-  macros: "44 of 44",
-  macros2: "46 of 46",
+  macros: "39 of 44",
+  macros2: "40 of 46",
   math_ext: "0 of 199",
   namespace: "0 of 3",
-  optionals: "53 of 70",
+  optionals: "50 of 70",
   parse: "185 of 219",
   plumbing: "5 of 5",
   proto2: "0 of 108",
   proto2_ext: "0 of 18",
   proto3: "0 of 75",
   string: "51 of 51",
-  string_ext: "186 of 209",
+  string_ext: "184 of 209",
   timestamps: "75 of 76",
   type_deductions: "12 of 47",
   wrappers: "0 of 36",
@@ -233,7 +241,10 @@ function answer(test: SimpleTest, variables: Record<string, CelValue | undefined
   const declared = [...Object.keys(variables), ...test.typeEnv.map(({ name }) => name)];
   const names = Object.fromEntries(declared.map((name) => [name, undefined]));
   const fault = test.disableCheck ? undefined : checkExpression(test.expr, names);
-  if (fault) return isOfNames(fault.message) && !isAboutNames(test) ? fault.message : ERROR;
+  if (fault) {
+    const isAsked = isOfNames(fault.message) ? isAboutNames(test) : expectationOf(test.resultMatcher) === ERROR;
+    return isAsked ? ERROR : fault.message;
+  }
   try {
     return spelled(evaluate(compileExpression(test.expr), variables));
   } catch (error) {

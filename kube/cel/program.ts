@@ -5,22 +5,9 @@ import { LRUCache } from "lru-cache";
 import { callFunction, callMethod, isNamespace } from "./functions/registry.ts";
 import { attempt, CelSyntaxError, requireBool, spend, type Budget, type Compiled } from "./compiled.ts";
 import { compileMacro } from "./macros.ts";
+import { lookUp, select, selectOptional } from "./select.ts";
 import { binaryOperators, unaryOperators } from "./operators.ts";
-import {
-  CelError,
-  isList,
-  isMap,
-  kindOf,
-  mapOf,
-  none,
-  some,
-  typeName,
-  UnsignedInt,
-  type CelMap,
-  type CelOpaque,
-  type CelOptional,
-  type CelValue,
-} from "./values.ts";
+import { CelError, isList, kindOf, mapOf, UnsignedInt, type CelOptional, type CelValue } from "./values.ts";
 
 /** Default budget of a request. */
 export const defaultSteps = 2_000_000;
@@ -202,32 +189,6 @@ function compileLogical(args: [ASTNode, ASTNode], decisive: boolean): Compiled {
     if (second instanceof Error) throw second;
     return !decisive;
   };
-}
-
-/** A field or an element; a fault when there is none. On an optional it gives an optional. */
-function select(target: CelValue, key: CelValue): CelValue {
-  if (kindOf(target) === "optional") return selectOptional(target, key);
-  const found = lookUp(target, key);
-  if (found !== undefined) return found;
-  throw new CelError(
-    isList(target) ? `index out of bounds: ${String(key?.valueOf())}` : `no such key: ${String(key?.valueOf())}`,
-  );
-}
-
-function selectOptional(target: CelValue, key: CelValue): CelValue {
-  const inner = kindOf(target) === "optional" ? (target as CelOptional).value : target;
-  return inner === undefined ? none : some(lookUp(inner, key));
-}
-
-function lookUp(target: CelValue, key: CelValue): CelValue | undefined {
-  if (isMap(target)) return (target as CelMap).get(key);
-  if (isList(target)) return isNumber(key) ? target[Number(key.valueOf())] : undefined;
-  if (kindOf(target) === "opaque" && typeof key === "string") return (target as CelOpaque).field?.(key);
-  throw new CelError(`no such overload: ${typeName(target)} has no fields`);
-}
-
-function isNumber(key: CelValue): key is bigint | number | UnsignedInt {
-  return typeof key === "bigint" || typeof key === "number" || key instanceof UnsignedInt;
 }
 
 function compileCall(node: ASTNode): Compiled {

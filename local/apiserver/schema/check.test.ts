@@ -92,6 +92,9 @@ describe("rules", () => {
     "self.?a.orValue('') != ''",
     "self.m.transformList(key, value, key + value).all(one, one != '')",
     "type(self.n) == int",
+    "self.a in ['x', dyn(1), null]",
+    "(self.n > 0 ? dyn(1) : 'a') == 1 && [].all(x, x) && {'a': self.n}.all(k, k == 'a') && [self.l, []] != []",
+    "[1, 2].map(x, string(x)).join(',') == self.a && ['a'].exists(x, x.startsWith(self.a))",
   ])("compiles: %s", (text) => {
     expect(faults(rule(text))).toEqual([]);
   });
@@ -106,6 +109,12 @@ describe("rules", () => {
     ["self.a ==", "Syntax error"],
     ["self.a", "cel expression must evaluate to a bool"],
     ["self.a > 1", "found no matching overload for '_>_' applied to '(string, int)'"],
+    ["self.a in ['x', 1]", "1:17: expected type 'string' but found 'int'"],
+    ["{'a': 1, 'b': 'c'} == {}", "1:15: expected type 'int' but found 'string'"],
+    ["{'a': 1, 2: 1} == {}", "1:10: expected type 'string' but found 'int'"],
+    ["self.n > 0 && self.a", "1:19: expected type 'bool' but found 'string'"],
+    ["(self.n > 0 ? 1 : 'a') == 1", "'_?_:_' applied to '(bool, int, string)'"],
+    ["[1, 2].all(x, x == 'a')", "'_==_' applied to '(int, string)'"],
     ["self.n.x == 1", "type 'int' does not support field selection"],
   ])("does not: %s", (text, message) => {
     expect(faults(rule(text))).toEqual([expect.stringContaining(message)]);
