@@ -77,35 +77,6 @@ export const content = z.object({ digest, size: z.int().min(0).describe("Size in
 /** Sources small enough for an object: a map from path to text. The builder checks the paths as it does for an archive. */
 export const inlineFiles = z.record(z.string().max(255), z.string().max(65536)).meta({ maxProperties: 50 });
 
-export const healthCheck = z.object({
-  type: z
-    .enum(["port", "http", "process"])
-    .describe("port: accepts a connection. http: responds with 200. process: is running."),
-  endpoint: z.string().max(2048).optional().describe("Path for http. Defaults to /."),
-  timeoutSeconds: z
-    .int()
-    .min(1)
-    .max(3600)
-    .optional()
-    .describe("Seconds that a start may take until the check first succeeds. Defaults to 60."),
-  invocationTimeoutSeconds: z
-    .int()
-    .min(1)
-    .max(3600)
-    .optional()
-    .describe("Seconds that one check may take. Defaults to 1."),
-  intervalSeconds: z
-    .int()
-    .min(1)
-    .max(3600)
-    .optional()
-    .describe("Seconds between two checks of a running instance. Defaults to 30."),
-});
-export type HealthCheck = z.output<typeof healthCheck>;
-
-export const readinessCheck = healthCheck.omit({ timeoutSeconds: true });
-export type ReadinessCheck = z.output<typeof readinessCheck>;
-
 export const port = z.int().min(1).max(65535);
 export const ports = listAtomic(z.array(port).max(10));
 

@@ -6,7 +6,8 @@ export interface Ports {
   kubePort: number;
 }
 
-const DEFAULT_PORTS: Ports = { port: 8080, kubePort: 6443 };
+/** For the first start. */
+export const DEFAULT_PORTS: Ports = { port: 8080, kubePort: 6443 };
 
 /** As told, else as at the last start of this home: targets of `cf`, kubeconfigs and bookmarks have them. */
 export function choosePorts(told: Partial<Ports>, last: Partial<Ports> = {}): Ports {

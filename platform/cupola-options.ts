@@ -31,6 +31,9 @@ export interface CupolaOptions extends TokenIssuerOptions, RegistryOptions {
   grace: number;
 }
 
+/** In a pod. The chart's template cupola.webhookPort has it, too. */
+const WEBHOOK_PORT = 9443;
+
 /** @param argv as process.argv. @param inPod chooses some defaults. Ends the process on `--help` and on wrong options. */
 export function parseCommandLine(argv: readonly string[], inPod: boolean): CupolaOptions {
   return addTokenIssuerOptions(addRegistryOptions(addServingOptions(new Command("cupola"))))
@@ -56,9 +59,9 @@ export function parseCommandLine(argv: readonly string[], inPod: boolean): Cupol
     .option("--lease-seconds <n>", "how long a killed replica still counts as alive", parseSeconds, LEASE_SECONDS)
     .option(
       "--webhook-address <host:port>",
-      "where API servers reach the operation webhook (in a pod: port 9443, through the Service cupola-webhook)",
+      `where API servers reach the operation webhook (in a pod: port ${WEBHOOK_PORT}, through the Service cupola-webhook)`,
       parseWebhookAddress,
-      inPod ? { host: "0.0.0.0", port: 9443, service: true } : undefined,
+      inPod ? { host: "0.0.0.0", port: WEBHOOK_PORT, service: true } : undefined,
     )
     .option(
       "--grace <seconds>",

@@ -1,4 +1,5 @@
 // Endpoints of Buildpack: `/v3/buildpacks`.
+import { UPLOAD_DEADLINE_MS } from "../../crds/upload-deadline.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { newGUID } from "../../crds/guid.ts";
@@ -28,7 +29,6 @@ import { presentBuildpack } from "./present.ts";
 import { BuildpackRejected, storeBuildpack } from "./upload.ts";
 
 const path = "/v3/buildpacks/:guid";
-const UPLOAD_DEADLINE_MS = 15 * 60_000;
 
 function byPosition({ spec }: Buildpack): string {
   return `${spec.lifecycle} ${String(spec.position).padStart(6, "0")} ${spec.name}`;

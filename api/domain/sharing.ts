@@ -1,6 +1,6 @@
 // Shares private domains with other orgs: `/v3/domains/:guid/relationships/shared_organizations`.
 import { z } from "zod";
-import { Domain } from "../../crds/domain/domain.ts";
+import { Domain, MAX_SHARED_ORGS } from "../../crds/domain/domain.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
@@ -36,7 +36,7 @@ const STRUCTURE = 'must have the structure "data": [{"guid": shared_org_guid_1},
 const sharedOrgsBody = z.strictObject({
   data: z
     .array(z.strictObject({ guid: z.string(STRUCTURE).min(1, STRUCTURE).max(255) }, STRUCTURE), STRUCTURE)
-    .max(1000),
+    .max(MAX_SHARED_ORGS),
 });
 
 export const sharingEndpoints: readonly Endpoint[] = [

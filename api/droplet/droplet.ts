@@ -1,4 +1,5 @@
 // Endpoints of Droplet: `/v3/droplets`, and the droplets of an app and of a package.
+import { UPLOAD_DEADLINE_MS } from "../../crds/upload-deadline.ts";
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
@@ -37,7 +38,6 @@ import { redactionFor, presentDroplet } from "./present.ts";
 import { APP_SECRETS } from "../cf/app/app-secrets.ts";
 
 const path = "/v3/droplets/:guid";
-const CONTENT_DEADLINE_MS = 15 * 60_000;
 const read = { verb: "get", on: Droplet } as const;
 const states = csvOf(...DROPLET_STATES).optional();
 const dropletListQuery = listQuery({
@@ -183,7 +183,7 @@ function createRow(stores: DropletStores): Endpoint {
     query: createDropletQuery,
     // The query decides which schema validates the body: create or copy.
     body: shownAs(z.looseObject({}), createDropletBody),
-    timeoutMs: CONTENT_DEADLINE_MS,
+    timeoutMs: UPLOAD_DEADLINE_MS,
     summary: "Create a droplet to upload, or copy one",
     handler: async ({ session, query, body, base }) => {
       const made =
@@ -211,7 +211,7 @@ function uploadRow(blobs: Services["blobs"]): Endpoint {
     permission: { verb: "update", on: Droplet, subresource: "content" },
     asks: [{ verb: "patch", on: Droplet }],
     bodyFormat: "multipart",
-    timeoutMs: CONTENT_DEADLINE_MS,
+    timeoutMs: UPLOAD_DEADLINE_MS,
     summary: "Upload a droplet",
     handler: async ({ session, params, base, request, signal }) => {
       const droplet = session.get(Droplet, params.guid);
@@ -259,7 +259,7 @@ export function dropletEndpoints(stores: Services): readonly Endpoint[] {
     method: "GET",
     path: `${path}/download`,
     permission: { verb: "get", on: Droplet, subresource: "content" },
-    timeoutMs: CONTENT_DEADLINE_MS,
+    timeoutMs: UPLOAD_DEADLINE_MS,
     summary: "Download a droplet",
     handler: async ({ session, params }) => {
       const droplet = session.get(Droplet, params.guid);

@@ -1,7 +1,7 @@
 // Generates the manifest of an app: `GET /v3/apps/:guid/manifest`.
 import { stringify } from "yaml";
 import type { App } from "../../crds/app/app.ts";
-import type { HealthCheck } from "../../crds/schema-fields.ts";
+import type { HealthCheck } from "../../crds/health-check.ts";
 import { featureSwitches } from "../cf/app/app-features.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import type { Sidecar } from "../../crds/sidecar.ts";

@@ -8,7 +8,7 @@ import { nameSchema } from "../http/shared-schemas.ts";
 import { isRecord } from "../http/body.ts";
 import { describeProblem } from "../http/validation.ts";
 import { findHashProblems, validAlgorithms, validOptions, type RouteOptionsInput } from "../cf/route/route-options.ts";
-import { commandSchema, processUserSchema } from "../cf/process/process-schemas.ts";
+import { commandSchema, MAX_START_SECONDS, processUserSchema } from "../cf/process/process-schemas.ts";
 import { parseRoute } from "./route-address.ts";
 import { logRateSchema, MAX_MB, sizeSchema } from "./sizes.ts";
 
@@ -41,7 +41,7 @@ const processShape = {
   "health-check-http-endpoint": checkEndpoint.optional(),
   "health-check-invocation-timeout": seconds.optional(),
   "health-check-interval": seconds.optional(),
-  timeout: secondsUpTo(180).optional(),
+  timeout: secondsUpTo(MAX_START_SECONDS).optional(),
   "readiness-health-check-type": checkType.optional(),
   "readiness-health-check-http-endpoint": checkEndpoint.optional(),
   "readiness-health-check-invocation-timeout": seconds.optional(),

@@ -1,4 +1,5 @@
 // Endpoints of Package: `/v3/packages`, upload and download.
+import { UPLOAD_DEADLINE_MS } from "../../crds/upload-deadline.ts";
 import { App } from "../../crds/app/app.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Secret } from "../../kube/api/builtin.ts";
@@ -40,7 +41,6 @@ import { copyPackage, spaceGUID } from "./copy.ts";
 import { storeUpload } from "./upload.ts";
 
 const path = "/v3/packages/:guid";
-const UPLOAD_DEADLINE_MS = 15 * 60_000;
 
 interface ListRequest {
   session: Session;

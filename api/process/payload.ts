@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { csv, embed, listQuery } from "../http/query.ts";
 import { metadataSchema } from "../http/metadata.ts";
-import { commandSchema, processUserSchema } from "../cf/process/process-schemas.ts";
+import { commandSchema, MAX_START_SECONDS, processUserSchema } from "../cf/process/process-schemas.ts";
 import type { Process } from "../../crds/process/process.ts";
 
 const seconds = z.int().min(1, "must be greater than or equal to 1").max(3600).nullable().optional();
@@ -17,7 +17,7 @@ const healthCheck = z.strictObject({
       timeout: z
         .int()
         .min(1, "must be greater than or equal to 1")
-        .max(180, "Maximum exceeded: max 180s")
+        .max(MAX_START_SECONDS, `Maximum exceeded: max ${MAX_START_SECONDS}s`)
         .nullable()
         .optional(),
       invocation_timeout: seconds,

@@ -1,6 +1,6 @@
 // Presents a Process and its instances as CF's JSON.
 import { App } from "../../crds/app/app.ts";
-import type { HealthCheck } from "../../crds/schema-fields.ts";
+import type { HealthCheck } from "../../crds/health-check.ts";
 import { deriveGUID } from "../../crds/guid.ts";
 import { LRP, type LrpInstance } from "../../crds/lrp/lrp.ts";
 import { Process } from "../../crds/process/process.ts";

@@ -116,7 +116,7 @@ export function portOf(cache: ClusterCache, app: App, { port, process: type }: D
   const process = cache
     .store(Process)
     .find({ namespace: app.metadata.namespace ?? "", name: processName(app.metadata.name, type) });
-  return effectivePorts(process?.spec.ports, currentDroplet(cache, app)?.spec.ports)[0] ?? 8080;
+  return effectivePorts(process?.spec.ports, currentDroplet(cache, app)?.spec.ports)[0];
 }
 
 /** The reply body of `/destinations`. */

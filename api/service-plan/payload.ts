@@ -1,4 +1,5 @@
 // Bodies and queries of service plans and their visibility.
+import { MAX_PLAN_ORGS } from "../../crds/service-plan/service-plan.ts";
 import { z } from "zod";
 import { fields } from "../http/fields.ts";
 import { blankAs } from "../http/shared-schemas.ts";
@@ -34,7 +35,7 @@ export const visibilityBody = z
   .strictObject({
     type: z.enum(["public", "admin", "organization"], "must be one of 'public', 'admin', 'organization'"),
     // As a GET gives them, name and all.
-    organizations: blankAs(z.array(z.object({ guid: z.string().min(1).max(255) })).max(1000), undefined),
+    organizations: blankAs(z.array(z.object({ guid: z.string().min(1).max(255) })).max(MAX_PLAN_ORGS), undefined),
   })
   .superRefine(({ type, organizations }, context) => {
     if ((type === "organization") === (organizations !== undefined)) return;

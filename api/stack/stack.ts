@@ -5,7 +5,7 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { foldName, objectNameFor, sortKeyOfName } from "../../crds/object-names.ts";
-import { Stack } from "../../crds/stack/stack.ts";
+import { MAX_STATE_REASON, Stack } from "../../crds/stack/stack.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { created, endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { type CFError, unprocessable } from "../http/errors.ts";
@@ -25,7 +25,7 @@ const path = "/v3/stacks/:guid";
 const STATES = { ACTIVE: "Active", RESTRICTED: "Restricted", DEPRECATED: "Deprecated", DISABLED: "Disabled" } as const;
 const STATE_NAMES = ["ACTIVE", "RESTRICTED", "DEPRECATED", "DISABLED"] as const;
 const state = z.enum(STATE_NAMES, `must be one of ${STATE_NAMES.join(", ")}`);
-const stateReason = z.string().max(5000).nullable();
+const stateReason = z.string().max(MAX_STATE_REASON).nullable();
 
 const stackListQuery = listQuery({ names: csv.optional(), default: booleanText.optional() }, { orders: ["name"] });
 const createStackBody = z.strictObject({

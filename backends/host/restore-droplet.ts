@@ -1,4 +1,5 @@
 // Unpacks a host droplet where it was built: once per machine, completely or not at all, and never over another droplet.
+import { MAX_UNPACKED_BYTES } from "../../blobs/droplet/max-unpacked-bytes.ts";
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +17,6 @@ export interface HostDroplet {
 }
 
 const marker = ".droplet";
-const maxDropletBytes = 16 * 2 ** 30;
 const inFlight = new Map<string, Promise<void>>();
 
 /**
@@ -63,7 +63,7 @@ async function restore(store: BlobStore, droplet: HostDroplet, directory: string
   try {
     const content = await store.open(space, digest);
     await processScratch.count(space, (scratch) =>
-      unpackTar(content, temporary, { maxBytes: maxDropletBytes, symlinks: "any", scratch }),
+      unpackTar(content, temporary, { maxBytes: MAX_UNPACKED_BYTES, symlinks: "any", scratch }),
     );
     await markRestored(temporary, digest);
     await moveInto(temporary, root, directory);

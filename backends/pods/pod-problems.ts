@@ -1,4 +1,5 @@
 // Why the pod of an instance does not run, from what Kubernetes says of it. Pure.
+import { startSeconds } from "../../crds/health-check.ts";
 import type { ContainerStateTerminated, ContainerStateWaiting } from "kubernetes-types/core/v1.js";
 import type { InstanceProblem } from "../../crds/lrp/instance-problem.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
@@ -159,7 +160,7 @@ function toProbeProblem(
   const during = failures.filter(({ at }) => at >= startedAt && Date.parse(at) <= Date.parse(finishedAt) + 1000);
   const last = during.filter(({ probe }) => probe !== "Readiness").at(-1);
   if (last?.probe === "Liveness") return { kind: "unhealthy", why: last.why };
-  const seconds = healthCheck.timeoutSeconds ?? 60;
+  const seconds = startSeconds(healthCheck);
   // Probes fail while an app starts, too: kubelet ends it after the last one.
   const hasTimedOut = Date.parse(finishedAt) - Date.parse(startedAt) >= (seconds - 5) * 1000;
   return last && hasTimedOut ? { kind: "neverHealthy", seconds, why: last.why } : undefined;

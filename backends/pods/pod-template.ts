@@ -1,4 +1,5 @@
 // Renders an LRP's pod, and what surrounds it whichever kind of workload makes the pods. Pure; shared by the runners whose instances are pods.
+import { GRACE_SECONDS } from "../grace-seconds.ts";
 import { ANNOTATIONS, LABELS, STABLE_LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { mainMemoryMB, sidecarContainerName, type ProcessSidecar } from "../../crds/sidecar.ts";
@@ -9,7 +10,6 @@ import type { PodRules } from "./pod-rules.ts";
 import { planProbes } from "./probes.ts";
 
 /** Seconds between SIGTERM and SIGKILL, as in Cloud Foundry. */
-const GRACE_SECONDS = 10;
 
 /** Seconds after which a pod of a node that does not answer is replaced. Kubernetes' own default is 300; Cloud Foundry gives up a cell sooner. */
 const LOST_NODE_SECONDS = 60;

@@ -1,11 +1,10 @@
 // Renders Cloud Foundry's health checks as kubelet probes. Pure.
+import { intervalSeconds, invocationSeconds, startSeconds } from "../../crds/health-check.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import type { PodRules } from "./pod-rules.ts";
 
-const START_TIMEOUT_SECONDS = 60;
 /** Where a check may wait longer than a second for its answer. */
 const SLOW_START_PERIOD_SECONDS = 2;
-const INTERVAL_SECONDS = 30;
 
 type Check = Pick<LRP["spec"]["healthCheck"], "type" | "endpoint" | "invocationTimeoutSeconds" | "intervalSeconds">;
 
@@ -26,15 +25,15 @@ export function planProbes(
   const port = ports[0];
   const live = port === undefined ? undefined : handlerOf(healthCheck, port);
   const ready = port === undefined ? undefined : handlerOf(readinessHealthCheck, port);
-  const timeout = healthCheck.timeoutSeconds ?? START_TIMEOUT_SECONDS;
+  const timeout = startSeconds(healthCheck);
   // Checks that get no answer come one after the other, so that more of them would take longer than the app may.
-  const period = invocation(healthCheck) > 1 ? SLOW_START_PERIOD_SECONDS : startPeriodSeconds;
+  const period = invocationSeconds(healthCheck) > 1 ? SLOW_START_PERIOD_SECONDS : startPeriodSeconds;
   return {
     ...(live && {
       startupProbe: {
         ...live,
         periodSeconds: period,
-        timeoutSeconds: invocation(healthCheck),
+        timeoutSeconds: invocationSeconds(healthCheck),
         failureThreshold: Math.ceil(timeout / period),
       },
     }),
@@ -46,14 +45,10 @@ export function planProbes(
 function steady(handler: Pick<Probe, "httpGet" | "tcpSocket">, check: Check): Probe {
   return {
     ...handler,
-    periodSeconds: check.intervalSeconds ?? INTERVAL_SECONDS,
-    timeoutSeconds: invocation(check),
+    periodSeconds: intervalSeconds(check),
+    timeoutSeconds: invocationSeconds(check),
     failureThreshold: 1,
   };
-}
-
-function invocation(check: Check): number {
-  return check.invocationTimeoutSeconds ?? 1;
 }
 
 function handlerOf(check: Check, port: number): Pick<Probe, "httpGet" | "tcpSocket"> | undefined {

@@ -1,4 +1,5 @@
 // Receives a droplet as a file: one of a platform of ours, or a tar.gz with the app in the folder `app`. It gets a root of its own, or becomes a layer of an image.
+import { MAX_UNPACKED_BYTES } from "./max-unpacked-bytes.ts";
 import { createReadStream } from "node:fs";
 import { lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -16,8 +17,7 @@ import { moveRoot } from "./move-root.ts";
 /** The label in a droplet's metadata.toml that names the root it was built at. */
 export const ROOT_LABEL = "dev.cupola.root";
 
-const MAX_UNPACKED_BYTES = 16 * 2 ** 30;
-const MAX_STORED_BYTES = 16 * 2 ** 30;
+const MAX_STORED_BYTES = MAX_UNPACKED_BYTES;
 const MAX_METADATA_BYTES = 1 << 20;
 const METADATA = ["layers", "config", "metadata.toml"];
 

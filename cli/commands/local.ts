@@ -1,4 +1,5 @@
 // The commands of `cup local`, and `cup doctor`.
+import { DEFAULT_PORTS } from "../../local/ports.ts";
 import { type Command, Option } from "commander";
 import { withoutContext } from "../action.ts";
 import { example } from "../help.ts";
@@ -8,6 +9,8 @@ import { toPort } from "./numbers.ts";
 
 const home = (): Option => new Option("--home <dir>", "where all state is (default: CUPOLA_HOME, else ~/.cupola)");
 
+const otherwise = (port: number): string => `(default: as at the last start, else ${port})`;
+
 /** Cupola on this machine. */
 export function addLocal(program: Command): void {
   const local = program.command("local").description("Cupola on this machine");
@@ -16,8 +19,8 @@ export function addLocal(program: Command): void {
     .description("start Cupola here and, the first time, push an example app")
     .addHelpText("after", example("cup local start", "cup local start --detach --port 9000"))
     .addOption(home())
-    .option("--port <n>", "port of the CF API and the apps (default: as at the last start, else 8080)", toPort)
-    .option("--kube-port <n>", "port of the Kubernetes API (default: as at the last start, else 6443)", toPort)
+    .option("--port <n>", `port of the CF API and the apps ${otherwise(DEFAULT_PORTS.port)}`, toPort)
+    .option("--kube-port <n>", `port of the Kubernetes API ${otherwise(DEFAULT_PORTS.kubePort)}`, toPort)
     .option("--empty", "push no example app")
     .option("--detach", "return when it is ready, and leave it running")
     .action(
@@ -54,8 +57,8 @@ export function addDoctor(program: Command): void {
     .description("say what this machine lacks: ports, disk, toolchains, proxies")
     .addHelpText("after", example("cup doctor"))
     .addOption(home())
-    .option("--port <n>", "port of the CF API and the apps (default: as at the last start, else 8080)", toPort)
-    .option("--kube-port <n>", "port of the Kubernetes API (default: as at the last start, else 6443)", toPort)
+    .option("--port <n>", `port of the CF API and the apps ${otherwise(DEFAULT_PORTS.port)}`, toPort)
+    .option("--kube-port <n>", `port of the Kubernetes API ${otherwise(DEFAULT_PORTS.kubePort)}`, toPort)
     .action(
       withoutContext(async (_progress, options: DoctorOptions) => (await import("../local/doctor.ts")).doctor(options)),
     );

@@ -1,4 +1,5 @@
 // Builds a package and makes its droplet the app's current one, with the build's log as it comes.
+import { STAGING_TIMEOUT_SECONDS } from "../../crds/staging/staging-timeout.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ApiClient, Resource } from "../api/client.ts";
 import { followLog, recentLog } from "../app/log-stream.ts";
@@ -15,7 +16,8 @@ interface Build extends Resource {
   lifecycle?: { type: string };
 }
 
-const DEADLINE_MS = 20 * 60_000;
+/** A build ends by itself; it may have waited for others. */
+const DEADLINE_MS = STAGING_TIMEOUT_SECONDS * 1000 + 5 * 60_000;
 
 /** Waits until the package is ready. @throws Failure when it is refused. */
 export async function waitUntilPackageReady({ api }: Context, guid: string): Promise<void> {

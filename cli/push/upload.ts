@@ -1,4 +1,5 @@
 // Sends an app's source: first asks which files the platform has already, then uploads the others, with their bytes as they go.
+import { UPLOAD_DEADLINE_MS } from "../../crds/upload-deadline.ts";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
@@ -11,7 +12,6 @@ import { cupFolder } from "../target/config.ts";
 import { loadDigests, type KnownDigests } from "./known-digests.ts";
 import { changedMeanwhile, packFiles, type Archive, type Source, type SourceFile } from "./pack-source.ts";
 
-const UPLOAD_DEADLINE_MS = 15 * 60_000;
 /** Smaller files are sent: to ask for one costs as much. */
 const WORTH_ASKING_BYTES = 4096;
 /** Least size of all such files together. A small app is sent sooner than the platform has looked for its files. */

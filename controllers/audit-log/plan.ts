@@ -1,8 +1,6 @@
 // Which segments of a namespace's audit events are too old to be kept. Pure.
-import type { AuditLog } from "../../crds/audit-log/audit-log.ts";
+import { type AuditLog, KEPT_EVENTS } from "../../crds/audit-log/audit-log.ts";
 
-/** Events that are kept per namespace, and those that share a segment with the oldest of them. */
-const KEPT_EVENTS = 1_000;
 /** Segments that are kept at most, however few events they have: each restart of a replica begins a new one. */
 const KEPT_SEGMENTS = 100;
 

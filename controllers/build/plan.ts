@@ -1,4 +1,5 @@
 // Translates a Build to its Staging, and a Staging's status to a Droplet and the Build's result. Pure.
+import { STAGING_TIMEOUT_SECONDS } from "../../crds/staging/staging-timeout.ts";
 import { createHash } from "node:crypto";
 import { vcapApplication, isPlatformVariable } from "../../crds/app/vcap.ts";
 import type { App } from "../../crds/app/app.ts";
@@ -214,7 +215,7 @@ export function planStaging(input: StagingInput): Draft {
       env: stagingEnv(input, app, stack),
       memoryMB: build.spec.memoryMB,
       diskMB: build.spec.diskMB,
-      timeoutSeconds: 900,
+      timeoutSeconds: STAGING_TIMEOUT_SECONDS,
     },
   };
 }

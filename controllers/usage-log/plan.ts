@@ -1,9 +1,7 @@
 // Which segments of the usage log are too old to be kept, and which of their events are kept all the same. Pure.
 import { listOpenUsage, sortUsage } from "../../crds/usage-log/rules.ts";
-import type { AppUsageEvent, UsageLog } from "../../crds/usage-log/usage-log.ts";
+import { type AppUsageEvent, KEPT_EVENTS, type UsageLog } from "../../crds/usage-log/usage-log.ts";
 
-/** Events that are kept, and those that share a segment with the oldest of them. */
-const KEPT_EVENTS = 5_000;
 /** Segments that are kept at most, however few events they have: each new leader begins one. */
 const KEPT_SEGMENTS = 200;
 

@@ -14,6 +14,8 @@ import {
 
 /** Events in one segment; the next one goes to a new object. */
 export const MAX_SEGMENT_EVENTS = 100;
+/** Events that are kept per namespace, and those that share a segment with the oldest of them. */
+export const KEPT_EVENTS = 1000;
 /** Length of an event's data, as JSON text. */
 export const MAX_EVENT_DATA = 8192;
 /** Length of the GUID, and of the name, of an event's actor and target. */
@@ -59,8 +61,7 @@ export const AuditLog = defineKind({
     },
   ],
   shortNames: ["cfaudit"],
-  description:
-    "Audit events of an organization's or a space's namespace, or of the platform. The platform writes them: the newest 1000 or so events of a namespace are kept.",
+  description: `Audit events of an organization's or a space's namespace, or of the platform. The platform writes them: the newest ${KEPT_EVENTS} or so events of a namespace are kept.`,
   columns: [
     { name: "Writer", jsonPath: ".spec.writer" },
     { name: "First", jsonPath: ".spec.events[0].at" },

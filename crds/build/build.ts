@@ -1,4 +1,5 @@
 // The Build kind: one attempt to turn a Package into a Droplet.
+import { DEFAULT_MEMORY_MB } from "../process/defaults.ts";
 import { z } from "zod";
 import { immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { className, lifecycleType, memoryMB, refTo } from "../schema-fields.ts";
@@ -46,7 +47,7 @@ export const Build = defineKind({
         })
         .optional()
         .describe("How to build. Defaults to the app's lifecycle."),
-      memoryMB: memoryMB.default(1024).describe("Memory for staging, in MB."),
+      memoryMB: memoryMB.default(DEFAULT_MEMORY_MB).describe("Memory for staging, in MB."),
       diskMB: memoryMB.default(4096).describe("Disk for staging, in MB."),
       builder: className
         .optional()

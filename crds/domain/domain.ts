@@ -10,6 +10,9 @@ import { GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_MANAGER, ORG_AUDITOR, SYSTEM_READER } 
 export const NUMERIC_END = "[.][0-9]+$";
 export const NOT_AN_ADDRESS = "must be a DNS name, not an IP address";
 
+/** Orgs that may use a private domain. */
+export const MAX_SHARED_ORGS = 1000;
+
 export const Domain = defineKind({
   group: GROUP,
   kind: "Domain",
@@ -42,7 +45,7 @@ export const Domain = defineKind({
       ),
       internal: z.boolean().default(false).describe("Whether its routes are reachable only from inside the platform."),
       router: className.optional().describe("The BackendClass that serves its routes. Defaults to the default router."),
-      sharedOrgs: listSet(z.array(z.string().max(253)).max(1000))
+      sharedOrgs: listSet(z.array(z.string().max(253)).max(MAX_SHARED_ORGS))
         .default([])
         .describe("Object names of other orgs that may use this private domain."),
     }),

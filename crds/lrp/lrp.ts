@@ -2,16 +2,8 @@
 import { z } from "zod";
 import { immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
-import {
-  className,
-  cpuQuantity,
-  envVars,
-  healthCheck,
-  identity,
-  memoryMB,
-  ports,
-  readinessCheck,
-} from "../schema-fields.ts";
+import { healthCheck, readinessCheck } from "../health-check.ts";
+import { className, cpuQuantity, envVars, identity, memoryMB, ports } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 import { processSidecars } from "../sidecar.ts";
 import { defineKind, READ } from "../kind.ts";

@@ -1,7 +1,10 @@
 // Limits that quotas of orgs and of spaces share. A missing limit means unlimited.
 import { z } from "zod";
 
-export const limit = z.int().min(0).max(2_147_483_647).optional();
+/** The largest limit: CF's, a 32-bit integer. */
+export const MAX_LIMIT = 2_147_483_647;
+
+export const limit = z.int().min(0).max(MAX_LIMIT).optional();
 const bytes = z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional();
 
 export const quotaLimits = {

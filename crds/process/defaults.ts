@@ -1,6 +1,6 @@
 // Names, defaults and sizes of processes. Pure.
 import type { CelRule } from "../../kube/api/resource.ts";
-import type { HealthCheck, ReadinessCheck } from "../schema-fields.ts";
+import type { HealthCheck, ReadinessCheck } from "../health-check.ts";
 import { digest5, slug } from "../object-names.ts";
 
 const SHORT_TYPE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -39,6 +39,13 @@ export function processTypeLabel(type: string): string {
     : `${slug(type).slice(0, 14)}-${digest5(type)}`;
 }
 
+/** For each instance and task, when the spec gives none. */
+export const DEFAULT_MEMORY_MB = 1024;
+export const DEFAULT_DISK_MB = 1024;
+
+/** Seconds that a task may be given at most: a year. */
+export const MAX_TASK_SECONDS = 31_536_000;
+
 /** Bytes of log per second and instance, of processes and tasks, when the spec gives none. CF's default. */
 export const DEFAULT_LOG_RATE = 1_048_576;
 
@@ -46,7 +53,10 @@ export const DEFAULT_LOG_RATE = 1_048_576;
 export const DEFAULT_PORT = 8080;
 
 /** The process's ports, else the droplet's, else the default port. */
-export function effectivePorts(given: readonly number[] | undefined, droplet: readonly number[] | undefined): number[] {
-  if (given?.length) return [...given];
-  return droplet?.length ? [...droplet] : [DEFAULT_PORT];
+export function effectivePorts(
+  given: readonly number[] | undefined,
+  droplet: readonly number[] | undefined,
+): [number, ...number[]] {
+  const [first = DEFAULT_PORT, ...more] = (given?.length ? given : droplet) ?? [];
+  return [first, ...more];
 }

@@ -1,9 +1,10 @@
 // The Process kind: one process type of an App (web, worker, …), with its size and number of instances.
 import { z } from "zod";
 import { immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
-import { className, cpuQuantity, healthCheck, memoryMB, ports, readinessCheck, refTo } from "../schema-fields.ts";
+import { healthCheck, readinessCheck } from "../health-check.ts";
+import { className, cpuQuantity, memoryMB, ports, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
-import { DEFAULT_LOG_RATE, PROCESS_NAME_RULE } from "./defaults.ts";
+import { DEFAULT_DISK_MB, DEFAULT_LOG_RATE, DEFAULT_MEMORY_MB, DEFAULT_PORT, PROCESS_NAME_RULE } from "./defaults.ts";
 import { defineKind, READ, WRITE } from "../kind.ts";
 import { SPACE_READERS, APP_OPERATORS, SPACE_DEVELOPER, SPACE_SUPPORTER } from "../roles.ts";
 
@@ -50,8 +51,8 @@ export const Process = defineKind({
         .max(10000)
         .optional()
         .describe("Desired number of instances. Defaults to 1 for web and 0 for others."),
-      memoryMB: memoryMB.default(1024).describe("Memory per instance, in MB."),
-      diskMB: memoryMB.default(1024).describe("Disk per instance, in MB."),
+      memoryMB: memoryMB.default(DEFAULT_MEMORY_MB).describe("Memory per instance, in MB."),
+      diskMB: memoryMB.default(DEFAULT_DISK_MB).describe("Disk per instance, in MB."),
       cpu: cpuQuantity.optional(),
       logRateLimitBytesPerSecond: z
         .int()
@@ -65,7 +66,9 @@ export const Process = defineKind({
       readinessHealthCheck: readinessCheck
         .optional()
         .describe("Decides which instances receive requests from routes. Defaults to process."),
-      ports: ports.optional().describe("Ports that the process listens on. Defaults to the droplet's, else to 8080."),
+      ports: ports
+        .optional()
+        .describe(`Ports that the process listens on. Defaults to the droplet's, else to ${DEFAULT_PORT}.`),
       user: z.string().max(255).optional().describe("The user that the process runs as."),
       runner: className.optional().describe("The BackendClass that runs it. Defaults to the default runner."),
       restartInstances: z

@@ -1,16 +1,8 @@
 // The Revision kind: everything that an app's instances are made from, as of one start. Only controllers write it.
 import { z } from "zod";
 import { listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
-import {
-  className,
-  cpuQuantity,
-  envVars,
-  healthCheck,
-  memoryMB,
-  ports,
-  readinessCheck,
-  refTo,
-} from "../schema-fields.ts";
+import { healthCheck, readinessCheck } from "../health-check.ts";
+import { className, cpuQuantity, envVars, memoryMB, ports, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { MAX_SIDECARS, sidecar } from "../sidecar.ts";
 import { defineKind, READ } from "../kind.ts";

@@ -6,6 +6,9 @@ import { CATEGORY, GROUP } from "../groups.ts";
 import { defineKind, READ } from "../kind.ts";
 import { GLOBAL_AUDITOR_CLUSTER_ROLE, SYSTEM_READER } from "../roles.ts";
 
+/** Length of the reason of a stack's state. */
+export const MAX_STATE_REASON = 5000;
+
 export const Stack = defineKind({
   group: GROUP,
   kind: "Stack",
@@ -31,7 +34,11 @@ export const Stack = defineKind({
       .describe(
         "Active, as without it: for every app. Deprecated: the same, with a warning. Restricted: only apps that were built before. Disabled: nothing is built on it. Running apps go on.",
       ),
-    stateReason: z.string().max(5000).optional().describe("Why, and what to do: cf shows it with the state."),
+    stateReason: z
+      .string()
+      .max(MAX_STATE_REASON)
+      .optional()
+      .describe("Why, and what to do: cf shows it with the state."),
     default: z.boolean().default(false).describe("Whether apps that name no stack use this one."),
     substitute: cfName
       .optional()

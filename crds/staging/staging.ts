@@ -1,4 +1,5 @@
 // The Staging kind: a self-contained build for one builder class. The contract between platform and builders.
+import { STAGING_TIMEOUT_SECONDS } from "./staging-timeout.ts";
 import { z } from "zod";
 import { listAtomic, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
@@ -79,7 +80,7 @@ export const Staging = defineKind({
       env: envVars.default([]),
       memoryMB,
       diskMB: memoryMB,
-      timeoutSeconds: z.int().min(1).max(86400).default(900),
+      timeoutSeconds: z.int().min(1).max(86400).default(STAGING_TIMEOUT_SECONDS),
     }),
     [{ rule: "self == oldSelf", message: "a Staging never changes" }],
   ),

@@ -1,4 +1,5 @@
 // The TaskRun kind: a self-contained one-off run of a command in an app's droplet, for one class. The contract between platform and runners of tasks.
+import { MAX_TASK_SECONDS } from "../process/defaults.ts";
 import { z } from "zod";
 import { immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
@@ -45,7 +46,7 @@ export const TaskRun = defineKind({
         timeoutSeconds: z
           .int()
           .min(1)
-          .max(31_536_000)
+          .max(MAX_TASK_SECONDS)
           .optional()
           .describe("Seconds after which a run that has not ended fails. No limit when left out."),
         user: z.string().max(255).optional(),

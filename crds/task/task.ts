@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
-import { DEFAULT_LOG_RATE } from "../process/defaults.ts";
+import { DEFAULT_DISK_MB, DEFAULT_LOG_RATE, DEFAULT_MEMORY_MB, MAX_TASK_SECONDS } from "../process/defaults.ts";
 import { className, cpuQuantity, memoryMB, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { defineKind, READ, WRITE } from "../kind.ts";
@@ -46,8 +46,8 @@ export const Task = defineKind({
         name: cfName.optional().describe("The name that cf shows and the log carries. Defaults to metadata.name."),
         command: z.string().min(1).max(4096).describe("The command; a shell runs it."),
         dropletRef: refTo("Droplet").optional().describe("The droplet to run in. Defaults to the app's current one."),
-        memoryMB: memoryMB.default(1024).describe("Memory, in MB."),
-        diskMB: memoryMB.default(1024).describe("Disk, in MB."),
+        memoryMB: memoryMB.default(DEFAULT_MEMORY_MB).describe("Memory, in MB."),
+        diskMB: memoryMB.default(DEFAULT_DISK_MB).describe("Disk, in MB."),
         cpu: cpuQuantity.optional(),
         logRateLimitBytesPerSecond: z
           .int()
@@ -57,7 +57,7 @@ export const Task = defineKind({
         timeoutSeconds: z
           .int()
           .min(1)
-          .max(31_536_000)
+          .max(MAX_TASK_SECONDS)
           .optional()
           .describe("Seconds after which a run that has not ended fails. No limit when left out."),
         user: z.string().max(255).optional().describe("The user that the command runs as."),

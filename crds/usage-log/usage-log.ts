@@ -8,6 +8,9 @@ import { GLOBAL_AUDITOR_CLUSTER_ROLE } from "../roles.ts";
 /** Events in one segment; the next one goes to a new object. */
 export const MAX_SEGMENT_EVENTS = 100;
 
+/** Events that are kept, and those that share a segment with the oldest of them. */
+export const KEPT_EVENTS = 5000;
+
 /** Length of a buildpack's name. */
 export const MAX_BUILDPACK_NAME = 1024;
 
@@ -46,8 +49,7 @@ export const UsageLog = defineKind({
   namespaced: true,
   permissions: [{ verbs: READ, roles: [GLOBAL_AUDITOR_CLUSTER_ROLE] }],
   shortNames: ["cfusage"],
-  description:
-    "Usage events of apps, tasks and builds, for billing. The platform writes them into its own namespace: the newest 5000 or so are kept, and the last one of everything that still runs. Deleting them all begins anew with what runs now.",
+  description: `Usage events of apps, tasks and builds, for billing. The platform writes them into its own namespace: the newest ${KEPT_EVENTS} or so are kept, and the last one of everything that still runs. Deleting them all begins anew with what runs now.`,
   columns: [
     { name: "Writer", jsonPath: ".spec.writer" },
     { name: "First", jsonPath: ".spec.events[0].at" },

@@ -1,6 +1,9 @@
 // Process fields that request bodies and manifests share.
 import { z } from "zod";
 
+/** Seconds that a person may give a start. */
+export const MAX_START_SECONDS = 180;
+
 /** Text of 1 to `max` characters, with CF's error texts. */
 function boundedText(max: number) {
   const problem = `must be between 1 and ${max} characters`;

@@ -1,9 +1,10 @@
 // Quotas as CF's JSON, in both directions; quotas of orgs and of spaces are alike.
+import { MAX_LIMIT } from "../../../crds/org-quota/limits.ts";
 import { z } from "zod";
 import type { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
 import type { SpaceQuota } from "../../../crds/space-quota/space-quota.ts";
 
-const count = z.int().min(0).max(2_147_483_647).nullish();
+const count = z.int().min(0).max(MAX_LIMIT).nullish();
 // CF takes up to 2^63 - 1, which is no exact number here.
 const bytes = z
   .number()

@@ -1,7 +1,7 @@
 // A health check of an instance: port, http or process. A failure is a sentence in the words of Diego's health check.
 import { request } from "node:http";
 import { connect } from "node:net";
-import type { HealthCheck } from "../../../crds/schema-fields.ts";
+import { invocationSeconds, type HealthCheck } from "../../../crds/health-check.ts";
 import { isOutOfResources } from "../../host/out-of-resources.ts";
 
 /** The checked target. `ports` are host ports; http uses the first, port all of them. */
@@ -19,7 +19,7 @@ const healthy: ProbeResult = { outcome: "healthy" };
 
 /** Runs the check once. Never throws. A `process` check always passes: the runner sees the exit of the process. */
 export async function checkHealth(check: Check, target: HealthTarget): Promise<ProbeResult> {
-  const timeoutMs = (check.invocationTimeoutSeconds ?? 1) * 1000;
+  const timeoutMs = invocationSeconds(check) * 1000;
   const [first] = target.ports;
   if (check.type === "process" || first === undefined) return healthy;
   if (check.type === "http") return checkHttp(target.host, first, check.endpoint ?? "/", timeoutMs);

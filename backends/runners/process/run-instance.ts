@@ -1,4 +1,5 @@
 // A run of an instance, from its port to its last log line. Restarts between runs are instance-slot.ts.
+import { startSeconds } from "../../../crds/health-check.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import {
   describeProblem,
@@ -203,7 +204,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
       lrp,
       target: { host: context.address, ports: record.ports.map((port) => port.hostPort) },
       up: record.state === "Running",
-      startTimeoutMs: Math.max(1000, startedAt + (lrp.spec.healthCheck.timeoutSeconds ?? 60) * 1000 - Date.now()),
+      startTimeoutMs: Math.max(1000, startedAt + startSeconds(lrp.spec.healthCheck) * 1000 - Date.now()),
       startCheckMs: context.timings.startCheck,
       listeningPorts: () => findListeningPorts(live.pid),
       isWithinLimits: limits.isWithin,

@@ -1,4 +1,5 @@
 // The context that all instances of this runner share: paths, timings and services.
+import { GRACE_SECONDS } from "../../grace-seconds.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { SourceType } from "../../../telemetry/envelope.ts";
 import { toSourceTags } from "../../../telemetry/source-tags.ts";
@@ -56,7 +57,7 @@ export interface RunnerTimings {
 export const defaultTimings: RunnerTimings = {
   // The router hears of it within some 50 ms; requests it sent before need a moment to arrive.
   drain: 400,
-  grace: 10_000,
+  grace: GRACE_SECONDS * 1000,
   startCheck: 1000,
   firstSample: 300,
   backoff: (delayMs) => delayMs,

@@ -1,4 +1,5 @@
 // Watches one instance's health from its start on: when it is up, whether routes may reach it, and why it must end.
+import { intervalSeconds, startSeconds } from "../../../crds/health-check.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { InstanceProblem } from "../../../crds/lrp/instance-problem.ts";
@@ -62,7 +63,7 @@ async function awaitUp(watch: HealthWatch, { onWaiting }: HealthEvents): Promise
     const isOver = Date.now() >= deadline;
     if (result.outcome === "failed") {
       const { why } = result;
-      if (isOver) return { kind: "neverHealthy", seconds: lrp.spec.healthCheck.timeoutSeconds ?? 60, why };
+      if (isOver) return { kind: "neverHealthy", seconds: startSeconds(lrp.spec.healthCheck), why };
       const isTold = result.isCertain || Date.now() - started > WAITING_AFTER_MS;
       if (why !== said && isTold) onWaiting({ kind: "notHealthyYet", why: (said = why) });
     }
@@ -102,7 +103,7 @@ function watchOtherPort(
 async function watchLiveness({ lrp, target, signal }: HealthWatch): Promise<InstanceProblem | undefined> {
   const check = lrp.spec.healthCheck;
   for (;;) {
-    await delay((check.intervalSeconds ?? 30) * 1000, undefined, { signal });
+    await delay(intervalSeconds(check) * 1000, undefined, { signal });
     const result = await checkHealth(check, target);
     signal.throwIfAborted();
     // A single failure is enough, as in Diego.
@@ -122,7 +123,7 @@ async function watchReadiness({ lrp, target, startCheckMs, signal }: HealthWatch
       events.onReady(ready, result.outcome === "failed" ? result.why : undefined);
       pause = 50;
     }
-    await delay(ready ? (check.intervalSeconds ?? 30) * 1000 : pause, undefined, { signal });
+    await delay(ready ? intervalSeconds(check) * 1000 : pause, undefined, { signal });
   }
 }
 

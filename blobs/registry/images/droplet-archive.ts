@@ -1,4 +1,5 @@
 // A built image as a droplet's file: the layers above its run image, streamed into one tar.gz with `app/` and `layers/`.
+import { MAX_UNPACKED_BYTES } from "../../droplet/max-unpacked-bytes.ts";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { pack, type Header, type Pack } from "tar-stream";
@@ -12,7 +13,6 @@ import type { RegistryClient } from "../registry-client.ts";
 
 const MAX_CONFIG_BYTES = 16 * 2 ** 20;
 /** The most that the layers of one app may unpack to. */
-const MAX_UNPACKED_BYTES = 16 * 2 ** 30;
 const LIFECYCLE_LABEL = "io.buildpacks.lifecycle.metadata";
 
 /** Manifest and configuration are read first, each once; the layers one after the other as the stream is read. @throws ImageNotFound, RegistryError */

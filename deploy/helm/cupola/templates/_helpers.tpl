@@ -106,3 +106,7 @@ data:
   {{- /* It is its own authority: what an ingress controller is told to trust. */}}
   ca.crt: {{ index $data "tls.crt" }}
 {{- end }}
+
+{{- /* Ports of the platform's containers. The webhook's is the platform's own (platform/cupola-options.ts). */}}
+{{- define "cupola.port" }}8443{{ end }}
+{{- define "cupola.webhookPort" }}9443{{ end }}
