@@ -26,7 +26,7 @@ export interface FuzzKind {
   scale?: boolean;
 }
 
-const deploy = fileURLToPath(new URL("../../../deploy/crds", import.meta.url));
+const deploy = fileURLToPath(new URL("../../../deploy/helm/cupola/files/crds", import.meta.url));
 const own = ["apps", "processes", "routes", "domains", "builds"].map(
   (plural) => parse(readFileSync(join(deploy, `${plural}.cupola.dev.yaml`), "utf8")) as Json,
 );

@@ -12,7 +12,14 @@ import { startEmbedded } from "../embedded-server.ts";
 import type { Server } from "../kubernetes/suite.ts";
 
 const deploy = fileURLToPath(new URL("../../../deploy", import.meta.url));
-const objects: Json[] = globSync("{crds,rbac,settings,policies}/*.yaml", { cwd: deploy })
+const objects: Json[] = globSync(
+  [
+    "{rbac,settings}/*.yaml",
+    "helm/cupola/files/{crds,settings,policies}/*.yaml",
+    "helm/cupola/files/rbac/impersonator.yaml",
+  ],
+  { cwd: deploy },
+)
   .flatMap((file) => parseAllDocuments(readFileSync(join(deploy, file), "utf8")))
   .map((document) => document.toJS() as Json)
   .sort((a, b) => rank(a) - rank(b));

@@ -33,7 +33,7 @@ test("the other rows name a test that exists", () => {
 });
 
 test("policies and files that the table names exist", () => {
-  const policies = readFileSync(join(root, "deploy/policies/policies.yaml"), "utf8");
+  const policies = readFileSync(join(root, "deploy/helm/cupola/files/policies/policies.yaml"), "utf8");
   const named = rows.flatMap((row) => [...(row[3] ?? "").matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? ""));
   const isThere = (name: string): boolean =>
     name.includes("/")
