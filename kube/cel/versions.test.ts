@@ -22,6 +22,8 @@ describe("kubernetesVersionOf", () => {
     ["authorizer.group('').resource('pods').fieldSelector('a=b').check('list').allowed()", "1.31"],
     ["object.labels.all(k, v, k == v)", "1.32"],
     ["[1].exists_one(i, v, i == v)", "1.32"],
+    ["[1].first().hasValue()", "1.33"],
+    ["optional.unwrap([a])", "1.33"],
     ["[1].existsOne(i, v, i == v)", "1.32"],
     ["{'a': 1}.transformMap(k, v, v > 0, k)", "1.32"],
   ])("%s: %s", (expression, minor) => {

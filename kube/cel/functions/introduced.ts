@@ -32,6 +32,8 @@ const namesByMinor: Record<string, string> = {
     fieldSelector labelSelector`,
   // Macros with two variables. `all`, `exists` and `exists_one` are older with one.
   "1.32": "transformList transformMap transformMapEntry",
+  // Came with cel-go 0.23, for stored and new expressions at once.
+  "1.33": "first last optional.unwrap unwrapOpt",
 };
 
 /** Minor by name, e.g. `sets.contains` to `1.29`. */

@@ -1,7 +1,7 @@
 // Kubernetes' list functions.
 import { compare, equal } from "../compare.ts";
 import { binaryOperators } from "../operators.ts";
-import { CelError, type CelValue } from "../values.ts";
+import { CelError, some, type CelValue } from "../values.ts";
 import { list, type Library } from "./library.ts";
 
 function ordered(a: CelValue, b: CelValue): number {
@@ -34,6 +34,8 @@ export const lists: Library = {
   functions: {},
   methods: {
     list: {
+      first: (self) => some(list(self)[0]),
+      last: (self) => some(list(self).at(-1)),
       isSorted,
       sum,
       min: extreme("min", (order) => order < 0),

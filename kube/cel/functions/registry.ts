@@ -8,7 +8,7 @@ import { sets } from "./sets.ts";
 import { strings } from "./strings.ts";
 import { times } from "./times.ts";
 import { urlMethodNames, urls } from "./urls.ts";
-import type { Library } from "./library.ts";
+import { list, mismatch, type Library } from "./library.ts";
 import {
   CelError,
   UnsignedInt,
@@ -27,9 +27,11 @@ const optionals: Library = {
   functions: {
     "optional.of": (value) => some(value),
     "optional.none": () => none,
+    "optional.unwrap": unwrap,
     "optional.ofNonZeroValue": (value) => (isZero(value ?? null) ? none : some(value)),
   },
   methods: {
+    list: { unwrapOpt: unwrap },
     optional_type: {
       hasValue: (self) => (self as CelOptional).value !== undefined,
       value: (self) => valueOr(self as CelOptional, missing),
@@ -38,6 +40,15 @@ const optionals: Library = {
     },
   },
 };
+
+/** Values of the optionals that have one. */
+function unwrap(optionals: CelValue | undefined): CelValue {
+  return list(optionals).flatMap((item) => {
+    if (kindOf(item) !== "optional") return mismatch(item);
+    const { value } = item as CelOptional;
+    return value === undefined ? [] : [value];
+  });
+}
 
 function valueOr({ value }: CelOptional, otherwise: () => CelValue): CelValue {
   return value === undefined ? otherwise() : value; // null is a value
