@@ -1,8 +1,9 @@
-// The crashes that `cup app` tells of.
+// The crashes that `cup app` and `cup apps` tell of.
 import { expect, test } from "vitest";
 import type { Context } from "../context.ts";
 import type { AuditEvent } from "./events.ts";
 import { describeCrashes } from "./crashes.ts";
+import { listApps } from "./list.ts";
 import { showApp } from "./show.ts";
 
 const NOW = new Date("2026-11-24T12:00:00Z");
@@ -48,3 +49,23 @@ test.each([true, false])(
     expect(text.join("\n").includes("Exited with status 7")).toBe(may);
   },
 );
+
+test("cup apps of a space with an app in a crash loop tells of its crashes", async () => {
+  const now = new Date().toISOString();
+  const target = (guid: string): object => ({ target: { guid } });
+  const events = [crash(now), crash(now), crash("2020-01-01T00:00:00Z")].map((one) => ({ ...one, ...target("a") }));
+  const droplet = { current_droplet: { data: { guid: "d" } } };
+  const apps = ["a", "b"].map((guid) => ({ guid, name: `app-${guid}`, state: "STARTED", relationships: droplet }));
+  const api = {
+    base: "https://api.example.test",
+    list: (path: string) =>
+      Promise.resolve(path === "/v3/apps" ? apps : path.endsWith("/processes") ? [{ guid: "p", type: "web" }] : []),
+    request: (_method: string, path: string) =>
+      Promise.resolve({ resources: path === "/v3/audit_events" ? events : [{ index: 0, state: "RUNNING" }] }),
+  };
+  const space = { guid: "s", name: "dev" };
+  const { text, json } = await listApps({ api, space: () => Promise.resolve(space) } as unknown as Context);
+  expect(text.find((line) => line.includes("app-a"))).toMatch(/running, 2 crashes in the last hour/);
+  expect(text.find((line) => line.includes("app-b"))).not.toMatch(/crash/);
+  expect(json).toMatchObject([{ crashes: 2 }, { crashes: 0 }]);
+});

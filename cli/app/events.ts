@@ -7,7 +7,7 @@ export interface AuditEvent extends Json {
   created_at: string;
   type: string;
   actor: { name: string };
-  target: { type: string; name: string };
+  target: { guid: string; type: string; name: string };
   data: Json;
 }
 

@@ -2,11 +2,15 @@
 import type { Context } from "../context.ts";
 import { table, type Result } from "../output.ts";
 import type { Json, Resource } from "../api/client.ts";
-import { readProcesses, readUrls, stateOf, summarise } from "./process-state.ts";
+import { countCrashes } from "./crashes.ts";
+import { readProcesses, readUrls, stateOf, summarise, type AppState } from "./process-state.ts";
 
 export async function listApps(context: Context): Promise<Result> {
   const space = await context.space();
-  const apps = await context.api.list("/v3/apps", { space_guids: space.guid, order_by: "name" });
+  const [apps, crashes] = await Promise.all([
+    context.api.list("/v3/apps", { space_guids: space.guid, order_by: "name" }),
+    countCrashes(context, space, new Date()),
+  ]);
   const rows = await Promise.all(
     apps.map(async (app) => {
       const [processes, urls, hasFailed] = await Promise.all([
@@ -15,7 +19,8 @@ export async function listApps(context: Context): Promise<Result> {
         hasFailedBuild(context, app),
       ]);
       const state = stateOf(app, processes, hasFailed);
-      return { name: app.name, guid: app.guid, state, instances: summarise(app, processes), urls };
+      const instances = summarise(app, processes);
+      return { name: app.name, guid: app.guid, state, instances, crashes: crashes.get(app.guid) ?? 0, urls };
     }),
   );
   const text =
@@ -23,9 +28,20 @@ export async function listApps(context: Context): Promise<Result> {
       ? [`No apps in space ${space.name}. Next: cup push`]
       : table(
           ["name", "state", "instances", "urls"],
-          rows.map((row) => [row.name, row.state, row.state === "stopped" ? "" : row.instances, row.urls.join(", ")]),
+          rows.map((row) => [
+            row.name,
+            tellState(row),
+            row.state === "stopped" ? "" : row.instances,
+            row.urls.join(", "),
+          ]),
         );
   return { json: rows, text };
+}
+
+/** A crash loop is visible from its first restart, when the instance runs again. */
+function tellState({ state, crashes }: { state: AppState; crashes: number }): string {
+  if (crashes === 0 || state === "stopped") return state;
+  return `${state}, ${crashes} ${crashes === 1 ? "crash" : "crashes"} in the last hour`;
 }
 
 /** Only an app that has no droplet is asked about: with one, it runs what was built before. */
