@@ -63,7 +63,8 @@ export async function storeBuildpack(
   }
 }
 
-type UploadedFile = NonNullable<UploadForm["bits"]>;
+/** `isPacked`: a gzip archive, not a plain tar. */
+type UploadedFile = NonNullable<UploadForm["bits"]> & { isPacked: boolean };
 
 const invalid = (problem: string): CFError => unprocessable(`Uploaded buildpack file is invalid: ${problem}`);
 
@@ -72,7 +73,8 @@ async function checkFile(bits: UploadForm["bits"], lifecycle: Buildpack["spec"][
   const start = await readStart(bits.path);
   if (start.length === 0) throw invalid(`${bits.filename} cannot be empty`);
   const isCnb = lifecycle === "cnb";
-  if (isCnb ? isGzip(start) || isTar(start) : start.indexOf(ZIP_MAGIC) === 0) return bits;
+  if (isCnb ? isGzip(start) || isTar(start) : start.indexOf(ZIP_MAGIC) === 0)
+    return { ...bits, isPacked: isGzip(start) };
   const wanted = isCnb ? ["gzip archive or cnb file", "gzip archives or cnb files"] : ["zip file", "zip files"];
   throw invalid(
     `${bits.filename} is not a ${wanted[0]}. Buildpacks of lifecycle "${lifecycle}" must be valid ${wanted[1]}.`,
@@ -98,12 +100,12 @@ function storeZip(blobs: BlobStore, { path }: UploadedFile, scratch: ScratchFold
 }
 
 /** Unpacked and packed again, so that only a checked tree is stored. */
-async function storeTar(blobs: BlobStore, { path }: UploadedFile, scratch: ScratchFolder): Promise<Blob> {
+async function storeTar(blobs: BlobStore, { path, isPacked }: UploadedFile, scratch: ScratchFolder): Promise<Blob> {
   const folder = join(scratch.path, "folder");
   await mkdir(folder);
   const limits = { maxBytes: maxUnpackedBytes, maxEntries, packedBytes: (await stat(path)).size };
   const packed = createReadStream(path);
-  const archive = isGzip(await readStart(path)) ? packed : pipeline(packed, createGzip({ level: 0 }), () => undefined);
+  const archive = isPacked ? packed : pipeline(packed, createGzip({ level: 0 }), () => undefined);
   await unpackUpload(archive, folder, { ...limits, symlinks: "inside", scratch });
   const tar = packDirectory(folder, await readdir(folder));
   if (scratch.signal) addAbortSignal(scratch.signal, tar);
