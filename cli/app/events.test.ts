@@ -8,7 +8,7 @@ const event = (type: string, data: Record<string, unknown> = {}): AuditEvent => 
   created_at: "2026-01-01T00:00:00Z",
   type,
   actor: { name: "ann" },
-  target: { type: "app", name: "shop" },
+  target: { guid: "a", type: "app", name: "shop" },
   data,
 });
 const lines = (events: readonly AuditEvent[], withTarget = false): string[] =>
