@@ -104,6 +104,19 @@ describe("the end of an owner that others do not see yet", () => {
     expect(writes).toEqual(["delete acme n1"]);
   });
 
+  test("a namespace that something holds says what", async () => {
+    const message = "Some content in the namespace has finalizers remaining: example.com/x in 1 resource instances";
+    const conditions = [
+      { type: "NamespaceDeletionContentFailure", status: "False", message: "All content successfully deleted" },
+      { type: "NamespaceFinalizersRemaining", status: "True", message },
+    ];
+    const held = { ...namespace(), status: { phase: "Terminating", conditions } } as unknown as NamespaceObject;
+    const { context } = contextOf({ live: [held] });
+    expect(await finalizeNamespaces(org, (found) => deleteNamespace(found, context), context)).toMatchObject({
+      ready: { message: `waiting until namespace acme is gone: ${message}` },
+    });
+  });
+
   test("without a namespace the deletion is done", async () => {
     const { context } = contextOf({});
     expect(await finalizeNamespaces(org, (found) => deleteNamespace(found, context), context)).toBeUndefined();

@@ -253,6 +253,16 @@ export async function deleteNamespace(
   const { name, deletionTimestamp } = namespace.metadata;
   if (!deletionTimestamp) await deleteAll(client, Namespace, [namespace]);
   // The watch enqueues the owner; the delay covers a namespace that was gone before the watch saw it.
-  const message = `waiting until namespace ${name} is gone`;
+  const message = `waiting until namespace ${name} is gone${describeRemaining(namespace)}`;
   return { ready: { status: "False", reason: "NamespaceTerminating", message }, requeueAfterMs: 1000 };
+}
+
+/** Length of what a condition says of a namespace's contents; there may be many kinds. */
+const MAX_REMAINING = 512;
+
+/** As Kubernetes says it: the kinds of objects that are left, such as Secrets, and the finalizers that hold them. */
+function describeRemaining({ status }: NamespaceObject): string {
+  const held = (status?.conditions ?? []).filter((condition) => condition.status === "True");
+  const texts = held.flatMap(({ message }) => message ?? []);
+  return texts.length === 0 ? "" : `: ${texts.join("; ").slice(0, MAX_REMAINING)}`;
 }

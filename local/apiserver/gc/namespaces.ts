@@ -1,6 +1,6 @@
 // The life of namespaces: the ones that always exist, what each gets at birth, and emptying those that are being deleted.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { Core } from "../registry/core.ts";
+import { timestamp, type Core } from "../registry/core.ts";
 import { create } from "../registry/create.ts";
 import { edit, removeAsSystem, systemCall } from "../registry/system.ts";
 import { StatusError } from "../status.ts";
@@ -86,25 +86,85 @@ async function empty(core: Core, namespace: KubeObject): Promise<void> {
     .list()
     .filter((type) => type.namespaced && type.storageKey === `${type.group}/${type.resource}`)
     .sort((a, b) => Number(FIRST.includes(b.storageKey)) - Number(FIRST.includes(a.storageKey)));
-  let left = 0;
+  const left: Remaining[] = [];
   for (const type of types) {
     for (const object of core.store.table(type.storageKey).list(name)) {
       if (!object.metadata.deletionTimestamp)
         await unlessGone(() => removeAsSystem(core, type, object, { preconditions: { uid: object.metadata.uid } }));
     }
-    left += core.store.table(type.storageKey).count(name);
+    const objects = core.store.table(type.storageKey).list(name);
+    if (objects.length > 0) left.push({ title: `${type.resource}.${type.group}`, objects });
   }
+  await (left.length === 0 ? release(core, name) : tellRemaining(core, namespace, left));
+}
+
+async function release(core: Core, name: string): Promise<void> {
   const type = core.catalogue.find("", "namespaces");
-  if (left === 0 && type) {
-    await unlessGone(() =>
-      edit(core, type, { namespace: "", name, subresource: "finalize" }, (object) => {
-        object.spec = {
-          ...(object.spec as object),
-          finalizers: ((object.spec as { finalizers?: string[] } | undefined)?.finalizers ?? []).filter(
-            (finalizer) => finalizer !== "kubernetes",
-          ),
-        };
-      }),
-    );
-  }
+  if (!type) return;
+  await unlessGone(() =>
+    edit(core, type, { namespace: "", name, subresource: "finalize" }, (object) => {
+      object.spec = {
+        ...(object.spec as object),
+        finalizers: ((object.spec as { finalizers?: string[] } | undefined)?.finalizers ?? []).filter(
+          (finalizer) => finalizer !== "kubernetes",
+        ),
+      };
+    }),
+  );
+}
+
+/** Objects of a kind, `configmaps.`, that wait for their finalizers. */
+interface Remaining {
+  title: string;
+  objects: readonly KubeObject[];
+}
+
+interface NamespaceCondition {
+  type: string;
+  status: string;
+  reason: string;
+  message: string;
+  lastTransitionTime?: string;
+}
+
+/** The conditions of kube-controller-manager for a namespace that objects hold. */
+async function tellRemaining(core: Core, namespace: KubeObject, left: readonly Remaining[]): Promise<void> {
+  const type = core.catalogue.find("", "namespaces");
+  const wanted = toConditions(left);
+  if (!type || isTold(namespace, wanted)) return;
+  const lastTransitionTime = timestamp(core.now());
+  await unlessGone(() =>
+    edit(core, type, { namespace: "", name: namespace.metadata.name, subresource: "status" }, (object) => {
+      object.status = {
+        ...(object.status as object),
+        conditions: wanted.map((condition) => ({ ...condition, lastTransitionTime })),
+      };
+    }),
+  );
+}
+
+function toConditions(left: readonly Remaining[]): NamespaceCondition[] {
+  const finalizers = left.flatMap(({ objects }) => objects.flatMap(({ metadata }) => metadata.finalizers ?? []));
+  const counts = [...Map.groupBy(finalizers, (finalizer) => finalizer)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const resources = left.map(({ title, objects }) => `${title} has ${objects.length} resource instances`).toSorted();
+  const holders = counts.map(([finalizer, all]) => `${finalizer} in ${all.length} resource instances`);
+  return [
+    {
+      type: "NamespaceContentRemaining",
+      status: "True",
+      reason: "SomeResourcesRemain",
+      message: `Some resources are remaining: ${resources.join(", ")}`,
+    },
+    {
+      type: "NamespaceFinalizersRemaining",
+      status: "True",
+      reason: "SomeFinalizersRemain",
+      message: `Some content in the namespace has finalizers remaining: ${holders.join(", ")}`,
+    },
+  ];
+}
+
+function isTold({ status }: KubeObject, wanted: readonly NamespaceCondition[]): boolean {
+  const { conditions = [] } = (status ?? {}) as { conditions?: NamespaceCondition[] };
+  return wanted.every(({ type, message }) => conditions.some((one) => one.type === type && one.message === message));
 }

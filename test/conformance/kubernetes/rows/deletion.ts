@@ -187,7 +187,25 @@ export const deletionRows = [
       await gone(api, `${configMaps(ns)}/plain`);
       expect((await api.get(`${widgets(ns)}/held`)).body.metadata.deletionTimestamp).toBeDefined();
     });
-    expect((await api.get(`/api/v1/namespaces/${ns}`)).status).toBe(200);
+    await scene.eventually(async () => {
+      const { status } = (await api.get(`/api/v1/namespaces/${ns}`)).body;
+      expect(status.conditions).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({
+            type: "NamespaceFinalizersRemaining",
+            status: "True",
+            reason: "SomeFinalizersRemain",
+            message: "Some content in the namespace has finalizers remaining: example.com/x in 1 resource instances",
+          }),
+          expect.objectContaining({
+            type: "NamespaceContentRemaining",
+            status: "True",
+            reason: "SomeResourcesRemain",
+            message: expect.stringMatching(/^Some resources are remaining: widgets\.\S+ has 1 resource instances$/),
+          }),
+        ]),
+      );
+    });
     await api.patch("merge", `${widgets(ns)}/held`, { metadata: { finalizers: null } });
     await scene.eventually(() => gone(api, `/api/v1/namespaces/${ns}`));
     expect((await api.get(`${widgets(ns)}/held`)).status).toBe(404);
