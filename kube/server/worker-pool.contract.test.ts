@@ -21,10 +21,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 afterEach(() => void vi.useRealTimers());
 
 const start = (options: { most?: number; deadlineMs?: number; mostWaiting?: number } = {}) =>
-  new WorkerPool({ file, most: 1, deadlineMs: 500, idleMs: 1_000, mostWaiting: 3, ...options });
+  new WorkerPool({ file, most: 1, deadlineMs: 20_000, idleMs: 1_000, mostWaiting: 3, ...options });
 
 test("a job is answered, and one that takes too long is ended and holds up no other", async () => {
-  const pool = start();
+  const pool = start({ deadlineMs: 1_000 });
   expect(await pool.run("ann", 1)).toBe(1);
   const [late, next] = await Promise.allSettled([pool.run("ann", "loop"), pool.run("bob", 2)]);
   expect(late).toMatchObject({ status: "rejected", reason: { reason: "too long" } });
@@ -46,16 +46,17 @@ test("owners take turns, however many jobs one has", async () => {
 });
 
 test("one owner has one worker at a time, so that another finds one", async () => {
-  const pool = start({ most: 2, deadlineMs: 5_000 });
-  const loops = Promise.allSettled([pool.run("ann", "loop"), pool.run("ann", "loop")]);
-  const before = performance.now();
+  const pool = start({ most: 2, deadlineMs: 2_000 });
+  let hasEnded = false;
+  const loop = pool.run("ann", "loop").finally(() => (hasEnded = true));
+  const loops = Promise.allSettled([loop, pool.run("ann", "loop")]);
   expect(await pool.run("bob", 4)).toBe(4);
-  expect(performance.now() - before).toBeLessThan(5_000);
+  expect(hasEnded).toBe(false);
   await loops;
 }, 30_000);
 
 test("who sends too many is refused", async () => {
-  const pool = start({ deadlineMs: 200 });
+  const pool = start();
   const jobs = Array.from({ length: 4 }, () => pool.run("ann", 0));
   await expect(pool.run("ann", 0)).rejects.toThrow("too many");
   await Promise.all(jobs);
@@ -78,7 +79,7 @@ test("a worker that has jobs again and again is kept", async () => {
 });
 
 test("jobs are refused where no worker can be started", async () => {
-  const pool = new WorkerPool({ file: "no-path", most: 1, deadlineMs: 500, idleMs: 1_000, mostWaiting: 3 });
+  const pool = new WorkerPool({ file: "no-path", most: 1, deadlineMs: 20_000, idleMs: 1_000, mostWaiting: 3 });
   const refused = { status: "rejected", reason: { reason: "too many" } };
   expect(await Promise.allSettled([pool.run("ann", 1), pool.run("bob", 2)])).toMatchObject([refused, refused]);
 });

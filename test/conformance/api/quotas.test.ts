@@ -295,7 +295,7 @@ test("50 starts at once, over three replicas and with kubectl: exactly as many i
     namespaces.includes(metadata.namespace ?? "");
   await expect
     .poll(async () => (await bench.column(`/v3/apps?per_page=100&organization_guids=${crowd.guid}`, "guid")).length, {
-      timeout: 10_000,
+      timeout: 60_000,
     })
     .toBe(apps.length);
   const running = (): number =>
