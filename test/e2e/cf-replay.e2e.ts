@@ -97,7 +97,8 @@ describe.skipIf(isRecording)("the recorded traffic of cf", () => {
   }
 
   // Its last command has deleted the org that the cases make. On a node they are a journey of their own, cf-replay-all.
-  if (chosenPlatformKind() === "laptop") describeReplay(() => stage, chosenReplay());
+  if (chosenPlatformKind() === "laptop")
+    describeReplay(() => stage, chosenReplay({ fewest: process.env["CUPOLA_REPLAY"] === "fewest" }));
 
   test("the recording exists", () => {
     expect(existsSync(GOLDEN), GOLDEN).toBe(true);

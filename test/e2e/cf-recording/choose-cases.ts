@@ -8,6 +8,7 @@ export type KindOf = (exchange: ReplayedExchange) => string;
 
 /** Instances that start, and builds: each takes as long as many requests. */
 const SLOW = /\/actions\/(start|restart)$|^\/v3\/(builds|deployments)$|\/tasks$/;
+const REQUESTS_OF_A_START = 40;
 /** Members that hold what people call as they like. */
 const FREE_MEMBERS = /^(labels|annotations|var|environment_variables|\w+_env_json)$/;
 /** A list stands in a template as the only member of an object. */
@@ -21,6 +22,12 @@ export function kindWriter(endpoints: Parameters<typeof lineWriter>[0]): KindOf 
   };
 }
 
+export interface Choice {
+  isNeeded?(one: ReplayedCase): boolean;
+  /** Leaves out those that start nothing, too, when others show all that they do. */
+  fewest?: boolean;
+}
+
 /**
  * In their order: those that start nothing, those that `isNeeded` names, and of the others as many as show what these do not. Every kind of exchange that a
  * case has is one of a chosen case.
@@ -28,10 +35,16 @@ export function kindWriter(endpoints: Parameters<typeof lineWriter>[0]): KindOf 
 export function chooseCases(
   cases: readonly ReplayedCase[],
   kindOf: KindOf,
-  isNeeded: (one: ReplayedCase) => boolean = () => false,
+  { isNeeded = () => false, fewest = false }: Choice = {},
 ): ReplayedCase[] {
-  const candidates = cases.map((one) => ({ one, kinds: new Set(one.exchanges.map(kindOf)), starts: startsOf(one) }));
-  const isChosen = ({ one, starts }: (typeof candidates)[number]): boolean => starts === 0 || isNeeded(one);
+  const candidates = cases.map((one) => ({
+    one,
+    kinds: new Set(one.exchanges.map(kindOf)),
+    starts: startsOf(one),
+    cost: startsOf(one) + one.exchanges.length / REQUESTS_OF_A_START,
+  }));
+  const isChosen = ({ one, starts }: (typeof candidates)[number]): boolean =>
+    (starts === 0 && !fewest) || isNeeded(one);
   const chosen = new Set(candidates.filter(isChosen));
   const others = candidates.filter((candidate) => !chosen.has(candidate));
   const missing = new Set(others.flatMap(({ kinds }) => [...kinds]));
@@ -40,7 +53,7 @@ export function chooseCases(
     const best = others
       .map((candidate) => ({ candidate, adds: candidate.kinds.intersection(missing).size }))
       .filter(({ adds }) => adds > 0)
-      .reduce((a, b) => (b.candidate.starts / b.adds < a.candidate.starts / a.adds ? b : a)).candidate;
+      .reduce((a, b) => (b.candidate.cost / b.adds < a.candidate.cost / a.adds ? b : a)).candidate;
     chosen.add(best);
     for (const kind of best.kinds) missing.delete(kind);
   }

@@ -1,4 +1,4 @@
-// The part of the recorded cases that is sent again in every run.
+// The parts of the recorded cases that `npm test` and `npm run test:all` send again.
 import { createEndpoints } from "../../../api/endpoints.ts";
 import type { Services } from "../../../api/routing/services.ts";
 import { namesOfCasesAlone } from "./case-names.ts";
@@ -10,9 +10,9 @@ export function kindOfExchange(): KindOf {
   return kindWriter(createEndpoints({} as Services));
 }
 
-/** All that run alone are in it: they change what all share, and some find it as one before them left it. */
-export function chosenReplay(): Replay {
+/** All that run alone are in it: they change what all share, and some find it as one before them left it. `fewest` is what `npm test` sends. */
+export function chosenReplay({ fewest }: { fewest: boolean }): Replay {
   const { cases, uploads } = readReplay();
   const alone = namesOfCasesAlone();
-  return { cases: chooseCases(cases, kindOfExchange(), ({ name }) => alone.has(name)), uploads };
+  return { cases: chooseCases(cases, kindOfExchange(), { isNeeded: ({ name }) => alone.has(name), fewest }), uploads };
 }
