@@ -6,29 +6,25 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { DEFINITIONS } from "../../crds/definitions.ts";
 import { eventually } from "../eventually.ts";
-import { cfOn, whyNoCf } from "./support/cf.ts";
+import { apiAt, tokenOf, type Named, type Page } from "./support/api.ts";
+import { appClient, type AppClient } from "./support/app-client.ts";
 import { startNodePlatform, type NodePlatform } from "./support/node-platform.ts";
 import { addClients, chosenPlatformKind } from "./support/start-test-platform.ts";
-import type { CommandResult, TestPlatform } from "./support/test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 const SYSTEM = ["-n", "cupola-system"];
 const HOST = "hello.apps.localhost";
 /** Pods of the platform change, on a busy machine. */
 const SLOW_MS = 180_000;
-const reason = chosenPlatformKind() === "node" ? whyNoCf() : "it needs --on node";
+const reason = chosenPlatformKind() === "node" ? undefined : "it needs --on node";
 if (reason) console.log(`installations with other values skipped: ${reason}`);
 
 describe.skipIf(reason)("installed with other values", { timeout: 600_000 }, () => {
   let installed: NodePlatform;
   let stage: TestPlatform;
-  let run: (...args: string[]) => Promise<CommandResult>;
+  let client: AppClient;
 
-  async function cf(...args: string[]): Promise<string> {
-    const { code, output } = await run(...args);
-    expect(code, `cf ${args.join(" ")}\n${output}`).toBe(0);
-    return output;
-  }
   const kubectl = (...args: string[]): Promise<string> => installed.operator.kubectl(...args);
   const podUids = (): Promise<string> =>
     kubectl(
@@ -41,11 +37,9 @@ describe.skipIf(reason)("installed with other values", { timeout: 600_000 }, () 
   beforeAll(async () => {
     installed = await startNodePlatform();
     stage = addClients(installed.base, installed.node.kubectl);
-    run = cfOn(stage);
-    await cf("api", stage.url);
-    await cf("auth", "admin");
-    await cf("target", "-o", "local", "-s", "dev");
-    await cf("push", "hello", "-p", HELLO, "-m", "128M");
+    client = appClient(stage);
+    await client.signIn();
+    await client.run("push", "hello", "-p", HELLO, "-m", "128M");
     await isServed();
   }, 900_000);
   afterAll(() => stage?.stop(), 120_000);
@@ -63,8 +57,8 @@ describe.skipIf(reason)("installed with other values", { timeout: 600_000 }, () 
 
   test("with the runner back the app is scaled by it again", async () => {
     await installed.operator.install(installed.values);
-    await cf("scale", "hello", "-i", "2");
-    await eventually(async () => expect(await cf("app", "hello")).toMatch(/instances:\s+2\/2/), SLOW_MS);
+    await client.run("scale", "hello", "-i", "2");
+    await eventually(async () => expect(await client.states("hello")).toEqual(["RUNNING", "RUNNING"]), SLOW_MS);
   });
 
   const uninstall = (): Promise<string> =>
@@ -73,7 +67,10 @@ describe.skipIf(reason)("installed with other values", { timeout: 600_000 }, () 
   test("an uninstallation of the data that cannot end names what blocks it, and takes nothing else", async () => {
     await installed.operator.install({ ...installed.values, data: { keep: false } });
     await isServed();
-    await cf("create-user-provided-service", "kept", "-p", "{}");
+    const api = apiAt(stage.url, tokenOf(stage, "admin"));
+    const { resources } = await api.call<Page<Named>>("GET", "/v3/spaces?names=dev");
+    const space = { data: { guid: resources[0]?.guid } };
+    await api.call("POST", "/v3/service_instances", { type: "user-provided", name: "kept", relationships: { space } });
     const instance = (await kubectl("get", "serviceinstances.cupola.dev", "-n", "local-dev", "-o", "name")).trim();
     const keep = (finalizers: string[]): Promise<string> =>
       kubectl("patch", instance, "-n", "local-dev", "--type=merge", "-p", JSON.stringify({ metadata: { finalizers } }));

@@ -3,28 +3,23 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
-import { cfOn, whyNoCf } from "./support/cf.ts";
+import { appClient, type AppClient } from "./support/app-client.ts";
 import { writeHelloImage } from "./support/hello-image.ts";
 import { startNodePlatform, type NodePlatform } from "./support/node-platform.ts";
 import { addClients, chosenPlatformKind } from "./support/start-test-platform.ts";
 import { startSteadyLoad } from "./support/steady-load.ts";
-import type { CommandResult, TestPlatform } from "./support/test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 const IMAGE = "teams/hello:1";
-const reason = chosenPlatformKind() === "node" ? whyNoCf() : "it needs --on node";
+const reason = chosenPlatformKind() === "node" ? undefined : "it needs --on node";
 if (reason) console.log(`journey of an operator skipped: ${reason}`);
 
 describe.skipIf(reason)("installed by the chart on a node", () => {
   let installed: NodePlatform;
   let stage: TestPlatform;
-  let run: (...args: string[]) => Promise<CommandResult>;
+  let client: AppClient;
 
-  async function cf(...args: string[]): Promise<string> {
-    const { code, output } = await run(...args);
-    expect(code, `cf ${args.join(" ")}\n${output}`).toBe(0);
-    return output;
-  }
   const podUids = (): Promise<string> =>
     installed.operator.kubectl(
       ...["get", "pods", "-n", "local-dev", "-l", "cupola.dev/process-type", "--sort-by=.metadata.uid"],
@@ -34,31 +29,28 @@ describe.skipIf(reason)("installed by the chart on a node", () => {
   beforeAll(async () => {
     installed = await startNodePlatform({ fromPrevious: true });
     stage = addClients(installed.base, installed.node.kubectl);
-    run = cfOn(stage);
-    await cf("api", stage.url);
-    await cf("auth", "admin");
-    await cf("target", "-o", "local", "-s", "dev");
+    client = appClient(stage);
+    await client.signIn();
   }, 900_000);
   afterAll(() => stage?.stop(), 60_000);
 
-  test("cf push of source: built by Cloud Native Buildpacks, run as pods, reached through Traefik", async () => {
-    await cf("push", "hello", "-p", HELLO, "-m", "128M", "-i", "2", "-u", "http", "--endpoint", "/");
+  test("a push of source: built by Cloud Native Buildpacks, run as pods, reached through Traefik", async () => {
+    await client.run("push", "hello", "-p", HELLO, "-m", "128M", "-i", "2", "-u", "http", "--endpoint", "/");
     await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
-    await eventually(async () => expect(await cf("app", "hello")).toMatch(/#0\s+running[\s\S]*#1\s+running/));
+    await eventually(async () => expect(await client.run("app", "hello")).toMatch(/#0\s+running[\s\S]*#1\s+running/));
     await eventually(async () => {
-      const recent = await cf("logs", "hello", "--recent");
+      const recent = await client.run("logs", "hello", "--recent");
       for (const source of ["[API/0]", "[STG/0]", "[APP/PROC/WEB/0]", "[CELL/0]"]) expect(recent).toContain(source);
     });
   }, 600_000);
 
-  test("cf push --docker-image", async () => {
+  test("a push of an image of a registry with a password", async () => {
     const { registry } = installed.node;
     const layout = mkdtempSync(join(stage.home, "hello-image-"));
     await writeHelloImage(layout, `${registry.host}/${IMAGE}`, HELLO);
     await installed.operator.pushImage(layout, IMAGE);
-    process.env["CF_DOCKER_PASSWORD"] = registry.password;
-    const login = ["--docker-image", `${registry.host}/${IMAGE}`, "--docker-username", registry.username];
-    await cf("push", "image", ...login, "-m", "128M");
+    const { host, username, password } = registry;
+    await client.pushImage("image", { reference: `${host}/${IMAGE}`, username, password });
     await eventually(async () => expect((await stage.get("image.apps.localhost")).status).toBe(200));
   }, 200_000);
 
