@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const sources = "{kube,crds,api,controllers,backends,blobs,telemetry,platform,local,cli,scripts}/**";
 /** Beside the sources, too, but with real servers, processes or files for seconds. */
@@ -30,6 +31,15 @@ const isOfKpack = process.argv.some((arg) => arg.includes("kpack.node"));
 /** On CI, a test with real servers that fails is run once more; `npm test` names those that passed then. */
 const retry = process.env["CI"] ? 1 : 0;
 
+/** Without times of an earlier run vitest begins with the largest files. Suites of half a minute whose rows are in other files would come last. */
+const isSuiteOfRows = ({ moduleId }: TestSpecification): boolean => moduleId.endsWith("/embedded.test.ts");
+class SuitesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isSuiteOfRows), ...sorted.filter((file) => !isSuiteOfRows(file))];
+  }
+}
+
 const shared = {
   globalSetup: "test/scratch-folder.ts",
   pool: "forks",
@@ -40,6 +50,7 @@ const shared = {
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: SuitesFirst },
     projects: [
       {
         test: {
@@ -55,6 +66,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: "contract",
+          // As in `unit`: saves an eighth of the processor time.
+          isolate: false,
           retry,
           // Another lane of `npm test` runs beside this one; `eventually` reports after 30 s what it waited for.
           testTimeout: 60_000,
