@@ -80,7 +80,7 @@ async function journeys(...args: string[]): Promise<Outcome> {
   const { code, output } = await runCommand([process.execPath, "test/e2e/main.ts", ...args], {
     cwd: root,
     deadlineMs: 40 * minute,
-    // Of the recorded cases of cf `npm test` sends those that show everything once.
+    // `npm test` sends only those recorded cases of cf that add something to the others.
     ...(!isAll && { env: { CUPOLA_REPLAY: "fewest" } }),
   });
   const count = parseClosingLines(output);
