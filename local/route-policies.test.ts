@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { MAX_ADDED_SPACES, toPolicyObjects } from "../crds/admission-policy.ts";
 import { routeDestinationPolicy } from "../crds/route/policies.ts";
 import type { KubeObject } from "../kube/api/object.ts";
-import { createMemoryStore } from "./apiserver/memory-store.ts";
+import { createMemoryStore } from "./apiserver/testing/memory-store.ts";
 import type { AdmissionRequest } from "./apiserver/types.ts";
 import { createPolicyAdmission } from "./apiserver/admission/admission.ts";
 

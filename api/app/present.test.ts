@@ -1,7 +1,7 @@
 // Apps as CF shows them.
 import { expect, test } from "vitest";
 import { Stack } from "../../crds/stack/stack.ts";
-import { aDroplet, anApp, aSpace, makeObject } from "../../crds/test-objects.ts";
+import { aDroplet, anApp, aSpace, makeObject } from "../../crds/testing/objects.ts";
 import { cacheOf } from "../cache/testing/cache-of.ts";
 import { presentApp } from "./present.ts";
 

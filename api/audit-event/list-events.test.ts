@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { AuditLog, type AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import { eventGUID, newGUID } from "../../crds/guid.ts";
-import { makeObject } from "../../crds/test-objects.ts";
+import { makeObject } from "../../crds/testing/objects.ts";
 import type { Session } from "../access/session.ts";
 import { listEvents } from "./list-events.ts";
 

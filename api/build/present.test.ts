@@ -1,6 +1,6 @@
 // Builds as CF shows them.
 import { expect, test } from "vitest";
-import { aBuild, aDroplet, anApp, aPackage } from "../../crds/test-objects.ts";
+import { aBuild, aDroplet, anApp, aPackage } from "../../crds/testing/objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { cacheOf } from "../cache/testing/cache-of.ts";
 import { buildState, presentBuild } from "./present.ts";

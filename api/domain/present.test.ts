@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Org } from "../../crds/org/org.ts";
-import { anOrg, makeObject } from "../../crds/test-objects.ts";
+import { anOrg, makeObject } from "../../crds/testing/objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { Session } from "../access/session.ts";
 import { cacheOf } from "../cache/testing/cache-of.ts";

@@ -1,6 +1,6 @@
 // Droplets as CF shows them.
 import { expect, test } from "vitest";
-import { aDroplet, anApp } from "../../crds/test-objects.ts";
+import { aDroplet, anApp } from "../../crds/testing/objects.ts";
 import { cacheOf } from "../cache/testing/cache-of.ts";
 import { presentDroplet } from "./present.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
-import { anOrg, makeObject } from "../../crds/test-objects.ts";
+import { anOrg, makeObject } from "../../crds/testing/objects.ts";
 import { cacheOf } from "../cache/testing/cache-of.ts";
 import { presentOrg } from "./present.ts";
 

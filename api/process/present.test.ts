@@ -1,6 +1,6 @@
 // Processes and instances as CF shows them.
 import { describe, expect, test } from "vitest";
-import { aDroplet, anApp, anLRP, aProcess, aRevision, aSpace } from "../../crds/test-objects.ts";
+import { aDroplet, anApp, anLRP, aProcess, aRevision, aSpace } from "../../crds/testing/objects.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { cacheOf } from "../cache/testing/cache-of.ts";

@@ -1,7 +1,7 @@
 // Roles as CF shows them.
 import { expect, test } from "vitest";
 import { CF_ROLES, toSubject, type CFRole } from "../../crds/roles.ts";
-import { anOrg, aSpace } from "../../crds/test-objects.ts";
+import { anOrg, aSpace } from "../../crds/testing/objects.ts";
 import { cacheOf } from "../cache/testing/cache-of.ts";
 import { rolesOf, type RoleAssignment } from "../../crds/role-assignments.ts";
 import { presentRole } from "./present.ts";

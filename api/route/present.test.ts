@@ -1,6 +1,6 @@
 // Destinations of routes as CF shows them.
 import { expect, test } from "vitest";
-import { aDroplet, anApp, aProcess, aRoute } from "../../crds/test-objects.ts";
+import { aDroplet, anApp, aProcess, aRoute } from "../../crds/testing/objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { cacheOf } from "../cache/testing/cache-of.ts";
 import { destinationGUID, presentDestinations } from "./present.ts";

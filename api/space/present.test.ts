@@ -1,6 +1,6 @@
 // Spaces as CF shows them.
 import { expect, test } from "vitest";
-import { anOrg, aSpace } from "../../crds/test-objects.ts";
+import { anOrg, aSpace } from "../../crds/testing/objects.ts";
 import { cacheOf } from "../cache/testing/cache-of.ts";
 import { presentSpace } from "./present.ts";
 

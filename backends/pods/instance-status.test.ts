@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import { LRP, type LrpInstance } from "../../crds/lrp/lrp.ts";
-import { lrpSpec } from "../../crds/test-objects.ts";
+import { lrpSpec } from "../../crds/testing/objects.ts";
 import { presentInstances, type PodFacts } from "./instance-status.ts";
 import { listObsoletePods, listPodsToRestart } from "./pod-removal.ts";
 import type { ProbeFailure } from "./probe-failures.ts";

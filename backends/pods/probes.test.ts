@@ -1,7 +1,7 @@
 // How often an app that starts is checked.
 import { expect, test } from "vitest";
 import { LRP } from "../../crds/lrp/lrp.ts";
-import { lrpSpec } from "../../crds/test-objects.ts";
+import { lrpSpec } from "../../crds/testing/objects.ts";
 import { planProbes } from "./probes.ts";
 
 test.each([

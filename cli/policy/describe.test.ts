@@ -4,7 +4,7 @@ import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
 import type { Constraint } from "../../crds/policy-template/constraint.ts";
 import { policyTemplateObjects } from "../../crds/policy-template/default-templates.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
-import { makeObject } from "../../crds/test-objects.ts";
+import { makeObject } from "../../crds/testing/objects.ts";
 import { askAbout } from "./delete.ts";
 import { describeAction, describeEnforced, describeMatch } from "./describe.ts";
 import { findPolicy } from "./find.ts";

@@ -7,7 +7,7 @@ import { appName, newClaim } from "../../crds/claim/rules.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
-import { aDroplet, anApp, aProcess, aRevision, aRunner } from "../../crds/test-objects.ts";
+import { aDroplet, anApp, aProcess, aRevision, aRunner } from "../../crds/testing/objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";

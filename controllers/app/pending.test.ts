@@ -1,6 +1,6 @@
 // Which changed variables wait for a restart.
 import { expect, test } from "vitest";
-import { anApp, aRevision } from "../../crds/test-objects.ts";
+import { anApp, aRevision } from "../../crds/testing/objects.ts";
 import type { App } from "../../crds/app/app.ts";
 import { planPending } from "./pending.ts";
 

@@ -1,6 +1,6 @@
 // The planned processes, Revisions and status of an App.
 import { describe, expect, test } from "vitest";
-import { aDroplet, anApp, aProcess, aRevision, aRollout, aRoute } from "../../crds/test-objects.ts";
+import { aDroplet, anApp, aProcess, aRevision, aRollout, aRoute } from "../../crds/testing/objects.ts";
 import { planDroplet, planMissingProcesses, planOldRevisions, planAppStatus } from "./plan.ts";
 
 const later = new Date("2026-01-01T00:01:00Z");

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Build } from "../../crds/build/build.ts";
 import type { Process } from "../../crds/process/process.ts";
-import { aBuild, aDroplet, anApp, aProcess } from "../../crds/test-objects.ts";
+import { aBuild, aDroplet, anApp, aProcess } from "../../crds/testing/objects.ts";
 import { planAppReady, type AppParts } from "./ready.ts";
 
 const REVISION = "shop-2";

@@ -1,6 +1,6 @@
 // When the release command runs as a task, and when it keeps a version from starting.
 import { describe, expect, test } from "vitest";
-import { aDroplet, anApp, aProcess, aRevision, makeObject } from "../../crds/test-objects.ts";
+import { aDroplet, anApp, aProcess, aRevision, makeObject } from "../../crds/testing/objects.ts";
 import { Task } from "../../crds/task/task.ts";
 import { findReleaseProblem } from "../shared/release-task.ts";
 import { planReleaseTask, type ReleaseInput } from "./release.ts";

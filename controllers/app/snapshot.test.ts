@@ -1,6 +1,6 @@
 // When a snapshot is due, its content, and its description.
 import { describe, expect, test } from "vitest";
-import { aDroplet, anApp, aProcess, aRevision, aRollout, aRunner } from "../../crds/test-objects.ts";
+import { aDroplet, anApp, aProcess, aRevision, aRollout, aRunner } from "../../crds/testing/objects.ts";
 import { describeChange, isSnapshotDue, planSnapshot, type RevisionSpec, type SnapshotInput } from "./snapshot.ts";
 
 const started = { state: "Started", droplet: { name: "d1" } };

@@ -1,7 +1,7 @@
 // Audit events of builds.
 import { expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
-import { aBuild, aDroplet, anApp, anOrg, aSpace } from "../../crds/test-objects.ts";
+import { aBuild, aDroplet, anApp, anOrg, aSpace } from "../../crds/testing/objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { listBuildEvents } from "./app-events.ts";

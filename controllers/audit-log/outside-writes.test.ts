@@ -1,6 +1,6 @@
 // Which changes were made past the CF API, and by whom.
 import { describe, expect, test } from "vitest";
-import { anApp } from "../../crds/test-objects.ts";
+import { anApp } from "../../crds/testing/objects.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { ManagedFieldsEntry } from "../../kube/api/object.ts";
 import { stripManagedFields } from "../../kube/api/managed-fields.ts";

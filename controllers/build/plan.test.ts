@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import type { Staging } from "../../crds/staging/staging.ts";
-import { aBuild, anApp, aPackage, makeObject } from "../../crds/test-objects.ts";
-import { tenancy } from "../shared/fixtures.ts";
+import { aBuild, anApp, aPackage, makeObject } from "../../crds/testing/objects.ts";
+import { tenancy } from "../shared/testing/fixtures.ts";
 import {
   findBuildError,
   toImageArtifact,

@@ -9,7 +9,7 @@ import { toDropletCapabilities } from "../../crds/backend-class/droplet-place.ts
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { guidOf } from "../../crds/guid.ts";
 import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
-import { aDroplet } from "../../crds/test-objects.ts";
+import { aDroplet } from "../../crds/testing/objects.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import { reconcileImage } from "./droplet-image.ts";
 

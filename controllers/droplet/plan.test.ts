@@ -1,7 +1,7 @@
 // Which droplets are in use.
 import { expect, test } from "vitest";
 import type { LRP } from "../../crds/lrp/lrp.ts";
-import { aDroplet, anApp, aRevision } from "../../crds/test-objects.ts";
+import { aDroplet, anApp, aRevision } from "../../crds/testing/objects.ts";
 import { planDropletsInUse } from "./plan.ts";
 
 test("a droplet is in use by an app, by the revision in force, by an LRP", () => {

@@ -8,7 +8,7 @@ import { Namespace } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { anOrg, aSpace } from "../../crds/test-objects.ts";
+import { anOrg, aSpace } from "../../crds/testing/objects.ts";
 import type { NamespaceObject } from "../shared/owned-namespace.ts";
 import { orgController } from "./org.ts";
 

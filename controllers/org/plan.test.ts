@@ -1,8 +1,8 @@
 // Permissions by object name in an org.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
-import { anOrg } from "../../crds/test-objects.ts";
-import { aBinding, presentPermissions } from "../shared/fixtures.ts";
+import { anOrg } from "../../crds/testing/objects.ts";
+import { aBinding, presentPermissions } from "../shared/testing/fixtures.ts";
 import { planOrgNamespace, planOrgPermissions } from "./plan.ts";
 
 describe("rights by name", () => {

@@ -1,6 +1,6 @@
 // The state of a package, and which packages are in use.
 import { expect, test } from "vitest";
-import { aBuild, aDroplet, anApp, aPackage } from "../../crds/test-objects.ts";
+import { aBuild, aDroplet, anApp, aPackage } from "../../crds/testing/objects.ts";
 import { planPackage, planPackagesInUse } from "./plan.ts";
 
 const content = { digest: `sha256:${"a".repeat(64)}`, size: 1 };

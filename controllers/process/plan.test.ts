@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
-import { aDroplet, anLRP, aProcess, aRevision } from "../../crds/test-objects.ts";
-import { tenancy } from "../shared/fixtures.ts";
+import { aDroplet, anLRP, aProcess, aRevision } from "../../crds/testing/objects.ts";
+import { tenancy } from "../shared/testing/fixtures.ts";
 import { planLRPUpdate, lrpName, planLRP, type LRPInput } from "./lrp.ts";
 import { planLRPs, planStopped, desiredInstances } from "./plan.ts";
 

@@ -1,7 +1,7 @@
 // The LRPs of a web process during a rollout: which are kept, made and deleted.
 import { expect, test } from "vitest";
 import type { LRP } from "../../crds/lrp/lrp.ts";
-import { anLRP, anApp, aProcess, aRevision, aRollout } from "../../crds/test-objects.ts";
+import { anLRP, anApp, aProcess, aRevision, aRollout } from "../../crds/testing/objects.ts";
 import { findRolloutVersions, planRolloutStep } from "../shared/rollouts.ts";
 import { planRolloutLRPs } from "./rollout.ts";
 

@@ -5,7 +5,7 @@ import type { LRP } from "../../crds/lrp/lrp.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Rollout } from "../../crds/rollout/rollout.ts";
 import { rolloutProcessGUID } from "../../crds/rollout/rules.ts";
-import { anApp, anLRP, aProcess, aRevision, aRollout } from "../../crds/test-objects.ts";
+import { anApp, anLRP, aProcess, aRevision, aRollout } from "../../crds/testing/objects.ts";
 import {
   findLRPOf,
   findRolloutVersions,

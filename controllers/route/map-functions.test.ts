@@ -20,7 +20,7 @@ import { type ObjectOf, resourceId, type ResourceRef } from "../../kube/api/reso
 import { WritableStore } from "../../kube/cache/store.ts";
 import { countSteps } from "../../kube/testing/count-steps.ts";
 import { createControllers } from "../controllers.ts";
-import { makeObject } from "../../crds/test-objects.ts";
+import { makeObject } from "../../crds/testing/objects.ts";
 
 const controllers = createControllers({ apiURL: "", hasContent: () => Promise.resolve(true) });
 const route = controllers.find(({ name }) => name === "route") ?? expect.fail("there is no route controller");

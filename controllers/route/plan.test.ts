@@ -1,7 +1,7 @@
 // The content of a RouteBinding, also with a missing app.
 import { describe, expect, test } from "vitest";
-import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, makeObject } from "../../crds/test-objects.ts";
-import { tenancy } from "../shared/fixtures.ts";
+import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, makeObject } from "../../crds/testing/objects.ts";
+import { tenancy } from "../shared/testing/fixtures.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import { newClaim, routeName } from "../../crds/claim/rules.ts";

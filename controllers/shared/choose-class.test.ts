@@ -1,7 +1,7 @@
 // Which class is chosen, and which references are refused.
 import { expect, test } from "vitest";
 import { chooseClass } from "./choose-class.ts";
-import { aRunner } from "../../crds/test-objects.ts";
+import { aRunner } from "../../crds/testing/objects.ts";
 
 const able = { capability: "dropletKinds", word: "host" };
 const process = aRunner("process", {}, { dropletKinds: "host" });

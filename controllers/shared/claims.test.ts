@@ -6,7 +6,7 @@ import type { Claim } from "../../crds/claim/claim.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
-import { anApp } from "../../crds/test-objects.ts";
+import { anApp } from "../../crds/testing/objects.ts";
 import { ensureClaim } from "./claims.ts";
 
 describe("ensureClaim", () => {

@@ -12,7 +12,7 @@ import {
   type SecretObject,
 } from "./env-snapshot.ts";
 import { Task } from "../../crds/task/task.ts";
-import { anApp, makeObject } from "../../crds/test-objects.ts";
+import { anApp, makeObject } from "../../crds/testing/objects.ts";
 
 const key = Buffer.alloc(32, 1);
 const env = [

@@ -7,7 +7,7 @@ import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { anApp } from "../../crds/test-objects.ts";
+import { anApp } from "../../crds/testing/objects.ts";
 import { defineGUIDLabelController } from "./guid-controller.ts";
 import { planGUID, resolveGUID } from "./guid.ts";
 

@@ -1,6 +1,6 @@
 // Objects that the bounds on history let go.
 import { expect, test } from "vitest";
-import { aDroplet } from "../../crds/test-objects.ts";
+import { aDroplet } from "../../crds/testing/objects.ts";
 import { planExcess } from "./history-limits.ts";
 
 const at = (day: number): ReturnType<typeof aDroplet> => {

@@ -6,7 +6,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { anOrg } from "../../crds/test-objects.ts";
+import { anOrg } from "../../crds/testing/objects.ts";
 import {
   adoptNamespace,
   deleteNamespace,

@@ -1,6 +1,6 @@
 // Demand of a process on its quotas.
 import { expect, test } from "vitest";
-import { anApp, aProcess, aRevision, aRollout } from "../../crds/test-objects.ts";
+import { anApp, aProcess, aRevision, aRollout } from "../../crds/testing/objects.ts";
 import { desiredDemand } from "./process-demand.ts";
 
 const size = (memoryMB: number): object => ({

@@ -4,8 +4,8 @@ import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
 import type { RoleBinding } from "../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
-import { anOrg, aSpace } from "../../crds/test-objects.ts";
-import { aBinding, presentPermissions } from "../shared/fixtures.ts";
+import { anOrg, aSpace } from "../../crds/testing/objects.ts";
+import { aBinding, presentPermissions } from "../shared/testing/fixtures.ts";
 import type { NamespaceObject } from "../shared/owned-namespace.ts";
 import { checkAdoptionConsent, planSegmentProblem, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
 

@@ -7,8 +7,8 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { anApp, aSpace } from "../../crds/test-objects.ts";
-import { aBinding } from "../shared/fixtures.ts";
+import { anApp, aSpace } from "../../crds/testing/objects.ts";
+import { aBinding } from "../shared/testing/fixtures.ts";
 import type { NamespaceObject } from "../shared/owned-namespace.ts";
 import { spaceController } from "./space.ts";
 

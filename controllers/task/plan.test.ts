@@ -1,10 +1,10 @@
 // The TaskRun of a Task, and the Task's status from it.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
-import { aDroplet, makeObject } from "../../crds/test-objects.ts";
+import { aDroplet, makeObject } from "../../crds/testing/objects.ts";
 import { Task } from "../../crds/task/task.ts";
 import type { TaskRun } from "../../crds/task-run/task-run.ts";
-import { tenancy } from "../shared/fixtures.ts";
+import { tenancy } from "../shared/testing/fixtures.ts";
 import { planTaskRun, planTaskRunUpdate, planTaskStatus } from "./plan.ts";
 
 const task = makeObject(Task, "shop.1", {

@@ -1,6 +1,6 @@
 // Which segments of the usage log are removed.
 import { expect, test } from "vitest";
-import { makeObject } from "../../crds/test-objects.ts";
+import { makeObject } from "../../crds/testing/objects.ts";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import { planCompaction } from "./plan.ts";
 

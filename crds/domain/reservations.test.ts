@@ -4,7 +4,7 @@ import type { Claim } from "../claim/claim.ts";
 import { domainName, newClaim, routeName } from "../claim/rules.ts";
 import { SYSTEM_NAMESPACE } from "../groups.ts";
 import { toHostKey } from "../route/route-host.ts";
-import { makeObject } from "../test-objects.ts";
+import { makeObject } from "../testing/objects.ts";
 import { Domain } from "./domain.ts";
 import { findNamesake, findReservation, listParentNames, type ReservationLookup } from "./reservations.ts";
 

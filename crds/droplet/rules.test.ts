@@ -1,6 +1,6 @@
 // Uses of a droplet at each step of its life.
 import { expect, test } from "vitest";
-import { aDroplet } from "../test-objects.ts";
+import { aDroplet } from "../testing/objects.ts";
 import type { Droplet } from "./droplet.ts";
 import { isAwaitingUpload, isComplete, needsImage, toRunnable } from "./rules.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { SecurityGroup } from "../security-group/security-group.ts";
-import { anApp, aProcess, makeObject } from "../test-objects.ts";
+import { anApp, aProcess, makeObject } from "../testing/objects.ts";
 import { Package } from "../package/package.ts";
 import { Route } from "../route/route.ts";
 import { CONSTRAINTS_GROUP } from "../groups.ts";

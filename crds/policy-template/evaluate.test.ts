@@ -1,7 +1,7 @@
 // Verdicts: where a constraint matches, at which point, and with which words.
 import { describe, expect, test } from "vitest";
 import { CONSTRAINTS_GROUP } from "../groups.ts";
-import { anApp, makeObject } from "../test-objects.ts";
+import { anApp, makeObject } from "../testing/objects.ts";
 import { Org } from "../org/org.ts";
 import { Space } from "../space/space.ts";
 import type { Constraint } from "./constraint.ts";

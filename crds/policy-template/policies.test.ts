@@ -1,7 +1,7 @@
 // Prepared constraints: by subject, taken over while nothing changed, from the rules in force.
 import { expect, test } from "vitest";
 import { CONSTRAINTS_GROUP } from "../groups.ts";
-import { makeObject } from "../test-objects.ts";
+import { makeObject } from "../testing/objects.ts";
 import type { Constraint } from "./constraint.ts";
 import { preparePolicies } from "./policies.ts";
 import { PolicyTemplate } from "./policy-template.ts";

@@ -1,6 +1,6 @@
 // Numbers of tasks: one made through the API keeps the number in its name, any other gives way.
 import { expect, test } from "vitest";
-import { makeObject } from "../test-objects.ts";
+import { makeObject } from "../testing/objects.ts";
 import { nextSequence, planSequence, sequenceInName, taskObjectName } from "./sequence.ts";
 import { Task } from "./task.ts";
 

@@ -1,6 +1,6 @@
 // Members of a process in usage events.
 import { expect, test } from "vitest";
-import { aDroplet, anApp, aProcess } from "../test-objects.ts";
+import { aDroplet, anApp, aProcess } from "../testing/objects.ts";
 import { toProcessUsage, toUsageBuildpack } from "./process-usage.ts";
 import { UsageLog, type AppUsageEvent } from "./usage-log.ts";
 

@@ -57,11 +57,6 @@ export function missingRules(owned: readonly PolicyRule[], wanted: readonly Poli
   return wanted.flatMap(breakDown).filter((part) => !owned.some((owner) => ruleCovers(owner, part)));
 }
 
-/** Whether `owned` covers `wanted`. */
-export function covers(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): boolean {
-  return missingRules(owned, wanted).length === 0;
-}
-
 /** Merges split rules: the verbs of one resource (and name) become one rule. Keeps the order. */
 export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   const joined = new Map<string, PolicyRule>();

@@ -41,8 +41,3 @@ export function ruleAllows(rule: PolicyRule, q: AccessAttributes): boolean {
   const names = rule.resourceNames ?? none;
   return ruleCoversResource(rule, q) && (names.length === 0 || names.includes(q.name ?? ""));
 }
-
-/** Whether any rule allows the request. */
-export function rulesAllow(rules: readonly PolicyRule[], q: AccessAttributes): boolean {
-  return rules.some((rule) => ruleAllows(rule, q));
-}

@@ -4,7 +4,7 @@ import { createServer, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
-import { issueCertificate, makeAuthority, subjectOf } from "./pki.ts";
+import { issueCertificate, makeAuthority } from "./pki.ts";
 
 test("an issued certificate is signed by its authority and carries its names", async () => {
   const authority = await makeAuthority("test-ca");
@@ -28,7 +28,7 @@ test("a certificate with a past validity is expired", async () => {
     { commonName: "late" },
     { from: new Date("2020-01-01T00:00:00Z"), days: 1 },
   );
-  expect(subjectOf(pair.cert).notAfter.toISOString()).toBe("2020-01-02T00:00:00.000Z");
+  expect(new X509Certificate(pair.cert).validToDate.toISOString()).toBe("2020-01-02T00:00:00.000Z");
 });
 
 test("a server that requests a client certificate sees user and groups, commas included", async () => {
@@ -41,8 +41,7 @@ test("a server that requests a client certificate sees user and groups, commas i
   const server = createServer(
     { ...serverPair, ca: authority.cert, requestCert: true, rejectUnauthorized: true },
     (req, res) => {
-      const raw = (req.socket as TLSSocket).getPeerX509Certificate()!.toString();
-      res.end(JSON.stringify(subjectOf(raw)));
+      res.end(JSON.stringify((req.socket as TLSSocket).getPeerCertificate().subject));
     },
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -63,7 +62,7 @@ test("a server that requests a client certificate sees user and groups, commas i
       );
       call.on("error", reject).end();
     });
-    expect(JSON.parse(body)).toMatchObject({ commonName: "alice, of acme", organizations: ["devs", "ops+more"] });
+    expect(JSON.parse(body)).toMatchObject({ CN: "alice, of acme", O: ["devs", "ops+more"] });
   } finally {
     server.close();
   }

@@ -88,16 +88,6 @@ function usagesOf(usage: IssueOptions["usage"]): x509.ExtendedKeyUsage[] {
   return usage === "server" ? [serverAuth] : [clientAuth];
 }
 
-/** The subject of a client certificate. @throws when the text is not a certificate */
-export function subjectOf(certPem: string): { commonName: string; organizations: string[]; notAfter: Date } {
-  const cert = new x509.X509Certificate(certPem);
-  return {
-    commonName: cert.subjectName.getField("CN")[0] ?? "",
-    organizations: cert.subjectName.getField("O"),
-    notAfter: cert.notAfter,
-  };
-}
-
 /** Creates a P-256 key pair for signing tokens (ES256), both PEM. */
 export function makeSigningKeys(): { privateKey: string; publicKey: string } {
   return generateKeyPairSync("ec", {

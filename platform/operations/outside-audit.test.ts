@@ -5,7 +5,7 @@ import type { PlacedEvent } from "../../api/cf/audit/to-audit-events.ts";
 import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { makeObject } from "../../crds/test-objects.ts";
+import { makeObject } from "../../crds/testing/objects.ts";
 import type { KubeObject, ManagedFieldsEntry } from "../../kube/api/object.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { Change } from "../../kube/cache/reader.ts";

@@ -1,7 +1,7 @@
 // Which changes are kept for the next leader, and how many.
 import { expect, test } from "vitest";
 import { App } from "../../crds/app/app.ts";
-import { anApp } from "../../crds/test-objects.ts";
+import { anApp } from "../../crds/testing/objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { Change } from "../../kube/cache/reader.ts";

@@ -2,7 +2,7 @@
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { anApp, aProcess, makeObject } from "../../crds/test-objects.ts";
+import { anApp, aProcess, makeObject } from "../../crds/testing/objects.ts";
 import { toProcessUsage } from "../../crds/usage-log/process-usage.ts";
 import { seedUsage } from "../../crds/usage-log/rules.ts";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";

@@ -6,7 +6,7 @@ import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
-import { lrpSpec, makeObject } from "../../crds/test-objects.ts";
+import { lrpSpec, makeObject } from "../../crds/testing/objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
-import { requestKind } from "../../kube/client/request-kind.ts";
+import { requestKind } from "../../kube/testing/request-kind.ts";
 import type { Operation } from "../../platform/operations/operations.ts";
 import { startPlatform } from "../../platform/platform.ts";
 import { bareHandler } from "./bare-handler.ts";

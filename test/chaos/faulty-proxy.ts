@@ -3,7 +3,7 @@ import { Agent, createServer, request as send } from "node:https";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { requestKind } from "../../kube/client/request-kind.ts";
+import { requestKind } from "../../kube/testing/request-kind.ts";
 import { issueCertificate, makeAuthority } from "../../kube/server/pki.ts";
 import type { Rates } from "./faults.ts";
 

@@ -1,15 +1,24 @@
 // The checkout keeps the rules of CONTRIBUTING.md: who imports whom, where a kind's files are, sizes, names, and documents that are true.
+import { matchesGlob } from "node:path";
 import { describe, expect, test } from "vitest";
 import { DEFINITIONS } from "../../crds/definitions.ts";
 import { clauseComments } from "./comments.ts";
-import { longFiles, remainingCircles, withoutPlan } from "./exemptions.ts";
+import { forLater, longFiles, remainingCircles, withoutPlan } from "./exemptions.ts";
 import { importCircles } from "./import-circles.ts";
 import { importViolations, isKindFolder, layers, sharedFolders } from "./import-layers.ts";
-import { brokenLinks, exists, foldersIn, listFiles, readSources, readText } from "./source-tree.ts";
+import { brokenLinks, exists, foldersIn, listFiles, reachedFrom, readSources, readText } from "./source-tree.ts";
 import { foreignWords } from "./foreign-words.ts";
 
 const sources = readSources();
 const paths = sources.map((file) => file.path);
+/** Files that npm, bin/run.js, a thread or a process of its own starts. */
+const STARTED = [
+  "scripts/**/*.ts",
+  "platform/{cupola,settings-job}.ts",
+  "cli/cup.ts",
+  "backends/builders/host/build-process.ts",
+  "kube/yaml/yaml-worker.ts",
+];
 const markdown = listFiles("**/*.md").filter((path) => !path.includes("/testdata/"));
 
 describe("the ladder", () => {
@@ -40,6 +49,24 @@ describe("the ladder", () => {
   });
 });
 
+describe("sources", () => {
+  test("that only tests use are in a folder testing/", () => {
+    const starts = paths.filter(
+      (path) => !path.endsWith(".test.ts") && STARTED.some((pattern) => matchesGlob(path, pattern)),
+    );
+    expect(STARTED.filter((pattern) => !paths.some((path) => matchesGlob(path, pattern)))).toEqual([]);
+    const reached = reachedFrom(starts, sources);
+    const unused = paths.filter(
+      (path) => !/^(test|scripts)\/|\.test\.ts$|\/testing\//.test(path) && !reached.has(path),
+    );
+    expect(unused.filter((path) => !Object.keys(forLater).some((start) => path.startsWith(start)))).toEqual([]);
+    expect(
+      Object.keys(forLater).filter((start) => !unused.some((path) => path.startsWith(start))),
+      "exemptions that nobody needs",
+    ).toEqual([]);
+  });
+});
+
 describe("servers", () => {
   test("are made by kube/server/listener.ts, so that every one has its limits", () => {
     const makes = /import[^;]*\bcreateServer\b[^;]*from "node:https?"/;
@@ -49,7 +76,7 @@ describe("servers", () => {
 });
 
 describe("the paths of a kind", () => {
-  const kinds = foldersIn("crds");
+  const kinds = foldersIn("crds").filter((name) => name !== "testing");
 
   test("crds/ has one folder per kind, named after it", () => {
     expect(kinds.filter((kind) => !exists(`crds/${kind}/${kind}.ts`))).toEqual([]);

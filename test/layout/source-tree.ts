@@ -64,6 +64,18 @@ export function parseSource(path: string, text: string): SourceFile {
   };
 }
 
+/** The files that `starts` import, directly or through others, and these. */
+export function reachedFrom(
+  starts: readonly string[],
+  files: readonly Pick<SourceFile, "path" | "imports">[],
+): Set<string> {
+  const importsOf = new Map(files.map(({ path, imports }) => [path, imports]));
+  const reached = new Set(starts);
+  // A set that grows while it is read also gives what was added.
+  for (const path of reached) for (const target of importsOf.get(path) ?? []) reached.add(target);
+  return reached;
+}
+
 /** Relative links of a Markdown file that lead nowhere. Web addresses, and examples in code, are not looked at. */
 export function brokenLinks(path: string, text: string): string[] {
   const prose = text.replace(/```[\s\S]*?```/g, "").replace(/`[^`\n]*`/g, "");

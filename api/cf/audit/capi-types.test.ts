@@ -1,7 +1,7 @@
 // All types of audit events that CAPI has: what writes each here, or why nothing does.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { aProcess, aRoute, anApp } from "../../../crds/test-objects.ts";
+import { aProcess, aRoute, anApp } from "../../../crds/testing/objects.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { listEvents, type AuditedWrite } from "./event-rules.ts";
 

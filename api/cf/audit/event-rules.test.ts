@@ -1,6 +1,6 @@
 // The audit events that each write makes.
 import { expect, test } from "vitest";
-import { aProcess, aRoute, anApp } from "../../../crds/test-objects.ts";
+import { aProcess, aRoute, anApp } from "../../../crds/testing/objects.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { listEvents, type AuditedWrite } from "./event-rules.ts";
 

@@ -1,7 +1,7 @@
 // A read of events waits for the caller's own, and for nobody else's.
 import { expect, test } from "vitest";
 import { AuditLog, type AuditEvent } from "../../../crds/audit-log/audit-log.ts";
-import { makeObject } from "../../../crds/test-objects.ts";
+import { makeObject } from "../../../crds/testing/objects.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import { createRecentEvents } from "./recent-events.ts";
 

@@ -6,7 +6,7 @@ import { Build } from "../../../crds/build/build.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { Package } from "../../../crds/package/package.ts";
 import { Process } from "../../../crds/process/process.ts";
-import { makeObject } from "../../../crds/test-objects.ts";
+import { makeObject } from "../../../crds/testing/objects.ts";
 import { Task } from "../../../crds/task/task.ts";
 import { redact, toEventData } from "./redact-request.ts";
 

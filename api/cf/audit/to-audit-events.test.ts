@@ -1,7 +1,7 @@
 // Events of an AuditLog: actor, action, target.
 import { expect, test } from "vitest";
 import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
-import { anOrg, aSpace } from "../../../crds/test-objects.ts";
+import { anOrg, aSpace } from "../../../crds/testing/objects.ts";
 import { RoleBinding } from "../../../kube/api/builtin.ts";
 import { cacheOf } from "../../cache/testing/cache-of.ts";
 import { toAuditEvents } from "./to-audit-events.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
-import { aRunner } from "../../../crds/test-objects.ts";
+import { aRunner } from "../../../crds/testing/objects.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import type { Services } from "../../routing/services.ts";
 import { measureInstances } from "./instance-usage.ts";

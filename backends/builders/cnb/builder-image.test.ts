@@ -4,7 +4,7 @@ import { StagingFailure } from "../staging-failure.ts";
 import { toBuilderImage } from "./builder-image.ts";
 import { parseParameters } from "./parameters.ts";
 import { ImageNotFound, RegistryError } from "../../../blobs/registry/registry-error.ts";
-import { digest } from "./fixtures.ts";
+import { digest } from "./testing/fixtures.ts";
 import { createImageInspector, presentImageError } from "../registry-images.ts";
 
 const given = {

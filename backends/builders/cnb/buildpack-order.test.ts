@@ -1,7 +1,7 @@
 // Which buildpacks a build tries or takes: named ones, and by detection those that are listed, uploaded ones among them.
 import { describe, expect, test } from "vitest";
 import { planOrder } from "./buildpack-order.ts";
-import { builder, digest } from "./fixtures.ts";
+import { builder, digest } from "./testing/fixtures.ts";
 import { isOfImage, toOrderToml, type PlacedEntry } from "./placed-buildpacks.ts";
 
 const node = { id: "cupola/nodejs", version: "0.10.0" };

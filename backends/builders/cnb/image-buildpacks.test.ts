@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
-import { makeObject } from "../../../crds/test-objects.ts";
-import { builder, digest } from "./fixtures.ts";
+import { makeObject } from "../../../crds/testing/objects.ts";
+import { builder, digest } from "./testing/fixtures.ts";
 import { planImageBuildpacks } from "./image-buildpacks.ts";
 
 const owner = makeObject(BackendClass, "cnb", { spec: { role: "builder" } });

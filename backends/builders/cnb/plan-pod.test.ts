@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { toBuildImages } from "../build-images.ts";
 import { toPodName } from "./build-paths.ts";
-import { builder, digest, guid, staging } from "./fixtures.ts";
+import { builder, digest, guid, staging } from "./testing/fixtures.ts";
 import { PHASES, planPod, runsForeignCode, type BuildPod } from "./plan-pod.ts";
 import { planEnvSecret, planRegistrySecret, toLifecycleAuth } from "./plan-secrets.ts";
 

@@ -1,7 +1,7 @@
 // A build's progress by its Pod's status, as a table, and whose turn it is.
 import { describe, expect, test } from "vitest";
 import { isOver } from "./build-pods.ts";
-import { digest, guid, staging } from "./fixtures.ts";
+import { digest, guid, staging } from "./testing/fixtures.ts";
 import { toDroplet } from "../exported-image.ts";
 import { toProgress, type PodObject } from "./pod-progress.ts";
 import { findReasonToWait } from "./turns.ts";

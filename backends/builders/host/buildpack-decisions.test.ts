@@ -1,7 +1,7 @@
 // Decisions of the bundled buildpacks: package managers, versions, programs and start commands, by the files of an app.
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { useAppFolder, type Files } from "./fixtures.ts";
+import { useAppFolder, type Files } from "./testing/fixtures.ts";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { choosePrograms, toFolder, toProgramName } from "./buildpacks/go/programs.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it

@@ -29,11 +29,6 @@ export interface UsableFolder extends NamedFolder {
   isComposite: boolean;
 }
 
-/** The folders, in the same order. @throws StagingFailure for a name that this builder cannot resolve */
-export function toFolders(buildpacks: readonly { name: string; path?: string }[]): NamedFolder[] {
-  return buildpacks.map(({ name, path }) => ({ name, folder: toFolder(path ?? name) }));
-}
-
 /** Where folders of buildpacks come from that are not on this machine. */
 export interface ProvideFolders {
   uploaded: ProvideUploaded;
@@ -84,7 +79,8 @@ export async function findBuildpacks(
   return found.filter((one) => one !== undefined);
 }
 
-function toFolder(wanted: string): string {
+/** @throws StagingFailure for a name that this builder cannot resolve */
+export function toFolder(wanted: string): string {
   if (isAbsolute(wanted)) return wanted;
   // Classic names mean the bundled ones, so that a manifest written for another Cloud Foundry works.
   const plain = wanted

@@ -1,6 +1,6 @@
 // Decisions of the Node.js buildpack: package managers, versions and start commands, by the files of an app.
 import { describe, expect, test } from "vitest";
-import { useAppFolder, type Files } from "./fixtures.ts";
+import { useAppFolder, type Files } from "./testing/fixtures.ts";
 // @ts-expect-error plain JavaScript, as buildpacks run it
 import { takesBun, withBun } from "./buildpacks/nodejs/bun.mjs";
 // @ts-expect-error plain JavaScript, as buildpacks run it

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { NotPermitted } from "../../../kube/cache/errors.ts";
 import { KubeError } from "../../../kube/client/errors.ts";
-import { aBinding, aDestination, anotherDestination, toYAML } from "../services/fixtures.ts";
+import { aBinding, aDestination, anotherDestination, toYAML } from "../services/testing/fixtures.ts";
 import { planServices } from "../services/plan.ts";
 import { gatewayCapabilities, gatewayRouter } from "./gateway.ts";
 import type { HTTPRoute, ParentRef } from "./http-route.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { IngressClass } from "../../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
-import { aBinding, aDestination, anotherDestination, toYAML } from "../services/fixtures.ts";
+import { aBinding, aDestination, anotherDestination, toYAML } from "../services/testing/fixtures.ts";
 import { planServices } from "../services/plan.ts";
 import { chooseIngressClass, planIngress } from "./plan.ts";
 

@@ -5,7 +5,7 @@ import { NotPermitted } from "../../../kube/cache/errors.ts";
 import { WritableStore } from "../../../kube/cache/store.ts";
 import type { ReconcileResult } from "../../../kube/controller/controller.ts";
 import { BINDING_INDEXES } from "./binding-watches.ts";
-import { aBinding, aDestination, aDestinationLRP, anotherDestination } from "./fixtures.ts";
+import { aBinding, aDestination, aDestinationLRP, anotherDestination } from "./testing/fixtures.ts";
 import { findLimitation, planServices, serviceName } from "./plan.ts";
 import { presentBinding } from "./present-binding.ts";
 import { judgeInstances } from "./ready-instances.ts";

@@ -1,7 +1,7 @@
 // Changes of a large LRP's pods that come together are seen by one reconcile; of a small LRP they are read at once.
 import { expect, test } from "vitest";
 import { LRP } from "../../../crds/lrp/lrp.ts";
-import { lrpSpec, makeObject } from "../../../crds/test-objects.ts";
+import { lrpSpec, makeObject } from "../../../crds/testing/objects.ts";
 import type { Reader } from "../../../kube/cache/reader.ts";
 import { readSettledPods } from "./settled-pods.ts";
 

@@ -1,7 +1,7 @@
 // Why an instance of class statefulset was evicted, when only kubelet's Events still say it.
 import { expect, test } from "vitest";
 import { LRP, type LrpInstance } from "../../../crds/lrp/lrp.ts";
-import { lrpSpec } from "../../../crds/test-objects.ts";
+import { lrpSpec } from "../../../crds/testing/objects.ts";
 import type { Reader } from "../../../kube/cache/reader.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
 import type { PodObject } from "../../pods/slim-pod.ts";

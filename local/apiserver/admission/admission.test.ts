@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { AdmissionRequest, AdmissionResult, AttributesRecord, PolicyAdmission } from "../types.ts";
-import { createMemoryStore, type MemoryStore } from "../memory-store.ts";
+import { createMemoryStore, type MemoryStore } from "../testing/memory-store.ts";
 import { createPolicyAdmission } from "./admission.ts";
 import { checkPolicy } from "./check.ts";
 import type { BindingSpec, Policy, PolicySpec } from "../../../kube/admission/policy/types.ts";

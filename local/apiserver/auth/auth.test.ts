@@ -1,5 +1,5 @@
 // Logging in, being asked, granting: end to end over a store in memory.
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { X509Certificate } from "node:crypto";
@@ -7,11 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { issueCertificate, makeAuthority, type KeyPair } from "../../../kube/server/pki.ts";
 import type { AdmissionRequest, AttributesRecord, Auth, Credentials, UserInfo } from "../types.ts";
-import { createMemoryStore, type MemoryStore } from "../memory-store.ts";
+import { createMemoryStore, type MemoryStore } from "../testing/memory-store.ts";
 import { StatusError } from "../status.ts";
 import { createAuth } from "./auth.ts";
 import { refusalOf } from "./refusal.ts";
-import { openTokenFile } from "./token-file.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 const issuer = "https://kubernetes.default.svc";
@@ -386,16 +385,5 @@ describe("granting", () => {
     expect((await refused(() => auth.checkRbacWrite(write(alice, "clusterroles", role)))).message).toContain(
       "must have cluster-admin privileges to use the aggregationRule",
     );
-  });
-});
-
-describe("the token file", () => {
-  it("keeps tokens for its owner only", async () => {
-    const folder = join(dir, "tokens");
-    const file = await openTokenFile(folder);
-    const token = await file.add("dev", ["devs"]);
-    expect(await file.add("dev", ["other"])).toBe(token);
-    expect((await openTokenFile(folder)).users.get(token)).toEqual({ name: "dev", groups: ["other"] });
-    expect((await stat(join(folder, "tokens.json"))).mode & 0o777).toBe(0o600);
   });
 });

@@ -4,7 +4,7 @@ import { planGatePatch } from "../../../backends/runners/deployment/instance-ind
 import type { PodObject } from "../../../backends/pods/slim-pod.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
-import { lrpSpec } from "../../../crds/test-objects.ts";
+import { lrpSpec } from "../../../crds/testing/objects.ts";
 import { Deployment, Namespace, Pod } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { listFlowControl } from "../../../platform/operations/flow-control.ts";

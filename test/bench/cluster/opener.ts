@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { LABELS } from "../../../crds/labels.ts";
 import { INDEX_GATE } from "../../../crds/lrp/index-gate.ts";
-import { lrpSpec } from "../../../crds/test-objects.ts";
+import { lrpSpec } from "../../../crds/testing/objects.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { startChild } from "../child-process.ts";
 import { type Figure, figure } from "../figure.ts";

@@ -1,6 +1,6 @@
 // Manifests: applied, compared, generated.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { requestKind } from "../../../kube/client/request-kind.ts";
+import { requestKind } from "../../../kube/testing/request-kind.ts";
 import { parse } from "yaml";
 import { type ApiHarness, fault, startApiHarness } from "./harness.ts";
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP, type LrpInstance } from "../../../crds/lrp/lrp.ts";
 import { RENDERING } from "../../../backends/pods/pod-rules.ts";
-import { lrpSpec } from "../../../crds/test-objects.ts";
+import { lrpSpec } from "../../../crds/testing/objects.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { Namespace, Pod } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";

@@ -9,7 +9,7 @@ import { deploymentRunner } from "../../../backends/runners/deployment/deploymen
 import { LABELS } from "../../../crds/labels.ts";
 import { DELETION_COST } from "../../../crds/lrp/index-gate.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
-import { lrpSpec } from "../../../crds/test-objects.ts";
+import { lrpSpec } from "../../../crds/testing/objects.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { Event, Namespace, Pod } from "../../../kube/api/builtin.ts";
 import type { ObjectOf, ResourceRef } from "../../../kube/api/resource-ref.ts";

@@ -12,7 +12,7 @@ import { Space } from "../../../crds/space/space.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
-import { requestKind } from "../../../kube/client/request-kind.ts";
+import { requestKind } from "../../../kube/testing/request-kind.ts";
 import type { Controller } from "../../../kube/controller/controller.ts";
 import type { Condition, KubeObject, ObjectKey } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";

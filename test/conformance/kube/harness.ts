@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { CustomResourceDefinition, Namespace } from "../../../kube/api/builtin.ts";
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
-import { requestKind } from "../../../kube/client/request-kind.ts";
+import { requestKind } from "../../../kube/testing/request-kind.ts";
 import type { Controller, OwnershipMarkers } from "../../../kube/controller/controller.ts";
 import type { Condition, KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";

@@ -6,7 +6,7 @@ import { toBuildImages } from "../../build-images.ts";
 import { ImageNotFound, RegistryError } from "../../../../blobs/registry/registry-error.ts";
 import type { ImageConfig } from "../../registry-images.ts";
 import { findRebase } from "./find-rebase.ts";
-import { builder, digest, staging } from "../fixtures.ts";
+import { builder, digest, staging } from "../testing/fixtures.ts";
 import type { PlacedEntry } from "../placed-buildpacks.ts";
 import { planRebasePod, type RebasePod } from "./plan-rebase-pod.ts";
 import { digestInputs, isMadeOf, planRebase, toProjectMetadata } from "./rebase-decision.ts";

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { LABELS, STABLE_LABELS } from "../../../../crds/labels.ts";
 import { INDEX_GATE } from "../../../../crds/lrp/index-gate.ts";
 import { LRP } from "../../../../crds/lrp/lrp.ts";
-import { lrpSpec, makeObject } from "../../../../crds/test-objects.ts";
+import { lrpSpec, makeObject } from "../../../../crds/testing/objects.ts";
 import type { KubeObject } from "../../../../kube/api/object.ts";
 import { Pod } from "../../../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../../../kube/api/resource-ref.ts";

@@ -1,6 +1,6 @@
 // A Staging and a builder image for this class's tests.
-import { Staging } from "../../../crds/staging/staging.ts";
-import type { BuilderImage } from "./builder-image.ts";
+import { Staging } from "../../../../crds/staging/staging.ts";
+import type { BuilderImage } from "../builder-image.ts";
 
 export const guid = (digit: number): string => `0000000${digit}-0000-4000-8000-000000000000`;
 export const digest = (digit: number): string => `sha256:${String(digit).repeat(64)}`;

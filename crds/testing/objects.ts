@@ -1,20 +1,20 @@
 // Objects of our kinds for unit tests, as a server returns them: defaults are filled in.
-import { App } from "./app/app.ts";
-import { BackendClass } from "./backend-class/backend-class.ts";
-import { Build } from "./build/build.ts";
-import { Domain } from "./domain/domain.ts";
-import { Droplet } from "./droplet/droplet.ts";
-import type { LRP } from "./lrp/lrp.ts";
-import { Org } from "./org/org.ts";
-import { Package } from "./package/package.ts";
-import { Process } from "./process/process.ts";
-import { Revision } from "./revision/revision.ts";
-import { Rollout } from "./rollout/rollout.ts";
-import { Route } from "./route/route.ts";
-import { Space } from "./space/space.ts";
-import type { ObjectMeta } from "../kube/api/object.ts";
-import type { ObjectOf } from "../kube/api/resource-ref.ts";
-import type { ResourceDefinition } from "../kube/api/resource.ts";
+import { App } from "../app/app.ts";
+import { BackendClass } from "../backend-class/backend-class.ts";
+import { Build } from "../build/build.ts";
+import { Domain } from "../domain/domain.ts";
+import { Droplet } from "../droplet/droplet.ts";
+import type { LRP } from "../lrp/lrp.ts";
+import { Org } from "../org/org.ts";
+import { Package } from "../package/package.ts";
+import { Process } from "../process/process.ts";
+import { Revision } from "../revision/revision.ts";
+import { Rollout } from "../rollout/rollout.ts";
+import { Route } from "../route/route.ts";
+import { Space } from "../space/space.ts";
+import type { ObjectMeta } from "../../kube/api/object.ts";
+import type { ObjectOf } from "../../kube/api/resource-ref.ts";
+import type { ResourceDefinition } from "../../kube/api/resource.ts";
 
 interface ObjectInput {
   spec: object;

@@ -1,8 +1,8 @@
 // Permissions and tenancy for the tests of this folder.
-import { CF_ROLES, type CFRole } from "../../crds/roles.ts";
-import type { RoleBinding } from "../../kube/api/builtin.ts";
-import type { ObjectOf } from "../../kube/api/resource-ref.ts";
-import type { Tenancy } from "./tenancy.ts";
+import { CF_ROLES, type CFRole } from "../../../crds/roles.ts";
+import type { RoleBinding } from "../../../kube/api/builtin.ts";
+import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
+import type { Tenancy } from "../tenancy.ts";
 
 export const tenancy: Tenancy = {
   space: { guid: "space-guid", name: "dev" },

@@ -1,7 +1,7 @@
 // A store for the tests of auth/ and admission/: objects in maps, committed at once. Not for the server.
-import type { KubeObject } from "../../kube/api/object.ts";
-import type { ChangeEvent, GroupVersionResource, ResourceReader, SystemWriter } from "./types.ts";
-import { notFound } from "./status.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { ChangeEvent, GroupVersionResource, ResourceReader, SystemWriter } from "../types.ts";
+import { notFound } from "../status.ts";
 
 /** Reader and writer over one memory. `kinds` says what `findKind` knows: `group/Kind` to its resource. */
 export interface MemoryStore {

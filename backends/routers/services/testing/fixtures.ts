@@ -1,6 +1,6 @@
 // RouteBindings and LRPs for the tests of the router classes.
-import type { LRP } from "../../../crds/lrp/lrp.ts";
-import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import type { LRP } from "../../../../crds/lrp/lrp.ts";
+import { RouteBinding } from "../../../../crds/route-binding/route-binding.ts";
 import { stringify } from "yaml";
 
 const guid = (digit: number): string => `0000000${digit}-0000-4000-8000-000000000000`;
