@@ -27,6 +27,11 @@ export function printError(...lines: readonly string[]): void {
   process.stderr.write(lines.map((line) => `${toLines(line)}\n`).join(""));
 }
 
+/** A program's own line: a terminal gets it as all text of others, a file or a pipe as it is. */
+export function printOutput(stream: NodeJS.WriteStream, line: string): void {
+  stream.write(`${stream.isTTY ? toLines(line) : line}\n`);
+}
+
 /** `indent` for people who read it. */
 export function printJson(value: unknown, indent?: number): void {
   process.stdout.write(`${toJsonText(value, indent)}\n`);

@@ -7,7 +7,7 @@ import { toMegabytes } from "../app/to-megabytes.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { withQuotaAdvice, type Asked } from "../quota/with-quota-advice.ts";
-import type { Result } from "../output.ts";
+import { printOutput, type Result } from "../output.ts";
 import { quoteForShell, toCommandLine } from "../shell-words.ts";
 
 export interface RunOptions {
@@ -109,5 +109,5 @@ function print({ source, type, message, timestamp }: LogLine, task: Task): void 
   const createdAt = BigInt(Date.parse(String(task["created_at"]))) * 1_000_000n;
   // Earlier tasks may have had the same name.
   if (source !== `APP/TASK/${task.name}/0` || timestamp < createdAt) return;
-  (type === "ERR" ? process.stderr : process.stdout).write(`${message}\n`);
+  printOutput(type === "ERR" ? process.stderr : process.stdout, message);
 }
