@@ -10,7 +10,7 @@ import type { PushOptions } from "./options.ts";
 interface Entry extends Record<string, unknown> {
   name?: string;
   path?: string;
-  docker?: { image?: string };
+  docker?: { image?: string; username?: string };
 }
 export interface Application extends Entry {
   name: string;
