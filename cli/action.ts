@@ -29,6 +29,7 @@ export function withoutContext<Args extends unknown[]>(action: (progress: Progre
       const result = await action(stderrProgress(json), ...(all.slice(0, -1) as unknown as Args));
       if (json && result.json !== undefined) printJson(result.json, 2);
       else printLines(...result.text);
+      if (result.exitCode !== undefined) process.exitCode = result.exitCode;
     } catch (error) {
       report(error, json);
     }

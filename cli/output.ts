@@ -6,6 +6,8 @@ import { toCell, toJsonText, toLines } from "./printable.ts";
 export interface Result {
   json: unknown;
   text: readonly string[];
+  /** For a command whose answer is an exit code, too; 0 without it. */
+  exitCode?: number;
 }
 
 /** Where a command reports its steps. */

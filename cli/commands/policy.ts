@@ -1,8 +1,9 @@
 // The commands about operator policy.
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { withoutContext } from "../action.ts";
 import { example } from "../help.ts";
 import type { Result } from "../output.ts";
+import type { TestOptions } from "../policy/test.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 
 /** Runs an action that calls the cluster. */
@@ -16,6 +17,7 @@ function withKube<Args extends unknown[]>(action: (kube: KubeClient, ...args: Ar
 export function addPolicy(program: Command): void {
   const policy = program.command("policy").description("rules that an operator sets for apps, routes and spaces");
   addReads(policy);
+  addTest(policy);
   policy
     .command("delete <name>")
     .description("delete a constraint, or a template with its constraints")
@@ -39,4 +41,43 @@ function addReads(policy: Command): void {
     .description("show a template or a constraint: rules, parameters, exceptions and violations")
     .addHelpText("after", example("cup policy show owner-in-prod", "cup policy show requiredlabels/owner-in-prod"))
     .action(withKube(async (kube, name: string) => (await import("../policy/show.ts")).showPolicy(kube, name)));
+}
+
+const collect = (value: string, before: string[] = []): string[] => [...before, value];
+
+function addTest(policy: Command): void {
+  const test = policy
+    .command("test")
+    .description("judge a manifest or YAML at rest: exit code 0 allowed, 1 refused, 2 undecided or invalid")
+    .addHelpText(
+      "after",
+      example(
+        "cup policy test -f manifest.yml",
+        "cup policy test -f manifest.yml --policies policies/ --org acme --space prod --domain apps.example",
+        "helm template . | cup policy test -f - --policies policies/ --org acme --space prod --fail-on warn -o json",
+      ),
+    )
+    .requiredOption(
+      "-f, --file <file>",
+      "manifest.yml, YAML of objects, or - for stdin; may be given several times",
+      collect,
+    )
+    .option("--policies <dir>", "folder of templates and constraints, without a server (default: those of the cluster)")
+    .option("--org <name>", "org of the objects (default: the targeted one, with the cluster's policies)")
+    .option("--space <name>", "space of the objects")
+    .option("--org-label <key=value>", "label of the org; may be given several times", collect)
+    .option("--space-label <key=value>", "label of the space; may be given several times", collect)
+    .option("--domain <name>", "domain of routes, the first for default routes; may be given several times", collect)
+    .option("--as <user>", "user who would write, for rules about users")
+    .option("--as-group <group>", "group of the user; may be given several times", collect)
+    .option("--var <name=value>", "value of a ((variable)); may be given several times", collect)
+    .option("--vars-file <file>", "YAML file of variables; may be given several times", collect)
+    .addOption(new Option("--fail-on <action>", "exit code 1 from this action on").choices(["deny", "warn"]))
+    .addOption(new Option("-o, --output <format>", "the same as --json").choices(["json"]))
+    .action(
+      withoutContext(async (progress, options: TestOptions) =>
+        (await import("../policy/test.ts")).testPolicies(progress, options),
+      ),
+    );
+  test.on("option:output", () => test.setOptionValue("json", true));
 }

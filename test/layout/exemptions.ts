@@ -16,6 +16,4 @@ export const remainingCircles: readonly (readonly string[])[] = [];
 export const forLater: Record<string, string> = {
   "kube/cache/cluster-provider.ts": "many clusters",
   "kube/lease/replica-acknowledgement.ts": "operator policy",
-  "kube/cel/": "operator policy",
-  "crds/policy-template/": "operator policy",
 };

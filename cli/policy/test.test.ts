@@ -1,0 +1,305 @@
+// `cup policy test` with a folder of policies: verdicts, exit codes, and the faults of files.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { silentProgress, type Result } from "../output.ts";
+import { testPolicies, type TestOptions } from "./test.ts";
+
+let root: string;
+let count = 0;
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "cup-policy-"));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function write(name: string, ...documents: object[]): string {
+  const path = join(root, name);
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, documents.map((one) => stringify(one)).join("---\n"));
+  return path;
+}
+
+const constraint = (kind: string, spec: object, name = "one"): object => ({
+  apiVersion: "constraints.cupola.dev/v1alpha1",
+  kind,
+  metadata: { name },
+  spec,
+});
+
+const object = (kind: string, spec: object, metadata: object = {}): object => ({
+  apiVersion: "cupola.dev/v1alpha1",
+  kind,
+  metadata: { name: "shop", ...metadata },
+  spec,
+});
+
+const manifest = (app: object): object => ({ applications: [{ name: "shop", ...app }] });
+
+/** Tests documents by constraints, in acme/prod unless `more` says otherwise. */
+async function judge(policies: object[], files: object[], more: Partial<TestOptions> = {}): Promise<Result> {
+  const at = `${count++}`;
+  write(join(at, "policies", "nested", "all.yaml"), ...policies);
+  const options = { org: "acme", space: "prod", domain: ["apps.example"], ...more };
+  return testPolicies(silentProgress, {
+    file: [write(join(at, "input.yaml"), ...files)],
+    policies: join(root, at, "policies"),
+    ...options,
+  });
+}
+
+const NOWHERE = { org: undefined, space: undefined } as unknown as Partial<TestOptions>;
+
+const labels = { parameters: { labels: [{ key: "owner" }] } };
+
+/** Each shipped template: parameters, an input that it allows, and one that it refuses. */
+describe.each<[string, object, { good: object; bad: object; kind: string }]>([
+  [
+    "RequiredLabels",
+    { labels: [{ key: "owner" }] },
+    { good: manifest({ metadata: { labels: { owner: "a" } } }), bad: manifest({}), kind: "App" },
+  ],
+  [
+    "AllowedImages",
+    { prefixes: ["ghcr.io/acme/"] },
+    {
+      good: manifest({ docker: { image: "ghcr.io/acme/shop:1" } }),
+      bad: manifest({ docker: { image: "docker.io/shop" } }),
+      kind: "Package",
+    },
+  ],
+  [
+    "AllowedBuildpacks",
+    { names: ["go"], allowDetection: false },
+    { good: manifest({ buildpack: "go" }), bad: manifest({}), kind: "App" },
+  ],
+  ["SizeLimit", { maxMemoryMB: 512 }, { good: manifest({ memory: "512M" }), bad: manifest({}), kind: "Process" }],
+  [
+    "MinimumInstances",
+    { min: 2 },
+    { good: manifest({ instances: 2 }), bad: manifest({ instances: 1 }), kind: "Process" },
+  ],
+  [
+    "DomainsDenied",
+    { domains: ["old.example"] },
+    { good: manifest({}), bad: manifest({ routes: [{ route: "shop.old.example/x" }] }), kind: "Route" },
+  ],
+  [
+    "HostPattern",
+    { pattern: "shop(-[a-z]+)?" },
+    { good: manifest({}), bad: manifest({ routes: [{ route: "other.apps.example" }] }), kind: "Route" },
+  ],
+  [
+    "AllowedSidecars",
+    { allowed: ["proxy"] },
+    {
+      good: manifest({ sidecars: [{ name: "proxy", command: "x", process_types: ["web"] }] }),
+      bad: manifest({ sidecars: [{ name: "miner", command: "x", process_types: ["web"] }] }),
+      kind: "App",
+    },
+  ],
+  [
+    "LifecyclesDenied",
+    { types: ["docker", "cnb"] },
+    { good: manifest({}), bad: manifest({ lifecycle: "cnb", buildpacks: ["x/go"] }), kind: "App" },
+  ],
+  [
+    "EgressLimit",
+    { denied: ["0.0.0.0/0"] },
+    {
+      good: object("SecurityGroup", {
+        name: "g",
+        rules: [{ protocol: "tcp", destination: "10.0.0.0/8", ports: "80" }],
+      }),
+      bad: object("SecurityGroup", { name: "g", rules: [{ protocol: "tcp", destination: "0.0.0.0/0", ports: "80" }] }),
+      kind: "SecurityGroup",
+    },
+  ],
+])("the shipped template %s", (template, parameters, { good, bad, kind }) => {
+  test("allows", async () => {
+    expect(await judge([constraint(template, { parameters })], [good])).toMatchObject({
+      exitCode: 0,
+      json: { allowed: true, violations: [], skipped: [] },
+    });
+  });
+
+  test("refuses", async () => {
+    const { exitCode, json } = await judge([constraint(template, { parameters })], [bad]);
+    expect(exitCode).toBe(1);
+    expect(json).toMatchObject({ allowed: false, violations: [{ template, constraint: "one", object: { kind } }] });
+  });
+});
+
+test("JSON is the verdict; people read a line for each violation, and the sum", async () => {
+  const { json, text } = await judge([constraint("RequiredLabels", labels)], [manifest({})]);
+  expect(json).toEqual({
+    allowed: false,
+    violations: [
+      {
+        template: "RequiredLabels",
+        constraint: "one",
+        generation: 1,
+        action: "deny",
+        rule: 0,
+        field: "metadata.labels",
+        message: "needs the label owner",
+        object: { kind: "App", namespace: "acme-prod", name: "shop" },
+      },
+    ],
+    skipped: [],
+  });
+  expect(text).toEqual([
+    "deny   App/shop   metadata.labels   Required labels: needs the label owner (policy one)",
+    "3 objects judged, 1 denied, 0 warned",
+  ]);
+});
+
+describe("exit codes", () => {
+  const warn = constraint("RequiredLabels", { ...labels, enforcement: { action: "warn" } });
+  const ciWarns = constraint("RequiredLabels", {
+    ...labels,
+    enforcement: { action: "deny", points: [{ point: "ci", action: "warn" }] },
+  });
+  const dryrun = constraint("RequiredLabels", { ...labels, enforcement: { action: "dryrun" } });
+  const inProd = constraint("RequiredLabels", { ...labels, match: { spaces: ["acme/prod"] } });
+  const inSilver = constraint("RequiredLabels", {
+    ...labels,
+    match: { spaceLabels: { matchLabels: { tier: "silver" } } },
+  });
+  const exempt = constraint("RequiredLabels", {
+    ...labels,
+    match: { except: [{ space: "acme/prod", until: "2999-01-01T00:00:00Z", reason: "CHG-17" }] },
+  });
+
+  test.each<[string, object, Partial<TestOptions>, number]>([
+    ["a warning", warn, {}, 0],
+    ["a warning with --fail-on warn", warn, { failOn: "warn" }, 1],
+    ["a constraint that only warns in CI", ciWarns, {}, 0],
+    ["a dry run with --fail-on warn", dryrun, { failOn: "warn" }, 0],
+    ["a constraint on this space", inProd, {}, 1],
+    ["a constraint on another space", inProd, { space: "dev" }, 0],
+    ["a constraint on spaces without a space", inProd, NOWHERE, 2],
+    ["a constraint on labels that the space has", inSilver, { spaceLabel: ["tier=silver"] }, 1],
+    ["a constraint on labels that it does not have", inSilver, { spaceLabel: ["tier=gold"] }, 0],
+    ["an exception", exempt, {}, 0],
+    ["an exception somewhere without a space", exempt, NOWHERE, 2],
+    ["a constraint on everything without a space", constraint("RequiredLabels", labels), NOWHERE, 1],
+  ])("%s", async (_what, policy, options, expected) => {
+    expect((await judge([policy], [manifest({})], options)).exitCode).toBe(expected);
+  });
+
+  test("a default route without a domain leaves constraints on routes open", async () => {
+    const hosts = constraint("HostPattern", { parameters: { pattern: "shop" } });
+    const { exitCode, json, text } = await judge([hosts], [manifest({})], { domain: [] });
+    expect([exitCode, json]).toEqual([2, { allowed: true, violations: [], skipped: ["HostPattern/one"] }]);
+    expect(text[0]).toContain("add --domain NAME: the default route of shop is on it");
+  });
+
+  test("a rule about users needs --as", async () => {
+    const template = {
+      apiVersion: "cupola.dev/v1alpha1",
+      kind: "PolicyTemplate",
+      metadata: { name: "onlybots" },
+      spec: {
+        kind: "OnlyBots",
+        title: "Bots only",
+        subjects: ["App"],
+        needs: ["user"],
+        rules: [{ expression: "request.userInfo.username.startsWith('bot-')", message: "a bot deploys here" }],
+      },
+    };
+    const policies = [template, constraint("OnlyBots", {})];
+    const codes = [{}, { as: "ada" }, { as: "bot-1" }].map(
+      async (options) => (await judge(policies, [manifest({})], options)).exitCode,
+    );
+    expect(await Promise.all(codes)).toEqual([2, 1, 0]);
+  });
+});
+
+describe("objects", () => {
+  test("in their own namespace keep it, and other kinds pass by", async () => {
+    const files = [object("App", {}, { namespace: "elsewhere" }), { apiVersion: "v1", kind: "ConfigMap" }];
+    const { json, text } = await judge([constraint("RequiredLabels", labels)], files);
+    expect(json).toMatchObject({ violations: [{ object: { namespace: "elsewhere" } }] });
+    expect(text.at(-1)).toBe("1 object judged, 1 denied, 0 warned");
+  });
+
+  test("of a List are judged", async () => {
+    const list = { apiVersion: "v1", kind: "List", items: [object("App", {})] };
+    expect((await judge([constraint("RequiredLabels", labels)], [list])).exitCode).toBe(1);
+  });
+
+  test("that are Orgs and Spaces match by their own names and labels", async () => {
+    const policy = constraint("RequiredLabels", { ...labels, match: { spaces: ["acme/prod"] } });
+    const space = object("Space", {}, { name: "prod", namespace: "acme" });
+    expect((await judge([policy], [space], { space: "dev" })).exitCode).toBe(1);
+  });
+
+  test("get the defaults of their schema", async () => {
+    const size = constraint("SizeLimit", { parameters: { maxMemoryMB: 512 } });
+    const process = object("Process", { appRef: { name: "shop" } }, { name: "shop.web" });
+    expect((await judge([size], [process])).exitCode).toBe(1);
+  });
+});
+
+describe("faults end with exit code 2 and the place", () => {
+  const fine = constraint("RequiredLabels", labels);
+  const twice = object("App", { state: "Runing" });
+
+  test.each<[string, object[], object[], RegExp]>([
+    [
+      "an unknown field",
+      [fine],
+      [object("App", { nope: 1 })],
+      /input\.yaml \(App shop\): there is no field spec\.nope$/,
+    ],
+    ["a wrong value", [fine], [object("App", {}), twice], /document 2 \(App shop\): spec\.state: Unsupported value/],
+    [
+      "another version",
+      [fine],
+      [{ ...object("App", {}), apiVersion: "cupola.dev/v2" }],
+      /apiVersion must be cupola\.dev/,
+    ],
+    ["a manifest's typing error", [fine], [manifest({ memroy: "1G" })], /no key memroy; did you mean memory\?/],
+    ["nothing to judge", [fine], [{ apiVersion: "v1", kind: "ConfigMap" }], /no object that a policy judges/],
+    ["a kind without a template", [constraint("Nope", {})], [manifest({})], /all\.yaml \(Nope one\): no template/],
+    ["missing parameters", [constraint("RequiredLabels", {})], [manifest({})], /spec\.parameters: Required value/],
+    [
+      "parameters of another type",
+      [constraint("SizeLimit", { parameters: { maxMemoryMB: "512M" } })],
+      [manifest({})],
+      /spec\.parameters\.maxMemoryMB: Invalid value/,
+    ],
+    ["two constraints of a name", [fine, fine], [manifest({})], /there are two constraints RequiredLabels\/one/],
+    ["no constraint", [object("App", {})], [manifest({})], /has no constraints/],
+    [
+      "a template that does not compile",
+      [
+        fine,
+        object(
+          "PolicyTemplate",
+          { kind: "Bad", title: "Bad", subjects: ["App"], rules: [{ expression: "object.spec ==" }] },
+          { name: "bad" },
+        ),
+      ],
+      [manifest({})],
+      /spec\.rules\[0\]\.expression: it does not compile/,
+    ],
+  ])("%s", async (_what, policies, files, message) => {
+    await expect(judge(policies, files)).rejects.toMatchObject({
+      message: expect.stringMatching(message),
+      exitCode: 2,
+      next: expect.any(String),
+    });
+  });
+
+  test("text that is no YAML", async () => {
+    const file = join(root, "broken.yaml");
+    writeFileSync(file, "a: [1\n");
+    await expect(testPolicies(silentProgress, { file: [file], policies: root })).rejects.toMatchObject({
+      message: expect.stringMatching(/broken\.yaml is no valid YAML/),
+      exitCode: 2,
+    });
+  });
+});
