@@ -34,6 +34,9 @@ export interface KindAudit {
   outsideWrites?: "changes" | "changes and deletions";
 }
 
+/** The object in CF's words, and its deletion: `organization.delete`. */
+export type DeletionOperation = `${string}.delete`;
+
 /** Facts that the platform's tables of kinds are derived from. */
 export interface KindFacts {
   /** The namespaces that hold objects of the kind; any when left out. A kind that lives in spaces is deleted with its space. */
@@ -45,6 +48,8 @@ export interface KindFacts {
   fieldPermissions?: readonly KindFieldPermission[];
   /** Audit events of writes. */
   audit?: KindAudit;
+  /** Operation of the CF API's jobs that delete an object; such a job is complete when the object is gone. */
+  deletionJob?: DeletionOperation;
   /** False for kinds that the CF API does not show. */
   isReadByAPI?: false;
   /** True for a kind of several namespaces whose dependents are all in the object's own; kinds of spaces alone need no mark. */

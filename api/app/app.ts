@@ -13,7 +13,7 @@ import { Stack } from "../../crds/stack/stack.ts";
 import { unprocessable } from "../http/errors.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { includedSpaces } from "../included/included.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { writeVariables } from "../cf/app/app-env.ts";
@@ -185,7 +185,7 @@ const remove = endpoint({
     const app = session.get(App, params.guid);
     await unmap(session, app);
     await session.delete(App, app);
-    return accepted(await newJob(session, "app.delete", session.cache.guid(App, app)));
+    return accepted(await newDeletionJob(session, App, session.cache.guid(App, app)));
   },
 });
 

@@ -8,7 +8,7 @@ import { objectNameFor } from "../../crds/object-names.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob, newJob } from "../jobs/jobs.ts";
 import type { Session } from "../access/session.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { findStack } from "../cf/app/lifecycle.ts";
@@ -190,7 +190,7 @@ const writes: readonly Endpoint[] = [
         const object = others.find(({ metadata }) => metadata.name === name);
         if (object) await session.patch(Buildpack, object, { type: "merge", body: { spec: { position } } });
       }
-      return accepted(await newJob(session, "buildpack.delete", params.guid));
+      return accepted(await newDeletionJob(session, Buildpack, params.guid));
     },
   }),
 ];

@@ -13,7 +13,7 @@ import { foldHost, foldPath } from "../../crds/route/route-url.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { type CFError, notFound, unprocessable } from "../http/errors.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob } from "../jobs/jobs.ts";
 import { domainOf, owningOrg, isUsableBy, reservationLookup } from "../cache/domains.ts";
 import { requireDomainQuota } from "../cf/quota/check.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
@@ -219,7 +219,7 @@ export const domainEndpoints: readonly Endpoint[] = [
         throw unprocessable("This domain is shared with other organizations. Unshare before deleting.");
       for (const route of listRoutesIn(session, domain)) await session.delete(Route, route);
       await session.delete(Domain, domain);
-      return accepted(await newJob(session, "domain.delete", guid));
+      return accepted(await newDeletionJob(session, Domain, guid));
     },
   }),
   endpoint({

@@ -6,7 +6,7 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob, newJob } from "../jobs/jobs.ts";
 import { appGUIDOf, appKey, appOf } from "../cf/app/owner-app.ts";
 import { currentDroplet } from "../cf/app/current-droplet.ts";
 import { toBlobReply } from "../routing/blob-reply.ts";
@@ -170,7 +170,7 @@ const rows: readonly Endpoint[] = [
       if (app?.spec.droplet?.name === droplet.metadata.name)
         throw unprocessable("The droplet is currently in use by an app. Unassign it first.");
       await session.delete(Droplet, droplet);
-      return accepted(await newJob(session, "droplet.delete", session.cache.guid(Droplet, droplet)));
+      return accepted(await newDeletionJob(session, Droplet, session.cache.guid(Droplet, droplet)));
     },
   }),
 ];

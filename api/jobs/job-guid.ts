@@ -1,27 +1,23 @@
 // A job's GUID holds its operation, object, start time and, once complete, its errors. Nothing is stored: a keyed digest proves that we issued it.
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { DEFINITIONS, findDefinition } from "../../crds/definitions.ts";
+import type { DeletionOperation, KindDefinition } from "../../crds/kind.ts";
 
-/** Each operation with the kind whose deletion completes it; undefined where the GUID holds the outcome. */
-export const operations = {
-  "app.delete": "App",
-  "organization.delete": "Org",
-  "space.delete": "Space",
-  "route.delete": "Route",
-  "domain.delete": "Domain",
-  "package.delete": "Package",
-  "droplet.delete": "Droplet",
-  "buildpack.delete": "Buildpack",
+/** Operations that delete an object of a kind whose definition names them. */
+const DELETIONS: ReadonlyMap<string, KindDefinition> = new Map(
+  DEFINITIONS.flatMap((kind) => (kind.deletionJob ? [[kind.deletionJob, kind]] : [])),
+);
+
+/** The other operations, each with the kind whose objects decide how far it is; undefined where the GUID holds the outcome. */
+const OTHERS = {
   "app.clear_buildpack_cache": undefined,
   "admin.clear_buildpack_cache": undefined,
   "buildpack.upload": undefined,
   "role.delete": undefined,
   "user.delete": undefined,
-  "droplet.upload": undefined,
+  "droplet.upload": "Droplet",
   "space.apply_manifest": undefined,
   "space.delete_unmapped_routes": undefined,
-  "organization_quota.delete": "OrgQuota",
-  "space_quota.delete": "SpaceQuota",
-  "security_group.delete": "SecurityGroup",
   "service_instance.create": "ServiceInstance",
   "service_instance.update": "ServiceInstance",
   "service_instance.delete": "ServiceInstance",
@@ -31,9 +27,19 @@ export const operations = {
   "service_keys.delete": "ServiceBinding",
   "service_broker.catalog.synchronize": undefined,
   "service_broker.update": undefined,
-  "service_broker.delete": "ServiceBroker",
 } as const;
-export type Operation = keyof typeof operations;
+/** An operation that no kind's definition names. */
+export type OtherOperation = keyof typeof OTHERS;
+export type Operation = OtherOperation | DeletionOperation;
+
+function isOperation(text: string): text is Operation {
+  return DELETIONS.has(text) || Object.hasOwn(OTHERS, text);
+}
+
+/** The kind whose objects decide how far a job is; undefined when it is complete already. */
+export function watchedKindOf(operation: Operation): KindDefinition | undefined {
+  return DELETIONS.get(operation) ?? findDefinition(OTHERS[operation as OtherOperation] ?? "");
+}
 
 export interface Job {
   operation: Operation;
@@ -90,9 +96,9 @@ export function parseJobGUID(text: string, key: Uint8Array): Job | undefined {
   if (given.length !== DIGEST_BYTES || !timingSafeEqual(given, digestOf(content, key))) return undefined;
   const [, operation = "", guid = "", startedAt = "", generation, outcome] =
     /^([^~]+)~([^~]+)~([0-9a-z]{1,8})(?:\.([0-9a-z]{1,8}))?(?:~([\w-]+))?$/.exec(content) ?? [];
-  if (!Object.hasOwn(operations, operation)) return undefined;
+  if (!isOperation(operation)) return undefined;
   const job = {
-    operation: operation as Operation,
+    operation,
     guid: decodeURIComponent(guid),
     startedAt: Number.parseInt(startedAt, 36),
     ...(generation !== undefined && { generation: Number.parseInt(generation, 36) }),

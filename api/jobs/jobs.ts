@@ -17,32 +17,40 @@ import { dropletState } from "../cf/droplet/droplet-state.ts";
 import { brokerJobState, type BrokerJob, type BrokerJobState } from "./broker-jobs.ts";
 import { catalogStateOf, catalogWarnings } from "./broker-outcome.ts";
 import { getJobKey } from "./job-key.ts";
-import { type Job, toJobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
+import { type Job, toJobGUID, type Operation, type OtherOperation, parseJobGUID, watchedKindOf } from "./job-guid.ts";
 
 /** The GUID of a job that starts now. `errors` are given when the operation has already failed. */
 export async function newJob(
   session: Session,
-  operation: Operation,
+  operation: OtherOperation,
   guid: string,
   errors?: readonly string[],
 ): Promise<string> {
+  return startJob(session, { operation, guid, ...(errors?.length && { errors }) });
+}
+
+/** The GUID of a job that is complete when the object is gone. The kind's definition names its operation. */
+export async function newDeletionJob(session: Session, { kind }: ResourceRef, guid: string): Promise<string> {
+  const operation = findDefinition(kind)?.deletionJob;
+  if (!operation) throw new Error(`the definition of ${kind} has no deletionJob; add one in crds/`);
+  return startJob(session, { operation, guid });
+}
+
+async function startJob(session: Session, job: Omit<Job, "startedAt">): Promise<string> {
   const startedAt = Math.floor(session.now().getTime() / 1000);
-  const key = await getJobKey(session.platformClient);
-  return toJobGUID({ operation, guid, startedAt, ...(errors?.length && { errors }) }, key);
+  return toJobGUID({ ...job, startedAt }, await getJobKey(session.platformClient));
 }
 
 /** The GUID of a job that waits on a service broker. */
 export async function newBrokerJob(
   session: Session,
-  operation: Operation,
+  operation: OtherOperation,
   ref: ResourceRef,
   object: KubeObject,
 ): Promise<string> {
-  const startedAt = Math.floor(session.now().getTime() / 1000);
   const { generation } = object.metadata;
   const guid = session.cache.guid(ref, object);
-  const key = await getJobKey(session.platformClient);
-  return toJobGUID({ operation, guid, startedAt, ...(generation !== undefined && { generation }) }, key);
+  return startJob(session, { operation, guid, ...(generation !== undefined && { generation }) });
 }
 
 const BROKER_JOB = /^service_(?:instance|bindings|keys)\.(create|update|delete)$/;
@@ -56,18 +64,13 @@ function findBrokerState(job: Job, cache: ClusterCache): BrokerJobState | undefi
   return brokerJobState({ verb, generation: job.generation }, object);
 }
 
-/** The kind whose deletion completes the job. */
-function kindOf(job: Job): ResourceRef | undefined {
-  return findDefinition(operations[job.operation] ?? "");
-}
-
 function stateOf(job: Job, cache: ClusterCache): BrokerJobState["state"] {
   if (job.errors) return "FAILED";
   const brokerState = findBrokerState(job, cache);
   if (brokerState) return brokerState.state;
   if (job.operation === "droplet.upload") return uploadStateOf(cache.findByGUID(Droplet, job.guid));
   if (isOfCatalog(job)) return catalogStateOf(cache, cache.findByGUID(ServiceBroker, job.guid)).state;
-  const ref = kindOf(job);
+  const ref = watchedKindOf(job.operation);
   return ref && cache.findByGUID(ref, job.guid) ? "PROCESSING" : "COMPLETE";
 }
 
@@ -80,7 +83,7 @@ const CATALOG_KINDS: readonly ResourceRef[] = [ServiceBroker, ServiceOffering, S
 /** The kinds whose objects decide how far the job is. */
 function watchedKindsOf(job: Job): readonly ResourceRef[] {
   if (isOfCatalog(job)) return CATALOG_KINDS;
-  const ref = job.operation === "droplet.upload" ? Droplet : kindOf(job);
+  const ref = watchedKindOf(job.operation);
   return ref ? [ref] : [];
 }
 

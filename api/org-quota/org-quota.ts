@@ -5,7 +5,7 @@ import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob } from "../jobs/jobs.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { requireFittingPorts } from "../cf/quota/fitting-ports.ts";
 import { patchQuota } from "../cf/quota/patch-quota.ts";
@@ -95,7 +95,7 @@ const remove = endpoint({
         "This quota is applied to one or more organizations. Apply different quotas to those organizations before deleting.",
       );
     await session.delete(OrgQuota, quota);
-    return accepted(await newJob(session, "organization_quota.delete", params.guid));
+    return accepted(await newDeletionJob(session, OrgQuota, params.guid));
   },
 });
 

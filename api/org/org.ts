@@ -10,7 +10,7 @@ import { rbacKinds } from "../cache/rbac-authorizer.ts";
 import type { Session } from "../access/session.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob } from "../jobs/jobs.ts";
 import { isAdmin } from "../access/is-admin.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { getVisibleSegment, isEntitled } from "../cf/org/isolation-segments.ts";
@@ -140,7 +140,7 @@ export const orgEndpoints: readonly Endpoint[] = [
     handler: async ({ session, params }) => {
       const org = session.get(Org, params.guid);
       await session.delete(Org, org);
-      return accepted(await newJob(session, "organization.delete", session.cache.guid(Org, org)));
+      return accepted(await newDeletionJob(session, Org, session.cache.guid(Org, org)));
     },
   }),
 ];

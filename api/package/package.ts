@@ -8,7 +8,7 @@ import type { BlobStore } from "../../blobs/blob-store.ts";
 import { toZip } from "../../blobs/package/package-zip.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob } from "../jobs/jobs.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { appGUIDOf, appOf, resolveApp, appKey, nameFromGUID, appOwnerReferences } from "../cf/app/owner-app.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
@@ -113,7 +113,7 @@ const rows: readonly Endpoint[] = [
     handler: async ({ session, params }) => {
       const found = session.get(Package, params.guid);
       await session.delete(Package, found);
-      return accepted(await newJob(session, "package.delete", session.cache.guid(Package, found)));
+      return accepted(await newDeletionJob(session, Package, session.cache.guid(Package, found)));
     },
   }),
 ];

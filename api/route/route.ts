@@ -14,7 +14,7 @@ import { Space } from "../../crds/space/space.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { includedDomains, includedSpaces } from "../included/included.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { isFlagOn } from "../cf/feature-flags.ts";
 import { domainOf, isUsableBy } from "../cache/domains.ts";
@@ -239,7 +239,7 @@ const rows: readonly Endpoint[] = [
       const route = session.get(Route, params.guid);
       const guid = session.cache.guid(Route, route);
       await session.delete(Route, route);
-      return accepted(await newJob(session, "route.delete", guid));
+      return accepted(await newDeletionJob(session, Route, guid));
     },
   }),
 ];

@@ -7,7 +7,7 @@ import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { presentPage } from "../lists/page.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob } from "../jobs/jobs.ts";
 import { bindingEndpoints, bindSpaces, resolveSpaces } from "./bindings.ts";
 import { createGroupBody, groupListQuery, spaceGroupListQuery, updateGroupBody } from "./payload.ts";
 import { isBound, listBoundSpaces, presentGroup, type Lifecycle } from "./present.ts";
@@ -118,7 +118,7 @@ const remove = endpoint({
     });
     await unbindAll(session, group);
     await session.delete(SecurityGroup, group);
-    return accepted(await newJob(session, "security_group.delete", params.guid));
+    return accepted(await newDeletionJob(session, SecurityGroup, params.guid));
   },
 });
 

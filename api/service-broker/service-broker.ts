@@ -18,7 +18,7 @@ import { hasInstances } from "../cf/service/plan-uses.ts";
 import { accepted, endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { presentPage } from "../lists/page.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob, newJob } from "../jobs/jobs.ts";
 import { brokerListQuery, createBrokerBody, updateBrokerBody, type CreateBroker } from "./payload.ts";
 import { brokerSpaceGUID, presentBroker } from "./present.ts";
 
@@ -159,7 +159,7 @@ const remove = endpoint({
     if (hasInstances(session.cache, broker)) throw new CFError("ServiceBrokerNotRemovable", broker.spec.name);
     // Its controller takes the credentials away.
     await session.delete(ServiceBroker, broker);
-    return accepted(await newJob(session, "service_broker.delete", guid));
+    return accepted(await newDeletionJob(session, ServiceBroker, guid));
   },
 });
 

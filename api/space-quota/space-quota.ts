@@ -18,7 +18,7 @@ import { unprocessable } from "../http/errors.ts";
 import { presentPage } from "../lists/page.ts";
 import { link, toManyRelationship } from "../http/presentation.ts";
 import { addToManySchema } from "../http/shared-schemas.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob } from "../jobs/jobs.ts";
 import { createSpaceQuotaBody, spaceQuotaListQuery, updateSpaceQuotaBody } from "./payload.ts";
 import { listSpacesWithQuota, presentSpaceQuota } from "./present.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
@@ -118,7 +118,7 @@ const remove = endpoint({
         "This quota is applied to one or more spaces. Remove this quota from all spaces before deleting.",
       );
     await session.delete(SpaceQuota, quota);
-    return accepted(await newJob(session, "space_quota.delete", params.guid));
+    return accepted(await newDeletionJob(session, SpaceQuota, params.guid));
   },
 });
 

@@ -11,7 +11,7 @@ import { rbacKinds } from "../cache/rbac-authorizer.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { includedOrgs } from "../included/included.ts";
-import { newJob } from "../jobs/jobs.ts";
+import { newDeletionJob, newJob } from "../jobs/jobs.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { presentPage } from "../lists/page.ts";
 import { resolveOrg, orgNamespaces } from "../cf/org/org-and-space-namespaces.ts";
@@ -161,7 +161,7 @@ const remove = endpoint({
   handler: async ({ session, params }) => {
     const space = getSpace(session, params);
     await session.delete(Space, space);
-    return accepted(await newJob(session, "space.delete", session.cache.guid(Space, space)));
+    return accepted(await newDeletionJob(session, Space, session.cache.guid(Space, space)));
   },
 });
 

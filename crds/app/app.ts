@@ -53,6 +53,7 @@ export const App = defineKind({
     { subresource: "settings", fields: ["name", "features.ssh"], metadata: true },
   ],
   audit: { outsideWrites: "changes and deletions" },
+  deletionJob: "app.delete",
   shortNames: ["cfapp"],
   categories: [CATEGORY],
   description:

@@ -18,6 +18,7 @@ export const Buildpack = defineKind({
   livesIn: ["system"],
   permissions: [{ verbs: READ, roles: [SYSTEM_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] }],
   audit: { lifecycle: { noun: "buildpack", deletion: "delete" }, outsideWrites: "changes and deletions" },
+  deletionJob: "buildpack.delete",
   shortNames: ["cfbuildpack"],
   categories: [CATEGORY],
   description: "A buildpack for apps. Detection tries the enabled buildpacks in order of position.",

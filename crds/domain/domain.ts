@@ -23,6 +23,7 @@ export const Domain = defineKind({
     { verbs: [...READ, ...WRITE], roles: [ORG_MANAGER] },
     { verbs: READ, roles: [ORG_AUDITOR, SYSTEM_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] },
   ],
+  deletionJob: "domain.delete",
   shortNames: ["cfdomain"],
   categories: [CATEGORY],
   description:

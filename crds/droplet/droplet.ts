@@ -59,6 +59,7 @@ export const Droplet = defineKind({
     },
   ],
   audit: { outsideWrites: "changes" },
+  deletionJob: "droplet.delete",
   shortNames: ["cfdroplet"],
   categories: [CATEGORY],
   description: "A runnable artifact: an image, or a layer for the host runner, with its process types.",

@@ -14,6 +14,7 @@ export const OrgQuota = defineKind({
   namespaced: true,
   permissions: [{ verbs: READ, roles: [SYSTEM_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] }],
   audit: { lifecycle: { noun: "organization_quota", deletion: "delete" }, outsideWrites: "changes and deletions" },
+  deletionJob: "organization_quota.delete",
   shortNames: ["cforgquota"],
   categories: [CATEGORY],
   description: "Limits for orgs. A missing limit means unlimited.",

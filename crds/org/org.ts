@@ -20,6 +20,7 @@ export const Org = defineKind({
     { subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegments"] },
   ],
   audit: { lifecycle: { noun: "organization", deletion: "delete-request" }, outsideWrites: "changes and deletions" },
+  deletionJob: "organization.delete",
   shortNames: ["cforg"],
   categories: [CATEGORY],
   description: "A tenant of the platform: a set of spaces with common domains, members and a quota.",

@@ -19,6 +19,7 @@ export const Package = defineKind({
   ],
   fieldPermissions: [{ subresource: "content", fields: ["content", "files"] }],
   audit: { outsideWrites: "changes" },
+  deletionJob: "package.delete",
   shortNames: ["cfpackage"],
   categories: [CATEGORY],
   description: "Source bits of an app, or the name of an image. A Build turns a Package into a Droplet.",

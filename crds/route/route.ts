@@ -67,6 +67,7 @@ export const Route = defineKind({
     { subresource: "wildcard", fields: ["sharedWildcard"] },
   ],
   audit: { outsideWrites: "changes and deletions" },
+  deletionJob: "route.delete",
   shortNames: ["cfroute"],
   categories: [CATEGORY],
   description: "An address (host, domain, path) and the app processes that serve it.",

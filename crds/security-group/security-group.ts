@@ -35,6 +35,7 @@ export const SecurityGroup = defineKind({
     // Members of orgs and spaces get single ones by name: controllers/space, controllers/security-group.
     { verbs: READ, roles: [GLOBAL_AUDITOR_CLUSTER_ROLE] },
   ],
+  deletionJob: "security_group.delete",
   shortNames: ["cfsecgroup"],
   categories: [CATEGORY],
   description:

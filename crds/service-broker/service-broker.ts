@@ -22,6 +22,7 @@ export const ServiceBroker = defineKind({
     { verbs: READ, roles: [SPACE_DEVELOPER, SPACE_SUPPORTER, GLOBAL_AUDITOR_CLUSTER_ROLE] },
     { verbs: WRITE, roles: [SPACE_DEVELOPER] },
   ],
+  deletionJob: "service_broker.delete",
   shortNames: ["cfbroker"],
   categories: [CATEGORY],
   description:

@@ -18,6 +18,7 @@ export const SpaceQuota = defineKind({
     { verbs: READ, roles: [GLOBAL_AUDITOR_CLUSTER_ROLE] },
   ],
   audit: { lifecycle: { noun: "space_quota", deletion: "delete" }, outsideWrites: "changes and deletions" },
+  deletionJob: "space_quota.delete",
   shortNames: ["cfspacequota"],
   categories: [CATEGORY],
   description:

@@ -22,6 +22,7 @@ export const Space = defineKind({
   ],
   fieldPermissions: [{ subresource: "limits", fields: ["suspended", "quotaRef", "isolationSegment"] }],
   audit: { lifecycle: { noun: "space", deletion: "delete-request" }, outsideWrites: "changes and deletions" },
+  deletionJob: "space.delete",
   shortNames: ["cfspace"],
   categories: [CATEGORY],
   description:
