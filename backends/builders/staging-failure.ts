@@ -1,4 +1,5 @@
 // The reason why a staging failed: CF's code, and a message for the person who pushed.
+import { MAX_ERROR_MESSAGE } from "../../crds/staging/staging-limits.ts";
 
 /** CF's error codes of staging, with CF's sentence for each. */
 export const stagingCodes = {
@@ -23,11 +24,14 @@ export class StagingFailure extends Error {
   }
 }
 
-/** The status field: CF's sentence, then the reason. At most 4096 characters. */
+/** The status field: CF's sentence, then the reason. Cut to the length that it may have. */
 export function presentFailure(failure: { code: StagingCode; message: string }): {
   code: StagingCode;
   message: string;
 } {
   const message = `${stagingCodes[failure.code]}: ${failure.message}`;
-  return { code: failure.code, message: message.length > 4096 ? `${message.slice(0, 4093)}...` : message };
+  return {
+    code: failure.code,
+    message: message.length > MAX_ERROR_MESSAGE ? `${message.slice(0, MAX_ERROR_MESSAGE - 3)}...` : message,
+  };
 }

@@ -1,4 +1,5 @@
 // The error of a start or build that may succeed later, with the problem as the platform's wording knows it, and the words for any failed start.
+import { cutDetails } from "../../crds/details.ts";
 import { describeProblem, type InstanceProblem } from "../../crds/lrp/instance-problem.ts";
 import { LaunchRefused } from "./launch-refused.ts";
 
@@ -17,6 +18,6 @@ export class StartFailed extends Error {
 export function describeStartError(error: Error): string {
   if (error instanceof StartFailed) return describeProblem(error.problem);
   // A refusal names its own next step.
-  if (error instanceof LaunchRefused) return `The instance cannot be started: ${error.message}`.slice(0, 1024);
+  if (error instanceof LaunchRefused) return cutDetails(`The instance cannot be started: ${error.message}`);
   return describeProblem({ kind: "cannotStart", why: error.message });
 }

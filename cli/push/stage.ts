@@ -1,5 +1,5 @@
 // Builds a package and makes its droplet the app's current one, with the build's log as it comes.
-import { STAGING_TIMEOUT_SECONDS } from "../../crds/staging/staging-timeout.ts";
+import { STAGING_TIMEOUT_SECONDS } from "../../crds/staging/staging-limits.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ApiClient, Resource } from "../api/client.ts";
 import { followLog, recentLog } from "../app/log-stream.ts";

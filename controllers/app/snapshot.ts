@@ -1,4 +1,5 @@
 // Snapshots of an app: the input of its instances, and when a new one is due. Pure.
+import { cutDetails } from "../../crds/details.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { App } from "../../crds/app/app.ts";
@@ -92,7 +93,7 @@ function planRelease(
   const reasons = [...(before ? listChanges(before, content) : ["Initial revision."]), ...listRollback(input)];
   const release = before?.release ?? 0;
   if (reasons.length === 0) return { release, description };
-  return { release: release + 1, description: reasons.join(" ").slice(0, 1024) };
+  return { release: release + 1, description: cutDetails(reasons.join(" ")) };
 }
 
 function listRollback({ rollout, revisions }: SnapshotInput): string[] {
@@ -190,7 +191,7 @@ export function describeChange(before: RevisionContent | undefined, after: Revis
     return isSame ? [] : [`Process '${process.type}' updated.`];
   });
   const all = [...reasons, ...updated].toSorted();
-  return (all.length > 0 ? all.join(" ") : "Restarted.").slice(0, 1024);
+  return cutDetails(all.length > 0 ? all.join(" ") : "Restarted.");
 }
 
 /** The changes for which CF makes a new revision, in its words, sorted. */

@@ -1,5 +1,5 @@
 // Translates a Build to its Staging, and a Staging's status to a Droplet and the Build's result. Pure.
-import { STAGING_TIMEOUT_SECONDS } from "../../crds/staging/staging-timeout.ts";
+import { STAGING_TIMEOUT_SECONDS } from "../../crds/staging/staging-limits.ts";
 import { createHash } from "node:crypto";
 import { vcapApplication, isPlatformVariable } from "../../crds/app/vcap.ts";
 import type { App } from "../../crds/app/app.ts";

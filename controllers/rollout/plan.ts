@@ -1,4 +1,5 @@
 // The status of a Rollout: how far it is, and when it is over. Pure.
+import { cutDetails } from "../../crds/details.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
@@ -140,7 +141,7 @@ function findLastHealthy(lrp: LRP | undefined): string | undefined {
 
 function findProblem(lrp: LRP | undefined): string | undefined {
   const failed = lrp?.status?.instances?.find(({ state }) => state === "Crashed" || state === "Down");
-  return failed && `instance ${failed.index} of the new version: ${failed.details ?? failed.state}`.slice(0, 1024);
+  return failed && cutDetails(`instance ${failed.index} of the new version: ${failed.details ?? failed.state}`);
 }
 
 /** An entry for each version that has an LRP, and one for the version to come. */

@@ -1,7 +1,7 @@
 // The next step of a managed service instance: the next request to its broker, or its status. Pure.
 import { isDeepStrictEqual } from "node:util";
 import type { LastOperation, ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
-import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { MAX_REFUSED_UPDATE, type ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
@@ -83,7 +83,7 @@ export function wantedKey({ metadata, spec }: ServiceInstance): string {
     parametersSecretRef?.name,
     maintenanceVersion,
     displayNameOf({ metadata, spec }),
-  ]).slice(0, 2048);
+  ]).slice(0, MAX_REFUSED_UPDATE);
 }
 
 /** The update that has failed, unless the spec has changed since it began: what is wanted now was not tried. */

@@ -1,4 +1,5 @@
 // Translates a Task to its TaskRun, and a TaskRun's status to the Task's. Pure.
+import { cutDetails } from "../../crds/details.ts";
 import { vcapApplication } from "../../crds/app/vcap.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { toRunnable } from "../../crds/droplet/rules.ts";
@@ -147,7 +148,7 @@ export function planFailedTask(sequenceID: number, failureReason: string, now: D
 /** As Diego words it: an exit names the source of the task's log. */
 function toFailureReason(task: Task, details = "the run failed"): string {
   const text = details.startsWith("Exited with ") ? `APP/TASK/${displayNameOf(task)}: ${details}` : details;
-  return text.slice(0, 1024);
+  return cutDetails(text);
 }
 
 function toReady(state: NonNullable<TaskRun["status"]>["state"], message = ""): ReadyDraft {

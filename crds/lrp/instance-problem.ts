@@ -1,4 +1,5 @@
 // Why an instance does not run, and what to do about it: one wording for all runners, in `details`, conditions, Events and the app's log. Pure.
+import { MAX_DETAILS } from "../details.ts";
 
 /** `why` is the text of Kubernetes or of the health check, without a full stop. Sizes in MB, times in seconds. */
 export type InstanceProblem =
@@ -22,15 +23,12 @@ export type ExitProblem =
   | { kind: "outOfMemory"; processType: string; memoryMB: number }
   | { kind: "diskFull"; processType: string; diskMB: number };
 
-/** Length of `details` in an LRP's status. */
-const MAX_DETAILS_LENGTH = 1024;
-
 const SEE_LOG = "cf logs --recent shows its last lines";
 
-/** Reason and next step, as in `LRP.status.instances[].details`; at most 1024 characters. */
+/** Reason and next step, as in `LRP.status.instances[].details`. */
 export function describeProblem(problem: InstanceProblem): string {
   const next = NEXT_STEPS[problem.kind];
-  const room = MAX_DETAILS_LENGTH - next.length - 2;
+  const room = MAX_DETAILS - next.length - 2;
   return `${describeReason(problem).slice(0, room)}; ${next}`;
 }
 

@@ -1,4 +1,5 @@
 // The LRP kind: a self-contained long-running process for one runner class. The contract between platform and runners.
+import { MAX_DETAILS } from "../details.ts";
 import { z } from "zod";
 import { immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
@@ -20,7 +21,7 @@ const instance = z.object({
     .describe("Ports of the process and the host ports that lead to them."),
   guid: z.string().max(63).optional().describe("Identifies one start of the instance; a restart changes it."),
   crashCount: z.int().min(0).optional(),
-  details: z.string().max(1024).optional().describe("Why it crashed or cannot start."),
+  details: z.string().max(MAX_DETAILS).optional().describe("Why it crashed or cannot start."),
   restart: z
     .string()
     .max(63)

@@ -1,4 +1,5 @@
 // The Process kind: one process type of an App (web, worker, …), with its size and number of instances.
+import { MAX_DETAILS } from "../details.ts";
 import { z } from "zod";
 import { immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { healthCheck, readinessCheck } from "../health-check.ts";
@@ -87,7 +88,7 @@ export const Process = defineKind({
         instances: z.int().min(0).describe("Number of instances that the quotas allow."),
         memoryMB: z.int().min(0).describe("Their size, in MB."),
         logRateLimitBytesPerSecond: z.int().min(-1).describe("Their log rate; -1 means unlimited."),
-        problem: z.string().max(1024).optional().describe("Why it is not what the spec asks for."),
+        problem: z.string().max(MAX_DETAILS).optional().describe("Why it is not what the spec asks for."),
       })
       .optional()
       .describe("What the quotas of org and space allow, where one limits processes. One replica writes it."),

@@ -1,4 +1,5 @@
 // The Revision kind: everything that an app's instances are made from, as of one start. Only controllers write it.
+import { MAX_DETAILS } from "../details.ts";
 import { z } from "zod";
 import { listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { healthCheck, readinessCheck } from "../health-check.ts";
@@ -27,7 +28,7 @@ const spec = withRules(
   z.object({
     appRef: refTo("App"),
     version: z.int().min(1).max(2_147_483_647).describe("Version number, counted per app."),
-    description: z.string().max(1024).describe("Why this revision was made."),
+    description: z.string().max(MAX_DETAILS).describe("Why this revision was made."),
     restart: z.string().max(63).optional().describe("The value of the app's spec.restart when this revision was made."),
     release: z
       .int()

@@ -1,4 +1,5 @@
 // The Rollout kind: replaces an app's running web instances without a gap. CF calls it a deployment.
+import { MAX_DETAILS } from "../details.ts";
 import { z } from "zod";
 import { immutable, listAtomic, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { memoryMB, refTo } from "../schema-fields.ts";
@@ -112,7 +113,7 @@ export const Rollout = defineKind({
     finalRevision: z.string().max(253).optional().describe("The Revision that the app runs since this Rollout ended."),
     pausedStep: z.int().min(0).optional().describe("The last canary step that was reached."),
     lastHealthyTime: z.string().max(64).optional().describe("When a new instance last became ready (RFC 3339)."),
-    error: z.string().max(1024).optional().describe("Why the instances of the newest version do not run."),
+    error: z.string().max(MAX_DETAILS).optional().describe("Why the instances of the newest version do not run."),
     web: listMap(z.array(webVersion).max(100), ["lrp"])
       .optional()
       .describe("The versions of the web process that run side by side, oldest first."),

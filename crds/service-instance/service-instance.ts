@@ -28,6 +28,9 @@ const onlyWhen = (isType: string, type: string, ...fields: readonly string[]): C
     fieldPath: `.${field}`,
   }));
 
+/** Length of the text that names an update. */
+export const MAX_REFUSED_UPDATE = 2048;
+
 const spec = immutable(
   z.object({
     name: displayName,
@@ -117,7 +120,7 @@ export const ServiceInstance = defineKind({
     provided: providedBy.optional(),
     refusedUpdate: z
       .string()
-      .max(2048)
+      .max(MAX_REFUSED_UPDATE)
       .optional()
       .describe("The update that failed last, which is not tried again until something else is wanted."),
     dashboardURL: z.string().max(2048).optional().describe("Where a person manages it."),

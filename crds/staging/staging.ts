@@ -1,5 +1,5 @@
 // The Staging kind: a self-contained build for one builder class. The contract between platform and builders.
-import { STAGING_TIMEOUT_SECONDS } from "./staging-timeout.ts";
+import { MAX_ERROR_MESSAGE, STAGING_TIMEOUT_SECONDS } from "./staging-limits.ts";
 import { z } from "zod";
 import { listAtomic, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
@@ -97,7 +97,7 @@ export const Staging = defineKind({
     error: z
       .object({
         code: z.string().max(128).describe("CF error code, for example NoAppDetectedError."),
-        message: z.string().max(4096),
+        message: z.string().max(MAX_ERROR_MESSAGE),
       })
       .optional(),
   }),

@@ -1,4 +1,5 @@
 // The TaskRun kind: a self-contained one-off run of a command in an app's droplet, for one class. The contract between platform and runners of tasks.
+import { MAX_DETAILS } from "../details.ts";
 import { MAX_TASK_SECONDS } from "../process/defaults.ts";
 import { z } from "zod";
 import { immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
@@ -73,7 +74,7 @@ export const TaskRun = defineKind({
   status: readyStatus({
     state: z.enum(["Pending", "Running", "Succeeded", "Failed"]).optional(),
     exitCode: z.int().optional().describe("Of the command, once it has ended by itself."),
-    details: z.string().max(1024).optional().describe("Why it failed, or why it has not started yet."),
+    details: z.string().max(MAX_DETAILS).optional().describe("Why it failed, or why it has not started yet."),
     startedAt: z.string().max(64).optional().describe("When the command was started (RFC 3339)."),
     finishedAt: z.string().max(64).optional(),
   }),

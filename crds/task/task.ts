@@ -1,4 +1,5 @@
 // The Task kind: one run of a command in an app's droplet, beside the app's processes. A TaskRun follows from it.
+import { MAX_DETAILS } from "../details.ts";
 import { z } from "zod";
 import { immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { cfName } from "../cf-name.ts";
@@ -86,7 +87,7 @@ export const Task = defineKind({
       .optional()
       .describe("Progress of the run. Succeeded and Failed are final."),
     sequenceID: z.int().min(1).optional().describe("The number by which cf names the task, counted per app."),
-    failureReason: z.string().max(1024).optional().describe("Why it failed."),
+    failureReason: z.string().max(MAX_DETAILS).optional().describe("Why it failed."),
     droplet: z.string().max(253).optional().describe("The Droplet that it runs in."),
     startedAt: z.string().max(64).optional().describe("When the command was started (RFC 3339)."),
     finishedAt: z.string().max(64).optional(),

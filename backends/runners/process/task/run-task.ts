@@ -1,4 +1,5 @@
 // A run of a task's command as a process of this machine, from its start, or its adoption after a restart of the platform, to its result.
+import { cutDetails } from "../../../../crds/details.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -124,7 +125,7 @@ async function start(session: TaskSession, files: InstanceFiles): Promise<LivePr
     const what = `start of task ${task.metadata.namespace}/${task.metadata.name}`;
     if (!(error instanceof LaunchRefused)) context.onError(error, what);
     const why = error instanceof Error ? error.message : String(error);
-    return { kind: "failed", details: `The task cannot be started: ${why}`.slice(0, 1024) };
+    return { kind: "failed", details: cutDetails(`The task cannot be started: ${why}`) };
   }
 }
 

@@ -1,4 +1,5 @@
 // The class `process-task`: runs TaskRuns as processes of this machine, each at most once. Part of the runner `process`, whose starts and measurements it shares.
+import { cutDetails } from "../../../../crds/details.ts";
 import { Secret } from "../../../../kube/api/builtin.ts";
 import type { ObjectKey } from "../../../../kube/api/object.ts";
 import type { Informers } from "../../../../kube/cache/informers.ts";
@@ -175,7 +176,7 @@ function openRun(state: State, task: TaskRun, record: InstanceRecord): Run {
   })
     .catch((error: unknown): TaskOutcome => {
       context.onError(error, `task ${namespace}/${name}`);
-      return { kind: "failed", details: `The task was given up: ${String(error)}`.slice(0, 1024) };
+      return { kind: "failed", details: cutDetails(`The task was given up: ${String(error)}`) };
     })
     .then((outcome) => {
       run.isOver = true;
