@@ -16,7 +16,8 @@ const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Orgs", "orgs, org, create-org, delete-org"],
   ["Spaces", "spaces, space, create-space, delete-space"],
   ["Platform", "login, target, domains, buildpacks, stacks, curl"],
-  ["Policy", "policy list, policy show, policy test, policy delete"],
+  ["Policy", "policy list, policy show, policy explain, policy test"],
+  ["", "policy delete"],
   ["This machine", "local start, local stop, local status, doctor, completion, help"],
 ];
 const TITLE_WIDTH = 14;

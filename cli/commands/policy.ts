@@ -1,10 +1,13 @@
 // The commands about operator policy.
 import { Option, type Command } from "commander";
-import { withoutContext } from "../action.ts";
+import { withContext, withoutContext } from "../action.ts";
 import { example } from "../help.ts";
 import type { Result } from "../output.ts";
+import type { ExplainOptions } from "../policy/explain.ts";
 import type { TestOptions } from "../policy/test.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+
+const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
 /** Runs an action that calls the cluster. */
 function withKube<Args extends unknown[]>(action: (kube: KubeClient, ...args: Args) => Promise<Result>) {
@@ -17,6 +20,7 @@ function withKube<Args extends unknown[]>(action: (kube: KubeClient, ...args: Ar
 export function addPolicy(program: Command): void {
   const policy = program.command("policy").description("rules that an operator sets for apps, routes and spaces");
   addReads(policy);
+  addExplain(policy);
   addTest(policy);
   policy
     .command("delete <name>")
@@ -43,7 +47,23 @@ function addReads(policy: Command): void {
     .action(withKube(async (kube, name: string) => (await import("../policy/show.ts")).showPolicy(kube, name)));
 }
 
-const collect = (value: string, before: string[] = []): string[] => [...before, value];
+function addExplain(policy: Command): void {
+  policy
+    .command("explain <object>")
+    .description("say of each constraint whether it refuses an object: a file, or kind/name in the targeted space")
+    .addHelpText("after", example("cup policy explain app/shop", "cup policy explain manifest.yml"))
+    .option("--as <user>", "user who would write, for rules about users")
+    .option("--as-group <group>", "group of the user; may be given several times", collect)
+    .action(
+      withContext(async (context, what: string, options: ExplainOptions) => {
+        const [{ withCluster }, { explainPolicies }] = await Promise.all([
+          import("../policy/cluster.ts"),
+          import("../policy/explain.ts"),
+        ]);
+        return withCluster((kube) => explainPolicies(kube, context, { what, options }));
+      }),
+    );
+}
 
 function addTest(policy: Command): void {
   const test = policy

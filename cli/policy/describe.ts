@@ -14,21 +14,22 @@ export function describeMatch(match: ConstraintMatch | undefined = {}): string {
   const parts = [
     ...(orgs ? [`org ${orgs.join(", ")}`] : []),
     ...(spaces ? [`space ${spaces.join(", ")}`] : []),
-    ...describeSelector("org", orgLabels),
-    ...describeSelector("space", spaceLabels),
-    ...describeSelector("object", objectLabels),
-  ];
+    describeSelector("org", orgLabels),
+    describeSelector("space", spaceLabels),
+    describeSelector("object", objectLabels),
+  ].filter((part) => part !== "");
   const where = parts.length === 0 ? "everywhere" : parts.join("; ");
   return except.length === 0 ? where : `${where}; ${except.length} exempt`;
 }
 
-function describeSelector(of: string, selector: ConstraintSelector | undefined): string[] {
+/** `space labels env=prod, tier In a|b`; empty when it selects everything. */
+export function describeSelector(of: string, selector: ConstraintSelector | undefined): string {
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
   const parts = [
     ...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`),
     ...matchExpressions.map(({ key, operator, values = [] }) => `${key} ${operator} ${values.join("|")}`.trimEnd()),
   ];
-  return parts.length === 0 ? [] : [`${of} labels ${parts.join(", ")}`];
+  return parts.length === 0 ? "" : `${of} labels ${parts.join(", ")}`;
 }
 
 /** Whether every door applies it: True, or why not. */

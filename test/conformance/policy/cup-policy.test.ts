@@ -1,11 +1,15 @@
 // `cup policy` on a cluster: list, show, explain and delete read templates and constraints as the API server serves them.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deletePolicy } from "../../../cli/policy/delete.ts";
+import { explainPolicies } from "../../../cli/policy/explain.ts";
 import { listPolicies } from "../../../cli/policy/list.ts";
 import { showPolicy } from "../../../cli/policy/show.ts";
 import { constraintCRD, constraintKindOf } from "../../../crds/policy-template/constraint.ts";
+import { App } from "../../../crds/app/app.ts";
+import { placeLabels } from "../../../crds/policy-template/place.ts";
 import { policyTemplateObjects } from "../../../crds/policy-template/default-templates.ts";
 import { PolicyTemplate } from "../../../crds/policy-template/policy-template.ts";
+import { Namespace } from "../../../kube/api/builtin.ts";
 import { toCustomResourceDefinition } from "../../../kube/api/crd.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -22,13 +26,27 @@ const CRD: ResourceRef = {
   namespaced: false,
 };
 
+const SPACE_GUID = "0198c0de-0000-4000-8000-000000000001";
+const target = {
+  org: () => Promise.resolve({ guid: "o", name: "acme" }),
+  space: () => Promise.resolve({ guid: SPACE_GUID, name: "Prod EU" }),
+  api: undefined as never,
+};
+
 let server: Server;
 let kube: KubeClient;
 
 beforeAll(async () => {
   server = await startEmbedded();
   kube = createClient({ server: server.url, ca: server.ca, auth: { kind: "token", token: server.adminToken } });
-  await kube.create(CRD, toCustomResourceDefinition(PolicyTemplate));
+  for (const kind of [PolicyTemplate, App]) await kube.create(CRD, toCustomResourceDefinition(kind));
+  const labels = placeLabels({ org: { name: "acme" }, space: { name: "prod-eu" } });
+  await kube.create(Namespace, {
+    metadata: { name: "acme-prod", labels: { ...labels, "cupola.dev/space-guid": SPACE_GUID } },
+  });
+  await eventually(() =>
+    kube.create(App, { metadata: { name: "shop-x1", namespace: "acme-prod" }, spec: { name: "Shop" } }),
+  );
   for (const object of policyTemplateObjects().filter(({ metadata }) =>
     ["requiredlabels", "sizelimit"].includes(metadata.name),
   ))
@@ -71,6 +89,20 @@ test("show prints a constraint's parameters and ended exceptions, and a template
   const template = (await showPolicy(kube, "requiredlabels")).text.join("\n");
   expect(template).toContain("RequiredLabels/owner-in-prod");
   expect(template).toMatch(/rule 1: +size\(variables\.missing\) == 0/);
+});
+
+test.each(["app/shop-x1", "apps/Shop", "cfapp/Shop"])("explain %s finds the object and its place", async (what) => {
+  const { text } = await explainPolicies(kube, target, { what, options: {} });
+  expect(text.join("\n")).toContain("App/shop-x1 in acme-prod:");
+  expect(text.join("\n")).toContain("refuses it: Required labels: needs the label owner (policy owner-in-prod)");
+});
+
+test("explain ends in the next step for an object or a kind that is not there", async () => {
+  await expect(explainPolicies(kube, target, { what: "app/none", options: {} })).rejects.toMatchObject({
+    message: "there is no App none in acme-prod",
+    next: "kubectl get apps.cupola.dev -n acme-prod",
+  });
+  await expect(explainPolicies(kube, target, { what: "pod/x", options: {} })).rejects.toMatchObject({ kind: "usage" });
 });
 
 test("a name that nothing has ends in the next step", async () => {
