@@ -3,6 +3,9 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import { loadKubeconfig, type KubeconfigOptions } from "../../kube/client/kubeconfig.ts";
+import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
+import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
+import { POLICY_ADMIN, POLICY_AUTHOR, POLICY_READER } from "../../crds/roles.ts";
 import { toUnreachable } from "../api/unreachable.ts";
 import { Failure } from "../failure.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
@@ -40,11 +43,17 @@ function chooseKubeconfig(): KubeconfigOptions {
 export function toFailure(error: KubeError, server: string): Failure {
   if (error.code === 0) return toUnreachable(server, rootCause(error));
   if (error.code === 401) return new Failure(error.message, { kind: "target", next: "cup login", cause: error });
-  if (error.code !== 403) return new Failure(error.message, { cause: error });
-  return new Failure(error.message, {
-    next: "ask an admin for one of the ClusterRoles cupola-policy-reader, cupola-policy-author and cupola-policy-admin",
-    cause: error,
-  });
+  const next = error.code === 403 ? adviseRole(error) : undefined;
+  return new Failure(error.message, { cause: error, ...(next !== undefined && { next }) });
+}
+
+/** ClusterRoles that an admin binds; other refusals are about the space. */
+function adviseRole({ details }: KubeError): string | undefined {
+  if (details?.group === CONSTRAINTS_GROUP)
+    return `ask an admin for the ClusterRole ${POLICY_ADMIN}, which writes constraints, or ${POLICY_READER}`;
+  return details?.kind === PolicyTemplate.plural
+    ? `ask an admin for the ClusterRole ${POLICY_AUTHOR}, which writes templates, or ${POLICY_READER}`
+    : undefined;
 }
 
 function rootCause(error: Error): unknown {

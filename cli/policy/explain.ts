@@ -14,10 +14,10 @@ import { Failure } from "../failure.ts";
 import type { Result } from "../output.ts";
 import { readDomains } from "../push/render.ts";
 import { explainObject, toTable, type ExplainedObject } from "./explanation.ts";
-import { findSpace } from "./find-space.ts";
+import { findSpace, readNamespaces } from "./find-space.ts";
 import { readPolicies } from "./live-policies.ts";
 import { placeObject, placesOfSpace, type PlacedObject, type Places } from "./places.ts";
-import { readSource, toDocuments, toObjects } from "./source.ts";
+import { namespacesOf, readSource, toDocuments, toObjects } from "./source.ts";
 
 export interface ExplainOptions {
   as?: string;
@@ -69,7 +69,11 @@ async function readFile(kube: KubeClient, target: Target, file: string): Promise
   const source = readSource([file], {});
   const domains =
     source.applications.length > 0 ? await readDomains(target) : { domains: [], defaultDomain: undefined };
-  const { objects, faults } = toObjects(toDocuments(source, domains), await targetedPlaces(kube, target));
+  const places = {
+    ...(await targetedPlaces(kube, target)),
+    byNamespace: await readNamespaces(kube, namespacesOf(source)),
+  };
+  const { objects, faults } = toObjects(toDocuments(source, domains), places);
   const [fault] = faults;
   if (fault !== undefined) throw new Failure(fault, { kind: "usage", next: `correct ${file}, then ask again` });
   if (objects.length > 0) return objects;

@@ -23,7 +23,7 @@ export interface Explanation {
 
 export interface ExplainedObject {
   placed: PlacedObject;
-  /** Of the constraints that judge the kind. */
+  /** Answers of the constraints that judge the kind. */
   explanations: Explanation[];
   verdict: Verdict;
 }
@@ -53,11 +53,11 @@ interface Answer {
 function explainOne(rules: PolicyTemplateSpec, constraint: Constraint, placed: PlacedObject, asked: Asked): Answer {
   const id = constraintId(constraint);
   const common = { constraint: id, action: actionAt(constraint, "write"), enforced: describeEnforced(constraint) };
-  const reasons = explainMatch(constraint, placed, asked.now);
+  const reasons = placed.isPlaceKnown ? explainMatch(constraint, placed, asked.now) : [];
   const nothing = { allowed: true, violations: [], skipped: [] };
   if (reasons.length > 0)
     return { explanation: { ...common, matches: false, reasons, sentences: [] }, verdict: nothing };
-  const missing = missingFact(rules, placed, asked);
+  const missing = placed.isPlaceKnown ? missingFact(rules, placed, asked) : "you may not read its namespace";
   if (missing !== undefined)
     return {
       explanation: { ...common, matches: true, reasons: [missing], sentences: [] },

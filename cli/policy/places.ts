@@ -20,7 +20,7 @@ export interface Surroundings {
 export interface Places {
   org?: Surroundings;
   space?: Surroundings;
-  /** Labels of namespaces that objects name themselves; `org` and `space` count for the others. */
+  /** In a cluster: labels of the namespaces that objects name and this user may read. `org` and `space` count for objects that name none. */
   byNamespace?: ReadonlyMap<string, Labels>;
 }
 
@@ -101,7 +101,15 @@ const SYSTEM: Surroundings = { namespace: SYSTEM_NAMESPACE, labels: {} };
 
 function homeOf(namespace: string | undefined, { livesIn }: KindDefinition, places: Places): Surroundings | undefined {
   if (namespace === SYSTEM_NAMESPACE) return SYSTEM;
+  if (isElsewhere(namespace, places)) return undefined;
   // Kinds that may live anywhere are the system's unless they name another namespace.
   const [home] = livesIn ?? [namespace === undefined ? "system" : "org"];
   return home === "system" ? SYSTEM : home === "space" ? places.space : places.org;
+}
+
+/** In a cluster, an object with another namespace is in another space. Without one, the command line says where all are. */
+function isElsewhere(namespace: string | undefined, { byNamespace, org, space }: Places): boolean {
+  return (
+    byNamespace !== undefined && namespace !== undefined && ![org?.namespace, space?.namespace].includes(namespace)
+  );
 }

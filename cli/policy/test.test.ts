@@ -1,135 +1,12 @@
 // `cup policy test` with a folder of policies: verdicts, exit codes, and the faults of files.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { stringify } from "yaml";
-import { silentProgress, type Result } from "../output.ts";
-import { testPolicies, type TestOptions } from "./test.ts";
-
-let root: string;
-let count = 0;
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), "cup-policy-"));
-});
-afterAll(() => rmSync(root, { recursive: true, force: true }));
-
-function write(name: string, ...documents: object[]): string {
-  const path = join(root, name);
-  mkdirSync(join(path, ".."), { recursive: true });
-  writeFileSync(path, documents.map((one) => stringify(one)).join("---\n"));
-  return path;
-}
-
-const constraint = (kind: string, spec: object, name = "one"): object => ({
-  apiVersion: "constraints.cupola.dev/v1alpha1",
-  kind,
-  metadata: { name },
-  spec,
-});
-
-const object = (kind: string, spec: object, metadata: object = {}): object => ({
-  apiVersion: "cupola.dev/v1alpha1",
-  kind,
-  metadata: { name: "shop", ...metadata },
-  spec,
-});
-
-const manifest = (app: object): object => ({ applications: [{ name: "shop", ...app }] });
-
-/** Tests documents by constraints, in acme/prod unless `more` says otherwise. */
-async function judge(policies: object[], files: object[], more: Partial<TestOptions> = {}): Promise<Result> {
-  const at = `${count++}`;
-  write(join(at, "policies", "nested", "all.yaml"), ...policies);
-  const options = { org: "acme", space: "prod", domain: ["apps.example"], ...more };
-  return testPolicies(silentProgress, {
-    file: [write(join(at, "input.yaml"), ...files)],
-    policies: join(root, at, "policies"),
-    ...options,
-  });
-}
+import { describe, expect, test } from "vitest";
+import { parseDocuments } from "./documents.ts";
+import type { TestOptions } from "./test.ts";
+import { constraint, judge, manifest, object } from "./testing/judge-files.ts";
 
 const NOWHERE = { org: undefined, space: undefined } as unknown as Partial<TestOptions>;
 
 const labels = { parameters: { labels: [{ key: "owner" }] } };
-
-/** Each shipped template: parameters, an input that it allows, and one that it refuses. */
-describe.each<[string, object, { good: object; bad: object; kind: string }]>([
-  [
-    "RequiredLabels",
-    { labels: [{ key: "owner" }] },
-    { good: manifest({ metadata: { labels: { owner: "a" } } }), bad: manifest({}), kind: "App" },
-  ],
-  [
-    "AllowedImages",
-    { prefixes: ["ghcr.io/acme/"] },
-    {
-      good: manifest({ docker: { image: "ghcr.io/acme/shop:1" } }),
-      bad: manifest({ docker: { image: "docker.io/shop" } }),
-      kind: "Package",
-    },
-  ],
-  [
-    "AllowedBuildpacks",
-    { names: ["go"], allowDetection: false },
-    { good: manifest({ buildpack: "go" }), bad: manifest({}), kind: "App" },
-  ],
-  ["SizeLimit", { maxMemoryMB: 512 }, { good: manifest({ memory: "512M" }), bad: manifest({}), kind: "Process" }],
-  [
-    "MinimumInstances",
-    { min: 2 },
-    { good: manifest({ instances: 2 }), bad: manifest({ instances: 1 }), kind: "Process" },
-  ],
-  [
-    "DomainsDenied",
-    { domains: ["old.example"] },
-    { good: manifest({}), bad: manifest({ routes: [{ route: "shop.old.example/x" }] }), kind: "Route" },
-  ],
-  [
-    "HostPattern",
-    { pattern: "shop(-[a-z]+)?" },
-    { good: manifest({}), bad: manifest({ routes: [{ route: "other.apps.example" }] }), kind: "Route" },
-  ],
-  [
-    "AllowedSidecars",
-    { allowed: ["proxy"] },
-    {
-      good: manifest({ sidecars: [{ name: "proxy", command: "x", process_types: ["web"] }] }),
-      bad: manifest({ sidecars: [{ name: "miner", command: "x", process_types: ["web"] }] }),
-      kind: "App",
-    },
-  ],
-  [
-    "LifecyclesDenied",
-    { types: ["docker", "cnb"] },
-    { good: manifest({}), bad: manifest({ lifecycle: "cnb", buildpacks: ["x/go"] }), kind: "App" },
-  ],
-  [
-    "EgressLimit",
-    { denied: ["0.0.0.0/0"] },
-    {
-      good: object("SecurityGroup", {
-        name: "g",
-        rules: [{ protocol: "tcp", destination: "10.0.0.0/8", ports: "80" }],
-      }),
-      bad: object("SecurityGroup", { name: "g", rules: [{ protocol: "tcp", destination: "0.0.0.0/0", ports: "80" }] }),
-      kind: "SecurityGroup",
-    },
-  ],
-])("the shipped template %s", (template, parameters, { good, bad, kind }) => {
-  test("allows", async () => {
-    expect(await judge([constraint(template, { parameters })], [good])).toMatchObject({
-      exitCode: 0,
-      json: { allowed: true, violations: [], skipped: [] },
-    });
-  });
-
-  test("refuses", async () => {
-    const { exitCode, json } = await judge([constraint(template, { parameters })], [bad]);
-    expect(exitCode).toBe(1);
-    expect(json).toMatchObject({ allowed: false, violations: [{ template, constraint: "one", object: { kind } }] });
-  });
-});
 
 test("JSON is the verdict; people read a line for each violation, and the sum", async () => {
   const { json, text } = await judge([constraint("RequiredLabels", labels)], [manifest({})]);
@@ -294,12 +171,7 @@ describe("faults end with exit code 2 and the place", () => {
     });
   });
 
-  test("text that is no YAML", async () => {
-    const file = join(root, "broken.yaml");
-    writeFileSync(file, "a: [1\n");
-    await expect(testPolicies(silentProgress, { file: [file], policies: root })).rejects.toMatchObject({
-      message: expect.stringMatching(/broken\.yaml is no valid YAML/),
-      exitCode: 2,
-    });
+  test("text that is no YAML", () => {
+    expect(() => parseDocuments("a: [1\n", "broken.yaml")).toThrow(/^broken\.yaml is no valid YAML: /);
   });
 });

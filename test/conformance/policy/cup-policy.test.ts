@@ -4,7 +4,9 @@ import { deletePolicy } from "../../../cli/policy/delete.ts";
 import { explainPolicies } from "../../../cli/policy/explain.ts";
 import { listPolicies } from "../../../cli/policy/list.ts";
 import { showPolicy } from "../../../cli/policy/show.ts";
-import { constraintCRD, constraintKindOf } from "../../../crds/policy-template/constraint.ts";
+import { judge } from "../../../cli/policy/testing/judge-files.ts";
+import { evaluate, prepareConstraint } from "../../../crds/policy-template/evaluate.ts";
+import { constraintCRD, constraintKindOf, type Constraint } from "../../../crds/policy-template/constraint.ts";
 import { App } from "../../../crds/app/app.ts";
 import { placeLabels } from "../../../crds/policy-template/place.ts";
 import { policyTemplateObjects } from "../../../crds/policy-template/default-templates.ts";
@@ -103,6 +105,27 @@ test("explain ends in the next step for an object or a kind that is not there", 
     next: "kubectl get apps.cupola.dev -n acme-prod",
   });
   await expect(explainPolicies(kube, target, { what: "pod/x", options: {} })).rejects.toMatchObject({ kind: "usage" });
+});
+
+test("the verdict about a file is that about the stored object", async () => {
+  const template = await kube.get(PolicyTemplate, { name: "requiredlabels" });
+  const constraint = (await kube.get(constraintKindOf(template), { name: "owner-in-prod" })) as Constraint;
+  const object = await kube.get(App, { namespace: "acme-prod", name: "shop-x1" });
+  const { metadata } = await kube.get(Namespace, { name: "acme-prod" });
+  const prepared = prepareConstraint(template.spec, constraint, new Date());
+  const stored = evaluate([prepared], {
+    point: "audit",
+    operation: "CREATE",
+    object,
+    namespaceLabels: metadata.labels,
+  });
+
+  const { apiVersion, kind, spec } = constraint;
+  const policy = { apiVersion, kind, metadata: { name: constraint.metadata.name }, spec };
+  const app = { apiVersion: object.apiVersion, kind: "App", metadata: { name: "shop-x1", namespace: "acme-prod" } };
+  const { json } = await judge([policy], [app], { org: "acme", space: "prod-eu" });
+  expect(stored.allowed).toBe(false);
+  expect(json).toEqual(stored);
 });
 
 test("a name that nothing has ends in the next step", async () => {
