@@ -31,6 +31,7 @@ import { startApiOperation } from "./http/start-api.ts";
 import { startWebhookOperation } from "./operations/start-webhook.ts";
 import { waitUntilReady } from "./startup.ts";
 import { startLogsOperation } from "./telemetry/start-logs.ts";
+import { watchInstalledObjects } from "./operations/installed-objects.ts";
 import { startBackends, startControllers, startSingletons } from "./operations/start-controllers.ts";
 
 export interface RunningPlatform {
@@ -144,6 +145,11 @@ async function startOperations(
   if (operations.includes("logs")) await startLogsOperation(context, peerServers);
   if (operations.includes("webhook")) await startWebhookOperation(context);
   if (operations.includes("api") && peerServers) handlers.api = startApiOperation(context, peerServers);
+  if (operations.includes("controllers")) {
+    const installed = watchInstalledObjects(context.informers);
+    context.disposables.defer(() => installed.release());
+    context.readiness.addCheck("installation", installed.check);
+  }
   const controllers = startControllers(context, handlers.backends);
   const singletons = startSingletons(context, peerServers, handlers.backends);
   const leads = (): string[] => singletons.filter((each) => each.isLeading()).map(({ name }) => name);

@@ -21,6 +21,7 @@ import { listBackendOperations, listBackendControllers, hasTelemetry, listTransl
 import { BLOB_REFERRERS } from "./blob-removal.ts";
 import { IMAGE_REFERRERS } from "./image-removal.ts";
 import { listBuilderControllers } from "./builders.ts";
+import { INSTALLED_KINDS } from "./installed-objects.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { USAGE_RECORDER_KINDS, USAGE_RECORDER_PERMISSIONS } from "./usage-recorder.ts";
 import { TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
@@ -123,9 +124,13 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     ...(operation === "controllers"
       ? [
           ...listControllerPermissions().cluster,
-          ...[...BLOB_REFERRERS, ...IMAGE_REFERRERS, ...USAGE_RECORDER_KINDS, ...WATCH_AUDIT_KINDS].map(
-            toWatchPermission,
-          ),
+          ...[
+            ...BLOB_REFERRERS,
+            ...IMAGE_REFERRERS,
+            ...USAGE_RECORDER_KINDS,
+            ...WATCH_AUDIT_KINDS,
+            ...INSTALLED_KINDS,
+          ].map(toWatchPermission),
           ...USAGE_RECORDER_PERMISSIONS,
           ...AUDIT_WRITER_PERMISSIONS,
         ]

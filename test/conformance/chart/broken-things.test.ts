@@ -45,6 +45,14 @@ interface Row {
   mend(): Promise<unknown>;
 }
 
+interface Definition {
+  spec: {
+    versions: {
+      schema: { openAPIV3Schema: { properties: Record<string, { properties: Record<string, unknown> } | undefined> } };
+    }[];
+  };
+}
+
 const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
 if (reason) console.log(`broken things: skipped, ${reason}`);
 
@@ -55,6 +63,7 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
   let registry: Server;
   let platform: RunningPlatform;
   let registryPort = 0;
+  let kept = "";
   /** Refuses all credentials, as a registry does after its password has changed. */
   let refusesLogin = false;
 
@@ -242,6 +251,39 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
       mend: restore,
     },
     {
+      broken: "an admission policy is deleted",
+      break: () => remove("validatingadmissionpolicy", "lifetimes.cupola.dev"),
+      named: replicas,
+      words: "ValidatingAdmissionPolicy lifetimes.cupola.dev is missing",
+      mend: restore,
+    },
+    {
+      broken: "a binding of an admission policy is deleted",
+      break: () => remove("validatingadmissionpolicybinding", "lifetimes.cupola.dev"),
+      named: replicas,
+      words: "ValidatingAdmissionPolicyBinding lifetimes.cupola.dev is missing",
+      mend: restore,
+    },
+    {
+      broken: "an admission policy or its binding is changed",
+      break: () => patchActions("Warn"),
+      named: replicas,
+      words: "ValidatingAdmissionPolicyBinding lifetimes.cupola.dev was changed",
+      mend: () => patchActions("Deny"),
+    },
+    {
+      broken: "a kind lacks a field, as one of an older version does",
+      break: async () => {
+        kept = await kubectl("get", "crd", "orgs.cupola.dev", "-o", "json");
+        const crd = JSON.parse(kept) as Definition;
+        delete crd.spec.versions[0]?.schema.openAPIV3Schema.properties.spec?.properties["suspended"];
+        await replaceCrd(crd);
+      },
+      named: replicas,
+      words: "CustomResourceDefinition orgs.cupola.dev was changed or is of another version",
+      mend: () => replaceCrd(JSON.parse(kept) as Definition),
+    },
+    {
       broken: "a kind (CustomResourceDefinition) is deleted",
       break: () => remove("crd", "tasks.cupola.dev"),
       named: replicas,
@@ -249,6 +291,16 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
       mend: restore,
     },
   ];
+
+  const patchActions = (action: string): Promise<string> =>
+    kubectl(
+      ...["patch", "validatingadmissionpolicybinding", "lifetimes.cupola.dev", "--type=merge"],
+      ...["-p", JSON.stringify({ spec: { validationActions: [action] } })],
+    );
+  async function replaceCrd({ spec }: Definition): Promise<void> {
+    const patch = JSON.stringify([{ op: "replace", path: "/spec", value: spec }]);
+    await kubectl("patch", "crd", "orgs.cupola.dev", "--type=json", "-p", patch);
+  }
 
   function writeSecret(stringData: Record<string, string>): string {
     const file = join(folder, "secret.json");

@@ -14,7 +14,10 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { toCredentials } from "../../../kube/client/credentials.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
+import { LIST_WATCH_VERBS } from "../../../kube/controller/permissions.ts";
+import { toResourceRules } from "../../../kube/rbac/resource-rules.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
+import { INSTALLED_KINDS } from "../../../platform/operations/installed-objects.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
 
 export interface Endpoint {
@@ -125,6 +128,7 @@ async function grantCluster(admin: KubeClient): Promise<void> {
     { apiGroups: [GROUP, WORKLOADS_GROUP], resources: own, verbs: ["*"] },
     { apiGroups: [""], resources: ["namespaces"], verbs: ["*"] },
     { apiGroups: [RBAC], resources: ["clusterroles", "clusterrolebindings"], verbs: ["*"] },
+    ...toResourceRules(INSTALLED_KINDS.map((resource) => ({ resource, verbs: LIST_WATCH_VERBS }))),
     {
       apiGroups: ["authentication.k8s.io", "authorization.k8s.io"],
       resources: ["tokenreviews", "subjectaccessreviews"],
