@@ -3,6 +3,7 @@ import type { RequestListener } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Readiness, ReadinessReport } from "../../kube/server/readiness.ts";
 import type { Backend } from "../operations/backends.ts";
+import { checkCertificate } from "./certificate.ts";
 import { startHttpServer, type HttpServer } from "./http-server.ts";
 import type { RequestHandlers } from "../platform-context.ts";
 import type { PlatformOptions } from "../platform-options.ts";
@@ -27,6 +28,8 @@ export function startPlatformServer(
   const findRouter = (): Backend["apps"] => handlers.backends.find((backend) => backend.apps)?.apps;
   const unavailable: RequestListener = (_request, response) =>
     void response.writeHead(503, { "retry-after": "1" }).end();
+  const certificate = listen.tls && checkCertificate(listen.tls.cert);
+  if (certificate) readiness.addCheck("certificate", () => certificate(new Date()));
   return startHttpServer({
     ...listen,
     health: () => presentHealth(readiness, handlers),
