@@ -18,7 +18,9 @@ import { systemObject } from "../../../crds/settings-object.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
+import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
 import { applyObjects } from "../../../platform/install.ts";
+import type { PlatformOptions } from "../../../platform/platform-options.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
 import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
@@ -64,6 +66,7 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
   let platform: RunningPlatform;
   let registryPort = 0;
   let kept = "";
+  let stopOther = (): Promise<void> => Promise.resolve();
   /** Refuses all credentials, as a registry does after its password has changed. */
   let refusesLogin = false;
 
@@ -123,7 +126,7 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
   }
 
   /** The chart's Deployment has no node to run on, so its work is done here, under its ServiceAccount. */
-  async function startControllers(): Promise<RunningPlatform> {
+  async function startControllers(changes: Partial<PlatformOptions> = {}): Promise<RunningPlatform> {
     const token = await kubectl("create", "token", "cupola-controllers", "-n", SYSTEM_NAMESPACE);
     const host = `127.0.0.1:${registryPort}`;
     const credentialsFile = join(folder, "docker.json");
@@ -137,6 +140,7 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
       publicURL: "https://api.example.org",
       log: pino({ level: process.env["TEST_LOG"] ?? "silent" }),
       shutdown: { drainMs: 0 },
+      ...changes,
     });
   }
 
@@ -282,6 +286,22 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
       named: replicas,
       words: "CustomResourceDefinition orgs.cupola.dev was changed or is of another version",
       mend: () => replaceCrd(JSON.parse(kept) as Definition),
+    },
+    {
+      broken: "the certificate of a process has expired",
+      break: async () => {
+        const from = new Date(Date.now() - 48 * 3_600_000);
+        const authority = await makeAuthority("authority", { from, days: 1 });
+        const tls = await issueCertificate(authority, { commonName: "localhost" }, { from, days: 1 });
+        const other = await startControllers({
+          data: join(folder, "other"),
+          listen: { host: "127.0.0.1", port: 0, tls },
+        });
+        stopOther = () => other.stop({ instances: "keep" });
+      },
+      named: ["replicas", "-n", SYSTEM_NAMESPACE],
+      words: "certificate: the certificate expired",
+      mend: () => stopOther(),
     },
     {
       broken: "a kind (CustomResourceDefinition) is deleted",
