@@ -31,8 +31,8 @@ export interface CupolaOptions extends TokenIssuerOptions, RegistryOptions {
   grace: number;
 }
 
-/** In a pod. The chart's template cupola.webhookPort has it, too. */
-const WEBHOOK_PORT = 9443;
+/** Where the webhook listens in a pod. The chart's template cupola.webhookPort has it, too. */
+export const WEBHOOK_PORT = 9443;
 
 /** @param argv as process.argv. @param inPod chooses some defaults. Ends the process on `--help` and on wrong options. */
 export function parseCommandLine(argv: readonly string[], inPod: boolean): CupolaOptions {

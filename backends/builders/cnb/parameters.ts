@@ -13,7 +13,7 @@ export interface CnbParameters {
   concurrency: number;
 }
 
-const DEFAULT_CONCURRENCY = 10;
+export const DEFAULT_CONCURRENCY = 10;
 const MAX_CONCURRENCY = 1000;
 
 /** Name and meaning of each parameter, for messages and documents. */
