@@ -90,6 +90,24 @@ describe("an app in acme/prod-eu", () => {
   });
 });
 
+test("a long name matches by its short form in labels, and as it is on an Org and a Space", () => {
+  const [org, space] = ["o".repeat(70), "s".repeat(70)];
+  const [inSpace, inOrg] = [
+    { namespaceLabels: placeLabels({ org: { name: org }, space: { name: space } }) },
+    {
+      object: makeObject(Space, space, { spec: {}, metadata: {} }),
+      namespaceLabels: placeLabels({ org: { name: org } }),
+    },
+  ];
+  for (const review of [inSpace, inOrg]) {
+    expect(matches({ orgs: [org], spaces: [`${org}/${space}`] }, review)).toBe(true);
+    expect(matches({ spaces: [`${org}/${space}x`] }, review)).toBe(false);
+    expect(matches({ except: [{ space: `${org}/${space}`, reason: "x" }] }, review)).toBe(false);
+  }
+  const anOrg = { object: makeObject(Org, org, { spec: {} }), namespaceLabels: undefined };
+  expect(matches({ orgs: [org] }, anOrg)).toBe(true);
+});
+
 test("an Org is in itself and in no space; a Space is in its org", () => {
   const org = {
     object: makeObject(Org, "acme", { spec: {}, metadata: { labels: { tier: "gold" } } }),

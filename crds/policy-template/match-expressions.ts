@@ -1,7 +1,6 @@
-// A constraint's match as CEL expressions, and as the namespaceSelector that spares the API server from evaluating them elsewhere.
-import type { LabelSelector } from "../../kube/api/label-selector.ts";
+// A constraint's match as CEL expressions.
 import { STABLE_LABELS } from "../labels.ts";
-import { mirroredKey } from "../space/namespace-labels.ts";
+import { mirroredKey, nameAsLabel } from "../space/namespace-labels.ts";
 import type { ConstraintMatch, ConstraintSelector } from "./constraint.ts";
 import { celLiteral, celText } from "./literal.ts";
 
@@ -68,14 +67,21 @@ function patternExpression(value: string, pattern: string): string {
   if (pattern === "*") return `${value} != ''`;
   if (pattern.endsWith("*")) return `${value}.startsWith(${celText(pattern.slice(0, -1))})`;
   if (pattern.startsWith("*")) return `${value}.endsWith(${celText(pattern.slice(1))})`;
-  return `${value} == ${celText(pattern)}`;
+  return isName(value, pattern);
+}
+
+/** A namespace's labels have a long name in a short form, an Org or a Space has it as it is. */
+function isName(value: string, name: string): string {
+  const parts = name.split("/").map((part) => [...new Set([part, nameAsLabel(part)])]);
+  const names = parts.reduce((before, part) => before.flatMap((one) => part.map((next) => `${one}/${next}`)));
+  return names.length === 1 ? `${value} == ${celText(name)}` : `${value} in [${names.map(celText).join(", ")}]`;
 }
 
 function exceptionParts({ except = [] }: ConstraintMatch, now: Date): string[] {
   return except
     .filter(({ until }) => until === undefined || Date.parse(until) > now.getTime())
     .map(({ space, name }) => {
-      const place = `variables.org + '/' + variables.space == ${celText(space)}`;
+      const place = isName("variables.org + '/' + variables.space", space);
       return name === undefined ? `!(${place})` : `!(${place} && object.metadata.name == ${celText(name)})`;
     });
 }
@@ -87,17 +93,23 @@ export function nextExceptionEnd(match: ConstraintMatch | undefined, now: Date):
   return Number.isFinite(next) ? new Date(next) : undefined;
 }
 
-function selectorExpression(labels: string, { matchLabels = {}, matchExpressions = [] }: ConstraintSelector): string {
-  const parts = [
-    ...Object.entries(matchLabels).map(([key, value]) => isIn(labels, key, [value])),
-    ...matchExpressions.map((one) => expressionOf(labels, one)),
-  ];
+function selectorExpression(labels: string, selector: ConstraintSelector): string {
+  const parts = listRequirements(selector).map((one) => requirementExpression(labels, one));
   return parts.length === 0 ? "true" : parts.join(" && ");
 }
 
-type SelectorExpression = NonNullable<ConstraintSelector["matchExpressions"]>[number];
+/** A requirement of a selector on one label. */
+export type Requirement = NonNullable<ConstraintSelector["matchExpressions"]>[number];
 
-function expressionOf(labels: string, { key, operator, values = [] }: SelectorExpression): string {
+/** All requirements of a selector, in one form. */
+export function listRequirements({ matchLabels = {}, matchExpressions = [] }: ConstraintSelector): Requirement[] {
+  return [
+    ...Object.entries(matchLabels).map(([key, value]): Requirement => ({ key, operator: "In", values: [value] })),
+    ...matchExpressions,
+  ];
+}
+
+function requirementExpression(labels: string, { key, operator, values = [] }: Requirement): string {
   switch (operator) {
     case "In":
       return isIn(labels, key, values);
@@ -116,36 +128,6 @@ function isIn(labels: string, key: string, values: readonly string[]): string {
 }
 
 /** A selector of CF labels as one of the namespace's labels. */
-function mirrored(of: "org" | "space", { matchLabels, matchExpressions }: ConstraintSelector): ConstraintSelector {
-  return {
-    ...(matchLabels && {
-      matchLabels: Object.fromEntries(Object.entries(matchLabels).map(([key, value]) => [mirroredKey(of, key), value])),
-    }),
-    ...(matchExpressions && {
-      matchExpressions: matchExpressions.map((one) => ({ ...one, key: mirroredKey(of, one.key) })),
-    }),
-  };
-}
-
-/**
- * Selects the namespaces of spaces that a constraint may match, for subjects that live in spaces alone. It only narrows: the match expression
- * is evaluated all the same.
- */
-export function namespaceSelector(match: ConstraintMatch | undefined): LabelSelector {
-  const { orgs, orgLabels, spaceLabels } = match ?? {};
-  const exact = orgs?.every((pattern) => !pattern.includes("*"))
-    ? [{ key: STABLE_LABELS.orgName, operator: "In", values: [...orgs] }]
-    : [];
-  const selectors = [
-    ...(orgLabels ? [mirrored("org", orgLabels)] : []),
-    ...(spaceLabels ? [mirrored("space", spaceLabels)] : []),
-  ];
-  return {
-    matchLabels: Object.assign({}, ...selectors.map((one) => one.matchLabels ?? {})) as Record<string, string>,
-    matchExpressions: [
-      { key: STABLE_LABELS.spaceName, operator: "Exists" },
-      ...exact,
-      ...selectors.flatMap((one) => one.matchExpressions ?? []),
-    ],
-  };
+export function mirrored(of: "org" | "space", selector: ConstraintSelector): ConstraintSelector {
+  return { matchExpressions: listRequirements(selector).map((one) => ({ ...one, key: mirroredKey(of, one.key) })) };
 }

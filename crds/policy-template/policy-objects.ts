@@ -5,7 +5,7 @@ import { EXCEPT_PLATFORM } from "../admission-policy.ts";
 import { CONSTRAINTS_GROUP } from "../groups.ts";
 import { actionAt, type Action, type Constraint } from "./constraint.ts";
 import { compileConstraint, type RuleSet } from "./compile.ts";
-import { namespaceSelector } from "./match-expressions.ts";
+import { namespaceSelector } from "./namespace-selector.ts";
 import type { PolicyTemplateSpec } from "./policy-template.ts";
 import { findSubject, livesInSpaces } from "./subjects.ts";
 import { sentenceEnd, sentenceStart } from "./verdict.ts";
@@ -36,7 +36,7 @@ export function toConstraintPolicies(spec: PolicyTemplateSpec, constraint: Const
   const action = actionAt(constraint, "write");
   return [
     ...toPair(constraint, { name, action, spec: { ...rules, matchConstraints: matchObjects(spec, constraint) } }),
-    ...(spec.subjects.includes("Process") && action === "deny" ? toScalePolicy(spec, constraint, rules) : []),
+    ...(spec.subjects.includes("Process") && action === "deny" ? toScalePolicy(spec, constraint, now) : []),
   ];
 }
 
@@ -81,8 +81,13 @@ function matchObjects(spec: PolicyTemplateSpec, { spec: { match } }: Constraint)
   };
 }
 
-/** `kubectl scale` shows the API server a Scale without the Process, so that the rules cannot see it. */
-function toScalePolicy(spec: PolicyTemplateSpec, constraint: Constraint, { variables }: RuleSet): KubeObject[] {
+/**
+ * `kubectl scale` shows the API server a Scale without the Process, so that the rules cannot see it. A Scale has no labels either: objectLabels
+ * exempt no Process from this policy.
+ */
+function toScalePolicy(spec: PolicyTemplateSpec, constraint: Constraint, now: Date): KubeObject[] {
+  const { objectLabels: _unseen, ...match } = constraint.spec.match ?? {};
+  const { variables } = compileConstraint(spec, { ...constraint, spec: { ...constraint.spec, match } }, now);
   const message = "kubectl scale cannot be judged by this policy; set spec.instances instead";
   return toPair(constraint, {
     name: `scale.${policyName(constraint)}`,
@@ -98,11 +103,19 @@ function toScalePolicy(spec: PolicyTemplateSpec, constraint: Constraint, { varia
       variables,
       validations: [
         {
-          expression: `!variables.matches || (${spec.scale ?? "false"})`,
+          expression: `!variables.matches || (${toScaleRule(spec.scale)})`,
           message: `${sentenceStart(spec.title)}${message}${sentenceEnd(constraint.metadata.name)}`,
           reason: "Invalid",
         },
       ],
     },
   });
+}
+
+/** A Scale to 0 has no replicas. */
+function toScaleRule(rule = "false"): string {
+  return rule.replace(
+    /(?<!has\()\bobject\.spec\.replicas\b/g,
+    "(has(object.spec.replicas) ? object.spec.replicas : 0)",
+  );
 }

@@ -61,7 +61,12 @@ export function toNamespaceLabels({
 }
 
 function nameLabel(key: string, name: string): Record<string, string> {
-  return { [key]: name.length <= MAX_VALUE ? name : generatedName(name, name) };
+  return { [key]: nameAsLabel(name) };
+}
+
+/** The value of a label for an object name: the name, or when it is too long one with a hash at its end. */
+export function nameAsLabel(name: string): string {
+  return name.length <= MAX_VALUE ? name : generatedName(name, name);
 }
 
 function mirror(of: keyof typeof MIRROR_DOMAINS, { labels = {} }: Labelled): Record<string, string> {
