@@ -83,6 +83,25 @@ describe("the paths of a kind", () => {
     expect(DEFINITIONS.map((definition) => kebab(definition.kind)).sort()).toEqual(kinds);
   });
 
+  test("a kind in one list is in the others, too", () => {
+    const rows = readText("api/endpoints.ts");
+    const controllers = readText("controllers/controllers.ts") + readText("controllers/guid-controllers.ts");
+    const unlisted = kinds.filter(
+      (kind) => exists(`api/${kind}/${kind}.ts`) && !rows.includes(`"./${kind}/${kind}.ts"`),
+    );
+    expect(unlisted.map((kind) => `api/endpoints.ts has no rows of api/${kind}/; add them`)).toEqual([]);
+    const idle = kinds.filter(
+      (kind) =>
+        (exists(`api/${kind}/${kind}.ts`) || exists(`controllers/${kind}/${kind}.ts`)) &&
+        // The app's controller makes Revisions whole; platform/operations/ writes UsageLogs.
+        !["revision", "usage-log"].includes(kind) &&
+        !controllers.includes(`/${kind}/${kind}.ts"`),
+    );
+    expect(
+      idle.map((kind) => `no controller is for ${kind}; list one in controllers/controllers.ts or guid-controllers.ts`),
+    ).toEqual([]);
+  });
+
   test("the chart has one file per kind", () => {
     const files = listFiles("deploy/helm/cupola/files/crds/*.yaml").map((path) => readText(path));
     const missing = DEFINITIONS.filter(
