@@ -2,6 +2,7 @@
 import type { Express } from "express";
 import type { Logger } from "pino";
 import type { BlobStore } from "../blobs/blob-store.ts";
+import { NO_POLICIES, type Policies } from "../crds/policy-template/policies.ts";
 import type { ImageStore } from "../blobs/image-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Informers } from "../kube/cache/informers.ts";
@@ -41,6 +42,8 @@ export interface ApiDeps {
   url?: string;
   /** The directory of the other replicas, and the token for a peer's URL. Without it this is the only replica. */
   peers?: { directory: PeerDirectory; tokenFor: (url: string) => string };
+  /** The operator's policies in force, by which writes are judged before they are sent. Without it the API server alone judges. */
+  policies?: () => Policies;
   now?: () => Date;
   /** Records the API's lines in apps' logs. Without it there are none. */
   appLog?: AppLog;
@@ -83,6 +86,7 @@ export function createApi(deps: ApiDeps): Api {
     peers: peerGroup,
     now,
     log,
+    policies: deps.policies ?? (() => NO_POLICIES),
     review: permissions.review,
     ...(deps.url !== undefined && { apiHost: new URL(deps.url).hostname }),
   };

@@ -119,6 +119,11 @@ export const EXCEPT_KUBERNETES = {
 
 const PLATFORM_CALLER = `('${PLATFORM_GROUP}' in request.userInfo.groups || 'system:serviceaccounts:${SYSTEM_NAMESPACE}' in request.userInfo.groups)`;
 
+/** PLATFORM_CALLER, of a caller's groups. */
+export function isPlatformCaller(groups: readonly string[]): boolean {
+  return groups.includes(PLATFORM_GROUP) || groups.includes(`system:serviceaccounts:${SYSTEM_NAMESPACE}`);
+}
+
 /** Match condition: skips requests of the platform. For policies that apply to admins. */
 export const EXCEPT_PLATFORM = { name: "not-the-platform", expression: `!${PLATFORM_CALLER}` };
 

@@ -12,7 +12,9 @@ import { isNameHolder } from "./name-claims.ts";
 import { notAuthorized, notFound } from "../http/errors.ts";
 import { requireNotSuspended } from "./suspension.ts";
 import { kindTitle } from "../http/kind-title.ts";
-import { createSessionWriter } from "./session-writes.ts";
+import { createPolicyCheck } from "./policy-check.ts";
+import { createRehearsal } from "./rehearsal.ts";
+import { createSessionWriter, type WriteContext } from "./session-writes.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { ListScope, Session, SessionDeps, SessionReader, SessionRequest } from "./session.ts";
 
@@ -23,21 +25,25 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
   const reader = createSessionReader(deps, request, permissions);
   // Created on the first write: most requests only read.
   let callerClient: KubeClient | undefined;
-  const writer = createSessionWriter({
+  const { warn = () => undefined } = request;
+  const context: WriteContext = {
     ...reader,
     peers: deps.peers,
     permissions,
+    policy: createPolicyCheck({ policies: deps.policies, cache: deps.cache, caller, warn }),
+    warn,
     reportUndeclared: (asked) => reportUndeclared(deps, request, asked),
     platformClient: deps.platformClient,
     callerClient: () => (callerClient ??= caller.connect(deps.platformClient)),
-  });
-  return {
+  };
+  const session = {
     ...reader,
-    ...writer,
+    ...createSessionWriter(context),
     platformClient: deps.platformClient,
     recordAppEvent: () => undefined,
     waitForOwnEvents: () => Promise.resolve(),
   };
+  return { ...session, rehearse: createRehearsal(session, context) };
 }
 
 /** Logs a question that the endpoint does not declare: where permissions are reviewed, nobody has the permission then. */

@@ -3,12 +3,17 @@ import { Secret, SubjectAccessReview, TokenReview } from "../../kube/api/builtin
 import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { Claim } from "../../crds/claim/claim.ts";
+import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
+import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts";
 import { POD_USAGE_PERMISSIONS } from "../../telemetry/pods/pod-usage.ts";
 import { CACHED_KINDS } from "../cache/cluster-cache.ts";
 
 export const API_PERMISSIONS: readonly Permission[] = [
   ...CACHED_KINDS.map((on): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS })),
+  // Operator policy, by which writes are judged before they are sent. The kinds that templates make are not known before.
+  { resource: PolicyTemplate, verbs: LIST_WATCH_VERBS },
+  { resource: { group: CONSTRAINTS_GROUP, plural: "*" }, verbs: LIST_WATCH_VERBS },
   // A name is claimed before its object is created, and released when that fails.
   { resource: Claim, verbs: ["create", "update", "delete"] },
   // Environment variables, pull credentials and those of services, after the caller's permission was checked.

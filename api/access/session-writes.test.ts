@@ -9,6 +9,7 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import { createLiveCache } from "./testing/live-cache.ts";
 import { unprocessable } from "../http/errors.ts";
+import { NO_POLICY_CHECK } from "./policy-check.ts";
 import { createSessionWriter, type WriteContext } from "./session-writes.ts";
 
 const app = {
@@ -67,6 +68,7 @@ function setUp({ closed, keepsClaim = false }: Options): { places: Set<string>; 
     now: () => new Date(),
     allows: () => true,
     permissions: { decide: () => Promise.resolve(true) },
+    policy: NO_POLICY_CHECK,
     reportUndeclared: () => undefined,
     peers: { publishWrites: () => Promise.resolve() },
     platformClient: platform,

@@ -1,7 +1,7 @@
 // A session's writes. They go to Kubernetes as the caller, claim names first, and return once this replica and all others have observed them.
 import { Claim } from "../../crds/claim/claim.ts";
 import { API_FIELD_MANAGER, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import type { Draft, KubeClient, Patch } from "../../kube/client/client.ts";
+import type { Draft, KubeClient, Patch, WriteOptions } from "../../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/errors.ts";
 import { objectKey, type KubeObject } from "../../kube/api/object.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -9,6 +9,8 @@ import type { AccessAttributes } from "../cache/rbac-authorizer.ts";
 import type { CallerPermissions } from "./caller-permissions.ts";
 import { claimedName, findClaimOf, handOverClaim, releaseClaim, type HeldClaim, acquireClaim } from "./name-claims.ts";
 import { CFError, notAuthorized, notFound } from "../http/errors.ts";
+import { admissionWarning } from "../http/error-translation.ts";
+import { NO_POLICY_CHECK, refusedByPolicy, type PlannedWrite, type PolicyCheck } from "./policy-check.ts";
 import { isRbacDenial, retryWhile } from "./rbac-lag.ts";
 import { retryOnConflict } from "./retry-on-conflict.ts";
 import { recordLastWrite } from "../cache/object-times.ts";
@@ -25,16 +27,42 @@ export type WriteContext = SessionReader &
     readonly platformClient: KubeClient;
     callerClient: () => KubeClient;
     permissions: CallerPermissions;
+    policy: PolicyCheck;
+    /** Adds an X-Cf-Warnings entry. */
+    warn: (text: string) => void;
     /** Learns of each question before it is asked. */
     reportUndeclared: (asked: AccessAttributes) => void;
   };
 
 /** As `authorize`, with a review when there is no answer yet. Also reviews the permissions that the reply may check in the namespace. */
-async function authorizeWrite(context: WriteContext, asked: AccessAttributes): Promise<void> {
+export async function authorizeWrite(
+  context: Pick<WriteContext, "permissions" | "reportUndeclared">,
+  asked: AccessAttributes,
+): Promise<void> {
   const { permissions } = context;
   context.reportUndeclared(asked);
   if (!(await permissions.decide(asked))) throw notAuthorized();
   if (asked.namespace) await permissions.judgeNamespace?.(asked.namespace);
+}
+
+/** Call it before the first write, a claim included. @throws CFError 422 with a sentence for each policy that denies the write, 403 when the caller may not make it at all */
+async function requirePolicy(context: WriteContext, asked: AccessAttributes, write: PlannedWrite): Promise<void> {
+  const refusals = context.policy.refusals(asked.on, write);
+  if (refusals.length === 0) return;
+  if (!(await context.permissions.decide(asked))) throw notAuthorized();
+  throw refusedByPolicy(refusals);
+}
+
+/** Options of a write as the caller. */
+function writeOptions({ signal, warn }: WriteContext): WriteOptions {
+  return {
+    signal,
+    fieldManager: API_FIELD_MANAGER,
+    onWarning: (text) => {
+      const warning = admissionWarning(text);
+      if (warning !== undefined) warn(warning);
+    },
+  };
 }
 
 export function createSessionWriter(context: WriteContext): SessionWriter {
@@ -59,16 +87,13 @@ async function create<T extends KubeObject>(
   const { namespace } = draft.metadata;
   const asked: AccessAttributes = { verb: "create", on: ref, ...(namespace && { namespace }) };
   await authorizeWrite(context, asked);
+  await requirePolicy(context, asked, { draft });
   const claim = await acquireClaim({ client: platformClient, cache, signal, now }, ref, draft, taken);
   try {
     const isRetriable = (error: unknown): boolean =>
       (isRbacDenial(error) || isNotFound(error)) && context.allows(asked);
     const created = recordLastWrite(
-      await retryWhile(
-        () => callerClient().create<T>(ref, draft, { signal, fieldManager: API_FIELD_MANAGER }),
-        isRetriable,
-        signal,
-      ),
+      await retryWhile(() => callerClient().create<T>(ref, draft, writeOptions(context)), isRetriable, signal),
     );
     await peers.publishWrites([...toWriteMarks(ref, created), ...toClaimMarks(claim)]);
     return created;
@@ -88,12 +113,13 @@ async function patchObject<T extends KubeObject>(
   const { peers, signal, callerClient } = context;
   const asked: AccessAttributes = { verb: "patch", on: ref, ...objectKey(object) };
   context.reportUndeclared(asked);
+  await requirePolicy(context, asked, { object, patch });
   const retry = (error: unknown): boolean =>
     (isRbacDenial(error) && context.allows(asked)) || (isConflict(error) && !hasResourceVersion(patch));
   try {
     const made = recordLastWrite(
       await retryWhile(
-        () => callerClient().patch<T>(ref, objectKey(object), patch, { signal, fieldManager: API_FIELD_MANAGER }),
+        () => callerClient().patch<T>(ref, objectKey(object), patch, writeOptions(context)),
         retry,
         signal,
       ),
@@ -139,7 +165,9 @@ async function rename<T extends KubeObject>(
   options: { patch: Patch; to: T; taken: () => CFError },
 ): Promise<T> {
   const { cache, signal, now, platformClient } = context;
-  await authorizeWrite(context, { verb: "patch", on: ref, ...objectKey(object) });
+  const asked: AccessAttributes = { verb: "patch", on: ref, ...objectKey(object) };
+  await authorizeWrite(context, asked);
+  await requirePolicy(context, asked, { object, patch: options.patch });
   const before = claimedName(cache, ref, object);
   const claim = await acquireClaim({ client: platformClient, cache, signal, now }, ref, options.to, options.taken);
   try {
@@ -166,6 +194,7 @@ async function move<T extends KubeObject>(
   const { namespace = "" } = draft.metadata;
   await authorizeWrite(context, { verb: "create", on: ref, namespace });
   await authorizeWrite(context, { verb: "delete", on: ref, ...objectKey(object) });
+  await requirePolicy(context, { verb: "create", on: ref, namespace }, { draft });
   const options = { signal, fieldManager: API_FIELD_MANAGER, dryRun: true };
   await callerClient().create<T>(ref, draft, options);
   const name = claimedName(cache, ref, object);
@@ -174,7 +203,7 @@ async function move<T extends KubeObject>(
   const claim = await give(object, draft);
   try {
     // Nothing in between that can wait: a crash there loses the object.
-    const whole = outlastingRequest(context);
+    const whole = { ...outlastingRequest(context), policy: NO_POLICY_CHECK };
     await deleteObject(whole, ref, object);
     const moved = await create(whole, ref, draft, taken);
     await peers.publishWrites([...toClaimMarks(claim), toDeletionMark(ref, object)]);

@@ -8,6 +8,7 @@ import type { ReviewConfig } from "./reviewed-permissions.ts";
 import type { CFError } from "../http/errors.ts";
 import type { DeclaredPermissions, EndpointPermission } from "./required-permission.ts";
 import type { App } from "../../crds/app/app.ts";
+import type { Policies } from "../../crds/policy-template/policies.ts";
 import type { Caller } from "../identity/caller.ts";
 import type { PeerGroup } from "../peers/peer-group.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
@@ -23,6 +24,8 @@ export interface SessionDeps {
   log: Logger;
   /** The hostname of this API, where it is known; no route may have it. */
   apiHost?: string | undefined;
+  /** The operator's policies in force. */
+  policies: () => Policies;
   /** How permissions are reviewed; undefined where RBAC alone decides. */
   review?: ReviewConfig | undefined;
 }
@@ -83,6 +86,11 @@ export interface Session {
    * refuse is refused before anything is changed; a creation that fails all the same brings the object back. `taken` as in `create`.
    */
   move<T extends KubeObject>(ref: ResourceRef<T>, object: T, draft: Draft, taken: () => CFError): Promise<T>;
+  /**
+   * Runs `work` with a session that writes nothing, and returns the sentences with which operator policy denies its writes; warnings go to the client.
+   * While no constraint judges any of these kinds, `work` is not run.
+   */
+  rehearse(kinds: readonly ResourceRef[], work: (session: Session) => Promise<unknown>): Promise<string[]>;
   /** Deletes as the caller. Resolves once every replica has observed the object deleted or terminating, or answers no request before it has. */
   delete(ref: ResourceRef, object: KubeObject): Promise<void>;
   /**
@@ -110,6 +118,8 @@ export interface SessionRequest {
   body?: unknown;
   /** The body is a manifest. */
   isManifest?: boolean;
+  /** Adds an X-Cf-Warnings entry. */
+  warn?: (text: string) => void;
 }
 
 export type SessionWriter = Pick<
@@ -118,5 +128,5 @@ export type SessionWriter = Pick<
 >;
 export type SessionReader = Omit<
   Session,
-  keyof SessionWriter | "platformClient" | "recordAppEvent" | "waitForOwnEvents"
+  keyof SessionWriter | "rehearse" | "platformClient" | "recordAppEvent" | "waitForOwnEvents"
 >;

@@ -24,6 +24,7 @@ import { toApp } from "../cf/app/new-app.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { presentPage } from "../lists/page.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
+import { writeAllOrNone } from "../access/rehearsal.ts";
 import type { Session } from "../access/session.ts";
 import { appActions } from "./actions.ts";
 import { appEnvironment } from "./environment.ts";
@@ -121,6 +122,21 @@ const get = endpoint({
   },
 });
 
+async function createApp(session: Session, namespace: string, body: z.output<typeof createAppBody>): Promise<App> {
+  const app = await session.create(
+    App,
+    toApp(session.cache, namespace, {
+      name: body.name,
+      ...(body.lifecycle && { lifecycle: body.lifecycle }),
+      ...(body.metadata && { metadata: body.metadata }),
+    }),
+    appNameTaken(body.name),
+  );
+  // Every new app has a web process; a controller may have created it already.
+  await createOrPatchProcess(session, app, "web", {});
+  return body.environment_variables ? await writeVariables(session, app, body.environment_variables) : app;
+}
+
 const create = endpoint({
   method: "POST",
   path: "/v3/apps",
@@ -136,18 +152,7 @@ const create = endpoint({
   handler: async ({ session, body, base, warn }) => {
     checkNewAppsStack(session.cache, body.lifecycle, warn);
     const { namespace } = resolveSpace(session, body.relationships.space.data.guid);
-    const made = await session.create(
-      App,
-      toApp(session.cache, namespace, {
-        name: body.name,
-        ...(body.lifecycle && { lifecycle: body.lifecycle }),
-        ...(body.metadata && { metadata: body.metadata }),
-      }),
-      appNameTaken(body.name),
-    );
-    // Every new app has a web process; a controller may have created it already.
-    await createOrPatchProcess(session, made, "web", {});
-    const app = body.environment_variables ? await writeVariables(session, made, body.environment_variables) : made;
+    const app = await writeAllOrNone(session, [App, Process], (writer) => createApp(writer, namespace, body));
     return created(presentApp(session.cache, app, base));
   },
 });

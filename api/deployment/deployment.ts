@@ -5,6 +5,7 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { currentStep } from "../../crds/rollout/rules.ts";
+import { writeAllOrNone } from "../access/rehearsal.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { isOneOf, listObjects } from "../lists/list-objects.ts";
@@ -83,8 +84,12 @@ const create = endpoint({
   ],
   body: createDeploymentBody,
   summary: "Create a deployment",
-  handler: async ({ session, body, base }) =>
-    created(presentDeployment(session.cache, await createDeployment(session, body), base)),
+  handler: async ({ session, body, base }) => {
+    const make = (writer: Session): Promise<Rollout> => createDeployment(writer, body);
+    return created(
+      presentDeployment(session.cache, await writeAllOrNone(session, [App, Process, Rollout], make), base),
+    );
+  },
 });
 
 const update = endpoint({

@@ -1,7 +1,7 @@
 // Thrown errors become CF errors.
 import { expect, test } from "vitest";
 import { KubeError } from "../../kube/client/errors.ts";
-import { toCFError } from "./error-translation.ts";
+import { admissionWarning, toCFError } from "./error-translation.ts";
 
 test.each<[number, string, number]>([
   [401, "CF-InvalidAuthToken", 401],
@@ -35,4 +35,11 @@ test("an admission policy's refusal says what the policy says, without Kubernete
     }),
   );
   expect(error.errors[0]?.detail).toBe("needs the labels owner, as our wiki says");
+});
+
+test("of Kubernetes' warnings users of CF get those of admission policies, in the policy's own words", () => {
+  const text =
+    "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': Size limit: is large: 2G (policy s)";
+  expect(admissionWarning(text)).toBe("Size limit: is large: 2G (policy s)");
+  expect(admissionWarning("unknown field")).toBeUndefined();
 });

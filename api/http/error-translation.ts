@@ -21,6 +21,11 @@ function withoutPrefix(message: string): string {
   return message.replace(/^.*? denied request: /s, "").replace(/^.*? is invalid: /s, "");
 }
 
+/** The sentence of an admission policy that warns; undefined for other warnings of Kubernetes, which say nothing to users of CF. */
+export function admissionWarning(text: string): string | undefined {
+  return /^Validation failed for ValidatingAdmissionPolicy '[^']*' with binding '[^']*': (.+)$/s.exec(text)?.[1];
+}
+
 /** Whether an admission policy, not RBAC, denied the write; retrying does not help then. */
 export function isAdmissionDenial(error: KubeError): boolean {
   return / denied request: /.test(error.message);

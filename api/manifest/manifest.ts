@@ -30,6 +30,7 @@ import { redact } from "../cf/audit/redact-request.ts";
 import { metadataOf, toMetadataPatch } from "../http/metadata.ts";
 import { presentRouteOptions } from "../cf/route/route-options.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
+import { refusedByPolicy } from "../access/policy-check.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { diffApplication, type Difference } from "./diff.ts";
@@ -105,6 +106,7 @@ const apply = endpoint({
     const entries = await parseEntries(session, body.applications);
     // Reviewed permissions for the namespaces that routes will read must be known before the first write (reviewed-permissions.ts).
     listUsableDomains(session, namespace);
+    await requirePolicy(session, namespace, entries);
     const pairs = await ensureApps(session, namespace, entries);
     for (const [index, { app }] of pairs.entries())
       session.recordAppEvent("apply_manifest", app, { request: { manifest: toAuditedYaml(body.applications[index]) } });
@@ -122,23 +124,55 @@ interface AppEntry {
   entry: Application;
 }
 
+/** Kinds that a manifest writes. */
+const WRITTEN_KINDS = [App, Process, Route, ServiceBinding];
+
+/** Operator policy judges all applications before the first of them is written. @throws CFError 422, which names the applications */
+async function requirePolicy(session: Session, namespace: string, entries: readonly Application[]): Promise<void> {
+  const known = listApps(session, namespace);
+  const takeBreak = createLoopBreaks();
+  const refusals: string[] = [];
+  for (const entry of entries) {
+    const sentences = await session.rehearse(WRITTEN_KINDS, async (writer) =>
+      applyOne(writer, await findOrCreateApp(writer, { namespace, known }, entry), entry),
+    );
+    refusals.push(...sentences.map((sentence) => forApplication(entry, sentence)));
+    await takeBreak();
+  }
+  if (refusals.length > 0) throw refusedByPolicy(refusals);
+}
+
+function forApplication({ name }: Application, problem: string): string {
+  return `For application '${name}': ${problem}`;
+}
+
 /** As in CF, every app exists before the job begins. */
 async function ensureApps(session: Session, namespace: string, entries: readonly Application[]): Promise<AppEntry[]> {
   const pairs: AppEntry[] = [];
   const known = listApps(session, namespace);
   const takeBreak = createLoopBreaks();
   for (const entry of entries) {
-    const found = known.get(foldName(entry.name));
-    const mismatch = found && lifecycleMismatch(entry, found.spec.lifecycle.type);
-    if (mismatch) throw unprocessable(`For application '${entry.name}': ${mismatch}`);
-    const app: App =
-      found ??
-      (await createApp(session, namespace, entry).catch((error: unknown) => Promise.reject(withAppName(error, entry))));
+    const app = await findOrCreateApp(session, { namespace, known }, entry);
     known.set(foldName(entry.name), app);
     pairs.push({ entry, app });
     await takeBreak();
   }
   return pairs;
+}
+
+async function findOrCreateApp(
+  session: Session,
+  { namespace, known }: { namespace: string; known: ReadonlyMap<string, App> },
+  entry: Application,
+): Promise<App> {
+  const found = known.get(foldName(entry.name));
+  const mismatch = found && lifecycleMismatch(entry, found.spec.lifecycle.type);
+  if (mismatch) throw unprocessable(forApplication(entry, mismatch));
+  try {
+    return found ?? (await createApp(session, namespace, entry));
+  } catch (error) {
+    throw withAppName(error, entry);
+  }
 }
 
 async function createApp(session: Session, namespace: string, entry: Application): Promise<App> {
@@ -169,7 +203,11 @@ async function createApp(session: Session, namespace: string, entry: Application
 function withAppName(thrown: unknown, entry: Application): CFError {
   const error = toCFError(thrown);
   return error.key === "UnprocessableEntity" || error.key === "UniquenessError"
-    ? unprocessable(`For application '${entry.name}': ${error.message}`, { cause: error })
+    ? new CFError(
+        "UnprocessableEntity",
+        error.errors.map(({ detail }) => forApplication(entry, detail)),
+        { cause: error },
+      )
     : error;
 }
 
@@ -183,7 +221,7 @@ async function applyAll(session: Session, pairs: readonly AppEntry[]): Promise<s
     } catch (thrown) {
       const error = toCFError(thrown);
       if (error.status >= 500) throw thrown;
-      return error.errors.map(({ detail }) => `For application '${entry.name}': ${detail}`);
+      return error.errors.map(({ detail }) => forApplication(entry, detail));
     }
   }
   return [];

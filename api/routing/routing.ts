@@ -20,6 +20,7 @@ import { rawQuery } from "../http/query.ts";
 import { parseBody, parseQuery } from "../http/validation.ts";
 import { rejectOnAbort } from "../http/reject-on-abort.ts";
 import type { Session } from "../access/session.ts";
+import { createWarnings, type Warnings } from "./warnings.ts";
 
 const defaultDeadlineMs = 30_000;
 
@@ -40,6 +41,7 @@ export interface RoutingDeps {
     writes: boolean;
     body: unknown;
     isManifest: boolean;
+    warn: (text: string) => void;
   }) => Session;
 }
 
@@ -127,7 +129,7 @@ async function serve(deps: RoutingDeps, row: ServedRow, request: Request, respon
     if (!response.writableFinished) controller.abort(new Error("the client went away"));
   });
   try {
-    const warnings: string[] = [];
+    const warnings = createWarnings();
     const context = await toRequestContext(deps, row, { request, warnings, signal });
     const judged =
       context.caller && context.session.judge([context.params, context.query, context.body], listedKinds(row, context));
@@ -135,7 +137,8 @@ async function serve(deps: RoutingDeps, row: ServedRow, request: Request, respon
     const result = row.handler(context);
     const reply = result instanceof Promise ? await Promise.race([result, rejectOnAbort(signal)]) : result;
     clearTimeout(timer);
-    if (warnings.length > 0) response.setHeader("X-Cf-Warnings", warnings.map(encodeURIComponent).join(","));
+    const warned = warnings.header();
+    if (warned !== undefined) response.setHeader("X-Cf-Warnings", warned);
     await send(response, reply, context.base);
   } catch (thrown) {
     if (!response.closed)
@@ -159,7 +162,7 @@ const noSession = new Proxy({} as Session, {
 
 interface RequestInput {
   request: Request;
-  warnings: string[];
+  warnings: Warnings;
   signal: AbortSignal;
 }
 
@@ -172,7 +175,8 @@ async function toRequestContext(
   const query = row.query ? rememberedQuery(row, row.query, request.originalUrl) : rawQuery(request.originalUrl);
   const params = { ...(request.params as Record<string, string>) };
   const { permission, declared, method, bodyFormat } = row;
-  const asked = { signal, permission, declared, writes: method !== "GET", isManifest: bodyFormat === "yaml" };
+  const warn = (text: string): void => warnings.add(text);
+  const asked = { signal, permission, declared, writes: method !== "GET", isManifest: bodyFormat === "yaml", warn };
   if (caller && row.guard)
     await guard(row.guard, deps.createSession({ ...asked, caller, body: undefined }), { params, query });
   const body = await parseRequestBody(row, request, { signal, caller });
@@ -186,7 +190,7 @@ async function toRequestContext(
     caller,
     // No accessor: V8 gives each object that has one in its literal a slow shape, and frees it only in a full collection.
     session: session ?? noSession,
-    warn: (text) => void warnings.push(text),
+    warn,
     signal,
     request,
     log: deps.log,

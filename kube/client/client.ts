@@ -44,6 +44,8 @@ export interface WriteOptions extends CallOptions {
   fieldManager?: string;
   /** Unknown fields: "Strict" rejects them (our default), "Warn", "Ignore". */
   fieldValidation?: "Strict" | "Warn" | "Ignore";
+  /** Called with the text of each Warning header of a successful answer. */
+  onWarning?: (text: string) => void;
 }
 
 /** `merge` is RFC 7386, `json` is RFC 6902, `strategic` works on built-in kinds only. */

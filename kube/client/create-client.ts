@@ -7,6 +7,7 @@ import { type CredentialSource, toCredentials } from "./credentials.ts";
 import { exchange, type Exchange, readJson, toKubeError, withDeadline } from "./http-exchange.ts";
 import { METADATA_ACCEPT, type OutgoingRequest, type Query } from "./outgoing-request.ts";
 import { createReadCalls } from "./read-calls.ts";
+import { parseWarnings } from "./warnings.ts";
 import { watchLines } from "./watch-lines.ts";
 import { createWriteCalls } from "./write-calls.ts";
 
@@ -57,7 +58,11 @@ function constant(identity: Identity): CredentialSource {
 function clientAs(connection: Connection, credentials: CredentialSource): KubeClient {
   const send = async <T>(out: OutgoingRequest): Promise<T> => {
     const request = await toExchange(connection, credentials, out);
-    return withDeadline(out.call, async (signal) => (await readJson(await exchange(request, signal), signal)) as T);
+    return withDeadline(out.call, async (signal) => {
+      const answer = await exchange(request, signal);
+      if (out.call?.onWarning) parseWarnings(answer.headers["warning"]).forEach(out.call.onWarning);
+      return (await readJson(answer, signal)) as T;
+    });
   };
   return {
     server: connection.options.server.replace(/\/$/, ""),

@@ -1,5 +1,5 @@
 // An API request before credentials and address are added.
-import type { CallOptions } from "./client.ts";
+import type { CallOptions, WriteOptions } from "./client.ts";
 
 /** Undefined and empty values are left out. */
 export type Query = Record<string, string | number | boolean | undefined>;
@@ -11,7 +11,7 @@ export interface OutgoingRequest {
   body?: unknown;
   contentType?: string;
   accept?: string | undefined;
-  call?: CallOptions | undefined;
+  call?: (CallOptions & Pick<WriteOptions, "onWarning">) | undefined;
 }
 
 /** Sends a request and parses the JSON answer. @throws KubeError */

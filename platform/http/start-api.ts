@@ -7,6 +7,7 @@ import { createApi, type Api } from "../../api/server.ts";
 import { findLiveMembers } from "../leases/replica-membership.ts";
 import { createPeerDirectory } from "../peers/peer-directory.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
+import { startLivePolicies } from "../policies/live-policies.ts";
 import { formatWatchGaps } from "../readiness.ts";
 import { startAppLog } from "../telemetry/app-log.ts";
 import { listTelemetryAddresses } from "../telemetry/replica-logs.ts";
@@ -48,6 +49,9 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
   };
   const audit = createAuditWriter({ client, writer: membership.identity, log });
   context.disposables.defer(() => audit.close());
+  const policies = startLivePolicies({ informers, log });
+  context.disposables.defer(() => policies.close());
+  context.readiness.addCheck("policies", () => policies.check());
   return createApi({
     client,
     informers,
@@ -57,6 +61,7 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
     telemetry,
     appLog: startAppLog(context, peerServers),
     audit,
+    policies: () => policies.policies(),
     ...omitUndefined({
       url: options.publicURL,
       authorization: options.authorization,

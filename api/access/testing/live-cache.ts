@@ -5,6 +5,7 @@ import { resourceId } from "../../../kube/api/resource-ref.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 import type { IndexFunction } from "../../../kube/cache/reader.ts";
 import { WritableStore } from "../../../kube/cache/store.ts";
+import { NO_POLICIES } from "../../../crds/policy-template/policies.ts";
 import { declaredPermissions } from "../declared-permissions.ts";
 import { createSession } from "../create-session.ts";
 import type { Session, SessionDeps } from "../session.ts";
@@ -57,7 +58,13 @@ export function createLiveCache(): LiveCache {
   sync();
   // Its sessions are of no endpoint, so a question that no row declares is no fault here.
   const log = { error: () => undefined };
-  const deps = { cache, log, heldReads: {}, now: () => new Date() } as unknown as SessionDeps;
+  const deps = {
+    cache,
+    log,
+    heldReads: {},
+    now: () => new Date(),
+    policies: () => NO_POLICIES,
+  } as unknown as SessionDeps;
   return {
     cache,
     store,

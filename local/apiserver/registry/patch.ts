@@ -6,7 +6,7 @@ import { badRequest, conflict, failure, invalid, StatusError, unsupportedMedia }
 import { invalidValue } from "../field-errors.ts";
 import { copyOf } from "../storage/store.ts";
 import { jsonPatch } from "../patch/json-patch.ts";
-import { mergePatch } from "../patch/merge-patch.ts";
+import { mergePatch } from "../../../kube/api/merge-patch.ts";
 import { strategicMerge } from "../patch/strategic.ts";
 import { createDecoded } from "./create.ts";
 import { namedOf, type Core, type InternalCall, reportFaults, type WriteOptions, writeOptions } from "./core.ts";

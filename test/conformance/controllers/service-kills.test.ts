@@ -9,7 +9,7 @@ import { mergeDiffNamed } from "../../../kube/api/merge-diff.ts";
 import type { KubeObject, ObjectKey } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { NotReady, type Controller, type ReconcileContext } from "../../../kube/controller/controller.ts";
-import { mergePatch } from "../../../local/apiserver/patch/merge-patch.ts";
+import { mergePatch } from "../../../kube/api/merge-patch.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
