@@ -51,3 +51,15 @@ test("a value of another type names its place", () => {
     /^shop: sidecars\.0\.command: /,
   );
 });
+
+test.each<[string, object, object]>([
+  [
+    "the default route keeps the app's case",
+    { name: "My_Shop" },
+    { host: "My-Shop", domainRef: { name: "apps.example" } },
+  ],
+  ["a path", { routes: [{ route: "a.apps.example/x/y" }] }, { host: "a", path: "/x/y" }],
+  ["a port", { routes: [{ route: "apps.example:1234" }] }, { port: 1234, domainRef: { name: "apps.example" } }],
+])("%s", (_what, app, route) => {
+  expect(specs(app)["Route"]).toMatchObject(route);
+});

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { SpecInput } from "../../kube/api/resource.ts";
+import { defaultHost, parseRoute } from "../../api/manifest/route-address.ts";
 import { App } from "../../crds/app/app.ts";
 import { generatedName, objectNameFor } from "../../crds/object-names.ts";
 import { Package } from "../../crds/package/package.ts";
@@ -17,7 +18,8 @@ import type { Result } from "../output.ts";
 import { readManifest, type Application } from "./manifest.ts";
 import type { PushOptions } from "./options.ts";
 
-interface Rendered {
+/** An object to write. */
+export interface Rendered {
   apiVersion: string;
   kind: string;
   metadata: Labelled & { name: string };
@@ -219,23 +221,22 @@ function routesOf(
 ): string[] {
   if (app["no-route"] === true) return [];
   if (routes) return routes.map(({ route }) => route);
-  return defaultDomain ? [`${objectNameFor(app.name, "app")}.${defaultDomain}`] : [];
+  return defaultDomain ? [`${defaultHost(app.name) ?? objectNameFor(app.name, "app")}.${defaultDomain}`] : [];
 }
 
 /** The longest domain that ends the address is its domain. */
 function toRoute(address: string, app: string, domains: readonly string[]): Rendered {
-  const [hostname = "", ...segments] = address.replace(/^https?:\/\//, "").split("/");
+  const { hostname, path, port } = parseRoute(address) ?? { hostname: address, path: "", port: 0 };
   const folded = hostname.toLowerCase();
   const domain =
     [...domains]
       .sort((one, other) => other.length - one.length)
       .find((name) => folded === name || folded.endsWith(`.${name}`)) ?? folded;
   const host = folded === domain ? "" : hostname.slice(0, -domain.length - 1);
-  const rest = segments.join("/");
-  const path = rest ? `/${rest}` : "";
   const spec: SpecInput<typeof Route> = {
     ...(host && { host }),
     ...(path && { path }),
+    ...(port > 0 && { port }),
     domainRef: { name: domain },
     destinations: [{ app }],
   };
