@@ -1,12 +1,14 @@
 // The objects of the files to test: documents of our kinds as they are, and those that a push of a manifest would write. Pure but for reading.
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
+import { parseRoute } from "../../api/manifest/route-address.ts";
 import { findDefinition } from "../../crds/definitions.ts";
 import { findSubject } from "../../crds/policy-template/subjects.ts";
 import { Failure } from "../failure.ts";
 import { readManifest, type Application } from "../push/manifest.ts";
-import { renderApp, type Domains } from "../push/render.ts";
+import type { Domains } from "../push/render.ts";
 import { parseDocuments, readText, type SourceDocument } from "./documents.ts";
 import { placeObject, type PlacedObject, type Places } from "./places.ts";
+import { pushObjects } from "./push-objects.ts";
 import { readObject } from "./read-object.ts";
 
 export interface VariableOptions {
@@ -46,7 +48,7 @@ export function namespacesOf({ documents }: Source): Set<string> {
 /** The documents with those of the manifests. */
 export function toDocuments({ documents, applications }: Source, domains: Domains): SourceDocument[] {
   const rendered = applications.flatMap(({ file, app }) =>
-    renderApp(app, withGuesses(app, domains)).map((object) => ({
+    pushObjects(app, withGuesses(app, domains)).map((object) => ({
       where: `${file}, application ${app.name}`,
       value: object as unknown as Record<string, unknown>,
     })),
@@ -59,7 +61,7 @@ function withGuesses({ routes }: Application, { domains, defaultDomain }: Domain
   const addresses = Array.isArray(routes)
     ? routes.map((one) => String((one as { route?: unknown } | null)?.route))
     : [];
-  const hosts = addresses.map((address) => (address.replace(/^https?:\/\//, "").split("/")[0] ?? "").toLowerCase());
+  const hosts = addresses.flatMap((address) => parseRoute(address)?.hostname.toLowerCase() ?? []);
   const unknown = hosts.filter((host) => !domains.some((name) => host === name || host.endsWith(`.${name}`)));
   return { domains: [...domains, ...unknown.map((host) => host.slice(host.indexOf(".") + 1))], defaultDomain };
 }

@@ -1,6 +1,7 @@
 // `cup policy test` with a folder of policies: verdicts, exit codes, and the faults of files.
 import { describe, expect, test } from "vitest";
 import { parseDocuments } from "./documents.ts";
+import type { Verdict } from "../../crds/policy-template/verdict.ts";
 import type { TestOptions } from "./test.ts";
 import { constraint, judge, manifest, object } from "./testing/judge-files.ts";
 
@@ -28,7 +29,7 @@ test("JSON is the verdict; people read a line for each violation, and the sum", 
   });
   expect(text).toEqual([
     "deny   App/shop   metadata.labels   Required labels: needs the label owner (policy one)",
-    "3 objects judged, 1 denied, 0 warned",
+    "4 objects judged, 1 denied, 0 warned",
   ]);
 });
 
@@ -100,6 +101,24 @@ describe("objects", () => {
     const { json, text } = await judge([constraint("RequiredLabels", labels)], files);
     expect(json).toMatchObject({ violations: [{ object: { namespace: "elsewhere" } }] });
     expect(text.at(-1)).toBe("1 object judged, 1 denied, 0 warned");
+  });
+
+  test("of a push are the source and the bindings, too", async () => {
+    const template = {
+      apiVersion: "cupola.dev/v1alpha1",
+      kind: "PolicyTemplate",
+      metadata: { name: "never" },
+      spec: {
+        kind: "Never",
+        title: "Never",
+        subjects: ["Package", "ServiceBinding"],
+        rules: [{ expression: "object.kind == 'Package' && object.spec.type != 'bits'" }],
+      },
+    };
+    const services = ["db", { name: "cache", binding_name: "c" }];
+    const { json } = await judge([template, constraint("Never", {})], [manifest({ services })]);
+    const kinds = (json as Verdict).violations.map(({ object: { kind } }) => kind);
+    expect(kinds).toEqual(["Package", "ServiceBinding", "ServiceBinding"]);
   });
 
   test("of a List are judged", async () => {

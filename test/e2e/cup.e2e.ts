@@ -178,6 +178,27 @@ describe("cup", () => {
     expect(code, output).toBe(0);
   });
 
+  test("policy test judges a manifest by a folder of policies, and its exit code is the answer", async () => {
+    const folder = join(stage.home, "judged");
+    mkdirSync(join(folder, "policies"), { recursive: true });
+    writeFileSync(
+      join(folder, "policies", "size.yaml"),
+      "apiVersion: constraints.cupola.dev/v1alpha1\nkind: SizeLimit\nmetadata: { name: small }\nspec: { parameters: { maxMemoryMB: 64 } }\n",
+    );
+    const push = join(folder, "manifest.yml");
+    const judge = (memory: string): ReturnType<TestPlatform["cup"]> => {
+      writeFileSync(push, `applications:\n- { name: shop, memory: ${memory} }\n`);
+      return stage.cup("policy", "test", "-f", push, "--policies", join(folder, "policies"), "-o", "json");
+    };
+    const [refused, allowed] = [await judge("65M"), await judge("64M")];
+    expect([refused.code, allowed.code]).toEqual([1, 0]);
+    expect(JSON.parse(refused.output)).toMatchObject({
+      allowed: false,
+      violations: [{ template: "SizeLimit", constraint: "small", object: { kind: "Process", name: "shop.web" } }],
+    });
+    expect(await cup("policy", "list")).toContain("sizelimit");
+  });
+
   test("errors name the next step, and exit codes tell their kind", async () => {
     const missing = await stage.cup("app", "nowhere");
     expect(missing.code).toBe(1);
