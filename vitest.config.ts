@@ -66,8 +66,6 @@ export default defineConfig({
         test: {
           ...shared,
           name: "contract",
-          // As in `unit`: saves an eighth of the processor time.
-          isolate: false,
           retry,
           // Another lane of `npm test` runs beside this one; `eventually` reports after 30 s what it waited for.
           testTimeout: 60_000,

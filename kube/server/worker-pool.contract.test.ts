@@ -24,7 +24,7 @@ const start = (options: { most?: number; deadlineMs?: number; mostWaiting?: numb
   new WorkerPool({ file, most: 1, deadlineMs: 20_000, idleMs: 1_000, mostWaiting: 3, ...options });
 
 test("a job is answered, and one that takes too long is ended and holds up no other", async () => {
-  const pool = start({ deadlineMs: 1_000 });
+  const pool = start({ deadlineMs: 3_000 });
   expect(await pool.run("ann", 1)).toBe(1);
   const [late, next] = await Promise.allSettled([pool.run("ann", "loop"), pool.run("bob", 2)]);
   expect(late).toMatchObject({ status: "rejected", reason: { reason: "too long" } });
