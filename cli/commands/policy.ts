@@ -78,8 +78,8 @@ function addTest(policy: Command): void {
       ),
     )
     .requiredOption(
-      "-f, --file <file>",
-      "manifest.yml, YAML of objects, or - for stdin; may be given several times",
+      "-f, --file <path>",
+      "manifest.yml, YAML of objects, a folder, or - for stdin; may be given several times",
       collect,
     )
     .option("--policies <dir>", "folder of templates and constraints, without a server (default: those of the cluster)")

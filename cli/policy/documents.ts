@@ -27,12 +27,21 @@ export function readText(path: string): string {
   }
 }
 
-/** The documents of all YAML and JSON files below a folder, in the order of their names. @throws Failure (usage) */
+/** The documents of all YAML and JSON files below a folder. @throws Failure (usage) */
 export function readFolder(folder: string): SourceDocument[] {
+  return listYaml(folder).flatMap((file) => parseDocuments(readText(file), file));
+}
+
+/** A folder as its YAML and JSON files, in the order of their names; any other path as it is. @throws Failure (usage) */
+export function expandFolder(path: string): string[] {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? listYaml(path) : [path];
+}
+
+function listYaml(folder: string): string[] {
   const files = listFiles(folder).filter((name) => EXTENSIONS.has(extname(name)));
   if (files.length > MAX_FILES)
     throw new Failure(`${folder} has ${files.length} files; ${MAX_FILES} are read at most`, { kind: "usage" });
-  return files.sort().flatMap((name) => parseDocuments(readText(join(folder, name)), join(folder, name)));
+  return files.sort().map((name) => join(folder, name));
 }
 
 function listFiles(folder: string): string[] {

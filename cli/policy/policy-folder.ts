@@ -7,6 +7,7 @@ import { prepareConstraint, type JudgingConstraint } from "../../crds/policy-tem
 import { templateFault } from "../../crds/policy-template/lint.ts";
 import { constraintId } from "../../crds/policy-template/policies.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
+import type { CompiledSchema } from "../../local/apiserver/types.ts";
 import type { SourceDocument } from "./documents.ts";
 import { checkObject, compileCRD, nameOf, readObject } from "./read-object.ts";
 
@@ -59,6 +60,14 @@ function readTemplate(document: SourceDocument): { template: PolicyTemplate } | 
   return fault ? { faults: [`${document.where} (${nameOf(document.value)}): ${fault.message}`] } : { template };
 }
 
+const schemas = new WeakMap<PolicyTemplate, CompiledSchema>();
+
+function schemaOf(template: PolicyTemplate): CompiledSchema {
+  const known = schemas.get(template) ?? compileCRD(constraintCRD(template));
+  schemas.set(template, known);
+  return known;
+}
+
 function readConstraint(
   document: SourceDocument,
   templates: ReadonlyMap<string, PolicyTemplate>,
@@ -70,8 +79,7 @@ function readConstraint(
     return {
       faults: [`${document.where} (${nameOf(document.value)}): no template of the folder makes the kind ${kind}`],
     };
-  const crd = constraintCRD(template);
-  const read = checkObject(document, apiVersionOf(constraintKindOf(template)), compileCRD(crd));
+  const read = checkObject(document, apiVersionOf(constraintKindOf(template)), schemaOf(template));
   if ("faults" in read) return read;
   // The verdict names the generation, which the API server gives a new object.
   const metadata = { generation: 1, ...read.object.metadata };

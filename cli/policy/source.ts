@@ -6,7 +6,7 @@ import { findSubject } from "../../crds/policy-template/subjects.ts";
 import { Failure } from "../failure.ts";
 import { readManifest, type Application } from "../push/manifest.ts";
 import type { Domains } from "../push/render.ts";
-import { parseDocuments, readText, type SourceDocument } from "./documents.ts";
+import { expandFolder, parseDocuments, readText, type SourceDocument } from "./documents.ts";
 import { placeObject, type PlacedObject, type Places } from "./places.ts";
 import { pushObjects } from "./push-objects.ts";
 import { readObject } from "./read-object.ts";
@@ -24,7 +24,7 @@ export interface Source {
 /** @throws Failure (usage) */
 export function readSource(files: readonly string[], options: VariableOptions): Source {
   const source: Source = { documents: [], applications: [] };
-  for (const file of files) {
+  for (const file of files.flatMap(expandFolder)) {
     const documents = parseDocuments(readText(file), file === "-" ? "stdin" : file);
     if (!documents.some(({ value }) => "applications" in value)) source.documents.push(...documents);
     else source.applications.push(...readApplications(file, options).map((app) => ({ file, app })));

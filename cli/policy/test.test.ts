@@ -1,4 +1,7 @@
 // `cup policy test` with a folder of policies: verdicts, exit codes, and the faults of files.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseDocuments } from "./documents.ts";
 import type { Verdict } from "../../crds/policy-template/verdict.ts";
@@ -137,6 +140,21 @@ describe("objects", () => {
     const process = object("Process", { appRef: { name: "shop" } }, { name: "shop.web" });
     expect((await judge([size], [process])).exitCode).toBe(1);
   });
+});
+
+test("a folder counts as its files", async () => {
+  const root = mkdtempSync(join(tmpdir(), "cup-policy-files-"));
+  try {
+    const app = 'apiVersion: cupola.dev/v1alpha1\nkind: App\nmetadata: { name: "NAME" }\nspec: {}\n';
+    mkdirSync(join(root, "nested"));
+    writeFileSync(join(root, "a.yaml"), app.replace("NAME", "a"));
+    writeFileSync(join(root, "nested", "manifest.yml"), "applications: [{ name: b }]\n");
+    writeFileSync(join(root, "README.md"), "no YAML: [");
+    const { json } = await judge([constraint("RequiredLabels", labels)], [], { file: [root] });
+    expect((json as Verdict).violations.map(({ object: { name } }) => name)).toEqual(["a", "b"]);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
 });
 
 describe("faults end with exit code 2 and the place", () => {

@@ -107,7 +107,7 @@ async function readFacts(kube: KubeClient, progress: Progress, { options, named,
   return {
     constraints,
     places: named.org ? named : await readPlaces(kube, context, source),
-    domains: needsDomains && context ? await readDomains(context) : namedDomains(options),
+    domains: (needsDomains && context && (await readDomains(context).catch(withoutTarget))) || namedDomains(options),
   };
 }
 
