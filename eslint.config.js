@@ -18,7 +18,6 @@ const FACTORIES = [
   "local/apiserver/apply/type-view.ts",
   "local/apiserver/discovery/paths.ts",
   "local/apiserver/gc/work-queue.ts",
-  "local/apiserver/memory-store.ts",
   "local/apiserver/registry/watch.ts",
   "local/apiserver/server.ts",
   "local/apiserver/storage/store.ts",

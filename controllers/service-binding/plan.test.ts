@@ -54,6 +54,17 @@ test.each<[string, object, object, Bindable, object]>([
   expect(planBinding(binding, instance, provided)).toMatchObject(step);
 });
 
+test("a new binding of an instance that is being deleted asks the broker for nothing", () => {
+  const binding = { metadata: { name: "b" }, spec: { type: "app" } } as unknown as ServiceBinding;
+  const metadata = { name: "i", deletionTimestamp: "2026-01-01T00:00:00Z" };
+  const instance = { metadata, spec: {}, status: ready } as unknown as ServiceInstance;
+  const provided = { plan: { spec: {} }, offering: { spec: { requires: [] } } } as unknown as ProvidedPlan;
+  expect(planBinding(binding, instance, provided)).toMatchObject({
+    kind: "rest",
+    ready: { reason: "InstanceMissing" },
+  });
+});
+
 test.each<[string, string, boolean, string, string | undefined]>([
   ["in its own space", "home", false, "admin", undefined],
   ["of a shareable offering and a plan for all", "guest", true, "public", undefined],

@@ -312,7 +312,11 @@ describe.skipIf(reason)("the chart", () => {
       expect(Object.keys(settings?.data ?? {})).toEqual(expect.arrayContaining(generated));
       const file = join(folder, "settings.yaml");
       writeFileSync(file, Object.values(settings?.data ?? {}).join("---\n"));
-      await must(kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=30s"));
+      // kubectl cannot wait for a kind whose conditions are not written yet.
+      await eventually(
+        () => must(kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")),
+        60_000,
+      );
       // A kind may be established before discovery lists it, and before its admission policies are served.
       await eventually(() => must(kubectl("apply", "--server-side", "-f", file)), 60_000);
       const generations = [

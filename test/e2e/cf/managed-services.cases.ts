@@ -1,5 +1,8 @@
 // `cf` for service instances of brokers: made, changed, upgraded, listed, deleted and purged; their keys and bindings.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
+import type { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import { eventually } from "../../eventually.ts";
 import type { Page } from "../support/api.ts";
 import { makeApp, ofApp } from "./support/apps.ts";
@@ -15,6 +18,23 @@ async function withBoundApp(run: CaseRun): Promise<void> {
   await withInstance(run);
   await makeApp(run, { is: "stopped" });
   await run.cf("developer", "bind-service", run.name, run.name, "--wait");
+}
+
+/** The API makes one binding of an app to an instance, kubectl as many as a person wants. */
+async function withTwoBindings(run: CaseRun): Promise<void> {
+  await withBoundApp(run);
+  const { stage } = run.ground;
+  const get = await stage.kubectl("get", "servicebindings", "-A", "-o", "json");
+  const { items } = JSON.parse(get.output) as { items: ServiceBinding[] };
+  const made = items.find(({ spec }) => spec.appRef?.name === run.name);
+  const { apiVersion, kind, metadata, spec } = made as ServiceBinding & { apiVersion: string; kind: string };
+  const another = { apiVersion, kind, metadata: { namespace: metadata.namespace, name: `${run.name}-newer` }, spec };
+  const file = join(run.folder, "another.json");
+  writeFileSync(file, JSON.stringify(another));
+  expect(await stage.kubectl("apply", "-f", file)).toMatchObject({ code: 0 });
+  await eventually(async () =>
+    expect(await bindingsOf(run, "app")).toMatchObject([{}, { last_operation: { state: "succeeded" } }]),
+  );
 }
 
 async function withInstanceAndApp(run: CaseRun): Promise<void> {
@@ -290,6 +310,25 @@ const cases: readonly CommandCases[] = [
         run: "unbind-service {name} {name} --wait",
         shows: ["OK"],
         effect: async (run) => expect(await bindingsOf(run, "app")).toEqual([]),
+      },
+    ],
+  },
+  {
+    command: "cleanup-outdated-service-bindings",
+    cases: [
+      {
+        name: "of two bindings that kubectl made",
+        given: withTwoBindings,
+        run: "cleanup-outdated-service-bindings {name} --service-instance {name} --force --wait",
+        shows: ["Found 1 outdated service binding.", "Deleting service binding", "OK"],
+        effect: async (run) => expect(await bindingsOf(run, "app")).toHaveLength(1),
+      },
+      {
+        name: "--keep-last: an app's only binding to an instance stays",
+        given: withBoundApp,
+        run: "cleanup-outdated-service-bindings {name} --keep-last 2 --force",
+        shows: ["No outdated service bindings found", "OK"],
+        effect: async (run) => expect(await bindingsOf(run, "app")).toHaveLength(1),
       },
     ],
   },

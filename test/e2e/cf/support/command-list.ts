@@ -200,7 +200,6 @@ export const COMMANDS: Record<string, readonly string[]> = {
 export const NEEDED_BY: Record<string, readonly string[]> = {
   "shared service instances": ["share-service", "unshare-service"],
   "route services": ["bind-route-service", "unbind-route-service"],
-  "service brokers": [...OF_SERVICES, ...OF_BROKERS],
   ssh: ["ssh", "ssh-code"],
   UAA: [
     "passwd",
