@@ -24,6 +24,7 @@ import { newGUID } from "../../crds/guid.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import type { Services } from "../routing/services.ts";
 import { accessSecret } from "../access/rbac-lag.ts";
+import { writeAllOrNone } from "../access/rehearsal.ts";
 import type { Session } from "../access/session.ts";
 import { z } from "zod";
 import {
@@ -153,8 +154,10 @@ async function createPackage(session: Session, body: CreatePackage): Promise<Pac
   const isDockerApp = app.spec.lifecycle.type === "docker";
   if (body.type === "bits" && isDockerApp) throw unprocessable("Cannot create bits package for a Docker app.");
   if (body.type === "docker" && !isDockerApp) throw unprocessable("Cannot create Docker package for a buildpack app.");
-  const secret = await keepCredentials(session, app, body);
-  return session.create(Package, toPackage(session.cache, app, toPackageSpec(body, secret), body.metadata));
+  return writeAllOrNone(session, [Package], async (writer) => {
+    const secret = await keepCredentials(writer, app, body);
+    return writer.create(Package, toPackage(writer.cache, app, toPackageSpec(body, secret), body.metadata));
+  });
 }
 
 /** A pull Secret for the image's credentials, which never appear in the Package. */

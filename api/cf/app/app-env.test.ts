@@ -58,6 +58,7 @@ function bench(
   } as unknown as KubeClient;
   const session = {
     platformClient: platform,
+    rehearse: () => Promise.resolve([]),
     cache: { guid: () => "guid", store: () => ({ find: () => undefined }) },
     authorize: ({ verb }: { verb: string }) => {
       if (!may.includes(verb)) throw new CFError("NotAuthorized");

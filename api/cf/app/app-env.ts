@@ -11,6 +11,7 @@ import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import { z } from "zod";
 import { CFError } from "../../http/errors.ts";
 import { accessSecret } from "../../access/rbac-lag.ts";
+import { writeAllOrNone } from "../../access/rehearsal.ts";
 import type { Session } from "../../access/session.ts";
 import { appOwnerReferences } from "./owner-app.ts";
 import { requireNotSuspended } from "../../access/suspension.ts";
@@ -139,8 +140,10 @@ export async function writeVariables(session: Session, app: App, wanted: Record<
   const changes = Object.fromEntries(Object.entries(wanted).filter(isChange));
   if (Object.keys(changes).length === 0) return app;
   checkSize(before, changes);
-  await putSecret(session, app, changes);
-  return await session.patchWithRetry(App, app, (current) => ({ spec: { env: nextEnv(current, changes) } }));
+  return await writeAllOrNone(session, [App], async (writer) => {
+    await putSecret(writer, app, changes);
+    return await writer.patchWithRetry(App, app, (current) => ({ spec: { env: nextEnv(current, changes) } }));
+  });
 }
 
 function nextEnv(app: App, changes: Record<string, string | null>): EnvVar[] {

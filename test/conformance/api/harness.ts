@@ -41,8 +41,8 @@ export function fault({ status, json }: Answer): [number, string, string] {
   return [status, title, detail];
 }
 
-export async function startApiHarness(): Promise<ApiHarness> {
-  const testEnv = await startApiTestEnv();
+export async function startApiHarness(start?: Parameters<typeof startApiTestEnv>[0]): Promise<ApiHarness> {
+  const testEnv = await startApiTestEnv(start);
   const [replica] = testEnv.replicas;
   const bench: ApiHarness = {
     testEnv,
