@@ -1,6 +1,6 @@
 // Admission policies that keep the platform's own identities within what is the platform's, whatever their roles let them do (docs/security.md).
 import { ONLY_PLATFORM, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
-import { GROUP, SYSTEM_NAMESPACE } from "./groups.ts";
+import { CONSTRAINTS_GROUP, GROUP, SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
 import { IS_MIRRORED_KEY } from "./space/namespace-labels.ts";
 
@@ -34,7 +34,7 @@ const PLACED_KINDS: Readonly<Record<string, readonly string[]>> = {
 const SYSTEM_KINDS = ["leases", "roles", "rolebindings"];
 
 export function platformPolicies(): AdmissionPolicy[] {
-  return [placePolicy(), namespaceOwnerPolicy(), podSpecPolicy(), servicePolicy()];
+  return [placePolicy(), namespaceOwnerPolicy(), podSpecPolicy(), servicePolicy(), kindPolicy()];
 }
 
 function forbid(expression: string, message: string): Validation {
@@ -62,6 +62,23 @@ function placePolicy(): AdmissionPolicy {
       forbid(
         `(request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${quoted(SYSTEM_KINDS)}]) || (object == null && '${OBSERVE_LABELS.managedBy}' in ${metadataOf("oldObject", "labels")})`,
         "the platform writes in its own namespaces only: those of orgs and spaces",
+      ),
+    ],
+  };
+}
+
+/** The kinds that PolicyTemplates make are the only ones that the platform itself makes, changes or deletes. */
+function kindPolicy(): AdmissionPolicy {
+  const isOurs = (object: string): string => `(${object} == null || ${object}.spec.group == '${CONSTRAINTS_GROUP}')`;
+  return {
+    name: "platform-kinds.cupola.dev",
+    resources: [{ group: "apiextensions.k8s.io", plural: "customresourcedefinitions" }],
+    operations: WRITES,
+    matchConditions: [ONLY_PLATFORM],
+    validations: [
+      forbid(
+        `${isOurs("object")} && ${isOurs("oldObject")}`,
+        `the platform writes CustomResourceDefinitions of ${CONSTRAINTS_GROUP} only`,
       ),
     ],
   };

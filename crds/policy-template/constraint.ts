@@ -3,7 +3,7 @@ import { z } from "zod";
 import { toCustomResourceDefinition, type SchemaNode } from "../../kube/api/crd.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { defineResource, listAtomic, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
-import { CATEGORY, CONSTRAINTS_GROUP, GROUP } from "../groups.ts";
+import { CATEGORY, CONSTRAINTS_GROUP } from "../groups.ts";
 import type { PolicyTemplate } from "./policy-template.ts";
 
 export const MAX_VIOLATIONS = 20;
@@ -142,14 +142,12 @@ export function constraintKindOf(template: { spec: Pick<PolicyTemplate["spec"], 
   return defineConstraintKind(template.spec.kind, template.spec.title);
 }
 
-/** The CRD of a template's constraints. The template owns it. */
-export function constraintCRD(template: PolicyTemplate): KubeObject {
+/** The CRD of a template's constraints. */
+export function constraintCRD(template: { spec: PolicyTemplate["spec"] }): KubeObject {
   const crd = toCustomResourceDefinition(constraintKindOf(template));
-  const { name, uid = "" } = template.metadata;
   const version = (crd["spec"] as { versions: SchemaNode[] }).versions[0];
   setParameters(version, template.spec.parameters?.schema as SchemaNode | undefined);
-  const owner = { apiVersion: `${GROUP}/v1alpha1`, kind: "PolicyTemplate", name, uid, controller: true };
-  return { ...crd, metadata: { ...crd.metadata, ownerReferences: [owner] } };
+  return crd;
 }
 
 /** A constraint's parameters are required as far as the template's schema requires any. */

@@ -1,6 +1,7 @@
 // The ValidatingAdmissionPolicies of a constraint, with their bindings. They hold with every process of Cupola down, and deleting the constraint removes them.
+import { createHash } from "node:crypto";
 import type { MatchResources, PolicySpec } from "../../kube/admission/policy/types.ts";
-import type { KubeObject, OwnerReference } from "../../kube/api/object.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import { EXCEPT_PLATFORM } from "../admission-policy.ts";
 import { CONSTRAINTS_GROUP } from "../groups.ts";
 import { actionAt, type Action, type Constraint } from "./constraint.ts";
@@ -11,9 +12,8 @@ import { findSubject, livesInSpaces } from "./subjects.ts";
 import { sentenceEnd, sentenceStart } from "./verdict.ts";
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
-/** Labels the policies of constraints; its value is the version of this rendering. */
-export const RENDERING_LABEL = "constraints.cupola.dev/rendering";
-const RENDERING = "1";
+/** Annotation of each policy and binding: a hash of its spec, by which a stored one is known to be current. */
+export const DIGEST = "constraints.cupola.dev/digest";
 
 const ACTIONS: Record<Action, string> = { deny: "Deny", warn: "Warn", dryrun: "Audit" };
 
@@ -35,7 +35,7 @@ export function toConstraintPolicies(spec: PolicyTemplateSpec, constraint: Const
   const name = policyName(constraint);
   const action = actionAt(constraint, "write");
   return [
-    ...toPair(constraint, { name, action, spec: { ...rules, matchConstraints: matchObjects(spec, constraint) } }),
+    ...toPair({ name, action, spec: { ...rules, matchConstraints: matchObjects(spec, constraint) } }),
     ...(spec.subjects.includes("Process") && action === "deny" ? toScalePolicy(spec, constraint, now) : []),
   ];
 }
@@ -46,26 +46,26 @@ interface Rendered {
   spec: RuleSet & { matchConstraints: MatchResources };
 }
 
-function toPair(constraint: Constraint, { name, action, spec }: Rendered): KubeObject[] {
-  const metadata = { name, labels: { [RENDERING_LABEL]: RENDERING }, ownerReferences: [ownerOf(constraint)] };
+function toPair({ name, action, spec }: Rendered): KubeObject[] {
   const policySpec: PolicySpec = {
     failurePolicy: "Fail",
     ...spec,
     matchConditions: [EXCEPT_CONTROLLERS, EXCEPT_PLATFORM, ...spec.matchConditions],
   };
   return [
-    { apiVersion: API_VERSION, kind: "ValidatingAdmissionPolicy", metadata, spec: policySpec },
-    {
-      apiVersion: API_VERSION,
+    toObject({ kind: "ValidatingAdmissionPolicy", name, spec: policySpec }),
+    toObject({
       kind: "ValidatingAdmissionPolicyBinding",
-      metadata,
+      name,
       spec: { policyName: name, validationActions: [ACTIONS[action]] },
-    },
+    }),
   ];
 }
 
-function ownerOf({ apiVersion, kind, metadata: { name, uid = "" } }: Constraint): OwnerReference {
-  return { apiVersion, kind, name, uid, controller: true };
+function toObject({ kind, name, spec }: { kind: string; name: string; spec: object }): KubeObject {
+  const digest = createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 32);
+  const metadata = { name, annotations: { [DIGEST]: digest } };
+  return { apiVersion: API_VERSION, kind, metadata, spec };
 }
 
 function matchObjects(spec: PolicyTemplateSpec, { spec: { match } }: Constraint): MatchResources {
@@ -89,7 +89,7 @@ function toScalePolicy(spec: PolicyTemplateSpec, constraint: Constraint, now: Da
   const { objectLabels: _unseen, ...match } = constraint.spec.match ?? {};
   const { variables } = compileConstraint(spec, { ...constraint, spec: { ...constraint.spec, match } }, now);
   const message = "kubectl scale cannot be judged by this policy; set spec.instances instead";
-  return toPair(constraint, {
+  return toPair({
     name: `scale.${policyName(constraint)}`,
     action: "deny",
     spec: {

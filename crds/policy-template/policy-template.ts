@@ -98,7 +98,7 @@ export const PolicyTemplate = defineKind({
   columns: [
     { name: "Kind", jsonPath: ".spec.kind" },
     { name: "Title", jsonPath: ".spec.title" },
-    { name: "Constraints", jsonPath: ".status.constraints", type: "integer" },
+    { name: "Subjects", jsonPath: ".spec.subjects" },
   ],
   rules: [
     {
@@ -108,7 +108,6 @@ export const PolicyTemplate = defineKind({
   ],
   spec: templateSpec,
   status: readyStatus({
-    constraints: z.int().min(0).optional().describe("The number of its constraints."),
     inForce: z
       .object({
         generation: z.int().describe("metadata.generation of the rules in force."),

@@ -12,9 +12,14 @@ export function findSubject(kind: string): KindDefinition | undefined {
   return definition?.group === GROUP && !NOT_JUDGED.has(kind) ? definition : undefined;
 }
 
+/** Definitions of all kinds that rules may judge. */
+export function listSubjectKinds(): KindDefinition[] {
+  return DEFINITIONS.filter(({ kind }) => findSubject(kind) !== undefined);
+}
+
 /** Names of all kinds that rules may judge. */
 export function listSubjects(): string[] {
-  return DEFINITIONS.map(({ kind }) => kind).filter((kind) => findSubject(kind) !== undefined);
+  return listSubjectKinds().map(({ kind }) => kind);
 }
 
 /** Whether all objects of the kind are in namespaces of spaces. */

@@ -14,6 +14,7 @@ export const OPERATIONS = {
   "job-runner": "runs tasks as Jobs (class job)",
   "ingress-router": "serves routes by Ingress (class ingress)",
   "gateway-router": "serves routes by HTTPRoutes of the Gateway API (class gateway)",
+  policies: "puts operator policy in force: kinds of constraints, their ValidatingAdmissionPolicies, and the audit",
   webhook: "refuses names that are taken, early and in friendly words",
   logs: "keeps the logs of apps that run in pods",
 } as const;
@@ -23,6 +24,7 @@ export type Operation = keyof typeof OPERATIONS;
 export const LOCAL_OPERATIONS: readonly Operation[] = [
   "api",
   "controllers",
+  "policies",
   "host-builder",
   "process-runner",
   "local-router",
@@ -31,6 +33,7 @@ export const LOCAL_OPERATIONS: readonly Operation[] = [
 export const CLUSTER_OPERATIONS: readonly Operation[] = [
   "api",
   "controllers",
+  "policies",
   "deployment-runner",
   "instance-index",
   "job-runner",

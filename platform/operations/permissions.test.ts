@@ -1,7 +1,7 @@
 // Policies bound the writes of the operations: a kind that a controller begins to write is no way out of the platform's namespaces.
 import { expect, test } from "vitest";
 import { listAdmissionPolicies } from "../../crds/admission-policies.ts";
-import { GROUP, WORKLOADS_GROUP } from "../../crds/groups.ts";
+import { CONSTRAINTS_GROUP, GROUP, WORKLOADS_GROUP } from "../../crds/groups.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { toOperationPermissions } from "./permissions.ts";
 
@@ -15,8 +15,16 @@ const policies = (listAdmissionPolicies() as unknown as PolicyObject[]).filter(
   ({ kind, metadata }) => kind === "ValidatingAdmissionPolicy" && metadata.name.startsWith("platform-"),
 );
 
-/** Events harm nobody; the webhook's configuration has one name, and no policy is asked about such a kind. */
-const UNBOUND = ["/events", "admissionregistration.k8s.io/validatingwebhookconfigurations"];
+/**
+ * Events harm nobody. No policy is asked about admission's own kinds: the webhook's configuration has one name, and the operation `policies`,
+ * which writes the others, has an account of its own.
+ */
+const UNBOUND = [
+  "/events",
+  ...["validatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings"].map(
+    (plural) => `admissionregistration.k8s.io/${plural}`,
+  ),
+];
 const HARMLESS = new Set(["get", "list", "watch", "bind"]);
 
 test.each(Object.keys(OPERATIONS) as Operation[])(
@@ -28,7 +36,9 @@ test.each(Object.keys(OPERATIONS) as Operation[])(
     const written = toOperationPermissions(operation)
       .cluster.filter(
         ({ apiGroups }) =>
-          ![GROUP, WORKLOADS_GROUP, "authentication.k8s.io", "authorization.k8s.io"].includes(apiGroups[0] ?? ""),
+          ![GROUP, WORKLOADS_GROUP, CONSTRAINTS_GROUP, "authentication.k8s.io", "authorization.k8s.io"].includes(
+            apiGroups[0] ?? "",
+          ),
       )
       .filter(({ verbs }) => verbs.some((verb) => !HARMLESS.has(verb)))
       .flatMap(({ apiGroups, resources }) => resources.map((resource) => `${apiGroups[0]}/${resource}`));

@@ -12,6 +12,8 @@ import {
   listTranslatorSingletons,
   type Backend,
 } from "./backends.ts";
+import { policyTemplateController } from "../../controllers/policy-template/policy-template.ts";
+import { createPolicySingleton } from "./policies.ts";
 import { createBlobRemovalTask } from "./blob-removal.ts";
 import { createWatchAudit } from "./watch-audit.ts";
 import { createImageRemovalTask } from "./image-removal.ts";
@@ -79,6 +81,7 @@ export function startControllers(
     : [];
   const controllers = [
     ...cfControllers,
+    ...(options.operations.includes("policies") ? [policyTemplateController] : []),
     ...listTranslatorControllers(options.operations),
     ...listBuilderControllers(options.operations, { blobs, registry: registry && toBuildRegistry(registry) }),
     ...backends.flatMap((backend) => backend.controllers),
@@ -170,5 +173,9 @@ function listControllerSingletons(
         backends.flatMap(({ controllers }) => controllers),
       )
     : undefined;
-  return [...listTranslatorSingletons(operations), ...[removal, localRouter].filter((post) => post !== undefined)];
+  const policies = operations.includes("policies") ? createPolicySingleton({ informers, log }) : undefined;
+  return [
+    ...listTranslatorSingletons(operations),
+    ...[removal, localRouter, policies].filter((post) => post !== undefined),
+  ];
 }

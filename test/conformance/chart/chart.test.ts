@@ -141,7 +141,7 @@ describe.skipIf(reason)("the chart", () => {
     const objects = await render(VALUES);
     const deployments = objects.filter(({ kind }) => kind === "Deployment");
     expect(deployments.map(({ metadata }) => metadata.name).sort()).toEqual(
-      ["api", "controllers", "instance-index", "logs", "webhook"].map((name) => `cupola-${name}`),
+      ["api", "controllers", "instance-index", "logs", "policies", "webhook"].map((name) => `cupola-${name}`),
     );
     const generated = readDocuments(join(CHECKOUT, "deploy", "rbac", "operations.yaml"));
     for (const deployment of deployments) {

@@ -87,11 +87,11 @@ function create(what: string, path: string, object: Json): Attempt {
   return { what, send: (as) => as.post(dry(path), object) };
 }
 
-function patch(what: string, path: string, body: Json): Attempt {
+export function patch(what: string, path: string, body: Json): Attempt {
   return { what, send: (as) => as.patch("merge", dry(path), body) };
 }
 
-function remove(what: string, path: string): Attempt {
+export function remove(what: string, path: string): Attempt {
   return { what, send: (as) => as.delete(dry(path)) };
 }
 
@@ -358,14 +358,12 @@ function secrets({ space, theirs }: Places): Attempt[] {
   ];
 }
 
+function named(apiVersion: string, kind: string, more: Json): Json {
+  return { apiVersion, kind, metadata: { name: "tried" }, ...more };
+}
+
 /** No role of the platform has these rights. */
 function beyondRoles({ theirs }: Places): Attempt[] {
-  const named = (apiVersion: string, kind: string, more: Json): Json => ({
-    apiVersion,
-    kind,
-    metadata: { name: "tried" },
-    ...more,
-  });
   const admission = "/apis/admissionregistration.k8s.io/v1";
   return [
     create("a token for an account", `${NAMESPACES}/kube-system/serviceaccounts/default/token`, {
@@ -378,8 +376,9 @@ function beyondRoles({ theirs }: Places): Attempt[] {
       send: (as) => as.send("GET", `${NAMESPACES}/kube-system`, { headers: { "Impersonate-User": "system:admin" } }),
     },
     patch("the approval of a certificate", "/apis/certificates.k8s.io/v1/certificatesigningrequests/x/approval", {}),
-    create("a kind", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {}),
-    remove("a kind of ours", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/apps.cupola.dev"),
+    create("a kind", KINDS, kindOf("example.com")),
+    create("a kind of ours", KINDS, kindOf("cupola.dev")),
+    remove("a kind of ours", `${KINDS}/apps.cupola.dev`),
     create(
       "a webhook",
       `${admission}/validatingwebhookconfigurations`,
@@ -390,15 +389,25 @@ function beyondRoles({ theirs }: Places): Attempt[] {
       `${admission}/mutatingwebhookconfigurations`,
       named("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", { webhooks: [] }),
     ),
-    remove("the policy that stops it", `${admission}/validatingadmissionpolicies/platform-places.cupola.dev`),
-    remove("the binding of that policy", `${admission}/validatingadmissionpolicybindings/platform-places.cupola.dev`),
-    patch("the policy that stops it", `${admission}/validatingadmissionpolicies/platform-places.cupola.dev`, {
-      spec: { failurePolicy: "Ignore" },
-    }),
     remove("a node", "/api/v1/nodes/x"),
     patch("a node", "/api/v1/nodes/x", {}),
     create("a program in a Pod", `${NAMESPACES}/${theirs}/pods/theirs/exec`, {}),
   ];
+}
+
+const KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+function kindOf(group: string): Json {
+  const schema = { openAPIV3Schema: { type: "object" } };
+  return named("apiextensions.k8s.io/v1", "CustomResourceDefinition", {
+    metadata: { name: `gadgets.${group}` },
+    spec: {
+      group,
+      scope: "Cluster",
+      names: { kind: "Gadget", listKind: "GadgetList", plural: "gadgets", singular: "gadget" },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  });
 }
 
 /** Reads that no operation of the chart may do; an admission policy cannot refuse them, and a laptop's one process may. */

@@ -27,6 +27,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $components := list
   (dict "name" "api" "operations" (list "api"))
   (dict "name" "controllers" "operations" (concat (list "controllers") $backends))
+  (dict "name" "policies" "operations" (list "policies"))
   (dict "name" "logs" "operations" (list "logs"))
   (dict "name" "webhook" "operations" (list "webhook")) -}}
 {{- if .Values.runners.deployment.enabled -}}

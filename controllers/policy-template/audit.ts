@@ -1,0 +1,212 @@
+// Finds stored objects that violate constraints, from caches and incrementally: an object is judged when it, its namespace's labels or a constraint changes.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { evaluate, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
+import { constraintId } from "../../crds/policy-template/policies.ts";
+import { findSubject } from "../../crds/policy-template/subjects.ts";
+import { toVerdict, type Violation } from "../../crds/policy-template/verdict.ts";
+import { Namespace } from "../../kube/api/builtin.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { ChangedKey, DynamicWatches, WatchKey } from "../../kube/cache/dynamic-watches.ts";
+import { NotPermitted, NotSynced, NotWatched } from "../../kube/cache/errors.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+
+/** Result of the audit for one constraint. */
+export interface AuditResult {
+  /** Objects that were judged. */
+  objects: number;
+  /** By namespace and name. */
+  violations: readonly Violation[];
+}
+
+/** The event loop is free again after this time. */
+const SLICE_MS = 10;
+/** A burst of changes is one change of the result. */
+const NOTIFY_MS = 500;
+/** A cache that is not filled yet is asked again. */
+const RETRY_MS = 1_000;
+
+interface Audited {
+  constraint: JudgingConstraint;
+  /** By kind and key; an empty list for an object that violates nothing. */
+  found: Map<string, readonly Violation[]>;
+  /** Whether all stored objects were judged. */
+  isComplete: boolean;
+}
+
+export class PolicyAudit {
+  readonly #watches: DynamicWatches;
+  readonly #read: Reader;
+  readonly #audited = new Map<string, Audited>();
+  readonly #listeners = new Set<(constraint: string) => void>();
+  readonly #changed = new Set<string>();
+  /** Labels of namespaces as objects were last judged by them. */
+  readonly #labels = new Map<string, string>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #isClosed = false;
+
+  constructor(informers: Pick<Informers, "dynamicWatches" | "read">) {
+    this.#read = informers.read;
+    this.#watches = informers.dynamicWatches({ name: "policy-audit", deliver: (batch) => this.#judgeBatch(batch) });
+  }
+
+  /** Replaces the audited constraints. Those that did not change keep their results. */
+  replace(constraints: Iterable<JudgingConstraint>): void {
+    const wanted = new Map([...constraints].map((one) => [constraintId(one.constraint), one]));
+    for (const id of [...this.#audited.keys()]) if (!wanted.has(id)) this.#audited.delete(id);
+    this.#watches.replace([...wanted].flatMap(([id, one]) => listWatches(one).map((key) => [key, id] as const)));
+    for (const [id, constraint] of wanted) {
+      if (this.#audited.get(id)?.constraint === constraint) continue;
+      const audited = { constraint, found: new Map(), isComplete: false };
+      this.#audited.set(id, audited);
+      void this.#judgeStored(id, audited);
+    }
+  }
+
+  /** The result for a constraint by its id; undefined until all stored objects were judged. */
+  find(id: string): AuditResult | undefined {
+    const audited = this.#audited.get(id);
+    if (!audited?.isComplete) return undefined;
+    return { objects: audited.found.size, violations: toVerdict([...audited.found.values()].flat(), []).violations };
+  }
+
+  /** Calls `listener` with the id of a constraint whose violations changed. Returns the unsubscribe function. */
+  onChange(listener: (constraint: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    await this.#watches.close();
+  }
+
+  async #judgeStored(id: string, audited: Audited): Promise<void> {
+    const isCurrent = (): boolean => !this.#isClosed && this.#audited.get(id) === audited;
+    try {
+      const slice = createSlice();
+      for (const { ref, key } of this.#listStored(audited.constraint)) {
+        await slice();
+        if (!isCurrent()) return;
+        this.#judge(id, audited, { kind: ref.kind, key, object: this.#read.find(ref, key) });
+      }
+      audited.isComplete = true;
+      this.#report(id);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      if (isCurrent()) this.#later(RETRY_MS, () => void this.#judgeStored(id, audited));
+    }
+  }
+
+  #listStored(constraint: JudgingConstraint): { ref: ResourceRef; key: ObjectKey }[] {
+    return subjectsOf(constraint).flatMap((ref) =>
+      this.#read.list(ref, { partial: true }).map(({ metadata }) => ({ ref, key: metadata })),
+    );
+  }
+
+  async #judgeBatch(batch: readonly ChangedKey[]): Promise<void> {
+    const slice = createSlice();
+    for (const { ref, store, key } of batch) {
+      await slice();
+      if (ref.kind === Namespace.kind) await this.#judgeNamespace(store.find(key), key.name);
+      else this.#judgeObject(ref, key, store.find(key));
+    }
+  }
+
+  #judgeObject(ref: ResourceRef, key: ObjectKey, object: KubeObject | undefined): void {
+    for (const [id, audited] of this.#audited)
+      if (audited.constraint.template.subjects.includes(ref.kind))
+        this.#judge(id, audited, { kind: ref.kind, key, object });
+  }
+
+  /** Judges the objects of a namespace again when its labels have changed: they say the org and the space. */
+  async #judgeNamespace(namespace: KubeObject | undefined, name: string): Promise<void> {
+    const labels = JSON.stringify(namespace?.metadata.labels ?? {});
+    const known = this.#labels.get(name);
+    this.#labels.set(name, labels);
+    if (namespace === undefined) this.#labels.delete(name);
+    if (known === undefined || known === labels) return;
+    const slice = createSlice();
+    const subjects = new Map(
+      [...this.#audited.values()].flatMap(({ constraint }) => subjectsOf(constraint)).map((ref) => [ref.kind, ref]),
+    );
+    for (const ref of subjects.values())
+      for (const object of ref.namespaced ? this.#read.list(ref, { namespace: name }) : []) {
+        await slice();
+        this.#judgeObject(ref, object.metadata, object);
+      }
+  }
+
+  #judge(id: string, { constraint, found }: Audited, { kind, key, object }: Stored): void {
+    const at = `${kind} ${keyOf(key)}`;
+    const violations = object ? this.#violationsOf(constraint, object) : undefined;
+    const before = found.get(at) ?? [];
+    if (violations) found.set(at, violations);
+    else found.delete(at);
+    if (!isSame(before, violations ?? [])) this.#report(id);
+  }
+
+  #violationsOf(constraint: JudgingConstraint, object: KubeObject): readonly Violation[] {
+    const { namespace } = object.metadata;
+    const namespaceLabels =
+      namespace === undefined ? undefined : (this.#read.find(Namespace, { name: namespace })?.metadata.labels ?? {});
+    return evaluate([constraint], { point: "audit", operation: "CREATE", object, namespaceLabels }).violations;
+  }
+
+  #report(id: string): void {
+    if (!this.#audited.get(id)?.isComplete) return;
+    if (this.#changed.size === 0) this.#later(NOTIFY_MS, () => this.#notify());
+    this.#changed.add(id);
+  }
+
+  #notify(): void {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    for (const listener of this.#listeners) for (const id of changed) listener(id);
+  }
+
+  #later(ms: number, work: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      work();
+    }, ms).unref();
+    this.#timers.add(timer);
+  }
+}
+
+interface Stored {
+  kind: string;
+  key: ObjectKey;
+  object: KubeObject | undefined;
+}
+
+function subjectsOf({ template }: JudgingConstraint): ResourceRef[] {
+  return template.subjects.flatMap((kind) => findSubject(kind) ?? []);
+}
+
+function listWatches(constraint: JudgingConstraint): WatchKey[] {
+  return [...subjectsOf(constraint), Namespace as ResourceRef].map((ref) => ({ ref }));
+}
+
+function isSame(a: readonly Violation[], b: readonly Violation[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ rule, message }, index) => rule === b[index]?.rule && message === b[index].message)
+  );
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof NotSynced || error instanceof NotWatched || error instanceof NotPermitted;
+}
+
+/** Returns a function that yields to the event loop once the slice is used up. */
+function createSlice(): () => Promise<void> {
+  let until = performance.now() + SLICE_MS;
+  return async () => {
+    if (performance.now() < until) return;
+    await nextTurn();
+    until = performance.now() + SLICE_MS;
+  };
+}

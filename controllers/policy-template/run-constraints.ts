@@ -1,0 +1,164 @@
+// Runs a controller for each kind of constraints: it starts when the kind is served and ends with its template.
+import type { Logger } from "pino";
+import { constraintKindOf, type Constraint } from "../../crds/policy-template/constraint.ts";
+import { preparePolicies, rulesInForce, type Policies } from "../../crds/policy-template/policies.ts";
+import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
+import { toConstraintPolicies } from "../../crds/policy-template/policy-objects.ts";
+import { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from "../../kube/api/builtin.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import type { Change, Store } from "../../kube/cache/reader.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isNotFound } from "../../kube/client/errors.ts";
+import type { OwnershipMarkers } from "../../kube/controller/controller.ts";
+import type { Term } from "../../kube/lease/leader-election.ts";
+import { runControllers } from "../../kube/controller/run-controllers.ts";
+import { PolicyAudit } from "./audit.ts";
+import { constraintController } from "./constraint.ts";
+
+export interface ConstraintRunOptions {
+  client: KubeClient;
+  informers: Informers;
+  ownership: OwnershipMarkers;
+  /** As in RunControllersOptions. */
+  term: Term;
+  log: Logger;
+}
+
+interface KindRun {
+  store: Store<Constraint>;
+  stop: () => Promise<void>;
+}
+
+/** Watches PolicyTemplates and runs the controllers of their kinds until `stop`. */
+export class ConstraintRuns {
+  readonly #options: ConstraintRunOptions;
+  readonly #audit: PolicyAudit;
+  readonly #runs = new Map<string, KindRun>();
+  readonly #templates: Store<PolicyTemplate>;
+  readonly #release: () => void;
+  #policies: Policies | undefined;
+  #renewal: NodeJS.Timeout | undefined;
+  #expiry: NodeJS.Timeout | undefined;
+
+  constructor(options: ConstraintRunOptions) {
+    this.#options = options;
+    this.#audit = new PolicyAudit(options.informers);
+    const { store, release } = options.informers.ensure(PolicyTemplate);
+    this.#templates = store;
+    const stop = store.onChange(() => this.#sync());
+    this.#release = () => {
+      stop();
+      release();
+    };
+    this.#sync();
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#renewal);
+    clearTimeout(this.#expiry);
+    this.#release();
+    await Promise.all([...this.#runs.values()].map(({ stop }) => stop()));
+    await this.#audit.close();
+  }
+
+  /** Starts the kinds that are served and ends those whose template is gone. */
+  #sync(): void {
+    const served = this.#list().filter(isServed);
+    const kinds = new Set(served.map(({ spec }) => spec.kind));
+    for (const template of served)
+      if (!this.#runs.has(template.spec.kind)) this.#runs.set(template.spec.kind, this.#start(template));
+    for (const [kind, run] of this.#runs) {
+      if (kinds.has(kind)) continue;
+      this.#runs.delete(kind);
+      void run.stop();
+    }
+    this.#renewSoon();
+  }
+
+  #list(): PolicyTemplate[] {
+    return this.#templates.synced ? this.#templates.list() : [];
+  }
+
+  #start(template: PolicyTemplate): KindRun {
+    const { client, informers, ownership, term, log } = this.#options;
+    const ref = constraintKindOf(template) as unknown as ResourceRef<Constraint>;
+    const abort = new AbortController();
+    const { store, release } = informers.ensure(ref);
+    const unsubscribe = store.onChange((change) => this.#onConstraint(change));
+    const run = runControllers({
+      client,
+      controllers: [constraintController(ref, this.#audit)],
+      informers,
+      ownership,
+      term,
+      signal: abort.signal,
+      log,
+    });
+    return {
+      store,
+      async stop() {
+        abort.abort();
+        unsubscribe();
+        await run.stopped;
+        release();
+      },
+    };
+  }
+
+  #onConstraint(change: Change<Constraint>): void {
+    if (change.type === "deleted") void this.#open(change.object);
+    // A write of the status changes nothing about the policies.
+    if (change.type !== "modified" || change.old.metadata.generation !== change.object.metadata.generation)
+      this.#renewSoon();
+  }
+
+  /** A deleted constraint's policies go at once; without this process the garbage collector removes them. */
+  async #open(constraint: Constraint): Promise<void> {
+    const { client, log } = this.#options;
+    const template = this.#list().find(({ spec }) => spec.kind === constraint.kind);
+    const rules = template && rulesInForce(template);
+    const names = rules ? toConstraintPolicies(rules, constraint, new Date()).map(({ metadata }) => metadata.name) : [];
+    for (const ref of [ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicy] as ResourceRef[])
+      for (const name of new Set(names))
+        await client.delete(ref, { name }).catch((err: unknown) => {
+          if (!isNotFound(err))
+            log.warn({ err, policy: name }, "the policy of a deleted constraint waits for the garbage collector");
+        });
+  }
+
+  /** The audit follows templates and constraints; a burst of changes is one renewal. */
+  #renewSoon(): void {
+    this.#renewal ??= setTimeout(() => {
+      this.#renewal = undefined;
+      this.#renew();
+    }, 0);
+  }
+
+  #renew(): void {
+    const now = new Date();
+    const constraintsOf = (kind: string): Constraint[] => {
+      const store = this.#runs.get(kind)?.store;
+      return store?.synced ? store.list() : [];
+    };
+    this.#policies = preparePolicies({
+      templates: this.#list(),
+      constraintsOf,
+      now,
+      ...(this.#policies && { previous: this.#policies }),
+    });
+    this.#audit.replace(this.#policies.byConstraint.values());
+    clearTimeout(this.#expiry);
+    if (this.#policies.expires === Infinity) return;
+    const delayMs = Math.min(this.#policies.expires - now.getTime(), LONGEST_TIMER_MS);
+    this.#expiry = setTimeout(() => this.#renew(), delayMs).unref();
+  }
+}
+
+/** A timer of Node.js lasts 24 days at most. */
+const LONGEST_TIMER_MS = 86_400_000;
+
+function isServed({ status }: PolicyTemplate): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return status?.inForce !== undefined && ready?.reason !== "KindPending";
+}
