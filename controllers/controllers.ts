@@ -14,6 +14,7 @@ import { orgController } from "./org/org.ts";
 import { quotaController } from "./org-quota/enforce.ts";
 import { orgQuotaController } from "./org-quota/org-quota.ts";
 import { packageController } from "./package/package.ts";
+import { policyTemplateController } from "./policy-template/policy-template.ts";
 import { processController } from "./process/process.ts";
 import { rolloutController } from "./rollout/rollout.ts";
 import { routeController, routeGUIDController } from "./route/route.ts";
@@ -37,6 +38,9 @@ export interface ControllersOptions {
   /** Undefined where there is no registry: droplets that are files then run where they are unpacked. */
   makeDropletImage?: MakeDropletImage | undefined;
 }
+
+/** Controllers of the operation `policies`. Those of constraints follow from the templates at run time. */
+export const policyControllers: readonly Controller[] = [policyTemplateController];
 
 export function createControllers(options: ControllersOptions): Controller[] {
   const brokerPace = createBrokerPace();

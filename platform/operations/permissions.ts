@@ -5,8 +5,8 @@ import { LIST_WATCH_VERBS, permissionsOf } from "../../kube/controller/permissio
 import { toResourceRules, type Permission, type ResourceRule } from "../../kube/rbac/resource-rules.ts";
 import { IMPERSONATOR_ROLE } from "../../api/identity/token-issuer.ts";
 import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
+import { policyControllers } from "../../controllers/controllers.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";
-import { policyTemplateController } from "../../controllers/policy-template/policy-template.ts";
 import { POLICY_PERMISSIONS } from "./policies.ts";
 import { JOB_KEY_SECRET } from "../../api/jobs/job-key.ts";
 import { ENV_KEY_SECRET } from "../../controllers/shared/env-snapshot.ts";
@@ -137,7 +137,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
           ...AUDIT_WRITER_PERMISSIONS,
         ]
       : []),
-    ...(operation === "policies" ? [...permissionsOf(policyTemplateController), ...POLICY_PERMISSIONS] : []),
+    ...(operation === "policies" ? [...policyControllers.flatMap(permissionsOf), ...POLICY_PERMISSIONS] : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
     ...(operation === "logs"
       ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS, ...REPLICA_LOG_PERMISSIONS]

@@ -32,7 +32,7 @@ export const POLICY_PERMISSIONS: readonly Permission[] = [
   { resource: Event, verbs: ["get", "create", "patch"] },
 ];
 
-/** One replica runs the controllers of constraints. */
+/** The elected replica runs the controllers of constraints. */
 export function createPolicySingleton({ informers, log }: { informers: Informers; log: Logger }): Singleton {
   return {
     operation: "policies",

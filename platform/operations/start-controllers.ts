@@ -5,14 +5,13 @@ import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import { runControllers, type ControllerRun } from "../../kube/controller/run-controllers.ts";
 import type { UnsyncedController } from "../../kube/cache/unsynced-watches.ts";
 import { createDropletImages } from "../../blobs/registry/images/make-droplet-image.ts";
-import { createControllers } from "../../controllers/controllers.ts";
+import { createControllers, policyControllers } from "../../controllers/controllers.ts";
 import {
   listBackendOperations,
   listTranslatorControllers,
   listTranslatorSingletons,
   type Backend,
 } from "./backends.ts";
-import { policyTemplateController } from "../../controllers/policy-template/policy-template.ts";
 import { createPolicySingleton } from "./policies.ts";
 import { createBlobRemovalTask } from "./blob-removal.ts";
 import { createWatchAudit } from "./watch-audit.ts";
@@ -81,7 +80,7 @@ export function startControllers(
     : [];
   const controllers = [
     ...cfControllers,
-    ...(options.operations.includes("policies") ? [policyTemplateController] : []),
+    ...(options.operations.includes("policies") ? policyControllers : []),
     ...listTranslatorControllers(options.operations),
     ...listBuilderControllers(options.operations, { blobs, registry: registry && toBuildRegistry(registry) }),
     ...backends.flatMap((backend) => backend.controllers),

@@ -1,6 +1,8 @@
 // Attempts with a token of the platform beyond the platform's work, and the platform's own work beside it. All are dry runs.
 import type { Answer, Api, Json } from "../kubernetes/api.ts";
+import { create, named, patch, remove, type Attempt } from "./attempt.ts";
 import { MANY_LABELS } from "./many-labels.ts";
+import { listKindWrites } from "./policy-attempts.ts";
 
 /** The namespaces of the attempts. `theirs` has a workload of another team, and `lent` consents to adoption. */
 export interface Places {
@@ -10,15 +12,9 @@ export interface Places {
   lent: string;
 }
 
-export interface Attempt {
-  what: string;
-  send(as: Api): Promise<Answer>;
-}
-
 const RBAC = "rbac.authorization.k8s.io";
 const NAMESPACES = "/api/v1/namespaces";
 const ROLES = `/apis/${RBAC}/v1`;
-const dry = (path: string): string => `${path}?dryRun=All`;
 
 /** The kinds that the platform writes in the namespaces of spaces, each with a smallest object. */
 const WORKLOADS: readonly { path: string; apiVersion: string; kind: string; spec: Json }[] = [
@@ -81,18 +77,6 @@ export function podSpec(change: Json = {}, inContainer: Json = {}): Json {
     ],
     ...change,
   };
-}
-
-function create(what: string, path: string, object: Json): Attempt {
-  return { what, send: (as) => as.post(dry(path), object) };
-}
-
-export function patch(what: string, path: string, body: Json): Attempt {
-  return { what, send: (as) => as.patch("merge", dry(path), body) };
-}
-
-export function remove(what: string, path: string): Attempt {
-  return { what, send: (as) => as.delete(dry(path)) };
 }
 
 const plural = (kind: string): string =>
@@ -358,10 +342,6 @@ function secrets({ space, theirs }: Places): Attempt[] {
   ];
 }
 
-function named(apiVersion: string, kind: string, more: Json): Json {
-  return { apiVersion, kind, metadata: { name: "tried" }, ...more };
-}
-
 /** No role of the platform has these rights. */
 function beyondRoles({ theirs }: Places): Attempt[] {
   const admission = "/apis/admissionregistration.k8s.io/v1";
@@ -376,9 +356,7 @@ function beyondRoles({ theirs }: Places): Attempt[] {
       send: (as) => as.send("GET", `${NAMESPACES}/kube-system`, { headers: { "Impersonate-User": "system:admin" } }),
     },
     patch("the approval of a certificate", "/apis/certificates.k8s.io/v1/certificatesigningrequests/x/approval", {}),
-    create("a kind", KINDS, kindOf("example.com")),
-    create("a kind of ours", KINDS, kindOf("cupola.dev")),
-    remove("a kind of ours", `${KINDS}/apps.cupola.dev`),
+    ...listKindWrites(),
     create(
       "a webhook",
       `${admission}/validatingwebhookconfigurations`,
@@ -393,21 +371,6 @@ function beyondRoles({ theirs }: Places): Attempt[] {
     patch("a node", "/api/v1/nodes/x", {}),
     create("a program in a Pod", `${NAMESPACES}/${theirs}/pods/theirs/exec`, {}),
   ];
-}
-
-const KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
-function kindOf(group: string): Json {
-  const schema = { openAPIV3Schema: { type: "object" } };
-  return named("apiextensions.k8s.io/v1", "CustomResourceDefinition", {
-    metadata: { name: `gadgets.${group}` },
-    spec: {
-      group,
-      scope: "Cluster",
-      names: { kind: "Gadget", listKind: "GadgetList", plural: "gadgets", singular: "gadget" },
-      versions: [{ name: "v1", served: true, storage: true, schema }],
-    },
-  });
 }
 
 /** Reads that no operation of the chart may do; an admission policy cannot refuse them, and a laptop's one process may. */

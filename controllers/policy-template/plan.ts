@@ -1,0 +1,156 @@
+// Plans a PolicyTemplate's CRD, and a constraint's policies and status. Pure.
+import { actionAt, constraintCRD, MAX_VIOLATIONS, type Constraint } from "../../crds/policy-template/constraint.ts";
+import { templateFault } from "../../crds/policy-template/lint.ts";
+import { nextExceptionEnd } from "../../crds/policy-template/match-expressions.ts";
+import { readParameters } from "../../crds/policy-template/parameters.ts";
+import { rulesInForce } from "../../crds/policy-template/policies.ts";
+import { DIGEST, toConstraintPolicies } from "../../crds/policy-template/policy-objects.ts";
+import type { PolicyTemplate, PolicyTemplateSpec } from "../../crds/policy-template/policy-template.ts";
+import { toSentence, type Violation } from "../../crds/policy-template/verdict.ts";
+import {
+  CustomResourceDefinition,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+} from "../../kube/api/builtin.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import type { ConditionDraft, ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
+import type { AuditResult } from "./audit.ts";
+
+/** A timer of Node.js lasts 24 days at most; an exception that ends later is looked at again then. */
+const LONGEST_REQUEUE_MS = 86_400_000;
+
+/** The CRD and the status of a template. */
+export function planTemplate(template: PolicyTemplate, read: Pick<Reader, "find">): ReconcileResult {
+  const fault = templateFault(template.spec) ?? takenFault(template, read);
+  const spec = fault ? rulesInForce(template) : template.spec;
+  const children = spec ? [constraintCRD({ ...template, spec })] : [];
+  if (fault)
+    return {
+      children,
+      ready: { status: "False", ...fault, message: inForceNote(fault.message, spec), isFailure: true },
+    };
+  const inForce = { generation: template.metadata.generation ?? 0, spec: template.spec };
+  return { children, status: { inForce }, ...(!isServed(template, read) && { ready: KIND_PENDING }) };
+}
+
+const KIND_PENDING: ReadyDraft = {
+  status: "False",
+  reason: "KindPending",
+  message: "waiting until the API server serves the kind of its constraints",
+};
+
+function inForceNote(message: string, spec: PolicyTemplate["spec"] | undefined): string {
+  return spec ? `${message}; the rules from before stay in force` : message;
+}
+
+/** A CRD of the name that somebody else made. */
+function takenFault(
+  template: PolicyTemplate,
+  read: Pick<Reader, "find">,
+): { reason: string; message: string } | undefined {
+  const { name } = constraintCRD(template).metadata;
+  const crd = read.find(CustomResourceDefinition, { name });
+  const owners = crd?.metadata.ownerReferences ?? [];
+  if (!crd || owners.some(({ uid }) => uid === template.metadata.uid)) return undefined;
+  return {
+    reason: "KindTaken",
+    message: `the CustomResourceDefinition ${name} belongs to somebody else; delete it, or name another kind`,
+  };
+}
+
+function isServed(template: PolicyTemplate, read: Pick<Reader, "find">): boolean {
+  const crd = read.find(CustomResourceDefinition, { name: constraintCRD(template).metadata.name });
+  return crd?.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") ?? false;
+}
+
+export interface ConstraintPlanInput {
+  constraint: Constraint;
+  rules: PolicyTemplateSpec;
+  /** Generation of the template whose rules these are. */
+  generation: number | undefined;
+  audit: AuditResult | undefined;
+}
+
+/** Policies, bindings and status of a constraint. Parameters that do not fit leave what is in force. */
+export function planConstraint(input: ConstraintPlanInput, read: Pick<Reader, "find">, now: Date): ReconcileResult {
+  const { constraint, rules, generation, audit } = input;
+  const parameters = readParameters(rules, constraint.spec.parameters);
+  if ("fault" in parameters)
+    return {
+      ready: {
+        status: "False",
+        reason: "InvalidParameters",
+        message: `${parameters.fault}; what was in force before stays`,
+        isFailure: true,
+      },
+      status: auditStatus(input, now),
+    };
+  const children = toConstraintPolicies(rules, constraint, now);
+  const isStored = children.every((child) => isCurrent(child, read));
+  const end = nextExceptionEnd(constraint.spec.match, now);
+  return {
+    children,
+    status: {
+      enforced: isStored,
+      by: "ValidatingAdmissionPolicy",
+      ...(isStored && { templateGeneration: generation }),
+      ...auditStatus({ constraint, rules, generation, audit }, now),
+    },
+    conditions: [enforcedCondition(constraint, isStored)],
+    ...(end && { requeueAfterMs: Math.min(end.getTime() - now.getTime(), LONGEST_REQUEUE_MS) }),
+  };
+}
+
+/** Whether the API server has this version of a policy or binding, as the cache saw it. */
+function isCurrent({ kind, metadata }: KubeObject, read: Pick<Reader, "find">): boolean {
+  const ref: ResourceRef =
+    kind === ValidatingAdmissionPolicy.kind ? ValidatingAdmissionPolicy : ValidatingAdmissionPolicyBinding;
+  const stored = read.find(ref, { name: metadata.name });
+  return stored !== undefined && stored.metadata.annotations?.[DIGEST] === metadata.annotations?.[DIGEST];
+}
+
+function enforcedCondition(constraint: Constraint, isStored: boolean): ConditionDraft {
+  if (!isStored)
+    return {
+      type: "Enforced",
+      status: "False",
+      reason: "Applying",
+      message: "the API server does not have its policies yet",
+    };
+  const effect = { deny: "are refused", warn: "are warned of", dryrun: "are only counted here" }[
+    actionAt(constraint, "write")
+  ];
+  return {
+    type: "Enforced",
+    status: "True",
+    reason: "InForce",
+    message: `the API server judges every write; violations ${effect}`,
+  };
+}
+
+/** The audit's numbers; `at` changes with them alone, so that an idle platform writes nothing. */
+function auditStatus({ constraint, rules, audit }: ConstraintPlanInput, now: Date): Record<string, unknown> {
+  if (!audit) return {};
+  const violations = audit.violations.slice(0, MAX_VIOLATIONS).map((one) => toEntry(one, rules));
+  const before = constraint.status;
+  const isSame =
+    before?.totalViolations === audit.violations.length &&
+    JSON.stringify(before.violations ?? []) === JSON.stringify(violations);
+  return {
+    audit: isSame && before.audit ? before.audit : { at: `${now.toISOString().slice(0, 19)}Z`, objects: audit.objects },
+    totalViolations: audit.violations.length,
+    violations,
+  };
+}
+
+function toEntry({ object, action, ...violation }: Violation, { title }: PolicyTemplateSpec): Record<string, unknown> {
+  return {
+    kind: object.kind,
+    ...(object.namespace !== undefined && { namespace: object.namespace }),
+    name: object.name,
+    action,
+    message: toSentence(title, violation),
+  };
+}
