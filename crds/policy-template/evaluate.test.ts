@@ -135,6 +135,10 @@ describe("an update", () => {
     expect(update({ ...started, status: { url: "x" } }, started)).toBe(true);
   });
 
+  test("that makes labels and annotations empty where there were none is not judged", () => {
+    expect(update({ ...started, metadata: { ...started.metadata, labels: {}, annotations: {} } }, started)).toBe(true);
+  });
+
   test("that only stops an app is not judged", () => {
     expect(update(anApp({ state: "Stopped" }), started)).toBe(true);
   });

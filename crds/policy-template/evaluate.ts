@@ -86,8 +86,8 @@ function messageOf({ message }: Denial, title: string, constraint: string): stri
 function reviewVariables({ operation, object, oldObject, namespaceLabels, user }: Review): Lookup {
   const made = new Map<string, CelValue>();
   const makers: Record<string, () => unknown> = {
-    object: () => object,
-    oldObject: () => oldObject ?? null,
+    object: () => asStored(object),
+    oldObject: () => (oldObject ? asStored(oldObject) : null),
     request: () => ({ operation, ...(user && { userInfo: { username: user.name, groups: user.groups, extra: {} } }) }),
     namespaceObject: () => (namespaceLabels === undefined ? null : { metadata: { labels: namespaceLabels } }),
   };
@@ -98,4 +98,11 @@ function reviewVariables({ operation, object, oldObject, namespaceLabels, user }
     made.set(name, value);
     return value;
   };
+}
+
+/** An API server drops labels and annotations that are empty before it judges. */
+function asStored(object: KubeObject): KubeObject {
+  const { labels, annotations, ...metadata } = object.metadata;
+  const given = Object.entries({ labels, annotations }).filter(([, map]) => map && Object.keys(map).length > 0);
+  return { ...object, metadata: { ...metadata, ...Object.fromEntries(given) } };
 }

@@ -14,7 +14,8 @@ function pattern(source: string): RE2JS {
     try {
       compiled = RE2JS.compile(source);
     } catch (cause) {
-      throw new CelError(`error parsing regexp: ${cause instanceof Error ? cause.message : "invalid"}`, { cause });
+      const message = cause instanceof Error ? cause.message : "invalid";
+      throw new CelError(`error parsing regexp: ${message.replace(/^error parsing regexp: /, "")}`, { cause });
     }
     patterns.set(source, compiled);
   }
