@@ -23,6 +23,7 @@ import {
   type Seen,
   type Write,
 } from "./policy-world.ts";
+import { runDifferential } from "./differential.ts";
 import { constrain, NAMESPACES } from "./places.ts";
 import { SHIPPED_CASES } from "./shipped-cases.ts";
 
@@ -248,6 +249,20 @@ describe.skipIf(reason !== undefined)(`constraints on kube-apiserver${reason ? `
       sentences: [],
       warnings: ["InSpaces: no (policy c)"],
     });
+  });
+
+  test("300 random writes under random constraints: no difference", async () => {
+    const { differences, writes, denied, warnings } = await runDifferential(world, {
+      seed: 7,
+      writes: 300,
+      writesPerRound: 60,
+    });
+    expect(differences).toEqual([]);
+    expect(writes).toBe(300);
+    // All outcomes are common, so that a server that never judged would not pass.
+    expect(denied).toBeGreaterThan(20);
+    expect(denied).toBeLessThan(280);
+    expect(warnings).toBeGreaterThan(100);
   });
 });
 
