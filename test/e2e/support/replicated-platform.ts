@@ -20,7 +20,7 @@ import type { TestPlatformBase } from "./test-platform.ts";
 
 const ENTRY = join(import.meta.dirname, "..", "..", "..", "platform", "cupola.ts");
 const GUARD = join(import.meta.dirname, "die-with-parent.ts");
-const OPERATIONS = "api,controllers,host-builder,process-runner,local-router";
+const OPERATIONS = "api,controllers,policies,host-builder,process-runner,local-router";
 const REPLICAS = 3;
 /** How long a replica that was killed counts as living; what it led waits so long for another. */
 const LEASE_SECONDS = 5;
