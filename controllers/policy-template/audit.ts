@@ -1,5 +1,6 @@
 // Finds stored objects that violate constraints, from caches and incrementally: an object is judged when it, its namespace's labels or a constraint changes.
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { evaluate, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
 import { constraintId } from "../../crds/policy-template/policies.ts";
 import { findSubject } from "../../crds/policy-template/subjects.ts";
@@ -41,8 +42,8 @@ export class PolicyAudit {
   readonly #audited = new Map<string, Audited>();
   readonly #listeners = new Set<(constraint: string) => void>();
   readonly #changed = new Set<string>();
-  /** Labels of namespaces as objects were last judged by them. */
-  readonly #labels = new Map<string, string>();
+  /** Labels of namespaces as the first object was judged by them, until the namespace's change is delivered. */
+  readonly #labels = new Map<string, Labels>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #isClosed = false;
 
@@ -123,11 +124,12 @@ export class PolicyAudit {
 
   /** Judges the objects of a namespace again when its labels have changed: they say the org and the space. */
   async #judgeNamespace(namespace: KubeObject | undefined, name: string): Promise<void> {
-    const labels = JSON.stringify(namespace?.metadata.labels ?? {});
+    const labels = namespace?.metadata.labels ?? {};
     const known = this.#labels.get(name);
-    this.#labels.set(name, labels);
     if (namespace === undefined) this.#labels.delete(name);
-    if (known === undefined || known === labels) return;
+    // Without an object that was judged by labels from before, nothing is to be judged again.
+    else if (known !== undefined) this.#labels.set(name, labels);
+    if (known === undefined || isDeepStrictEqual(known, labels)) return;
     const slice = createSlice();
     const subjects = new Map(
       [...this.#audited.values()].flatMap(({ constraint }) => subjectsOf(constraint)).map((ref) => [ref.kind, ref]),
@@ -150,9 +152,14 @@ export class PolicyAudit {
 
   #violationsOf(constraint: JudgingConstraint, object: KubeObject): readonly Violation[] {
     const { namespace } = object.metadata;
-    const namespaceLabels =
-      namespace === undefined ? undefined : (this.#read.find(Namespace, { name: namespace })?.metadata.labels ?? {});
+    const namespaceLabels = namespace === undefined ? undefined : this.#labelsOf(namespace);
     return evaluate([constraint], { point: "audit", operation: "CREATE", object, namespaceLabels }).violations;
+  }
+
+  #labelsOf(namespace: string): Labels {
+    const labels = this.#read.find(Namespace, { name: namespace })?.metadata.labels ?? {};
+    if (!this.#labels.has(namespace)) this.#labels.set(namespace, labels);
+    return labels;
   }
 
   #report(id: string): void {
@@ -175,6 +182,8 @@ export class PolicyAudit {
     this.#timers.add(timer);
   }
 }
+
+type Labels = Readonly<Record<string, string>>;
 
 interface Stored {
   kind: string;

@@ -1,0 +1,198 @@
+// The audit: an object is judged when it, its namespace's labels or a constraint changes, and only then.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { App } from "../../crds/app/app.ts";
+import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
+import type { Constraint } from "../../crds/policy-template/constraint.ts";
+import { prepareConstraint, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
+import { placeLabels } from "../../crds/policy-template/place.ts";
+import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
+import { anApp } from "../../crds/testing/objects.ts";
+import { Namespace } from "../../kube/api/builtin.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { createDynamicWatches } from "../../kube/cache/dynamic-watches.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { WritableStore } from "../../kube/cache/store.ts";
+import { PolicyAudit } from "./audit.ts";
+
+const rules = PolicyTemplate.spec.parse({
+  kind: "Demo",
+  title: "Demo",
+  subjects: ["App"],
+  rules: [
+    { expression: "has(object.metadata.labels) && 'owner' in object.metadata.labels", message: "needs an owner" },
+  ],
+});
+
+function aConstraint(match: object = {}, name = "c"): JudgingConstraint {
+  const constraint = {
+    apiVersion: `${CONSTRAINTS_GROUP}/v1alpha1`,
+    kind: "Demo",
+    metadata: { name, uid: "u", generation: 1 },
+    spec: { match, enforcement: { action: "deny" } },
+  } as Constraint;
+  return prepareConstraint(rules, constraint, new Date());
+}
+
+const production = { spaceLabels: { matchLabels: { env: "production" } } };
+const ID = "Demo/c";
+
+let version = 0;
+const next = <T extends KubeObject>(object: T): T => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: String(++version) },
+});
+const app = (name: string, labels: Record<string, string> = {}): KubeObject =>
+  next(anApp({}, { metadata: { name, uid: `uid-${name}`, labels } }));
+const space = (env: string): KubeObject =>
+  next({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: {
+      name: "acme-dev",
+      uid: "uid-ns",
+      labels: placeLabels({ org: { name: "acme" }, space: { name: "dev", labels: { env } } }),
+    },
+  });
+
+let stores: Map<string, WritableStore<KubeObject>>;
+let audit: PolicyAudit;
+/** Ids that listeners were called with. */
+let told: string[];
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const onFault = (error: unknown): never => {
+    throw error;
+  };
+  stores = new Map(
+    ([App, Namespace] as ResourceRef[]).map((ref) => [ref.kind, new WritableStore<KubeObject>(ref, { onFault })]),
+  );
+  const ensure = ({ ref }: { ref: ResourceRef }) => ({ store: storeOf(ref), release: () => undefined });
+  audit = new PolicyAudit({
+    read: {
+      find: (ref, key) => storeOf(ref as never).find(key),
+      list: (ref, filter) => storeOf(ref as never).list(filter),
+    } as Partial<Reader> as Reader,
+    dynamicWatches: (options) => createDynamicWatches({ ...options, ensure, log: { warn: () => undefined } as never }),
+  });
+  told = [];
+  audit.onChange((id) => told.push(id));
+});
+afterEach(async () => {
+  await audit.close();
+  vi.useRealTimers();
+});
+
+function storeOf(ref: Pick<ResourceRef, "kind">): WritableStore<KubeObject> {
+  const store = stores.get(ref.kind);
+  if (!store) throw new Error(`${ref.kind} is not watched`);
+  return store;
+}
+
+function fill({ apps = [], namespaces = [space("production")] }: { apps?: KubeObject[]; namespaces?: KubeObject[] }) {
+  storeOf(Namespace).replace(namespaces, String(version));
+  storeOf(App).replace(apps, String(version));
+}
+
+/** Runs timers and deliveries, then returns the names of the violating apps. */
+async function violating(id = ID): Promise<string[] | undefined> {
+  await vi.advanceTimersByTimeAsync(2_000);
+  return audit.find(id)?.violations.map(({ object }) => object.name);
+}
+
+test("stored objects are judged, and counted", async () => {
+  fill({ apps: [app("bad"), app("good", { owner: "ada" })] });
+  audit.replace([aConstraint()]);
+  expect(await violating()).toEqual(["bad"]);
+  expect(audit.find(ID)).toMatchObject({ objects: 2, violations: [{ message: "needs an owner", action: "deny" }] });
+  expect(told).toEqual([ID]);
+});
+
+test("an object that is added, changed or deleted is judged again", async () => {
+  fill({});
+  audit.replace([aConstraint()]);
+  expect(await violating()).toEqual([]);
+  storeOf(App).upsert(app("a"));
+  expect(await violating()).toEqual(["a"]);
+  storeOf(App).upsert(app("a", { owner: "ada" }));
+  expect(await violating()).toEqual([]);
+  storeOf(App).upsert(app("a"));
+  storeOf(App).upsert(app("b"));
+  expect(await violating()).toEqual(["a", "b"]);
+  storeOf(App).remove(app("a"));
+  expect(await violating()).toEqual(["b"]);
+  expect(audit.find(ID)?.objects).toBe(1);
+});
+
+test("a change of the violations is told, once for a burst; any other change is not", async () => {
+  fill({});
+  audit.replace([aConstraint()]);
+  await violating();
+  told.length = 0;
+  storeOf(App).upsert(app("a"));
+  storeOf(App).upsert(app("b"));
+  await violating();
+  expect(told).toEqual([ID]);
+  storeOf(App).upsert(app("a", { other: "label" }));
+  storeOf(App).upsert(app("c", { owner: "ada" }));
+  await violating();
+  expect(told).toEqual([ID]);
+});
+
+test("a changed label of the namespace moves its objects into the match and out of it", async () => {
+  fill({ apps: [app("bad")], namespaces: [space("test")] });
+  audit.replace([aConstraint(production)]);
+  expect(await violating()).toEqual([]);
+  storeOf(Namespace).upsert(space("production"));
+  expect(await violating()).toEqual(["bad"]);
+  storeOf(Namespace).upsert(space("test"));
+  expect(await violating()).toEqual([]);
+});
+
+test("labels that change right after the first judgement count", async () => {
+  fill({ apps: [app("bad")], namespaces: [space("test")] });
+  audit.replace([aConstraint(production)]);
+  storeOf(Namespace).upsert(space("production"));
+  expect(await violating()).toEqual(["bad"]);
+});
+
+test("an object that is cached before its namespace is judged again with the namespace's labels", async () => {
+  fill({ namespaces: [] });
+  audit.replace([aConstraint(production)]);
+  await violating();
+  storeOf(App).upsert(app("bad"));
+  expect(await violating()).toEqual([]);
+  storeOf(Namespace).upsert(space("production"));
+  expect(await violating()).toEqual(["bad"]);
+});
+
+test("a replaced constraint is judged anew, an unchanged one keeps its result", async () => {
+  fill({ apps: [app("bad")] });
+  const kept = aConstraint({}, "kept");
+  audit.replace([aConstraint(), kept]);
+  expect(await violating()).toEqual(["bad"]);
+  told.length = 0;
+  audit.replace([aConstraint({ orgs: ["other"] }), kept]);
+  expect(await violating()).toEqual([]);
+  expect(await violating("Demo/kept")).toEqual(["bad"]);
+  expect(told).toEqual([ID]);
+});
+
+test("a constraint that is gone has no result", async () => {
+  fill({ apps: [app("bad")] });
+  audit.replace([aConstraint()]);
+  expect(await violating()).toEqual(["bad"]);
+  audit.replace([]);
+  expect(await violating()).toBeUndefined();
+});
+
+test("there is no result before the caches are filled; then it comes by itself", async () => {
+  audit.replace([aConstraint()]);
+  expect(await violating()).toBeUndefined();
+  storeOf(App).replace([app("bad")], String(version));
+  expect(await violating()).toBeUndefined();
+  storeOf(Namespace).replace([space("production")], String(version));
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(await violating()).toEqual(["bad"]);
+});
