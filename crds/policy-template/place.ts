@@ -1,7 +1,5 @@
 // The place of an object: its org and space, as expressions of a policy see them through the labels of its namespace.
-import type { Org } from "../org/org.ts";
 import { toNamespaceLabels } from "../space/namespace-labels.ts";
-import type { Space } from "../space/space.ts";
 
 /** An org or a space as rules see it: its object name, and its CF labels. */
 export interface Located {
@@ -13,10 +11,6 @@ export interface Located {
 export interface Place {
   org?: Located | undefined;
   space?: Located | undefined;
-}
-
-export function locate(object: Org | Space): Located {
-  return { name: object.metadata.name, labels: object.metadata.labels };
 }
 
 /** The labels of the namespace of a place. */

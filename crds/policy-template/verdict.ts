@@ -32,9 +32,6 @@ export interface Verdict {
   skipped: string[];
 }
 
-/** The verdict of nothing. */
-export const ALLOWED: Verdict = { allowed: true, violations: [], skipped: [] };
-
 /** The text before a message in a sentence. */
 export function sentenceStart(title: string): string {
   return `${title}: `;
