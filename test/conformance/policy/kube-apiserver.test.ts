@@ -194,7 +194,11 @@ describe.skipIf(reason !== undefined)(`constraints on kube-apiserver${reason ? `
   });
 
   describe("kubectl scale", () => {
-    const scaled = aProcess({ instances: 1 }, { metadata: { labels: { a: "b" } } });
+    // No random write has this name.
+    const scaled = aProcess(
+      { appRef: { name: "scaled" }, instances: 1 },
+      { metadata: { name: "scaled.web", labels: { a: "b" } } },
+    );
     const scale = async (replicas: number): Promise<Seen> => {
       const path = `${resourcePath(Process, { namespace: "acme-dev", name: scaled.metadata.name, subresource: "scale" })}?dryRun=All`;
       return toSeen(await world.api.patch("merge", path, { spec: { replicas } }));
@@ -227,7 +231,7 @@ describe.skipIf(reason !== undefined)(`constraints on kube-apiserver${reason ? `
       ["elsewhere", constrain(limited, "c", { match: { spaces: ["acme/prod-*"] } }), 4, []],
       [
         "of an exempt process",
-        constrain(limited, "c", { match: { except: [{ space: "acme/dev", name: "shop.web", reason: "x" }] } }),
+        constrain(limited, "c", { match: { except: [{ space: "acme/dev", name: "scaled.web", reason: "x" }] } }),
         4,
         [],
       ],
