@@ -228,19 +228,21 @@ async function applyAll(session: Session, pairs: readonly AppEntry[]): Promise<s
 }
 
 async function applyOne(session: Session, app: App, entry: Application): Promise<void> {
+  // Labels come first: operator policy may ask for them in the writes that follow.
+  const updated = await updateApp(session, app, entry);
   const features = entry.features && toFeaturesPatch(entry.features);
-  if (features && differs(features, featureSwitches(app)))
-    await session.patch(App, app, { type: "merge", body: { spec: { features } } });
+  if (features && differs(features, featureSwitches(updated)))
+    await session.patch(App, updated, { type: "merge", body: { spec: { features } } });
   const known = appProcesses(session, app);
   for (const process of processesOf(entry)) {
     const current = known.find((one) => one.spec.type === process.type);
     const spec = specOf(process, current);
     if (!current || differs(spec, effectiveSpec(current))) await createOrPatchProcess(session, app, process.type, spec);
   }
-  const updated = await updateApp(session, await applySidecars(session, app, entry), entry);
-  await applyRoutes(session, updated, entry);
-  if (entry.env) await writeVariables(session, updated, entry.env);
-  if (entry.services) await applyServices(session, updated, entry.services);
+  const whole = await applySidecars(session, updated, entry);
+  await applyRoutes(session, whole, entry);
+  if (entry.env) await writeVariables(session, whole, entry.env);
+  if (entry.services) await applyServices(session, whole, entry.services);
 }
 
 /** As in CF, a sidecar of a known name is changed, any other added, none removed. */

@@ -203,6 +203,19 @@ export function judgeAtCFAPI(start?: Parameters<typeof startApiHarness>[0]): voi
       expect([writes(), await appNames()]).toEqual([[], before]);
     });
 
+    test("may mend an app that violates a policy, and change it in the same breath", async () => {
+      await createApp(judging, "mended");
+      await constrain("RequiredLabels", "owner-in-prod", { ...prod, ...owner });
+      const sidecars = "  sidecars: [{ name: side, process_types: [web], command: run, memory: 16M }]\n";
+      const answer = await manifest(`applications:\n${app("mended", `  features: { ssh: false }\n${sidecars}`)}`);
+      expect([answer.status, details(answer)]).toEqual([202, []]);
+      await eventually(async () => {
+        const { pathname } = new URL(answer.headers.get("location") ?? "");
+        const job = (await judging.call("admin", "GET", pathname)).json;
+        expect([job.state, job.errors]).toEqual(["COMPLETE", []]);
+      });
+    });
+
     test("that no policy denies is applied as before, with warnings", async () => {
       await constrain("RequiredLabels", "owner-in-prod", { ...prod, ...owner });
       await constrain("SizeLimit", "wishes", { parameters: { maxMemoryMB: 100 }, enforcement: { action: "warn" } });
