@@ -4,6 +4,7 @@ import { DEFINITIONS } from "../crds/definitions.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isNotFound } from "../kube/client/errors.ts";
+import { watchBlockers } from "./deletion-blockers.ts";
 import { byCause, countKinds, describeBlocker, planDeletions, toProgress, type Remaining } from "./deletion-plan.ts";
 
 /** Objects that are named; the rest is counted. */
@@ -11,26 +12,33 @@ const MAX_NAMED = 20;
 
 export interface DeletionTimes {
   pollMs: number;
+  /** Whatever has not ended for so long is named, with its reason. */
+  nameMs: number;
   /** Without any change for so long it gives up. */
   stallMs: number;
   /** It gives up in any case. */
   deadlineMs: number;
 }
 
+/** All ends before the Job is killed (templates/settings.yaml), so that its log says what was left. */
+export const DELETION_TIMES: DeletionTimes = { pollMs: 1_000, nameMs: 10_000, stallMs: 120_000, deadlineMs: 540_000 };
+
 /** @throws Error that names what is left, and why, when nothing changes any more or the time is over */
 export async function deleteData(
   client: KubeClient,
-  { pollMs, stallMs, deadlineMs }: DeletionTimes,
+  { pollMs, nameMs, stallMs, deadlineMs }: DeletionTimes,
   report: (line: string) => void,
 ): Promise<void> {
   const deadline = Date.now() + deadlineMs;
   const state = { progress: "", changedAt: Date.now(), said: "" };
+  const nameBlockers = watchBlockers(client, nameMs, report);
   for (;;) {
     const remaining = await listRemaining(client, report);
     if (remaining?.length === 0) return;
     if (remaining) {
       note(remaining, state, report);
       await deleteSome(client, planDeletions(remaining), report);
+      await nameBlockers(remaining);
     }
     const unchangedMs = Date.now() - state.changedAt;
     if (unchangedMs > stallMs || Date.now() > deadline)

@@ -8,7 +8,7 @@ import { ServiceInstance } from "../crds/service-instance/service-instance.ts";
 import { Space } from "../crds/space/space.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
-import { byCause, countKinds, describeBlocker, planDeletions, type Remaining } from "./deletion-plan.ts";
+import { byCause, countKinds, describeBlocker, listBlockers, planDeletions, type Remaining } from "./deletion-plan.ts";
 
 const left = (ref: ResourceRef, name: string, more: object = {}): Remaining => ({ ref, metadata: { name, ...more } });
 const names = (remaining: readonly Remaining[]): string[] => remaining.map(({ metadata }) => metadata.name);
@@ -30,6 +30,14 @@ test("the objects that block others are named before these", () => {
   const remaining = [left(Org, "acme"), left(Space, "dev"), left(ServiceInstance, "db")];
   expect(names(byCause(remaining))).toEqual(["db", "dev", "acme"]);
   expect(countKinds(remaining)).toBe("1 orgs, 1 spaces, 1 serviceinstances");
+});
+
+test("blockers are those being deleted that wait for no other", () => {
+  const going = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+  const [org, space, db] = [left(Org, "acme", going), left(Space, "dev", going), left(ServiceInstance, "db", going)];
+  expect(names(listBlockers([org, space, db, left(App, "shop")]))).toEqual(["db"]);
+  expect(names(listBlockers([org, space]))).toEqual(["dev"]);
+  expect(listBlockers([left(Org, "acme")])).toEqual([]);
 });
 
 function object(name: string, status?: object, spec: object = {}): KubeObject {

@@ -37,8 +37,15 @@ export function toProgress(remaining: readonly Remaining[]): string {
 
 /** An org waits for its spaces, and a space for its contents: whatever blocks them comes first. */
 export function byCause(remaining: readonly Remaining[]): Remaining[] {
-  const rank = ({ ref }: Remaining): number => (ref.kind === Org.kind ? 2 : ref.kind === Space.kind ? 1 : 0);
   return remaining.toSorted((a, b) => rank(a) - rank(b));
+}
+
+const rank = ({ ref }: Remaining): number => (ref.kind === Org.kind ? 2 : ref.kind === Space.kind ? 1 : 0);
+
+/** Those being deleted that wait for no other of them. */
+export function listBlockers(remaining: readonly Remaining[]): Remaining[] {
+  const going = byCause(remaining.filter(({ metadata }) => metadata.deletionTimestamp));
+  return going.filter((one, _at, [first = one]) => rank(one) === rank(first));
 }
 
 /** `3 orgs, 1 servicebrokers`. */
@@ -57,7 +64,7 @@ export function describeBlocker(ref: ResourceRef, object: KubeObject): string {
   return `${ref.kind} ${namespace ? `${namespace}/` : ""}${name}: ${why}. Next: ${nextStep(ref, object, condition)}`;
 }
 
-function findProblem(object: KubeObject): Condition | undefined {
+export function findProblem(object: KubeObject): Condition | undefined {
   const { conditions = [] } = (object["status"] ?? {}) as { conditions?: Condition[] };
   const failing = conditions.filter(({ status }) => status !== "True");
   return failing.find(({ type }) => type === "Ready") ?? failing[0];

@@ -7,14 +7,12 @@ import type { KubeObject } from "../kube/api/object.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { createClient } from "../kube/client/create-client.ts";
 import { loadInCluster } from "../kube/client/kubeconfig.ts";
-import { deleteData } from "./delete-data.ts";
+import { DELETION_TIMES, deleteData } from "./delete-data.ts";
 import { applyObjects, waitUntilServed } from "./install.ts";
 
 const USAGE = "usage: settings-job.ts apply FILE … | delete-data";
 const DEADLINE_MS = 120_000;
 const POLL_MS = 500;
-/** All ends before the Job is killed (templates/settings.yaml), so that its log says what was left. */
-const DELETION = { pollMs: 1_000, stallMs: 120_000, deadlineMs: 540_000 };
 
 function report(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -54,7 +52,7 @@ const [command, ...files] = process.argv.slice(2);
 const client = createClient(await loadInCluster());
 try {
   if (command === "apply" && files.length > 0) await applySettings(client, files);
-  else if (command === "delete-data") await deleteData(client, DELETION, report);
+  else if (command === "delete-data") await deleteData(client, DELETION_TIMES, report);
   else throw new Error(USAGE);
 } catch (error) {
   report(error instanceof Error ? error.message : String(error));

@@ -35,7 +35,9 @@ test("a broker of the whole platform goes, after the orgs", async () => {
     metadata: { ...BROKER, finalizers: ["cupola.dev/broker"] },
     spec: { name: "fake", url: "https://broker.example", credentialsSecretRef: { name: "x" } },
   });
-  const deleting = deleteData(client, { pollMs: 20, stallMs: 30_000, deadlineMs: 30_000 }, (line) => lines.push(line));
+  const deleting = deleteData(client, { pollMs: 20, nameMs: 30_000, stallMs: 30_000, deadlineMs: 30_000 }, (line) =>
+    lines.push(line),
+  );
   await eventually(async () =>
     expect((await client.get(Org, { name: "acme" })).metadata.deletionTimestamp).toBeDefined(),
   );
@@ -54,8 +56,23 @@ test("when nothing changes any more, it fails with what is left, why, and a next
     metadata: { ...BROKER, finalizers: ["cupola.dev/broker"] },
     spec: { name: "fake", url: "https://broker.example", credentialsSecretRef: { name: "x" } },
   });
-  await expect(deleteData(client, { pollMs: 20, stallMs: 500, deadlineMs: 30_000 }, () => undefined)).rejects.toThrow(
+  await expect(
+    deleteData(client, { pollMs: 20, nameMs: 30_000, stallMs: 500, deadlineMs: 30_000 }, () => undefined),
+  ).rejects.toThrow(
     /1 servicebrokers left, and nothing has changed for \d+ s\nServiceBroker cupola-system\/fake: no controller has said why; its finalizers are cupola.dev\/broker\. Next: /,
   );
   await free(ServiceBroker as unknown as ResourceRef, BROKER);
 }, 60_000);
+
+test("whatever does not end is named with its reason while the deletion waits, once", async () => {
+  const lines: string[] = [];
+  await client.create(Org, { metadata: { name: "stuck", finalizers: ["cupola.dev/org"] }, spec: {} });
+  const times = { pollMs: 20, nameMs: 100, stallMs: 60_000, deadlineMs: 60_000 };
+  const deleting = deleteData(client, times, (line) => lines.push(line));
+  const named = (): string[] => lines.filter((line) => line.startsWith("still waiting for Org stuck: "));
+  await eventually(() => expect(named()).toHaveLength(1));
+  expect(named()[0]).toMatch(/no controller has said why; its finalizers are cupola.dev\/org. Next: kubectl logs /);
+  await free(Org as unknown as ResourceRef, { name: "stuck" });
+  await deleting;
+  expect(named()).toHaveLength(1);
+}, 90_000);
