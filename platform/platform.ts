@@ -9,7 +9,8 @@ import { createReadiness, type Readiness, type ReadinessReport } from "../kube/s
 import { createInformers, type Informers } from "../kube/cache/informers.ts";
 import { createEventRecorder } from "../kube/controller/event-recorder.ts";
 import { watchMissingPermissions } from "../kube/rbac/missing-permissions.ts";
-import { API_FIELD_MANAGER } from "../crds/groups.ts";
+import { watchLostPermissions } from "../kube/rbac/lost-permissions.ts";
+import { API_FIELD_MANAGER, SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { recordLastWrite } from "../api/cache/object-times.ts";
 import { presentHealth, startPlatformServer } from "./http/platform-server.ts";
 import type { HttpServer } from "./http/http-server.ts";
@@ -29,6 +30,7 @@ import { presentMissingPermissions } from "./readiness.ts";
 import { reportReplica } from "./leases/replica-reporter.ts";
 import { startApiOperation } from "./http/start-api.ts";
 import { startWebhookOperation } from "./operations/start-webhook.ts";
+import { toOperationPermissions } from "./operations/permissions.ts";
 import { waitUntilReady } from "./startup.ts";
 import { startLogsOperation } from "./telemetry/start-logs.ts";
 import { watchInstalledObjects } from "./operations/installed-objects.ts";
@@ -105,14 +107,22 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
 }
 
 function connect(
-  { access, log, onRequest, watchTiming }: PlatformOptions,
+  { access, operations, log, onRequest, watchTiming }: PlatformOptions,
   readiness: Readiness,
   disposables: AsyncDisposableStack,
 ): { client: KubeClient; informers: Informers } {
   const stopped = new AbortController();
   disposables.defer(() => stopped.abort());
-  const missingPermissions = watchMissingPermissions({ client: () => client, log, signal: stopped.signal });
-  readiness.addCheck("permissions", () => presentMissingPermissions(missingPermissions.list()));
+  const declared = operations.flatMap((operation) => {
+    const { cluster, system } = toOperationPermissions(operation);
+    return [...cluster, ...system];
+  });
+  const watching = { client: () => client, log, signal: stopped.signal };
+  const missingPermissions = watchMissingPermissions(watching);
+  const lostPermissions = watchLostPermissions({ ...watching, declared, namespace: SYSTEM_NAMESPACE });
+  readiness.addCheck("permissions", () =>
+    presentMissingPermissions([...lostPermissions(), ...missingPermissions.list()]),
+  );
   const client = createClient({
     ...access,
     fieldManager: API_FIELD_MANAGER,

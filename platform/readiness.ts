@@ -4,6 +4,7 @@ import type { UnsyncedWatch } from "../kube/cache/unsynced-watches.ts";
 import type { InformerStatus } from "../kube/cache/informer-options.ts";
 
 const MAX_LISTED_GAPS = 50;
+const MAX_LISTED_PERMISSIONS = 20;
 
 /** Names the watches that cannot be read. */
 export function formatWatchGaps(gaps: readonly (UnsyncedWatch | InformerStatus)[]): string {
@@ -29,11 +30,12 @@ export function presentWatchGaps(gaps: readonly UnsyncedWatch[]): CheckResult {
 
 /** Permissions that the API server denies to this process. Applying the chart again grants them. */
 export function presentMissingPermissions(missing: readonly string[]): CheckResult {
-  return (
-    missing.length === 0 || {
-      degraded: `this process may not ${missing.join(", ")}: run helm upgrade, which restores its roles and bindings`,
-    }
-  );
+  const all = [...new Set(missing)].sort();
+  if (all.length === 0) return true;
+  const more = all.length > MAX_LISTED_PERMISSIONS ? [`and ${all.length - MAX_LISTED_PERMISSIONS} more`] : [];
+  return {
+    degraded: `this process may not ${[...all.slice(0, MAX_LISTED_PERMISSIONS), ...more].join(", ")}: run helm upgrade, which restores its roles and bindings`,
+  };
 }
 
 /** Kinds whose caches are so far behind that objects have waited too long; the log names the objects. */

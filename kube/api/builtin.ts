@@ -16,6 +16,7 @@ import type {
 } from "kubernetes-types/authentication/v1.js";
 import type {
   SelfSubjectAccessReview as SelfSubjectAccessReviewType,
+  SelfSubjectRulesReview as SelfSubjectRulesReviewType,
   SubjectAccessReview as SubjectAccessReviewType,
 } from "kubernetes-types/authorization/v1.js";
 import type { Job as JobType } from "kubernetes-types/batch/v1.js";
@@ -129,5 +130,11 @@ export const SelfSubjectAccessReview = builtin<SelfSubjectAccessReviewType>(
   "authorization.k8s.io/v1",
   "SelfSubjectAccessReview",
   "selfsubjectaccessreviews",
+  false,
+);
+export const SelfSubjectRulesReview = builtin<SelfSubjectRulesReviewType>(
+  "authorization.k8s.io/v1",
+  "SelfSubjectRulesReview",
+  "selfsubjectrulesreviews",
   false,
 );

@@ -86,7 +86,7 @@ export function watchMissingPermissions(options: MissingPermissionsOptions): Mis
 }
 
 /** Undefined when the API server gives no answer. Admission refuses requests, too, that RBAC allows. */
-async function isAllowedNow(
+export async function isAllowedNow(
   client: KubeClient,
   resourceAttributes: ResourceAttributes,
   signal: AbortSignal,

@@ -199,12 +199,16 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
     },
     {
       broken: "a ClusterRoleBinding of the chart is deleted",
-      break: async () => {
-        await remove("clusterrolebinding", "cupola-controllers.controllers");
-        await admin.create(Org, { metadata: { name: "second" }, spec: {} });
-      },
+      break: () => remove("clusterrolebinding", "cupola-controllers.controllers"),
       named: replicas,
       words: "run helm upgrade, which restores its roles and bindings",
+      mend: restore,
+    },
+    {
+      broken: "a RoleBinding of the chart is deleted",
+      break: () => remove("rolebinding", "cupola-controllers.controllers", "-n", SYSTEM_NAMESPACE),
+      named: replicas,
+      words: "get secrets",
       mend: restore,
     },
     {
@@ -217,7 +221,6 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
         const rules = role.rules.filter(({ resources }) => !resources.includes("namespaces"));
         writeFileSync(join(folder, "less.json"), JSON.stringify({ ...role, rules }));
         await kubectl("create", "-f", "less.json");
-        await admin.create(Org, { metadata: { name: "third" }, spec: {} });
       },
       named: replicas,
       words: "create namespaces",
