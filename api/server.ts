@@ -11,7 +11,7 @@ import type { AuditWriter } from "../telemetry/audit/audit-writer.ts";
 import type { TelemetryClient } from "../telemetry/telemetry-client.ts";
 import { createAuthenticator } from "./identity/authenticate.ts";
 import { createTokenIssuer, type TokenIssuerSettings } from "./identity/token-issuer.ts";
-import { getJobKey } from "./jobs/job-key.ts";
+import { JOB_KEY } from "./jobs/job-key.ts";
 import { createEndpoints } from "./endpoints.ts";
 import type { Endpoint } from "./routing/endpoint.ts";
 import { createRouting } from "./routing/routing.ts";
@@ -73,7 +73,7 @@ export function createApi(deps: ApiDeps): Api {
   const { client, informers, telemetry, blobs, images, log, peers, now = () => new Date() } = deps;
   const cache = createClusterCache(informers);
   // Prefetched, so that the first deletion does not wait for it; a failure surfaces in the request that needs it.
-  getJobKey(client).catch(() => undefined);
+  JOB_KEY.get(client).catch(() => undefined);
   const readPodUsage = createPodUsageReader({ client, now });
   const endpoints = createEndpoints({ telemetry, readPodUsage, blobs, images, cache, platformClient: client, now });
   const permissions = permissionsOf({ ...deps, now }, cache, endpoints);

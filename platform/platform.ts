@@ -30,6 +30,7 @@ import { presentMissingPermissions } from "./readiness.ts";
 import { reportReplica } from "./leases/replica-reporter.ts";
 import { startApiOperation } from "./http/start-api.ts";
 import { startWebhookOperation } from "./operations/start-webhook.ts";
+import { keepInstallationKeys } from "./operations/installation-keys.ts";
 import { toOperationPermissions } from "./operations/permissions.ts";
 import { waitUntilReady } from "./startup.ts";
 import { startLogsOperation } from "./telemetry/start-logs.ts";
@@ -160,6 +161,7 @@ async function startOperations(
     context.disposables.defer(() => installed.release());
     context.readiness.addCheck("installation", installed.check);
   }
+  keepKeys(context);
   const controllers = startControllers(context, handlers.backends);
   const singletons = startSingletons(context, peerServers, handlers.backends);
   const leads = (): string[] => singletons.filter((each) => each.isLeading()).map(({ name }) => name);
@@ -168,6 +170,13 @@ async function startOperations(
     idle: async () => void (await Promise.all([controllers?.idle(), ...singletons.map((each) => each.idle())])),
     leads,
   };
+}
+
+function keepKeys({ client, log, options, readiness, disposables }: PlatformContext): void {
+  const abort = new AbortController();
+  disposables.defer(() => abort.abort());
+  const { operations } = options;
+  readiness.addCheck("keys", keepInstallationKeys({ client, operations, signal: abort.signal, log }));
 }
 
 /** Refuses new requests, answers open ones, then stops controllers and backends, Leases, and the connection. */

@@ -16,7 +16,7 @@ import type { Session } from "../access/session.ts";
 import { dropletState } from "../cf/droplet/droplet-state.ts";
 import { brokerJobState, type BrokerJob, type BrokerJobState } from "./broker-jobs.ts";
 import { catalogStateOf, catalogWarnings } from "./broker-outcome.ts";
-import { getJobKey } from "./job-key.ts";
+import { JOB_KEY } from "./job-key.ts";
 import { type Job, toJobGUID, type Operation, type OtherOperation, parseJobGUID, watchedKindOf } from "./job-guid.ts";
 
 /** The GUID of a job that starts now. `errors` are given when the operation has already failed. */
@@ -38,7 +38,7 @@ export async function newDeletionJob(session: Session, { kind }: ResourceRef, gu
 
 async function startJob(session: Session, job: Omit<Job, "startedAt">): Promise<string> {
   const startedAt = Math.floor(session.now().getTime() / 1000);
-  return toJobGUID({ ...job, startedAt }, await getJobKey(session.platformClient));
+  return toJobGUID({ ...job, startedAt }, await JOB_KEY.get(session.platformClient));
 }
 
 /** The GUID of a job that waits on a service broker. */
@@ -156,7 +156,7 @@ export const jobEndpoints: readonly Endpoint[] = [
     permission: "authenticated",
     summary: "Get a job",
     handler: async ({ session, params, base }) => {
-      const job = parseJobGUID(params.guid, await getJobKey(session.platformClient));
+      const job = parseJobGUID(params.guid, await JOB_KEY.get(session.platformClient));
       if (!job) throw notFound("Job");
       const refs = watchedKindsOf(job);
       if (refs.length > 0) await session.holdWhile(refs, () => stateOf(job, session.cache) === "PROCESSING");

@@ -3,14 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import {
-  toSecretKey,
-  isSecretAllowed,
-  ENV_KEY_SECRET,
-  planEnv,
-  snapshotEnv,
-  type SecretObject,
-} from "./env-snapshot.ts";
+import { toSecretKey, isSecretAllowed, ENV_KEY, planEnv, snapshotEnv, type SecretObject } from "./env-snapshot.ts";
 import { Task } from "../../crds/task/task.ts";
 import { anApp, makeObject } from "../../crds/testing/objects.ts";
 
@@ -87,7 +80,7 @@ describe("names that objects have of their own accord", () => {
         Promise.resolve(
           name === "shop-env"
             ? { metadata: { name, labels: { [LABELS.app]: "guid" } }, data }
-            : name === ENV_KEY_SECRET
+            : name === ENV_KEY.secretName
               ? { metadata: { name }, data: { key: Buffer.from(key).toString("base64") } }
               : undefined,
         ),

@@ -1,10 +1,10 @@
 // A snapshot of an app's environment: secret values are copied into an immutable Secret named by a keyed digest of them, so that
 // no custom resource contains a value and equal environments have equal names.
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { App } from "../../crds/app/app.ts";
 import { isAppSecret } from "../../crds/app/env-secret.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { InstallationKey } from "../../crds/installation-key.ts";
 import { INTERNAL_LABELS, LABELS } from "../../crds/labels.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import { isAlreadyExists, isForbidden } from "../../kube/client/errors.ts";
@@ -19,8 +19,8 @@ export type SecretObject = ObjectOf<typeof Secret>;
 
 /** Bytes of environment per app. */
 export const MAX_ENV_BYTES = 512 * 1024;
-/** The Secret in the system namespace that holds the key of the digests. */
-export const ENV_KEY_SECRET = "cupola-env-key";
+/** The key of the digests. */
+export const ENV_KEY = new InstallationKey("cupola-env-key");
 /** A missing or refused Secret is read again after this time, since no informer watches Secrets. */
 const RECHECK_MS = 10_000;
 /** A refusal is tried again after this time: a new binding counts within moments. */
@@ -115,7 +115,7 @@ export async function keepEnv(
   values: ReadonlyMap<string, string>,
 ): Promise<EnvSnapshot> {
   const { app, client, task } = owner;
-  const key = env.some((variable) => variable.valueFrom) ? await getDigestKey(client) : new Uint8Array();
+  const key = env.some((variable) => variable.valueFrom) ? await ENV_KEY.get(client) : new Uint8Array();
   const snapshot = planEnv({ app: app.metadata.name, scope: task?.metadata.uid }, env, values, key);
   if (snapshot.secret)
     await ensureSecret(task ? toOwnerReference(task, Task) : toOwnerReference(app), snapshot.secret, owner);
@@ -176,42 +176,5 @@ async function ensureSecret(
     await client.create(Secret, { metadata, type: "Opaque", immutable: true, data: secret.data });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-  }
-}
-
-const digestKeys = new WeakMap<KubeClient, Promise<Uint8Array>>();
-
-/** The key of the digests: created once per installation, read once per process. */
-function getDigestKey(client: KubeClient): Promise<Uint8Array> {
-  const known = digestKeys.get(client);
-  if (known) return known;
-  const reading = readDigestKey(client).catch((error: unknown) => {
-    digestKeys.delete(client);
-    throw error;
-  });
-  digestKeys.set(client, reading);
-  return reading;
-}
-
-async function readDigestKey(client: KubeClient): Promise<Uint8Array> {
-  const at = { namespace: SYSTEM_NAMESPACE, name: ENV_KEY_SECRET };
-  const found = (await client.find(Secret, at)) ?? (await createDigestKey(client));
-  const key = Buffer.from(found.data?.["key"] ?? "", "base64");
-  if (key.length < 32) throw new Error(`Secret ${SYSTEM_NAMESPACE}/${ENV_KEY_SECRET} holds no key of 32 bytes or more`);
-  return key;
-}
-
-async function createDigestKey(client: KubeClient): Promise<SecretObject> {
-  try {
-    const data = { key: randomBytes(32).toString("base64") };
-    return await client.create(Secret, {
-      metadata: { namespace: SYSTEM_NAMESPACE, name: ENV_KEY_SECRET },
-      type: "Opaque",
-      immutable: true,
-      data,
-    });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    return await client.get(Secret, { namespace: SYSTEM_NAMESPACE, name: ENV_KEY_SECRET });
   }
 }

@@ -8,8 +8,8 @@ import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
 import { policyControllers } from "../../controllers/controllers.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";
 import { POLICY_PERMISSIONS } from "./policies.ts";
-import { JOB_KEY_SECRET } from "../../api/jobs/job-key.ts";
-import { ENV_KEY_SECRET } from "../../controllers/shared/env-snapshot.ts";
+import { JOB_KEY } from "../../api/jobs/job-key.ts";
+import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { BROKER_CREDENTIALS_SECRET } from "../../crds/service-broker/credentials.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -43,8 +43,8 @@ export interface OperationPermissions {
 
 /** Secrets in the system namespace that an operation creates and reads by name. */
 const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
-  api: [JOB_KEY_SECRET],
-  controllers: [ENV_KEY_SECRET, REGISTRY_SECRET, BROKER_CREDENTIALS_SECRET],
+  api: [JOB_KEY.secretName],
+  controllers: [ENV_KEY.secretName, REGISTRY_SECRET, BROKER_CREDENTIALS_SECRET],
 };
 
 /** For those that keep credentials of the platform's service brokers, and take them away. */

@@ -11,6 +11,7 @@ import { retryUntilSuccess } from "../startup.ts";
 
 /** The Secret with the key `token`, from which platform/peers/address-token.ts derives the token of each address. It is never sent itself. */
 export const TELEMETRY_SECRET = "cupola-telemetry";
+const NO_TOKEN = `the Secret ${TELEMETRY_SECRET} has no key token: delete it, and it is made again`;
 const KEY = { namespace: SYSTEM_NAMESPACE, name: TELEMETRY_SECRET };
 
 interface SecretContext {
@@ -33,8 +34,16 @@ export async function startTelemetrySecret(context: SecretContext): Promise<() =
     namespace: SYSTEM_NAMESPACE,
     fieldSelector: `metadata.name=${TELEMETRY_SECRET}`,
   });
+  let hasToken = true;
+  readiness.addCheck("tokens", () => hasToken || { degraded: `${NO_TOKEN}; until then a process cannot start` });
   store.onChange((change) => {
-    if (change.type !== "deleted") return void (secret = tokenOf(change.object) ?? secret);
+    if (change.type !== "deleted") {
+      const token = tokenOf(change.object);
+      hasToken = token !== undefined;
+      secret = token ?? secret;
+      return;
+    }
+    hasToken = true;
     log.warn({ secret: TELEMETRY_SECRET }, "the Secret of the platform's tokens was deleted; creating it again");
     // The cause is on the check: the watch tells of the Secret that another process creates meanwhile.
     void retryUntilSuccess("token", ensure, { readiness, signal, log }).then(
@@ -49,8 +58,7 @@ async function ensureSecret(client: KubeClient, signal: AbortSignal): Promise<st
   const found = await client.find(Secret, KEY, { signal });
   if (!found) await createSecret(client, signal);
   const token = tokenOf(found ?? (await client.get(Secret, KEY, { signal })));
-  if (token === undefined)
-    throw new Error(`the Secret ${TELEMETRY_SECRET} has no key token: delete it, and it is made again`);
+  if (token === undefined) throw new Error(NO_TOKEN);
   return token;
 }
 

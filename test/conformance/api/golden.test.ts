@@ -1,7 +1,7 @@
 // Every body that goes out, whole and in order, beside the CF documents: GUIDs, times and the address are replaced by words.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Job, toJobGUID } from "../../../api/jobs/job-guid.ts";
-import { getJobKey } from "../../../api/jobs/job-key.ts";
+import { JOB_KEY } from "../../../api/jobs/job-key.ts";
 import { type ApiTestEnv, startApiTestEnv } from "./test-env.ts";
 
 let world: ApiTestEnv;
@@ -52,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 async function jobPath(job: Pick<Job, "operation" | "guid" | "errors">): Promise<string> {
-  const guid = toJobGUID({ ...job, startedAt: 1_750_000_000 }, await getJobKey(world.kube));
+  const guid = toJobGUID({ ...job, startedAt: 1_750_000_000 }, await JOB_KEY.get(world.kube));
   return `/v3/jobs/${encodeURIComponent(guid)}`;
 }
 
