@@ -76,7 +76,7 @@ export function planLost(
   return permissions.filter((permission) => !rules.some((rule) => ruleAllows(rule, permission)));
 }
 
-/** One permission for each verb, resource and name of the rules. Pure. */
+/** A permission for each verb, resource and name of the rules. Pure. */
 export function toPermissions(rules: readonly ResourceRule[], namespace: string): ResourceAttributes[] {
   return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
     apiGroups.flatMap((group) =>
