@@ -1,7 +1,11 @@
 // Policies bound the writes of the operations: a kind that a controller begins to write is no way out of the platform's namespaces.
 import { expect, test } from "vitest";
 import { listAdmissionPolicies } from "../../crds/admission-policies.ts";
-import { CONSTRAINTS_GROUP, GROUP, WORKLOADS_GROUP } from "../../crds/groups.ts";
+import { CONSTRAINTS_GROUP, GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "../../crds/groups.ts";
+import { platformRole } from "../../crds/platform-role.ts";
+import { planLost, toPermissions } from "../../kube/rbac/lost-permissions.ts";
+import { formatPermission } from "../../kube/rbac/missing-permissions.ts";
+import type { PolicyRule } from "../../kube/rbac/types.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { toOperationPermissions } from "./permissions.ts";
 
@@ -43,5 +47,15 @@ test.each(Object.keys(OPERATIONS) as Operation[])(
       .filter(({ verbs }) => verbs.some((verb) => !HARMLESS.has(verb)))
       .flatMap(({ apiGroups, resources }) => resources.map((resource) => `${apiGroups[0]}/${resource}`));
     expect(written.filter((resource) => !bounded.includes(resource) && !UNBOUND.includes(resource))).toEqual([]);
+  },
+);
+
+test.each(Object.keys(OPERATIONS) as Operation[])(
+  "the role of a process with all operations allows those of %s",
+  (operation) => {
+    const { cluster, system } = toOperationPermissions(operation);
+    const { rules } = platformRole() as unknown as { rules: PolicyRule[] };
+    const lost = planLost(toPermissions([...cluster, ...system], SYSTEM_NAMESPACE), rules);
+    expect(lost.map(formatPermission)).toEqual([]);
   },
 );
