@@ -63,6 +63,7 @@ const PLATFORM_RULES: readonly object[] = [
     resources: ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
+  { apiGroups: ["metrics.k8s.io"], resources: ["pods"], verbs: ["list"] },
   { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
   { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
 ];
