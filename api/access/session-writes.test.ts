@@ -25,10 +25,17 @@ interface Options {
   closed?: string;
   /** The claim can be given to the next object, not back. */
   keepsClaim?: boolean;
+  /** Sentences with which policy denies the object in its next place. */
+  refusals?: readonly string[];
+  /** The caller may write. */
+  isAllowed?: boolean;
 }
 
 /** A cluster whose client leaves with the deletion; `places` are the namespaces that hold the app. */
-function setUp({ closed, keepsClaim = false }: Options): { places: Set<string>; move: () => Promise<unknown> } {
+function setUp({ closed, keepsClaim = false, refusals = [], isAllowed = true }: Options): {
+  places: Set<string>;
+  move: () => Promise<unknown>;
+} {
   const places = new Set(["former"]);
   const request = new AbortController();
   const name = claimedNameOf("App", app, () => undefined);
@@ -67,8 +74,8 @@ function setUp({ closed, keepsClaim = false }: Options): { places: Set<string>; 
     signal: request.signal,
     now: () => new Date(),
     allows: () => true,
-    permissions: { decide: () => Promise.resolve(true) },
-    policy: NO_POLICY_CHECK,
+    permissions: { decide: () => Promise.resolve(isAllowed) },
+    policy: { ...NO_POLICY_CHECK, refusals: () => [...refusals] },
     reportUndeclared: () => undefined,
     peers: { publishWrites: () => Promise.resolve() },
     platformClient: platform,
@@ -89,5 +96,14 @@ test.each([
 ])("a move that fails halfway leaves the object where it was: %s", async (_what, keepsClaim) => {
   const { places, move } = setUp({ closed: "next", keepsClaim });
   await expect(move()).rejects.toMatchObject({ code: 500 });
+  expect([...places]).toEqual(["former"]);
+});
+
+test.each([
+  ["is refused before its object is deleted", true, { status: 422, errors: [{ detail: "no" }, { detail: "nor" }] }],
+  ["tells a caller without the right nothing of the policy", false, { status: 403 }],
+])("a move that policy denies %s", async (_what, isAllowed, expected) => {
+  const { places, move } = setUp({ refusals: ["no", "nor"], isAllowed });
+  await expect(move()).rejects.toMatchObject(expected);
   expect([...places]).toEqual(["former"]);
 });
