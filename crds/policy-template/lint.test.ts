@@ -69,6 +69,12 @@ test.each<[string, object, string]>([
     withProperty({ type: "integer", oneOf: [] }),
     "properties.x.oneOf: a schema of parameters has no such keyword",
   ],
+  [
+    "a pattern of Go alone",
+    withProperty({ type: "string", maxLength: 9, pattern: "(?i)a" }),
+    "do without flags such as",
+  ],
+  ["a pattern that is none", withProperty({ type: "string", maxLength: 9, pattern: "[" }), "properties.x.pattern: "],
 ])("refuses %s", (_what, spec, message) => {
   expect(faultOf(spec)).toContain(message);
 });

@@ -2,12 +2,21 @@
 import { z } from "zod";
 import type { PolicyTemplateSpec } from "./policy-template.ts";
 
-const schemas = new WeakMap<object, z.ZodType>();
+const schemas = new WeakMap<object, z.ZodType | string>();
 
-function schemaOf(schema: object): z.ZodType {
-  const known = schemas.get(schema) ?? z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+/** The schema ready to parse with, or why it cannot be read: a template from before a rule of lint.ts may still be in force. */
+function schemaOf(schema: object): z.ZodType | string {
+  const known = schemas.get(schema) ?? readSchema(schema);
   schemas.set(schema, known);
   return known;
+}
+
+function readSchema(schema: object): z.ZodType | string {
+  try {
+    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  } catch (error) {
+    return `the template's schema of parameters cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 export type ParametersResult = { parameters: Record<string, unknown> } | { fault: string };
@@ -16,7 +25,9 @@ export type ParametersResult = { parameters: Record<string, unknown> } | { fault
 export function readParameters({ parameters: declared }: PolicyTemplateSpec, parameters: unknown): ParametersResult {
   const given = (parameters ?? {}) as Record<string, unknown>;
   if (!declared) return { parameters: given };
-  const result = schemaOf(declared.schema as object).safeParse(given);
+  const schema = schemaOf(declared.schema as object);
+  if (typeof schema === "string") return { fault: schema };
+  const result = schema.safeParse(given);
   if (result.success) return { parameters: result.data as Record<string, unknown> };
   const [issue] = result.error.issues;
   return {

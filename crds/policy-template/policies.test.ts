@@ -72,3 +72,12 @@ test("parameters get the schema's defaults, and a fault names its field", () => 
   });
   expect(readParameters(rules, undefined)).toMatchObject({ fault: expect.stringContaining("spec.parameters.max: ") });
 });
+
+test("a schema that cannot be read is a fault of the parameters, and ends nothing", () => {
+  const schema = { type: "object", properties: { max: { type: "string", pattern: "(?i)a" } } };
+  const unreadable = { ...rules, parameters: { schema } };
+  expect(readParameters(unreadable, { max: "a" })).toMatchObject({ fault: expect.stringContaining("cannot be read") });
+  const old = { ...template, status: { inForce: { generation: 1, spec: unreadable } } };
+  const constraint = aConstraint({ parameters: { max: "a" } });
+  expect(preparePolicies({ templates: [old], constraintsOf: () => [constraint], now: NOW }).byConstraint.size).toBe(1);
+});

@@ -50,7 +50,18 @@ function nodeFault(node: SchemaNode, at: At, count: { nodes: number }): string |
   if (unknown !== undefined) return `${path}.${unknown}: a schema of parameters has no such keyword`;
   const type = String(node["type"]);
   if (!TYPES.has(type)) return `${path}.type: one of ${[...TYPES].join(", ")}`;
-  return boundFault(node, type, path) ?? childFault(node, at, count);
+  return boundFault(node, type, path) ?? patternFault(node, path) ?? childFault(node, at, count);
+}
+
+/** A pattern that the API server and this program read alike. */
+function patternFault({ pattern }: SchemaNode, path: string): string | undefined {
+  if (pattern === undefined) return undefined;
+  try {
+    if (typeof pattern === "string" && RegExp(pattern, "u")) return undefined;
+  } catch {
+    // Told below.
+  }
+  return `${path}.pattern: not a regular expression that works everywhere; do without flags such as (?i) and classes such as [[:alpha:]]`;
 }
 
 function boundFault(node: SchemaNode, type: string, path: string): string | undefined {
