@@ -16,11 +16,14 @@ export interface AuditResults {
   onChange(listener: (constraint: string) => void): () => void;
 }
 
+/** Its name, by which its policies are labelled. */
+export const CONSTRAINT_CONTROLLER = "constraint";
+
 /** The controller of a template's constraints. */
 export function constraintController(ref: ResourceRef<Constraint>, audit: AuditResults): Controller {
   const template = ref.kind.toLowerCase();
   return defineController<Constraint>({
-    name: "constraint",
+    name: CONSTRAINT_CONTROLLER,
     for: ref,
     owns: [ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding],
     watches: [watch(PolicyTemplate, ({ metadata }) => (metadata.name === template ? { [ALL]: ALL } : []))],

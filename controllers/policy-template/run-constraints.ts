@@ -1,20 +1,18 @@
 // Runs a controller for each kind of constraints: it starts when the kind is served and ends with its template.
 import type { Logger } from "pino";
 import { constraintKindOf, type Constraint } from "../../crds/policy-template/constraint.ts";
-import { preparePolicies, rulesInForce, type Policies } from "../../crds/policy-template/policies.ts";
+import { preparePolicies, type Policies } from "../../crds/policy-template/policies.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
-import { toConstraintPolicies } from "../../crds/policy-template/policy-objects.ts";
-import { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from "../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { Change, Store } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isNotFound } from "../../kube/client/errors.ts";
 import type { OwnershipMarkers } from "../../kube/controller/controller.ts";
 import type { Term } from "../../kube/lease/leader-election.ts";
 import { runControllers } from "../../kube/controller/run-controllers.ts";
 import { PolicyAudit } from "./audit.ts";
 import { constraintController } from "./constraint.ts";
+import { LeftoverPolicies, type PolicyOwner } from "./leftover-policies.ts";
 
 export interface ConstraintRunOptions {
   client: KubeClient;
@@ -26,6 +24,7 @@ export interface ConstraintRunOptions {
 }
 
 interface KindRun {
+  ref: ResourceRef<Constraint>;
   store: Store<Constraint>;
   stop: () => Promise<void>;
 }
@@ -34,6 +33,7 @@ interface KindRun {
 export class ConstraintRuns {
   readonly #options: ConstraintRunOptions;
   readonly #audit: PolicyAudit;
+  readonly #leftovers: LeftoverPolicies;
   readonly #runs = new Map<string, KindRun>();
   readonly #templates: Store<PolicyTemplate>;
   readonly #release: () => void;
@@ -46,9 +46,10 @@ export class ConstraintRuns {
     this.#audit = new PolicyAudit(options.informers);
     const { store, release } = options.informers.ensure(PolicyTemplate);
     this.#templates = store;
-    const stop = store.onChange(() => this.#sync());
+    this.#leftovers = new LeftoverPolicies({ ...options, isGone: (owner) => this.#isGone(owner) });
+    const unsubscribe = [store.onChange(() => this.#sync()), store.onStateChange(() => this.#sync())];
     this.#release = () => {
-      stop();
+      for (const each of unsubscribe) each();
       release();
     };
     this.#sync();
@@ -58,12 +59,13 @@ export class ConstraintRuns {
     clearTimeout(this.#renewal);
     clearTimeout(this.#expiry);
     this.#release();
-    await Promise.all([...this.#runs.values()].map(({ stop }) => stop()));
+    await Promise.all([...[...this.#runs.values()].map(({ stop }) => stop()), this.#leftovers.close()]);
     await this.#audit.close();
   }
 
-  /** Starts the kinds that are served and ends those whose template is gone. */
+  /** Starts the kinds that are served and ends those whose template is gone. While templates cannot be read all stays as it is. */
   #sync(): void {
+    if (!this.#templates.synced) return;
     const served = this.#list().filter(isServed);
     const kinds = new Set(served.map(({ spec }) => spec.kind));
     for (const template of served)
@@ -85,7 +87,10 @@ export class ConstraintRuns {
     const ref = constraintKindOf(template) as unknown as ResourceRef<Constraint>;
     const abort = new AbortController();
     const { store, release } = informers.ensure(ref);
-    const unsubscribe = store.onChange((change) => this.#onConstraint(change));
+    const unsubscribe = [
+      store.onChange((change) => this.#onConstraint(change)),
+      store.onStateChange(() => this.#renewSoon()),
+    ];
     const run = runControllers({
       client,
       controllers: [constraintController(ref, this.#audit)],
@@ -96,10 +101,11 @@ export class ConstraintRuns {
       log,
     });
     return {
+      ref,
       store,
       async stop() {
         abort.abort();
-        unsubscribe();
+        for (const each of unsubscribe) each();
         await run.stopped;
         release();
       },
@@ -107,24 +113,18 @@ export class ConstraintRuns {
   }
 
   #onConstraint(change: Change<Constraint>): void {
-    if (change.type === "deleted") void this.#open(change.object);
     // A write of the status changes nothing about the policies.
     if (change.type !== "modified" || change.old.metadata.generation !== change.object.metadata.generation)
       this.#renewSoon();
   }
 
-  /** A deleted constraint's policies go at once; without this process the garbage collector removes them. */
-  async #open(constraint: Constraint): Promise<void> {
-    const { client, log } = this.#options;
-    const template = this.#list().find(({ spec }) => spec.kind === constraint.kind);
-    const rules = template && rulesInForce(template);
-    const names = rules ? toConstraintPolicies(rules, constraint, new Date()).map(({ metadata }) => metadata.name) : [];
-    for (const ref of [ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicy] as ResourceRef[])
-      for (const name of new Set(names))
-        await client.delete(ref, { name }).catch((err: unknown) => {
-          if (!isNotFound(err))
-            log.warn({ err, policy: name }, "the policy of a deleted constraint waits for the garbage collector");
-        });
+  /** A constraint is gone with its template, or when neither the cache nor the API server has it. */
+  async #isGone({ kind, name, uid }: PolicyOwner): Promise<boolean> {
+    if (!this.#templates.synced) return false;
+    if (!this.#list().some(({ spec }) => spec.kind === kind)) return true;
+    const run = this.#runs.get(kind);
+    if (!run?.store.synced || run.store.byUid(uid)) return false;
+    return (await this.#options.client.find(run.ref, { name }))?.metadata.uid !== uid;
   }
 
   /** The audit follows templates and constraints; a burst of changes is one renewal. */
@@ -148,6 +148,7 @@ export class ConstraintRuns {
       ...(this.#policies && { previous: this.#policies }),
     });
     this.#audit.replace(this.#policies.byConstraint.values());
+    this.#leftovers.check();
     clearTimeout(this.#expiry);
     if (this.#policies.expires === Infinity) return;
     const delayMs = Math.min(this.#policies.expires - now.getTime(), LONGEST_TIMER_MS);

@@ -1,0 +1,5 @@
+// The controllers of operator policy on the embedded API server.
+import { startEmbedded } from "../embedded-server.ts";
+import { policyControllerTests } from "./controllers-suite.ts";
+
+policyControllerTests({ name: "the embedded server", start: () => startEmbedded() });
