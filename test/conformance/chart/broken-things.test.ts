@@ -16,6 +16,7 @@ import { Route } from "../../../crds/route/route.ts";
 import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import { Space } from "../../../crds/space/space.ts";
+import { Secret } from "../../../kube/api/builtin.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
@@ -66,6 +67,7 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
   let platform: RunningPlatform;
   let registryPort = 0;
   let kept = "";
+  let api: RunningPlatform;
   let stopOther = (): Promise<void> => Promise.resolve();
   /** Refuses all credentials, as a registry does after its password has changed. */
   let refusesLogin = false;
@@ -76,7 +78,8 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
     await install();
     registryPort = await freePort();
     await startRegistry();
-    platform = await startControllers();
+    platform = await startProcess();
+    api = await startProcess({ operations: ["api"], data: join(folder, "api") });
     // Its policies are slow to find the kind of their parameters.
     await eventually(
       () =>
@@ -91,6 +94,7 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
     await eventually(() => kubectl("get", "secret", "cupola-registry", "-n", "acme-dev"), MINUTE);
   }, 600_000);
   afterAll(async () => {
+    await api?.stop({ instances: "keep" });
     await platform?.stop({ instances: "keep" });
     await admin?.close();
     await plane?.stop();
@@ -125,15 +129,16 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
     await eventually(() => kubectl("apply", "-f", settings), MINUTE);
   }
 
-  /** The chart's Deployment has no node to run on, so its work is done here, under its ServiceAccount. */
-  async function startControllers(changes: Partial<PlatformOptions> = {}): Promise<RunningPlatform> {
-    const token = await kubectl("create", "token", "cupola-controllers", "-n", SYSTEM_NAMESPACE);
+  /** The chart's Deployments have no node to run on, so their work is done here, under their ServiceAccounts. */
+  async function startProcess(changes: Partial<PlatformOptions> = {}): Promise<RunningPlatform> {
+    const operations = changes.operations ?? ["controllers"];
+    const token = await kubectl("create", "token", `cupola-${operations[0]}`, "-n", SYSTEM_NAMESPACE);
     const host = `127.0.0.1:${registryPort}`;
     const credentialsFile = join(folder, "docker.json");
     writeFileSync(credentialsFile, JSON.stringify({ auths: { [host]: { username: "writer", password: "secret" } } }));
     return startPlatform({
       access: { server: plane.url, ca: plane.ca, auth: { kind: "token", token: token.trim() } },
-      operations: ["controllers"],
+      operations,
       data: folder,
       registry: { prefix: { host, path: "apps" }, credentialsFile, insecureHosts: [host] },
       listen: { host: "127.0.0.1", port: 0 },
@@ -296,7 +301,7 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
         const from = new Date(Date.now() - 48 * 3_600_000);
         const authority = await makeAuthority("authority", { from, days: 1 });
         const tls = await issueCertificate(authority, { commonName: "localhost" }, { from, days: 1 });
-        const other = await startControllers({
+        const other = await startProcess({
           data: join(folder, "other"),
           listen: { host: "127.0.0.1", port: 0, tls },
         });
@@ -313,7 +318,32 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
       words: "tasks.cupola.dev NoKind",
       mend: restore,
     },
+    {
+      broken: "the Secret `cupola-telemetry` has another value: no `token`",
+      break: () => patchSecret("cupola-telemetry", { token: null }),
+      named: replicas,
+      words: "tokens: the Secret cupola-telemetry has no key token",
+      mend: () => deleteSecret("cupola-telemetry"),
+    },
+    ...["cupola-job-key", "cupola-env-key"].map((name) => ({
+      broken: `the Secret \`${name}\` has another value: no key of 32 bytes`,
+      break: async () => {
+        await deleteSecret(name);
+        await admin.create(Secret, { metadata: { namespace: SYSTEM_NAMESPACE, name }, data: { key: "c2hvcnQ=" } });
+      },
+      named: replicas,
+      words: `keys: the Secret cupola-system/${name} holds no key of 32 bytes`,
+      mend: () => deleteSecret(name),
+    })),
   ];
+
+  const deleteSecret = (name: string): Promise<string> => kubectl("delete", "secret", name, "-n", SYSTEM_NAMESPACE);
+  const patchSecret = (name: string, data: object): Promise<string> =>
+    kubectl("patch", "secret", name, "-n", SYSTEM_NAMESPACE, "--type=merge", "-p", JSON.stringify({ data }));
+  async function readSecret(name: string): Promise<{ uid: string; data: Record<string, string> }> {
+    const found = await admin.get(Secret, { namespace: SYSTEM_NAMESPACE, name });
+    return { uid: found.metadata.uid ?? "", data: found.data ?? {} };
+  }
 
   const patchActions = (action: string): Promise<string> =>
     kubectl(
@@ -335,6 +365,24 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
   const seen = async ({ named }: Row): Promise<string> =>
     JSON.stringify(JSON.parse(await kubectl("get", ...named, "-o", "json")));
 
+  const healed = ["cupola-telemetry", "cupola-job-key", "cupola-env-key"].map((name) => ({
+    broken: `the Secret \`${name}\` is deleted`,
+    name,
+  }));
+  test.each(healed)(
+    "$broken, and is made again",
+    async ({ name }) => {
+      const before = await eventually(() => readSecret(name), MINUTE);
+      await deleteSecret(name);
+      const after = await eventually(() => readSecret(name), MINUTE);
+      expect(after.uid).not.toBe(before.uid);
+      // Tokens may change, since all processes follow; whatever a key has signed stays valid.
+      if (name === "cupola-telemetry") expect(after.data["token"]).toBeTruthy();
+      else expect(after.data).toEqual(before.data);
+    },
+    MINUTE * 2,
+  );
+
   test.each(rows)(
     "$broken",
     async (row) => {
@@ -350,6 +398,8 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
 
   test("the table of docs/install.md has these rows", () => {
     const page = readFileSync(join(CHECKOUT, "docs", "install.md"), "utf8");
-    expect(rows.map(({ broken }) => broken).filter((broken) => !page.includes(`| ${broken} |`))).toEqual([]);
+    expect(
+      [...rows, ...healed].map(({ broken }) => broken).filter((broken) => !page.includes(`| ${broken} |`)),
+    ).toEqual([]);
   });
 });
