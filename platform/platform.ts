@@ -30,6 +30,7 @@ import { presentMissingPermissions } from "./readiness.ts";
 import { reportReplica } from "./leases/replica-reporter.ts";
 import { startApiOperation } from "./http/start-api.ts";
 import { startWebhookOperation } from "./operations/start-webhook.ts";
+import { watchOperationBindings } from "./operations/operation-bindings.ts";
 import { keepInstallationKeys } from "./operations/installation-keys.ts";
 import { toOperationPermissions } from "./operations/permissions.ts";
 import { waitUntilReady } from "./startup.ts";
@@ -160,6 +161,9 @@ async function startOperations(
     const installed = watchInstalledObjects(context.informers);
     context.disposables.defer(() => installed.release());
     context.readiness.addCheck("installation", installed.check);
+    const bindings = watchOperationBindings(context.informers);
+    context.disposables.defer(() => bindings.release());
+    context.readiness.addCheck("bindings", bindings.check);
   }
   keepKeys(context);
   const controllers = startControllers(context, handlers.backends);

@@ -24,6 +24,7 @@ import { BLOB_REFERRERS } from "./blob-removal.ts";
 import { IMAGE_REFERRERS } from "./image-removal.ts";
 import { listBuilderControllers } from "./builders.ts";
 import { INSTALLED_KINDS } from "./installed-objects.ts";
+import { OPERATION_BINDING_PERMISSIONS } from "./operation-bindings.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { USAGE_RECORDER_KINDS, USAGE_RECORDER_PERMISSIONS } from "./usage-recorder.ts";
 import { TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
@@ -133,6 +134,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
             ...WATCH_AUDIT_KINDS,
             ...INSTALLED_KINDS,
           ].map(toWatchPermission),
+          ...OPERATION_BINDING_PERMISSIONS,
           ...USAGE_RECORDER_PERMISSIONS,
           ...AUDIT_WRITER_PERMISSIONS,
         ]

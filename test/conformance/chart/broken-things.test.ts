@@ -14,12 +14,15 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
+import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
+import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
+import { DELETION_TIMES, deleteData } from "../../../platform/delete-data.ts";
 import { applyObjects } from "../../../platform/install.ts";
 import type { PlatformOptions } from "../../../platform/platform-options.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
@@ -27,6 +30,7 @@ import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/b
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { freePort } from "../../cluster/free-port.ts";
 import { eventually } from "../../eventually.ts";
+import { startTestBroker } from "../../service-broker/test-broker.ts";
 
 const CHECKOUT = join(import.meta.dirname, "..", "..", "..");
 const MINUTE = 60_000;
@@ -43,7 +47,7 @@ interface Row {
   broken: string;
   break(): Promise<unknown>;
   /** The place that names it, as the second column has it, and words of its message there. */
-  named: readonly string[];
+  named: readonly string[] | (() => string);
   words: string;
   mend(): Promise<unknown>;
 }
@@ -68,6 +72,9 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
   let registryPort = 0;
   let kept = "";
   let api: RunningPlatform;
+  /** The uninstallation of the last row, and its log. */
+  let deleting: Promise<void> = Promise.resolve();
+  const deletionLog: string[] = [];
   let stopOther = (): Promise<void> => Promise.resolve();
   /** Refuses all credentials, as a registry does after its password has changed. */
   let refusesLogin = false;
@@ -179,6 +186,7 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
 
   const brokerKey = { namespace: SYSTEM_NAMESPACE, name: "away" };
   const routeKey = { namespace: "acme-dev", name: "shop" };
+  const instanceKey = { namespace: "acme-dev", name: "db" };
   const replicas = ["replicas", "-n", SYSTEM_NAMESPACE];
   const rows: Row[] = [
     {
@@ -214,6 +222,13 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
       break: () => remove("rolebinding", "cupola-controllers.controllers", "-n", SYSTEM_NAMESPACE),
       named: replicas,
       words: "get secrets",
+      mend: restore,
+    },
+    {
+      broken: "the RoleBinding of a process with one operation is deleted",
+      break: () => remove("rolebinding", "cupola-api.api", "-n", SYSTEM_NAMESPACE),
+      named: replicas,
+      words: "bindings: no RoleBinding gives anybody the Role cupola-api",
       mend: restore,
     },
     {
@@ -335,6 +350,20 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
       words: `keys: the Secret cupola-system/${name} holds no key of 32 bytes`,
       mend: () => deleteSecret(name),
     })),
+    // The last: it deletes the org.
+    {
+      broken: "a service broker is gone at an uninstallation of the data",
+      break: async () => {
+        await makeInstanceOfGoneBroker();
+        deleting = deleteData(admin, DELETION_TIMES, (line) => deletionLog.push(line));
+      },
+      named: () => deletionLog.join("\n"),
+      words: "still waiting for ServiceInstance acme-dev/db: DeprovisionFailed: ",
+      mend: async () => {
+        await admin.patch(ServiceInstance, instanceKey, { type: "merge", body: { spec: { purge: true } } });
+        await deleting;
+      },
+    },
   ];
 
   const deleteSecret = (name: string): Promise<string> => kubectl("delete", "secret", name, "-n", SYSTEM_NAMESPACE);
@@ -343,6 +372,36 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
   async function readSecret(name: string): Promise<{ uid: string; data: Record<string, string> }> {
     const found = await admin.get(Secret, { namespace: SYSTEM_NAMESPACE, name });
     return { uid: found.metadata.uid ?? "", data: found.data ?? {} };
+  }
+
+  async function makeInstanceOfGoneBroker(): Promise<void> {
+    const broker = await startTestBroker();
+    const { username, password } = broker;
+    await kubectl("apply", "-f", writeSecret({ "leaving.username": username, "leaving.password": password }));
+    await admin.create(ServiceBroker, {
+      metadata: { namespace: SYSTEM_NAMESPACE, name: "leaving" },
+      spec: {
+        name: "leaving",
+        url: broker.url,
+        credentialsSecretRef: { name: BROKER_CREDENTIALS_SECRET, prefix: "leaving" },
+      },
+    });
+    const plan = await eventually(async () => {
+      const { items } = await admin.list(ServicePlan, { namespace: SYSTEM_NAMESPACE });
+      return items.find(({ spec }) => spec.name === "small") ?? expect.unreachable("no plan yet");
+    }, MINUTE);
+    // A new plan is nobody's until an admin says whose.
+    const visibility = { type: "merge", body: { spec: { visibility: { type: "public" } } } } as const;
+    await admin.patch(ServicePlan, plan.metadata, visibility);
+    await admin.create(ServiceInstance, {
+      metadata: instanceKey,
+      spec: { name: "db", type: "managed", planRef: { namespace: SYSTEM_NAMESPACE, name: plan.metadata.name } },
+    });
+    await eventually(async () => {
+      const { status } = await admin.get(ServiceInstance, instanceKey);
+      expect(status).toMatchObject({ lastOperation: { type: "create", state: "succeeded" } });
+    }, MINUTE);
+    await broker.close();
   }
 
   const patchActions = (action: string): Promise<string> =>
@@ -363,7 +422,7 @@ describe.skipIf(reason)("an installed platform, of which something breaks", () =
   }
 
   const seen = async ({ named }: Row): Promise<string> =>
-    JSON.stringify(JSON.parse(await kubectl("get", ...named, "-o", "json")));
+    typeof named === "function" ? named() : JSON.stringify(JSON.parse(await kubectl("get", ...named, "-o", "json")));
 
   const healed = ["cupola-telemetry", "cupola-job-key", "cupola-env-key"].map((name) => ({
     broken: `the Secret \`${name}\` is deleted`,
