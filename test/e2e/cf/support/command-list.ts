@@ -196,6 +196,9 @@ export const COMMANDS: Record<string, readonly string[]> = {
   "Add/remove plugin": ["plugins", "install-plugin", "uninstall-plugin"],
 };
 
+/** Commands whose cases run with a broker of their own; no recording has them. */
+export const WITH_A_BROKER: readonly string[] = [...OF_SERVICES, ...OF_BROKERS];
+
 /** Missing part that a command needs. `no platform`: it acts on this machine alone. */
 export const NEEDED_BY: Record<string, readonly string[]> = {
   "shared service instances": ["share-service", "unshare-service"],
