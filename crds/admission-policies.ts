@@ -18,6 +18,7 @@ import {
   type AdmissionPolicy,
 } from "./admission-policy.ts";
 import { imagePolicies } from "./image-policies.ts";
+import { templateDeletionPolicy } from "./policy-template/deletion-policy.ts";
 import { platformPolicies } from "./platform-policies.ts";
 import { platformRolePolicies } from "./platform-role-policies.ts";
 import { podPolicies } from "./pod-policies.ts";
@@ -50,6 +51,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     routeDestinationPolicy(),
     ...serviceInstancePolicies(),
     internalDomainPolicy(),
+    templateDeletionPolicy(),
   ].flatMap(toPolicyObjects);
 }
 

@@ -13,7 +13,7 @@ const pattern = z
   .string()
   .min(1)
   .max(320)
-  .regex(/^(\*?[a-z0-9][-a-z0-9./]*|[a-z0-9][-a-z0-9./]*\*|\*)$/);
+  .regex(/^(\*?[-a-z0-9./]+|[-a-z0-9./]+\*|\*)$/);
 
 const labels = z.record(z.string().max(317), z.string().max(63)).meta({ maxProperties: 20 });
 
@@ -100,7 +100,7 @@ const constraintStatus = readyStatus({
   audit: z
     .object({
       at: z.string().max(64).meta({ format: "date-time" }).describe("When the last audit that changed this ended."),
-      objects: z.int().describe("Objects that the constraint matches."),
+      objects: z.int().describe("Objects of its subjects that were judged, when violations last changed."),
     })
     .optional()
     .describe("The last audit of stored objects."),

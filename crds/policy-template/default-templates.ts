@@ -47,14 +47,8 @@ const TEMPLATES: readonly TemplateInput[] = [
     title: "Allowed images",
     subjects: ["Package", "Droplet"],
     parameters: parameters({ prefixes: listOf(text(255)), digestOnly: { type: "boolean" } }, ["prefixes"]),
-    variables: [
-      {
-        // Droplets that the platform built are images of its own registry.
-        name: "image",
-        expression:
-          "!has(object.spec.image) || (object.kind == 'Droplet' && object.spec.kind != 'docker') ? '' : object.spec.image",
-      },
-    ],
+    // A droplet's image counts however it was built: anybody may name an image as one of Cloud Native Buildpacks.
+    variables: [{ name: "image", expression: "has(object.spec.image) ? object.spec.image : ''" }],
     rules: [
       {
         expression:
@@ -73,18 +67,18 @@ const TEMPLATES: readonly TemplateInput[] = [
   {
     kind: "AllowedBuildpacks",
     title: "Allowed buildpacks",
-    subjects: ["App"],
+    subjects: ["App", "Build"],
     parameters: parameters({ names: listOf(text(1024)), allowDetection: { type: "boolean" } }, ["names"]),
     rules: [
       {
         expression:
-          "object.spec.lifecycle.type == 'docker' || !has(object.spec.lifecycle.buildpacks) || object.spec.lifecycle.buildpacks.all(b, b in variables.params.names)",
+          "!has(object.spec.lifecycle) || object.spec.lifecycle.type == 'docker' || !has(object.spec.lifecycle.buildpacks) || object.spec.lifecycle.buildpacks.all(b, b in variables.params.names)",
         messageExpression: "'the buildpacks are ' + variables.params.names.join(', ')",
         field: "spec.lifecycle.buildpacks",
       },
       {
         expression:
-          "object.spec.lifecycle.type == 'docker' || (has(object.spec.lifecycle.buildpacks) && size(object.spec.lifecycle.buildpacks) > 0) || !has(variables.params.allowDetection) || variables.params.allowDetection",
+          "!has(object.spec.lifecycle) || object.spec.lifecycle.type == 'docker' || (has(object.spec.lifecycle.buildpacks) && size(object.spec.lifecycle.buildpacks) > 0) || !has(variables.params.allowDetection) || variables.params.allowDetection",
         messageExpression: "'name a buildpack (cf push -b): ' + variables.params.names.join(', ')",
         field: "spec.lifecycle.buildpacks",
       },
@@ -93,7 +87,7 @@ const TEMPLATES: readonly TemplateInput[] = [
   {
     kind: "SizeLimit",
     title: "Size limit",
-    subjects: ["Process", "Task"],
+    subjects: ["Process", "Rollout", "Task"],
     parameters: parameters({ maxMemoryMB: size, maxDiskMB: size }, []),
     rules: ["Memory", "Disk"].map((part) => sizeRule(part)),
     scale: "true",
@@ -101,7 +95,7 @@ const TEMPLATES: readonly TemplateInput[] = [
   {
     kind: "MinimumInstances",
     title: "Minimum of instances",
-    subjects: ["Process"],
+    subjects: ["Process", "Rollout"],
     parameters: parameters({ type: text(63), min: size }, ["min"]),
     rules: [
       {
@@ -141,7 +135,7 @@ const TEMPLATES: readonly TemplateInput[] = [
   {
     kind: "AllowedSidecars",
     title: "Allowed sidecars",
-    subjects: ["App"],
+    subjects: ["App", "Droplet"],
     parameters: parameters({ allowed: listOf(text(255)) }, ["allowed"]),
     rules: [
       {
@@ -154,11 +148,11 @@ const TEMPLATES: readonly TemplateInput[] = [
   {
     kind: "LifecyclesDenied",
     title: "Denied lifecycles",
-    subjects: ["App"],
+    subjects: ["App", "Build"],
     parameters: parameters({ types: listOf({ type: "string", enum: ["buildpack", "cnb", "docker"] }, 3) }, ["types"]),
     rules: [
       {
-        expression: "!(object.spec.lifecycle.type in variables.params.types)",
+        expression: "!has(object.spec.lifecycle) || !(object.spec.lifecycle.type in variables.params.types)",
         messageExpression: "'no apps with the lifecycle ' + object.spec.lifecycle.type",
         field: "spec.lifecycle.type",
       },
@@ -190,7 +184,7 @@ function sizeRule(part: string): TemplateInput["rules"][number] {
 }
 
 function otherProcess(): string {
-  return "object.spec.type != (has(variables.params.type) ? variables.params.type : 'web')";
+  return "(has(object.spec.type) ? object.spec.type : 'web') != (has(variables.params.type) ? variables.params.type : 'web')";
 }
 
 /** The shipped templates as objects. */

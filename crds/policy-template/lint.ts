@@ -7,18 +7,51 @@ import { newestFeature } from "../../kube/cel/versions.ts";
 import type { ValueShape } from "../../kube/cel/values.ts";
 import { RESERVED_VARIABLES } from "./match-expressions.ts";
 import type { PolicyTemplateSpec } from "./policy-template.ts";
+import { DEFINITIONS } from "../definitions.ts";
 import { schemaFault } from "./schema-bounds.ts";
 import { findSubject, listSubjects } from "./subjects.ts";
 
 export interface TemplateFault {
-  reason: "InvalidRule" | "InvalidSchema" | "InvalidSubject";
+  reason: "InvalidRule" | "InvalidSchema" | "InvalidSubject" | "InvalidKind";
   /** Says where and what to do. */
   message: string;
 }
 
 /** The first fault of a template; undefined when it can be put in force. */
 export function templateFault(spec: PolicyTemplateSpec): TemplateFault | undefined {
-  return subjectFault(spec) ?? schemaPartFault(spec) ?? variableFault(spec) ?? ruleFault(spec) ?? scaleFault(spec);
+  return (
+    kindFault(spec) ??
+    subjectFault(spec) ??
+    schemaPartFault(spec) ??
+    variableFault(spec) ??
+    ruleFault(spec) ??
+    scaleFault(spec)
+  );
+}
+
+/** Kinds of Kubernetes that a short `kubectl get` would no longer find. */
+const KUBERNETES_KINDS: ReadonlySet<string> = new Set(
+  [
+    ...["Pod", "Service", "Secret", "ConfigMap", "Namespace", "Node", "Event", "Lease", "Job", "CronJob", "Ingress"],
+    ...["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "NetworkPolicy", "ServiceAccount", "Endpoints"],
+    ...["Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "List", "Status"],
+    ...["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"],
+  ].map((kind) => kind.toLowerCase()),
+);
+
+/** kubectl finds kinds by short names as well: a constraint's kind may hide none of ours or of Kubernetes. */
+function kindFault({ kind }: PolicyTemplateSpec): TemplateFault | undefined {
+  const name = kind.toLowerCase();
+  const isTaken =
+    KUBERNETES_KINDS.has(name) ||
+    name.endsWith("list") ||
+    DEFINITIONS.some(({ singular, plural, shortNames }) => [singular, plural, ...shortNames].includes(name));
+  return isTaken
+    ? {
+        reason: "InvalidKind",
+        message: `spec.kind: ${kind} is the name of another kind, or ends in List; choose another`,
+      }
+    : undefined;
 }
 
 function subjectFault({ subjects }: PolicyTemplateSpec): TemplateFault | undefined {

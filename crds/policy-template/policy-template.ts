@@ -9,12 +9,13 @@ const MAX_EXPRESSION = 4096;
 
 const expression = z.string().min(1).max(MAX_EXPRESSION);
 
+/** Terminals print it: it has no control characters. */
 const oneLine = (length: number) =>
   z
     .string()
     .min(1)
     .max(length)
-    .regex(/^[^\r\n]+$/);
+    .regex(/^[^\x00-\x1f\x7f-\x9f]+$/);
 
 /** Any JSON object; the API server keeps what it does not know. */
 const anyObject = z.unknown().meta({ type: "object", "x-kubernetes-preserve-unknown-fields": true });

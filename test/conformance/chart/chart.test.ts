@@ -334,7 +334,7 @@ describe.skipIf(reason)("the chart", () => {
         ).toBe("False False"),
       );
       await must(helm(["upgrade", "cupola", CHART, "--no-hooks"], VALUES, plane.kubeconfig));
-      expect(await must(kubectl(...generations))).toBe("1 1 1 1 1");
+      expect(await must(kubectl(...generations))).toBe("1 1 1 1 1 1");
       // The class that is off now has its object still, which must not remain a default that nobody reconciles.
       const runners = { default: "statefulset", deployment: { enabled: false }, statefulset: { enabled: true } };
       await must(helm(["upgrade", "cupola", CHART, "--no-hooks"], { ...VALUES, runners }, plane.kubeconfig));
