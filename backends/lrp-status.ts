@@ -33,15 +33,15 @@ export function presentStatus(instances: readonly LrpInstance[], wanted: number)
   };
 }
 
-/** The status of an LRP that its class cannot run, for ever: nothing starts, and `cf push` stops at Crashed. */
-export function refuseInstances(wanted: number, details: string): LrpStatus {
-  const instances = Array.from({ length: wanted }, (_, index) => ({
+/** The status of an LRP with these indexes that its class cannot run, for ever: nothing starts, and `cf push` stops at Crashed. */
+export function refuseInstances(wanted: readonly number[], details: string): LrpStatus {
+  const instances = wanted.map((index) => ({
     index,
     state: "Crashed" as const,
     ready: false,
     details,
   }));
-  return presentStatus(instances, wanted);
+  return presentStatus(instances, wanted.length);
 }
 
 /** Why an instance is not up yet, where that is known. */

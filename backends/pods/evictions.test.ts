@@ -88,6 +88,6 @@ describe("the next pod waits", () => {
     ["an index without a pod", [evicted(0)], 10_000],
   ])("%s", (_what, pods, expected) => {
     const waiting = [pod(21, undefined)];
-    expect(longestWait([...pods, ...waiting], waiting, { instances: 2, indexOf })).toBe(expected);
+    expect(longestWait([...pods, ...waiting], waiting, { pool: { instances: 2 }, indexOf })).toBe(expected);
   });
 });

@@ -1,4 +1,5 @@
 // Pods of an LRP that the cluster ended: which of them are kept, and how long the next pod of one that filled its disk waits. Pure.
+import { toWantedIndex, type IndexPool } from "../../crds/lrp/index-pool.ts";
 import { findPodCondition, isLive } from "./pod-progress.ts";
 import type { PodObject } from "./slim-pod.ts";
 
@@ -77,10 +78,11 @@ export function waitAfter(evictions: readonly PodObject[], pod: PodObject): numb
 export function longestWait(
   pods: readonly PodObject[],
   waiting: readonly PodObject[],
-  { instances, indexOf }: { instances: number; indexOf: IndexOf },
+  { pool, indexOf }: { pool: IndexPool; indexOf: IndexOf },
 ): number {
   const running = new Set(pods.filter(isLive).map(indexOf));
-  const evictions = [...keptEvictions(pods, indexOf)].filter(([index]) => index < instances && !running.has(index));
+  const isWanted = toWantedIndex(pool);
+  const evictions = [...keptEvictions(pods, indexOf)].filter(([index]) => isWanted(index) && !running.has(index));
   return Math.max(0, ...evictions.flatMap(([, some]) => waiting.map((pod) => waitAfter(some, pod))));
 }
 

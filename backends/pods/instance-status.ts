@@ -1,6 +1,7 @@
 // The instances of an LRP whose instances are pods: state, address and problem of each index. Pure.
 import type { ContainerStatus } from "kubernetes-types/core/v1.js";
 import { describeProblem, type InstanceProblem } from "../../crds/lrp/instance-problem.ts";
+import { wantedIndexes } from "../../crds/lrp/index-pool.ts";
 import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { isEvicted, isRecentEviction } from "./evictions.ts";
@@ -27,11 +28,11 @@ type Presented = Omit<LrpInstance, "index" | "restart">;
 /** How long a start may fail its checks before the details say so, in milliseconds. */
 const SLOW_START_MS = 3_000;
 
-/** An entry for each index. */
+/** An entry for each wanted index. */
 export function presentInstances(facts: PodFacts): LrpInstance[] {
   const { spec } = facts.lrp;
   const byIndex = groupByIndex(facts);
-  return Array.from({ length: spec.instances }, (_, index) => {
+  return wantedIndexes(spec).map((index) => {
     const restart = spec.restartInstances?.[String(index)];
     return { index, ...presentInstance(byIndex.get(index) ?? [], facts), ...(restart !== undefined && { restart }) };
   });

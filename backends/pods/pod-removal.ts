@@ -1,4 +1,5 @@
 // Which pods of an LRP its runner deletes. Pure.
+import { toWantedIndex } from "../../crds/lrp/index-pool.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { isEvicted, keptEvictions } from "./evictions.ts";
 import { isLive } from "./pod-progress.ts";
@@ -11,11 +12,12 @@ type IndexOf = (pod: PodObject) => number | undefined;
  * request, so that there is nothing to restart.
  */
 export function listPodsToRestart({ spec, status }: LRP, pods: readonly PodObject[], indexOf: IndexOf): PodObject[] {
+  const isWanted = toWantedIndex(spec);
   const requested = spec.restartInstances ?? {};
   const shown = new Map((status?.instances ?? []).map((instance) => [instance.index, instance]));
   return pods.filter((pod) => {
     const index = indexOf(pod);
-    if (index === undefined || index >= spec.instances || !isLive(pod)) return false;
+    if (index === undefined || !isWanted(index) || !isLive(pod)) return false;
     const value = requested[String(index)];
     const instance = shown.get(index);
     return value !== undefined && instance !== undefined && instance.restart !== value;

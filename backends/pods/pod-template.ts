@@ -1,6 +1,7 @@
 // Renders an LRP's pod, and what surrounds it whichever kind of workload makes the pods. Pure; shared by the runners whose instances are pods.
 import { GRACE_SECONDS } from "../grace-seconds.ts";
 import { ANNOTATIONS, LABELS, STABLE_LABELS } from "../../crds/labels.ts";
+import { wantedIndexes } from "../../crds/lrp/index-pool.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { mainMemoryMB, sidecarContainerName, type ProcessSidecar } from "../../crds/sidecar.ts";
 import type { ObjectMeta } from "../../kube/api/object.ts";
@@ -156,7 +157,7 @@ function planResources({ memoryMB, diskMB, cpu }: ProgramSpec): Record<string, R
 
 /** A drain leaves half of the pods. A single instance gets no budget: it would block the drain. */
 export function planDisruptionBudget(lrp: LRP): Draft[] {
-  if (lrp.spec.instances < 2) return [];
+  if (wantedIndexes(lrp.spec).length < 2) return [];
   return [
     {
       apiVersion: "policy/v1",

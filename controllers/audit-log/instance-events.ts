@@ -2,6 +2,7 @@
 import { LRUCache } from "lru-cache";
 import type { AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import { eventGUID } from "../../crds/guid.ts";
+import { toWantedIndex } from "../../crds/lrp/index-pool.ts";
 import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
 
 const READY = "audit.app.process.ready";
@@ -115,7 +116,7 @@ function listDrafts(change: InstanceChange): Draft[] {
 
 /** Whether nobody has asked for the end of the instance, or of the run that it had. */
 function isWanted({ lrp, instance, ran, isTerminated }: InstanceChange): boolean {
-  if (lrp.metadata.deletionTimestamp !== undefined || instance.index >= lrp.spec.instances) return false;
+  if (lrp.metadata.deletionTimestamp !== undefined || !toWantedIndex(lrp.spec)(instance.index)) return false;
   return !isTerminated && (!ran || ran.restart === instance.restart);
 }
 

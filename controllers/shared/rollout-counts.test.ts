@@ -1,11 +1,13 @@
 // Counts of instances during a rollout: CF's steps, and no gap whatever fails.
 import { describe, expect, test } from "vitest";
-import { isReached, isRestored, planCounts, type VersionInstances } from "./rollout-counts.ts";
+import { anLRP } from "../../crds/testing/objects.ts";
+import { countInstances, isReached, isRestored, planCounts, type VersionInstances } from "./rollout-counts.ts";
 
 /** `rrsc`: by index routable, starting, crashed. */
 function version(states: string): VersionInstances {
   return {
     instances: states.length,
+    indexes: [...states].map((_state, index) => index),
     routable: new Set([...states].flatMap((state, index) => (state === "r" ? [index] : []))),
     failed: [...states].filter((state) => state === "c").length,
   };
@@ -62,6 +64,29 @@ describe("the next counts", () => {
       const before = others.reduce((sum, { routable }) => sum + routable.size, target.routable.size);
       expect(kept, `seed ${seed}`).toBeGreaterThanOrEqual(Math.min(before, total));
     }
+  });
+});
+
+test("an LRP with a pool counts its first indexes, and its last one ends first", () => {
+  const instance = (index: number, ready: boolean) => ({ index, state: "Running" as const, ready });
+  const pooled = countInstances(
+    anLRP(
+      {
+        spec: {
+          instances: 2,
+          indexes: [
+            { start: 1, end: 1 },
+            { start: 5, end: 8 },
+          ],
+        },
+      },
+      { instances: [instance(0, true), instance(1, true), instance(5, false), instance(6, true)] },
+    ),
+  );
+  expect(pooled).toEqual({ instances: 2, indexes: [1, 5], routable: new Set([1]), failed: 0 });
+  expect(planCounts(version("r"), [pooled], { total: 2, limit: 2, maxInFlight: 1 })).toEqual({
+    target: 2,
+    others: [1],
   });
 });
 

@@ -1,11 +1,14 @@
 // How many instances each version of a web process has during a rollout. Pure.
 import type { RolloutGoal } from "../../crds/rollout/rules.ts";
+import { wantedIndexes } from "../../crds/lrp/index-pool.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 
 /** The instances of one version, as its LRP says. */
 export interface VersionInstances {
   /** Number that its spec asks for. */
   instances: number;
+  /** Indexes of these, ascending: the last ends first. */
+  indexes: readonly number[];
   /** Indexes that take requests. */
   routable: ReadonlySet<number>;
   /** Number of those that crashed or cannot start. */
@@ -13,10 +16,12 @@ export interface VersionInstances {
 }
 
 export function countInstances(lrp: LRP | undefined): VersionInstances {
-  const instances = lrp?.spec.instances ?? 0;
-  const reported = (lrp?.status?.instances ?? []).filter(({ index }) => index < instances);
+  const indexes = lrp ? wantedIndexes(lrp.spec) : [];
+  const wanted = new Set(indexes);
+  const reported = (lrp?.status?.instances ?? []).filter(({ index }) => wanted.has(index));
   return {
-    instances,
+    instances: lrp?.spec.instances ?? 0,
+    indexes,
     routable: new Set(reported.filter(({ state, ready }) => state === "Running" && ready).map(({ index }) => index)),
     failed: reported.filter(({ state }) => state === "Crashed" || state === "Down").length,
   };
@@ -65,7 +70,8 @@ function planShrinking(target: VersionInstances, others: readonly VersionInstanc
   let routable = target.routable.size + others.reduce((all, other) => all + other.routable.size, 0);
   others.forEach((other, at) => {
     for (let count = counts[at] ?? 0; count > 0 && sum > keep; count--) {
-      const takesRequests = other.routable.has(count - 1);
+      const last = other.indexes[count - 1];
+      const takesRequests = last !== undefined && other.routable.has(last);
       if (takesRequests && routable <= total) break;
       if (takesRequests) routable--;
       sum--;

@@ -8,6 +8,7 @@ import { className, cpuQuantity, envVars, identity, memoryMB, ports } from "../s
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 import { processSidecars } from "../sidecar.ts";
 import { defineKind, READ } from "../kind.ts";
+import { indexRanges, MAX_INSTANCES } from "./index-pool.ts";
 import { SPACE_READERS } from "../roles.ts";
 
 const instance = z.object({
@@ -41,7 +42,7 @@ export const LRP = defineKind({
   shortNames: ["cflrp"],
   categories: [CATEGORY],
   description:
-    "A long-running process for one runner class: the instances of one version of an app's process. Only instances and restartInstances can change.",
+    "A long-running process for one runner class: the instances of one version of an app's process. Only instances, indexes and restartInstances can change.",
   columns: [
     { name: "App", jsonPath: ".spec.app.name" },
     { name: "Process", jsonPath: ".spec.processType" },
@@ -69,7 +70,12 @@ export const LRP = defineKind({
       command: z.string().max(65536).optional().describe("The start command. Defaults to the droplet's."),
       env: envVars.default([]),
       ports,
-      instances: z.int().min(0).max(10000),
+      instances: z.int().min(0).max(MAX_INSTANCES),
+      indexes: indexRanges
+        .optional()
+        .describe(
+          "The pool of indexes of its instances, where several LRPs share those of a process: the first spec.instances of it are wanted. All from 0 when unset.",
+        ),
       memoryMB,
       diskMB: memoryMB,
       cpu: cpuQuantity.optional(),

@@ -1,4 +1,5 @@
 // The runner class `deployment`: runs an LRP as a Deployment.
+import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Deployment, Pod, PodDisruptionBudget } from "../../../kube/api/builtin.ts";
 import {
@@ -31,6 +32,7 @@ const FINALIZER = "cupola.dev/runner-deployment";
 
 const deploymentCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "docker,cnb",
+  indexes: "any",
   finalizer: FINALIZER,
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
@@ -62,15 +64,15 @@ function lrpController(): Controller {
     permissions: [{ resource: Pod, verbs: ["delete"] }],
 
     async reconcile(lrp, context) {
-      const { instances, rendering } = lrp.spec;
+      const { rendering } = lrp.spec;
       const refusal = findRefusal(lrp.spec);
-      if (refusal !== undefined) return refuseInstances(instances, refusal);
+      if (refusal !== undefined) return refuseInstances(wantedIndexes(lrp.spec), refusal);
       const children = planLRP(lrp);
       if (!children) throw new Stalled("RenderingUnknown", describeUnknownRendering(rendering));
       const pods = await readSettledPods(lrp, context.read);
       for (const pod of [...listPodsToRestart(lrp, pods, indexLabelOf), ...listObsoletePods(pods, indexLabelOf)])
         await deletePod(pod, context);
-      const moment = { now: context.now(), waitMs: waitOf(pods, instances) };
+      const moment = { now: context.now(), waitMs: waitOf(pods, lrp) };
       recordWaiting(pods, context, moment);
       return { children, ...reportInstances({ lrp, pods, ...moment }, context) };
     },
@@ -80,9 +82,9 @@ function lrpController(): Controller {
 }
 
 /** How long gates stay closed on purpose, after pods that filled their disk. */
-function waitOf(pods: readonly PodObject[], instances: number): number {
+function waitOf(pods: readonly PodObject[], { spec }: LRP): number {
   const waiting = pods.filter((pod) => isGated(pod) && isLive(pod));
-  return waiting.length > 0 ? longestWait(pods, waiting, { instances, indexOf: indexLabelOf }) : 0;
+  return waiting.length > 0 ? longestWait(pods, waiting, { pool: spec, indexOf: indexLabelOf }) : 0;
 }
 
 interface Instances {
@@ -106,5 +108,5 @@ function reportInstances(facts: Instances, { read }: ReconcileContext): Reconcil
   const again = requeueAfterMs === undefined ? {} : { requeueAfterMs };
   // A start that goes well needs one write of the status.
   if (!startHasNews(instances, facts)) return { keepStatus: true, ...again };
-  return { ...presentStatus(instances, lrp.spec.instances), ...again };
+  return { ...presentStatus(instances, wantedIndexes(lrp.spec).length), ...again };
 }

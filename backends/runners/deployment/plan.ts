@@ -2,6 +2,7 @@
 // (backends/pods/pod-rules.ts), since an update of the platform changes no running pod.
 import { STABLE_LABELS } from "../../../crds/labels.ts";
 import { INDEX_GATE } from "../../../crds/lrp/index-gate.ts";
+import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import { rulesOf, type PodRules } from "../../pods/pod-rules.ts";
@@ -24,7 +25,7 @@ function planDeployment(lrp: LRP, rules: PodRules): Draft {
     kind: "Deployment",
     metadata: { name: lrp.metadata.name, namespace: lrp.metadata.namespace, ...template.metadata },
     spec: {
-      replicas: lrp.spec.instances,
+      replicas: wantedIndexes(lrp.spec).length,
       revisionHistoryLimit: 0,
       selector: selectorOf(lrp),
       strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },

@@ -1,4 +1,5 @@
 // All instances of one LRP: one slot for each index, their status and their stats.
+import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { InstanceState, InstanceStats } from "../../../telemetry/envelope.ts";
 import type { RunnerContext } from "./runner-context.ts";
@@ -73,7 +74,7 @@ export function openLrpInstances({ context, lrp: first, adoptRecord, onChange }:
     status: () =>
       presentStatus(
         [...slots.values()].map(({ slot }) => slot.status()),
-        lrp.spec.instances,
+        wantedIndexes(lrp.spec).length,
       ),
     stats: () => [...slots.values()].map(({ slot }) => presentStats(context, lrp, slot)),
     async stop() {

@@ -18,6 +18,24 @@ describe("planSlots", () => {
       { open: [], close: [], restart: [{ index: 1, value: "x" }] },
     ],
     [
+      "the first of a pool",
+      slots(0, 1, 2),
+      {
+        instances: 2,
+        indexes: [
+          { start: 1, end: 1 },
+          { start: 3, end: 9 },
+        ],
+      },
+      { open: [3], close: [2, 0], restart: [] },
+    ],
+    [
+      "an instance that moved to another pool is not started afresh",
+      slots(0, 1),
+      { instances: 2, indexes: [{ start: 1, end: 2 }], restartInstances: { "0": "x", "1": "x" } },
+      { open: [2], close: [0], restart: [{ index: 1, value: "x" }] },
+    ],
+    [
       "not twice",
       [{ index: 0, restart: "x" }],
       { instances: 1, restartInstances: { "0": "x" } },

@@ -1,4 +1,5 @@
 // Plans which instances of an LRP to start, stop and restart. Pure.
+import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 
 /** The open slots: each index with the restart value that its instance has answered. */
@@ -13,17 +14,21 @@ export interface SlotPlan {
 }
 
 /** Compares the open slots with the LRP's spec. */
-export function planSlots(open: OpenSlots, spec: Pick<LRP["spec"], "instances" | "restartInstances">): SlotPlan {
+export function planSlots(
+  open: OpenSlots,
+  spec: Pick<LRP["spec"], "instances" | "indexes" | "restartInstances">,
+): SlotPlan {
   const current = new Set(open.map((slot) => slot.index));
-  const wanted = Array.from({ length: spec.instances }, (_, index) => index);
+  const indexes = wantedIndexes(spec);
+  const wanted = new Set(indexes);
   return {
-    open: wanted.filter((index) => !current.has(index)),
+    open: indexes.filter((index) => !current.has(index)),
     close: open
       .map((slot) => slot.index)
-      .filter((index) => index >= spec.instances)
+      .filter((index) => !wanted.has(index))
       .sort((a, b) => b - a),
     restart: open.flatMap((slot) => {
-      const value = slot.index < spec.instances ? restartValue(spec, slot.index) : undefined;
+      const value = wanted.has(slot.index) ? restartValue(spec, slot.index) : undefined;
       return value !== undefined && value !== slot.restart ? [{ index: slot.index, value }] : [];
     }),
   };

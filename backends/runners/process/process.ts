@@ -34,6 +34,7 @@ const FINALIZER = "cupola.dev/runner-process";
 export const processCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "host",
   rendering: "1",
+  indexes: "any",
   finalizer: FINALIZER,
   crashBackoff: "diego",
   logStreams: "stdout,stderr",

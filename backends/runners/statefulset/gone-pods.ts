@@ -1,4 +1,5 @@
 // Evicted pods that are gone: the StatefulSet controller deletes them at once, and only kubelet's Events still say why. Pure.
+import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Reader } from "../../../kube/cache/reader.ts";
 import { isEvicted } from "../../pods/evictions.ts";
@@ -17,11 +18,11 @@ export function watchKubeletWarnings(): WatchRule {
 export function listGonePods(read: Reader, lrp: LRP, pods: readonly PodObject[]): PodObject[] {
   const { namespace = "" } = lrp.metadata;
   const present = new Set(pods.filter((pod) => isLive(pod) || isEvicted(pod)).map(({ metadata }) => metadata.uid));
-  return Array.from({ length: lrp.spec.instances }, (_, index) =>
+  return wantedIndexes(lrp.spec).flatMap((index) =>
     listEventsByPodName(read, podNameOf(lrp, index), namespace)
       .filter(({ reason, involvedObject }) => reason === "Evicted" && !present.has(involvedObject.uid))
       .map((event) => toPod(event, index)),
-  ).flat();
+  );
 }
 
 function toPod(event: EventObject, index: number): PodObject {

@@ -1,5 +1,6 @@
 // Renders an LRP as a StatefulSet and a PodDisruptionBudget. Pure. A change of its output needs a new version
 // beside the old ones, since an update of the platform changes no running pod.
+import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import { rulesOf, type PodRules } from "../../pods/pod-rules.ts";
@@ -32,12 +33,14 @@ export function indexLabels(index: number): Record<string, string> {
 
 function planStatefulSet(lrp: LRP, rules: PodRules): Draft {
   const template = planPodTemplate(lrp, { indexLabel: POD_INDEX_LABEL, rules });
+  const [start = 0] = wantedIndexes(lrp.spec);
   return {
     apiVersion: "apps/v1",
     kind: "StatefulSet",
     metadata: { name: lrp.metadata.name, namespace: lrp.metadata.namespace, ...template.metadata },
     spec: {
-      replicas: lrp.spec.instances,
+      replicas: wantedIndexes(lrp.spec).length,
+      ...(start > 0 && { ordinals: { start } }),
       // All pods at once, as instances of Cloud Foundry start.
       podManagementPolicy: "Parallel",
       revisionHistoryLimit: 0,

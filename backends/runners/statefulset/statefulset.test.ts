@@ -45,6 +45,22 @@ test("one of an earlier release keeps its pods, and one of a later release is no
   expect(planLRP(lrp({ rendering: "4" }))).toBeUndefined();
 });
 
+test("a pool of indexes is where the ordinals begin, and one with a gap is refused", async () => {
+  const [set] = planLRP(lrp({ indexes: [{ start: 3, end: 9 }] })) ?? [];
+  expect(set?.["spec"]).toMatchObject({ replicas: 2, ordinals: { start: 3 } });
+  const gapped = lrp({
+    indexes: [
+      { start: 3, end: 3 },
+      { start: 5, end: 9 },
+    ],
+  });
+  const result = await statefulSetRunner()[0]?.reconcile(gapped, {} as ReconcileContext);
+  expect(result?.status?.["instances"]).toMatchObject([
+    { index: 3, state: "Crashed", details: expect.stringContaining("a gap before 5") as string },
+    { index: 5, state: "Crashed" },
+  ]);
+});
+
 test("one instance gets no disruption budget", () => {
   expect(planLRP(lrp({ instances: 1 }))?.map(({ kind }) => kind)).toEqual(["StatefulSet"]);
 });

@@ -1,5 +1,6 @@
 // The runner class `statefulset`: runs an LRP as a StatefulSet. Its pods start without the platform; in return a pod of a lost node is not replaced before the node is back or deleted.
 import { LABELS, STABLE_LABELS } from "../../../crds/labels.ts";
+import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Pod, PodDisruptionBudget, StatefulSet } from "../../../kube/api/builtin.ts";
 import {
@@ -31,6 +32,8 @@ const FINALIZER = "cupola.dev/runner-statefulset";
 
 const statefulSetCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "docker,cnb",
+  // `ordinals.start` of a StatefulSet.
+  indexes: "range",
   finalizer: FINALIZER,
   rendering: RENDERING,
   crashBackoff: "kubernetes",
@@ -60,9 +63,10 @@ const lrpController = defineController({
 });
 
 async function runInstances(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
-  const { rendering, instances } = lrp.spec;
-  const refusal = findRefusal(lrp.spec);
-  if (refusal !== undefined) return refuseInstances(instances, refusal);
+  const { rendering } = lrp.spec;
+  const wanted = wantedIndexes(lrp.spec);
+  const refusal = findRefusal(lrp.spec) ?? findGap(wanted);
+  if (refusal !== undefined) return refuseInstances(wanted, refusal);
   const children = planLRP(lrp);
   if (!children) throw new Stalled("RenderingUnknown", describeUnknownRendering(rendering));
   const { namespace = "", name } = lrp.metadata;
@@ -79,7 +83,15 @@ async function runInstances(lrp: LRP, context: ReconcileContext): Promise<Reconc
     probeFailures: (pod) => listProbeFailures(context.read, pod),
     now,
   });
-  return { children, ...presentStatus(presented, instances), ...lookAfterSecondPull(pods, now) };
+  return { children, ...presentStatus(presented, wanted.length), ...lookAfterSecondPull(pods, now) };
+}
+
+/** A StatefulSet numbers its pods without gaps. */
+function findGap(wanted: readonly number[]): string | undefined {
+  const gap = wanted.find((index, at) => index !== (wanted[0] ?? 0) + at);
+  return gap === undefined
+    ? undefined
+    : `The instances of class ${STATEFULSET_CLASS} have consecutive indexes, and this LRP's have a gap before ${gap}; set spec.indexes to one range`;
 }
 
 /** Time alone makes a pull that stays refused a failure. Times of objects are whole seconds. */

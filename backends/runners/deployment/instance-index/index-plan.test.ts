@@ -20,7 +20,7 @@ function pod(name: string, change: Partial<IndexedPod> = {}): IndexedPod {
 }
 
 const assigned = (pods: readonly IndexedPod[], instances: number, reserved?: number[]): string[] =>
-  planIndexes(pods, instances, reserved).assign.map(({ uid, index }) => `${uid}=${index}`);
+  planIndexes(pods, { instances }, reserved).assign.map(({ uid, index }) => `${uid}=${index}`);
 
 describe("a gated pod gets the lowest free index", () => {
   test.each<[string, IndexedPod[], string[]]>([
@@ -41,6 +41,29 @@ describe("a gated pod gets the lowest free index", () => {
     expect(assigned([pod("a")], 2, [0])).toEqual(["a=1"]));
 });
 
+describe("of a pool", () => {
+  const pool = {
+    instances: 2,
+    indexes: [
+      { start: 1, end: 1 },
+      { start: 4, end: 5 },
+    ],
+  };
+
+  test("the first indexes go to the oldest pods, then the rest, then some that no pool has", () =>
+    expect(
+      planIndexes(
+        ["a", "b", "c", "d"].map((name) => pod(name)),
+        pool,
+      ).assign.map(({ index }) => index),
+    ).toEqual([1, 4, 5, 10_000]));
+
+  test("a pod with an index of another pool is replaced", () => {
+    expect(planIndexes([pod("a", { index: 1 }), pod("b", { index: 0 })], pool).replace).toBe("b");
+    expect(planIndexes([pod("a", { index: 1 }), pod("b", { index: 4 })], pool).replace).toBeUndefined();
+  });
+});
+
 describe("a pod whose index is not wanted is replaced", () => {
   const failing = { ready: false, startedOrFailed: true };
   const starting = { ready: false, startedOrFailed: false };
@@ -55,7 +78,7 @@ describe("a pod whose index is not wanted is replaced", () => {
     ["not while there is a surplus", 1, [pod("a", { index: 0 }), pod("b", { index: 1 })], undefined],
     ["not while another waits for its index", 2, [pod("a", { index: 2 }), pod("b")], undefined],
     ["the younger of two with one index", 2, [pod("a", { index: 0, createdAt: at(2) }), pod("b", { index: 0 })], "a"],
-  ])("%s", (_what, instances, pods, expected) => expect(planIndexes(pods, instances).replace).toBe(expected));
+  ])("%s", (_what, instances, pods, expected) => expect(planIndexes(pods, { instances }).replace).toBe(expected));
 });
 
 /** Plays the ReplicaSet, the kubelet and the plan; `step` picks what happens next. */
@@ -78,7 +101,7 @@ function play(
       );
       change(victim?.uid ?? "", { live: false });
     }
-    const { assign, replace } = planIndexes(pods, instances);
+    const { assign, replace } = planIndexes(pods, { instances });
     for (const { uid, index } of assign) change(uid, { index, gated: false });
     if (replace !== undefined) change(replace, { live: false });
     check(live(), instances);
@@ -139,8 +162,8 @@ test("the plan depends on the pods, not on their order, and gives no index beyon
   fc.assert(
     fc.property(pods, fc.nat(6), (some, instances) => {
       const named = some.map((one) => ({ ...one, name: one.uid }));
-      const plan = planIndexes(named, instances);
-      expect(planIndexes(named.toReversed(), instances)).toEqual(plan);
+      const plan = planIndexes(named, { instances });
+      expect(planIndexes(named.toReversed(), { instances })).toEqual(plan);
       // So they are below `instances` whenever there are no more pods than instances.
       const fresh = plan.assign.filter(({ uid }) => named.find((one) => one.uid === uid)?.index === undefined);
       for (const { index } of fresh) expect(index).toBeLessThan(named.filter(({ live }) => live).length);

@@ -1,4 +1,5 @@
 // Plans the instance indexes of one LRP's pods: which gated pod gets which index, and which pod is replaced because its index is not wanted. Pure.
+import { indexesInOrder, toWantedIndex, wantedIndexes, type IndexPool } from "../../../../crds/lrp/index-pool.ts";
 
 /** A pod of the LRP. */
 export interface IndexedPod {
@@ -25,40 +26,40 @@ export interface IndexPlan {
 }
 
 /**
- * Each gated pod gets the lowest index that no live pod has. While there are more live pods than instances, as in a rollout of the
+ * Each gated pod gets the lowest index of the pool that no live pod has. While there are more live pods than instances, as in a rollout of the
  * Deployment, indexes beyond the last instance are given too: such a pod is replaced once the surplus has gone.
  * `reserved`: indexes of pods that the cache does not show yet.
  */
-export function planIndexes(
-  pods: readonly IndexedPod[],
-  instances: number,
-  reserved: readonly number[] = [],
-): IndexPlan {
+export function planIndexes(pods: readonly IndexedPod[], pool: IndexPool, reserved: readonly number[] = []): IndexPlan {
   const live = pods.filter((pod) => pod.live);
   const taken = new Set([...reserved, ...live.flatMap(({ index }) => (index === undefined ? [] : [index]))]);
   const assign: IndexPlan["assign"] = [];
-  let next = 0;
-  for (const { uid, index } of live.filter(({ gated }) => gated).toSorted(byAge)) {
-    if (index === undefined) while (taken.has(next)) next++;
-    assign.push({ uid, index: index ?? next });
-    taken.add(index ?? next);
+  const free = indexesInOrder(pool).filter((index) => !taken.has(index));
+  for (const { uid, index = free.next().value } of live.filter(({ gated }) => gated).toSorted(byAge)) {
+    if (index === undefined) break;
+    assign.push({ uid, index });
+    taken.add(index);
   }
-  return { assign, replace: planReplacement(live, instances) };
+  return { assign, replace: planReplacement(live, pool) };
 }
 
 /**
  * Replaces a single pod at a time: the next is replaced when all others are ready or have failed. Not while pods are missing or surplus, since the
  * ReplicaSet is about to change them.
  */
-function planReplacement(live: readonly IndexedPod[], instances: number): string | undefined {
-  if (live.length !== instances || live.some(({ startedOrFailed, index }) => !startedOrFailed || index === undefined))
+function planReplacement(live: readonly IndexedPod[], pool: IndexPool): string | undefined {
+  if (
+    live.length !== wantedIndexes(pool).length ||
+    live.some(({ startedOrFailed, index }) => !startedOrFailed || index === undefined)
+  )
     return undefined;
+  const isWanted = toWantedIndex(pool);
   const seen = new Set<number | undefined>();
   const unwanted = live.toSorted(byAge).filter(({ index = 0 }) => {
     // An older pod has the same index.
     const isDouble = seen.has(index);
     seen.add(index);
-    return isDouble || index >= instances;
+    return isDouble || !isWanted(index);
   });
   return unwanted.toSorted(byUrgency)[0]?.uid;
 }

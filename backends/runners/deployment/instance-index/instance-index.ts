@@ -110,7 +110,7 @@ async function reconcilePods(
   );
   const plan = planIndexes(
     pods.map((pod) => toIndexedPod(pod, sent.find(key, pod.metadata.uid ?? ""))),
-    lrp.spec.instances,
+    lrp.spec,
     reserved,
   );
   const evictions = keptEvictions(pods, indexLabelOf);
