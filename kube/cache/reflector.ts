@@ -260,9 +260,9 @@ class ReflectorRun<T extends KubeObject> {
 
   /** Asks for permission first, because a list may be large. */
   async #canTry(): Promise<boolean> {
-    const { client, store, namespace } = this.#options;
+    const { client, store, namespace, fieldSelector } = this.#options;
     if (this.#signal.aborted || this.#restart.signal.aborted) return true;
-    return (await canListAndWatch(client, store.ref, namespace, this.#signal)) ?? true;
+    return (await canListAndWatch(client, { ref: store.ref, namespace, fieldSelector }, this.#signal)) ?? true;
   }
 
   /** The token may have been rotated. */

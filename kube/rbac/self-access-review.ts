@@ -6,13 +6,21 @@ import type { ResourceRef } from "../api/resource-ref.ts";
 
 const DEADLINE_MS = 10_000;
 
+/** All objects of a kind, of one namespace, or the one object that the field selector `metadata.name=x` chooses. */
+interface Collection {
+  ref: ResourceRef;
+  namespace?: string | undefined;
+  fieldSelector?: string | undefined;
+}
+
 /** The server's answer; undefined when it gives none, so that only an attempt can tell. Never rejects. */
 export async function canListAndWatch(
   client: KubeClient,
-  ref: ResourceRef,
-  namespace: string | undefined,
+  { ref, namespace, fieldSelector }: Collection,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
+  // As kube-apiserver reads the request itself: a right to one name allows a list of that name.
+  const name = /^metadata\.name=([^,]+)$/.exec(fieldSelector ?? "")?.[1];
   const ask = async (verb: string): Promise<boolean | undefined> => {
     const resourceAttributes = {
       verb,
@@ -20,6 +28,7 @@ export async function canListAndWatch(
       version: ref.version,
       resource: ref.plural,
       ...(namespace && { namespace }),
+      ...(name && { name }),
     };
     const answer = await client.review(
       SelfSubjectAccessReview,

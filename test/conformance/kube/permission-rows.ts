@@ -331,6 +331,25 @@ export function permissionRows(scene: Scene): void {
       expect(await store.waitSynced(15_000)).toBe(true);
     }, 60_000);
 
+    it("a watch of one object, with the right to that name alone, resumes after it was revoked", async () => {
+      const name = `only-${counter++}`;
+      await scene.client.create(ConfigMap, { metadata: { name, namespace: scene.ns } });
+      disposers.push(() => scene.client.delete(ConfigMap, { namespace: scene.ns, name }));
+      const permissions = newPermissions();
+      await permissions.role([{ ...rule("", ["configmaps"], READ), resourceNames: [name] }]);
+      await permissions.grantIn(scene.ns);
+      const started = begin(scene.endpoint, permissions.user);
+      const { store } = started.informers.ensure(ConfigMap, {
+        namespace: scene.ns,
+        fieldSelector: `metadata.name=${name}`,
+      });
+      await eventually(() => expect(store.find({ namespace: scene.ns, name })).toBeDefined());
+      await permissions.revokeIn(scene.ns);
+      await eventually(() => expect(store.parkReason).toBe("Forbidden"));
+      await permissions.grantIn(scene.ns);
+      await eventually(() => expect(store.state).toBe("watching"), 15_000);
+    }, 60_000);
+
     it("a kind that is no longer served parks, and resumes when it is served again", async () => {
       const definition = { name: "widgets.machinery.example" };
       const Widget: ResourceRef = {

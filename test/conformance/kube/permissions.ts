@@ -27,6 +27,7 @@ export interface Rule {
   apiGroups: string[];
   resources: string[];
   verbs: string[];
+  resourceNames?: string[];
 }
 
 export const rule = (group: string, resources: string[], verbs = ["*"]): Rule => ({
