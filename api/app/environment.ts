@@ -171,7 +171,20 @@ const sshEnabled = endpoint({
   },
 });
 
+/** Not in CF. Those who may see an app may see which rules it breaks; constraints are other people's. */
+const policyViolations = endpoint({
+  method: "GET",
+  path: `${path}/policy_violations`,
+  permission: { verb: "get", on: App },
+  summary: "List the rules of operator policy that an app, or an object that belongs to it, breaks",
+  handler: ({ session, params }) => {
+    const app = session.get(App, params.guid);
+    return ok({ resources: app.status?.policyViolations ?? [] });
+  },
+});
+
 export const appEnvironment = [
+  policyViolations,
   env,
   getVariables,
   setVariables,

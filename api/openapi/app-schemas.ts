@@ -85,6 +85,22 @@ export const appPermissions = named(
 
 export const sshEnabled = named("AppSSHEnabled", z.strictObject({ enabled: flag, reason: text }));
 
+export const policyViolations = named(
+  "AppPolicyViolations",
+  z.strictObject({
+    resources: z.array(
+      z.strictObject({
+        constraint: text,
+        action: z.enum(["deny", "warn", "dryrun"]),
+        kind: text,
+        name: text,
+        namespace: text.optional(),
+        message: text,
+      }),
+    ),
+  }),
+);
+
 export const feature = named("Feature", z.strictObject({ name: text, description: text, enabled: flag }));
 export const spaceFeatures = named("SpaceFeatures", z.strictObject({ resources: z.array(feature) }));
 

@@ -70,6 +70,7 @@ const appResponses: Record<string, readonly Response[]> = {
   "GET /v3/apps/:guid/features/:name": ok(apps.feature),
   "PATCH /v3/apps/:guid/features/:name": ok(apps.feature),
   "GET /v3/apps/:guid/ssh_enabled": ok(apps.sshEnabled),
+  "GET /v3/apps/:guid/policy_violations": ok(apps.policyViolations),
   "GET /v3/apps/:guid/manifest": ok("yaml"),
   "GET /v3/apps/:guid/revisions": ok(revisionPage),
   "GET /v3/apps/:guid/revisions/deployed": ok(revisionPage),

@@ -39,7 +39,7 @@ test.each([true, false])(
         ),
       request: (_method: string, path: string) =>
         path !== "/v3/audit_events"
-          ? Promise.resolve({ resources: [{ index: 0, state: "RUNNING", uptime: 3 }] })
+          ? Promise.resolve({ resources: path.endsWith("/stats") ? [{ index: 0, state: "RUNNING", uptime: 3 }] : [] })
           : may
             ? Promise.resolve({ resources: [event] })
             : Promise.reject(new Error("no")),

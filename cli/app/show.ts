@@ -2,14 +2,16 @@
 import type { Context } from "../context.ts";
 import { describeCrashes, readCrashes } from "./crashes.ts";
 import { bytes, fields, table, type Result } from "../output.ts";
+import { readViolations, toViolationLines } from "./policy-violations.ts";
 import { labelOf, ratio, readProcesses, readUrls, type Instance, type ProcessState } from "./process-state.ts";
 
 export async function showApp(context: Context, name: string): Promise<Result> {
   const app = await context.app(name);
-  const [processes, urls, events] = await Promise.all([
+  const [processes, urls, events, violations] = await Promise.all([
     readProcesses(context, app),
     readUrls(context, app),
     readCrashes(context, app),
+    readViolations(context, app),
   ]);
   const crashes = describeCrashes(events, new Date());
   const text = [
@@ -23,12 +25,14 @@ export async function showApp(context: Context, name: string): Promise<Result> {
     ...processes
       .filter((state) => state.process.instances > 0)
       .flatMap((state) => toText(state, labelOf(state, processes))),
+    ...toViolationLines(violations),
   ];
   return {
     json: {
       ...app,
       urls,
       crashes: events,
+      policy_violations: violations,
       processes: processes.map(({ process, instances }) => ({
         ...process,
         instances: process.instances,

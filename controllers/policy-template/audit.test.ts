@@ -1,5 +1,5 @@
 // The audit: an object is judged when it, its namespace's labels or a constraint changes, and only then.
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
 import type { Constraint } from "../../crds/policy-template/constraint.ts";
@@ -74,6 +74,7 @@ beforeEach(() => {
       find: (ref, key) => storeOf(ref as never).find(key),
       list: (ref, filter) => storeOf(ref as never).list(filter),
     } as Partial<Reader> as Reader,
+    store: (ref) => storeOf(ref) as never,
     dynamicWatches: (options) => createDynamicWatches({ ...options, ensure, log: { warn: () => undefined } as never }),
   });
   told = [];
@@ -195,4 +196,37 @@ test("there is no result before the caches are filled; then it comes by itself",
   storeOf(Namespace).replace([space("production")], String(version));
   await vi.advanceTimersByTimeAsync(3_000);
   expect(await violating()).toEqual(["bad"]);
+});
+
+describe("the violations of an app", () => {
+  const KEY = "acme-dev/bad";
+  let apps: string[];
+  beforeEach(() => {
+    apps = [];
+    audit.onAppChange((key) => apps.push(key));
+  });
+  const messages = (key = KEY): string[] | undefined => audit.findOfApp(key)?.map(({ message }) => message);
+
+  test("are those of all constraints, told once they are known, and again when they are over", async () => {
+    fill({ apps: [app("bad"), app("good", { owner: "ada" })] });
+    audit.replace([aConstraint(), aConstraint({}, "d")]);
+    await violating();
+    expect([messages(), messages("acme-dev/good"), apps]).toEqual([["needs an owner", "needs an owner"], [], [KEY]]);
+    audit.replace([aConstraint()]);
+    await violating();
+    expect([messages(), apps]).toEqual([["needs an owner"], [KEY, KEY]]);
+    storeOf(App).remove(app("bad"));
+    await violating();
+    expect([messages(), apps]).toEqual([[], [KEY, KEY, KEY]]);
+  });
+
+  test("are unknown, and nobody is told, while a constraint is not judged or not known", async () => {
+    fill({ apps: [app("bad")] });
+    audit.replace([aConstraint()], false);
+    await violating();
+    expect([messages(), apps]).toEqual([undefined, []]);
+    audit.replace([aConstraint()], true);
+    await violating();
+    expect([messages(), apps]).toEqual([["needs an owner"], [KEY]]);
+  });
 });

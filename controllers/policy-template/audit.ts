@@ -1,10 +1,11 @@
 // Finds stored objects that violate constraints, from caches and incrementally: an object is judged when it, its namespace's labels or a constraint changes.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { appKeysOf } from "../../crds/policy-template/app-objects.ts";
 import { evaluate, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
 import { constraintId } from "../../crds/policy-template/policies.ts";
 import { findSubject } from "../../crds/policy-template/subjects.ts";
-import { toVerdict, type Violation } from "../../crds/policy-template/verdict.ts";
+import type { Violation } from "../../crds/policy-template/verdict.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -12,6 +13,8 @@ import type { ChangedKey, DynamicWatches, WatchKey } from "../../kube/cache/dyna
 import { NotPermitted, NotSynced, NotWatched } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
+import { Changes } from "./changes.ts";
+import { FoundViolations } from "./found-violations.ts";
 
 /** Result of the audit for one constraint. */
 export interface AuditResult {
@@ -30,8 +33,6 @@ const RETRY_MS = 1_000;
 
 interface Audited {
   constraint: JudgingConstraint;
-  /** By kind and key; an empty list for an object that violates nothing. */
-  found: Map<string, readonly Violation[]>;
   /** Whether all stored objects were judged. */
   isComplete: boolean;
 }
@@ -39,49 +40,76 @@ interface Audited {
 export class PolicyAudit {
   readonly #watches: DynamicWatches;
   readonly #read: Reader;
+  readonly #sizeOf: (ref: ResourceRef) => number;
   readonly #audited = new Map<string, Audited>();
-  readonly #listeners = new Set<(constraint: string) => void>();
-  readonly #changed = new Set<string>();
+  readonly #found = new FoundViolations();
+  /** Whether the audited constraints are all that exist. */
+  #isWhole = false;
+  readonly #constraintChanges = new Changes(NOTIFY_MS);
+  readonly #appChanges = new Changes(NOTIFY_MS, () => this.#isComplete());
   /** Labels of namespaces as the first object was judged by them, until the namespace's change is delivered. */
   readonly #labels = new Map<string, Labels>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #isClosed = false;
 
-  constructor(informers: Pick<Informers, "dynamicWatches" | "read">) {
+  constructor(informers: Pick<Informers, "dynamicWatches" | "read" | "store">) {
     this.#read = informers.read;
+    this.#sizeOf = (ref) => informers.store(ref).size;
     this.#watches = informers.dynamicWatches({ name: "policy-audit", deliver: (batch) => this.#judgeBatch(batch) });
   }
 
-  /** Replaces the audited constraints. Those that did not change keep their results. */
-  replace(constraints: Iterable<JudgingConstraint>): void {
+  /** Replaces the audited constraints. Those that did not change keep their results. `isWhole`: no other constraint exists. */
+  replace(constraints: Iterable<JudgingConstraint>, isWhole = true): void {
+    this.#isWhole = isWhole;
     const wanted = new Map([...constraints].map((one) => [constraintId(one.constraint), one]));
-    for (const id of [...this.#audited.keys()]) if (!wanted.has(id)) this.#audited.delete(id);
+    for (const [id, { constraint }] of [...this.#audited])
+      if (wanted.get(id) !== constraint) {
+        this.#audited.delete(id);
+        this.#appChanges.add(this.#found.delete(id));
+      }
     this.#watches.replace([...wanted].flatMap(([id, one]) => listWatches(one).map((key) => [key, id] as const)));
     for (const [id, constraint] of wanted) {
-      if (this.#audited.get(id)?.constraint === constraint) continue;
-      const audited = { constraint, found: new Map(), isComplete: false };
+      if (this.#audited.has(id)) continue;
+      const audited = { constraint, isComplete: false };
       this.#audited.set(id, audited);
       void this.#judgeStored(id, audited);
     }
+    this.#appChanges.flushSoon();
   }
 
   /** The result for a constraint by its id; undefined until all stored objects were judged. */
   find(id: string): AuditResult | undefined {
     const audited = this.#audited.get(id);
     if (!audited?.isComplete) return undefined;
-    return { objects: audited.found.size, violations: toVerdict([...audited.found.values()].flat(), []).violations };
+    const sizes = subjectsOf(audited.constraint).map(this.#sizeOf);
+    return { objects: sizes.reduce((sum, size) => sum + size, 0), violations: this.#found.ofConstraint(id) };
+  }
+
+  /** Violations of all that belongs to an app, by its key; undefined until all stored objects were judged by all constraints. */
+  findOfApp(app: string): readonly Violation[] | undefined {
+    return this.#isComplete() ? this.#found.ofApp(app) : undefined;
   }
 
   /** Calls `listener` with the id of a constraint whose violations changed. Returns the unsubscribe function. */
   onChange(listener: (constraint: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return this.#constraintChanges.subscribe(listener);
+  }
+
+  /** Calls `listener` with the key of an app whose violations changed. Returns the unsubscribe function. */
+  onAppChange(listener: (app: string) => void): () => void {
+    return this.#appChanges.subscribe(listener);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#constraintChanges.close();
+    this.#appChanges.close();
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#watches.close();
+  }
+
+  #isComplete(): boolean {
+    return this.#isWhole && [...this.#audited.values()].every(({ isComplete }) => isComplete);
   }
 
   async #judgeStored(id: string, audited: Audited): Promise<void> {
@@ -95,6 +123,7 @@ export class PolicyAudit {
       }
       audited.isComplete = true;
       this.#report(id);
+      this.#appChanges.flushSoon();
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       if (isCurrent()) this.#later(RETRY_MS, () => void this.#judgeStored(id, audited));
@@ -141,13 +170,12 @@ export class PolicyAudit {
       }
   }
 
-  #judge(id: string, { constraint, found }: Audited, { kind, key, object }: Stored): void {
-    const at = `${kind} ${keyOf(key)}`;
-    const violations = object ? this.#violationsOf(constraint, object) : undefined;
-    const before = found.get(at) ?? [];
-    if (violations) found.set(at, violations);
-    else found.delete(at);
-    if (!isSame(before, violations ?? [])) this.#report(id);
+  #judge(id: string, { constraint }: Audited, { kind, key, object }: Stored): void {
+    const violations = object ? this.#violationsOf(constraint, object) : [];
+    const apps = object && violations.length > 0 ? appKeysOf(object) : [];
+    const change = this.#found.set({ constraint: id, at: `${kind} ${keyOf(key)}` }, { violations, apps });
+    if (change.isChanged) this.#report(id);
+    this.#appChanges.add(change.apps);
   }
 
   #violationsOf(constraint: JudgingConstraint, object: KubeObject): readonly Violation[] {
@@ -163,15 +191,7 @@ export class PolicyAudit {
   }
 
   #report(id: string): void {
-    if (!this.#audited.get(id)?.isComplete) return;
-    if (this.#changed.size === 0) this.#later(NOTIFY_MS, () => this.#notify());
-    this.#changed.add(id);
-  }
-
-  #notify(): void {
-    const changed = [...this.#changed];
-    this.#changed.clear();
-    for (const listener of this.#listeners) for (const id of changed) listener(id);
+    if (this.#audited.get(id)?.isComplete) this.#constraintChanges.add([id]);
   }
 
   #later(ms: number, work: () => void): void {
@@ -197,13 +217,6 @@ function subjectsOf({ template }: JudgingConstraint): ResourceRef[] {
 
 function listWatches(constraint: JudgingConstraint): WatchKey[] {
   return [...subjectsOf(constraint), Namespace as ResourceRef].map((ref) => ({ ref }));
-}
-
-function isSame(a: readonly Violation[], b: readonly Violation[]): boolean {
-  return (
-    a.length === b.length &&
-    a.every(({ rule, message }, index) => rule === b[index]?.rule && message === b[index].message)
-  );
 }
 
 function isUnreadable(error: unknown): boolean {

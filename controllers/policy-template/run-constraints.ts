@@ -1,7 +1,7 @@
 // Runs a controller for each kind of constraints: it starts when the kind is served and ends with its template.
 import type { Logger } from "pino";
 import { constraintKindOf, type Constraint } from "../../crds/policy-template/constraint.ts";
-import { preparePolicies, type Policies } from "../../crds/policy-template/policies.ts";
+import { constraintId, preparePolicies, type Policies } from "../../crds/policy-template/policies.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
@@ -10,6 +10,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { OwnershipMarkers } from "../../kube/controller/controller.ts";
 import type { Term } from "../../kube/lease/leader-election.ts";
 import { runControllers } from "../../kube/controller/run-controllers.ts";
+import { appViolationsController } from "./app-violations.ts";
 import { PolicyAudit } from "./audit.ts";
 import { constraintController } from "./constraint.ts";
 import { LeftoverPolicies, type PolicyOwner } from "./leftover-policies.ts";
@@ -37,6 +38,7 @@ export class ConstraintRuns {
   readonly #runs = new Map<string, KindRun>();
   readonly #templates: Store<PolicyTemplate>;
   readonly #release: () => void;
+  readonly #stopApps: () => Promise<void>;
   #policies: Policies | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #expiry: NodeJS.Timeout | undefined;
@@ -52,6 +54,7 @@ export class ConstraintRuns {
       for (const each of unsubscribe) each();
       release();
     };
+    this.#stopApps = this.#startApps();
     this.#sync();
   }
 
@@ -59,7 +62,8 @@ export class ConstraintRuns {
     clearTimeout(this.#renewal);
     clearTimeout(this.#expiry);
     this.#release();
-    await Promise.all([...[...this.#runs.values()].map(({ stop }) => stop()), this.#leftovers.close()]);
+    const runs = [...this.#runs.values()].map(({ stop }) => stop());
+    await Promise.all([...runs, this.#stopApps(), this.#leftovers.close()]);
     await this.#audit.close();
   }
 
@@ -80,6 +84,27 @@ export class ConstraintRuns {
 
   #list(): PolicyTemplate[] {
     return this.#templates.synced ? this.#templates.list() : [];
+  }
+
+  #startApps(): () => Promise<void> {
+    const abort = new AbortController();
+    const run = runControllers({
+      ...this.#options,
+      controllers: [
+        appViolationsController({
+          findOfApp: (app) => this.#audit.findOfApp(app),
+          onAppChange: (listener) => this.#audit.onAppChange(listener),
+          titleOf: ({ template, constraint }) =>
+            this.#policies?.byConstraint.get(constraintId({ kind: template, metadata: { name: constraint } }))?.template
+              .title ?? template,
+        }),
+      ],
+      signal: abort.signal,
+    });
+    return () => {
+      abort.abort();
+      return run.stopped;
+    };
   }
 
   #start(template: PolicyTemplate): KindRun {
@@ -135,6 +160,12 @@ export class ConstraintRuns {
     }, 0);
   }
 
+  /** Whether all constraints are known. A kind that is not served has none. */
+  #isWhole(): boolean {
+    const stores = [...this.#runs.values()].map(({ store }) => store);
+    return this.#templates.synced && stores.every(({ synced, parkReason }) => synced || parkReason === "NoKind");
+  }
+
   #renew(): void {
     const now = new Date();
     const constraintsOf = (kind: string): Constraint[] => {
@@ -147,7 +178,7 @@ export class ConstraintRuns {
       now,
       ...(this.#policies && { previous: this.#policies }),
     });
-    this.#audit.replace(this.#policies.byConstraint.values());
+    this.#audit.replace(this.#policies.byConstraint.values(), this.#isWhole());
     this.#leftovers.check();
     clearTimeout(this.#expiry);
     if (this.#policies.expires === Infinity) return;

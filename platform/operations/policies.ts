@@ -1,5 +1,6 @@
 // The elected part of the operation `policies`: the controllers of constraints, one for each kind that a template makes, and the audit.
 import type { Logger } from "pino";
+import { App } from "../../crds/app/app.ts";
 import { listSubjectKinds } from "../../crds/policy-template/subjects.ts";
 import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
@@ -29,6 +30,7 @@ export const POLICY_PERMISSIONS: readonly Permission[] = [
     verbs: [...LIST_WATCH_VERBS, "create", "patch", "delete"],
   })),
   ...listSubjectKinds().map((resource): Permission => ({ resource, verbs: LIST_WATCH_VERBS })),
+  { resource: App, subresource: "status", verbs: ["patch"] },
   { resource: Event, verbs: ["get", "create", "patch"] },
 ];
 

@@ -90,6 +90,17 @@ describe.skipIf(reason)("an operator's first policy", () => {
     expect(await passes("create-app", "quiet")).not.toContain(SENTENCE);
   });
 
+  test("is shown to the space's people on their app, by cup and kubectl", async () => {
+    const shown = { constraint: "RequiredLabels/owner", action: "dryrun", kind: "App", name: "shop" };
+    await eventually(async () =>
+      expect(await stage.cupJson("app", "shop")).toMatchObject({ policy_violations: [shown] }),
+    );
+    expect((await stage.cup("app", "shop")).output).toMatch(
+      /^dryrun +App\/shop +Required labels: .* \(policy owner\)$/m,
+    );
+    expect(await kubectl("describe", "app", "shop", "-n", NAMESPACE)).toContain(SENTENCE);
+  });
+
   test("warns in cf, and lets the write pass", async () => {
     await constrain("warn");
     await eventually(async () => expect(await passes("push", "shop")).toContain(SENTENCE));

@@ -1,6 +1,7 @@
 // An operator's templates and constraints on an API server with the controllers of policy: from dryrun to deny and back to nothing.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { App } from "../../../crds/app/app.ts";
 import { PolicyTemplate } from "../../../crds/policy-template/policy-template.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { eventually } from "../../eventually.ts";
@@ -35,6 +36,14 @@ export function policyControllerTests(server: { name: string; start(): Promise<P
       eventually(async () => expect(await platform.policies()).toEqual([]), deadlineMs);
     const untilAudited = (totalViolations: number): Promise<void> =>
       eventually(async () => expect((await platform.constraint()).status).toMatchObject({ totalViolations }));
+    const violation = { constraint: "Owned/owner", action: "deny", kind: "App", name: "bare", message: NEEDS_OWNER };
+    /** Waits until the app itself shows these violations. */
+    const untilApp = (reason: string, violations: readonly object[]): Promise<void> =>
+      eventually(async () => {
+        const { status } = await platform.client.get(App, { namespace: platform.namespace, name: "bare" });
+        expect(status?.policyViolations ?? []).toEqual(violations);
+        expect(status?.conditions).toContainEqual(expect.objectContaining({ type: "CompliesWithPolicy", reason }));
+      });
     const release = async (): Promise<void> => {
       await platform.release();
       await untilNoPolicies();
@@ -56,6 +65,7 @@ export function policyControllerTests(server: { name: string; start(): Promise<P
         { kind: "App", namespace: platform.namespace, name: "bare", action: "dryrun", message: NEEDS_OWNER },
       ]);
       expect(await platform.create()).toEqual(ALLOWED);
+      await untilApp("PolicyCounts", [{ ...violation, action: "dryrun" }]);
 
       await platform.constrain({ parameters, enforcement: { action: "warn" } });
       await eventually(async () => expect(await platform.create()).toEqual({ ...ALLOWED, warnings: [NEEDS_OWNER] }));
@@ -63,6 +73,7 @@ export function policyControllerTests(server: { name: string; start(): Promise<P
       await platform.constrain(deny);
       await untilDenied();
       expect(await platform.create({ owner: "ada" })).toEqual(ALLOWED);
+      await untilApp("PolicyDenies", [violation]);
       const enforced = await platform.untilEnforced();
       expect(enforced.status).toMatchObject({ enforced: true, by: "ValidatingAdmissionPolicy", templateGeneration: 1 });
     });
@@ -131,7 +142,7 @@ export function policyControllerTests(server: { name: string; start(): Promise<P
       await platform.untilEnforced();
     });
 
-    test("a change of a constraint costs five writes at most, and then nothing is written", async () => {
+    test("a change of a constraint costs five writes at most, and one for each app that it concerns; then nothing is written", async () => {
       await platform.constrain(deny);
       await platform.untilEnforced();
       await untilAudited(1);
@@ -143,7 +154,7 @@ export function policyControllerTests(server: { name: string; start(): Promise<P
           { message: expect.stringContaining("label team") },
         ]),
       );
-      await untilQuiet(platform.writes, (writes) => expect(writes.length, writes.join("\n")).toBeLessThanOrEqual(5));
+      await untilQuiet(platform.writes, (writes) => expect(writes.length, writes.join("\n")).toBeLessThanOrEqual(6));
       await delay(3_000);
       expect(platform.writes).toEqual([]);
     });
@@ -205,6 +216,7 @@ export function policyControllerTests(server: { name: string; start(): Promise<P
       await untilAllowed();
       // kube-apiserver reads its policies once a second.
       expect(performance.now() - start).toBeLessThan(OPENED_MS);
+      await untilApp("Complies", []);
     });
 
     test("without controllers the rule denies, and deleting the constraint opens", async () => {

@@ -1,0 +1,61 @@
+// Plans the violations in an App's status, and its condition CompliesWithPolicy. Pure.
+import { isDeepStrictEqual } from "node:util";
+import { MAX_POLICY_VIOLATIONS, type App } from "../../crds/app/app.ts";
+import type { Action } from "../../crds/policy-template/constraint.ts";
+import { constraintId } from "../../crds/policy-template/policies.ts";
+import { toSentence, type Violation } from "../../crds/policy-template/verdict.ts";
+import type { ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
+
+export const COMPLIES = "CompliesWithPolicy";
+
+const MAX_SENTENCE = 1024;
+/** Sentences of the condition; status.policyViolations has more. */
+const MAX_SENTENCES = 5;
+
+/** The title of a constraint's template. */
+export type TitleOf = (violation: Pick<Violation, "template" | "constraint">) => string;
+
+type Shown = NonNullable<NonNullable<App["status"]>["policyViolations"]>[number];
+
+/** Those that deny come first. Nothing is written while they are as before, or about an app that never broke a rule. */
+export function planAppViolations(app: App, violations: readonly Violation[], titleOf: TitleOf): ReconcileResult {
+  const shown = violations
+    .toSorted((a, b) => RANK[a.action] - RANK[b.action])
+    .slice(0, MAX_POLICY_VIOLATIONS)
+    .map((violation) => toShown(app, violation, titleOf));
+  const before = app.status?.policyViolations ?? [];
+  if (isDeepStrictEqual(before, shown)) return { keepStatus: true };
+  return {
+    status: { policyViolations: shown.length > 0 ? shown : undefined },
+    ...(shown.length > 0
+      ? { ready: toCondition(shown, violations.length) }
+      : { ready: { status: "True", reason: "Complies", message: "it breaks no rule of operator policy" } }),
+  };
+}
+
+const RANK: Record<Action, number> = { deny: 0, warn: 1, dryrun: 2 };
+
+function toShown(app: App, violation: Violation, titleOf: TitleOf): Shown {
+  const { template, constraint, action, object } = violation;
+  return {
+    constraint: constraintId({ kind: template, metadata: { name: constraint } }),
+    action,
+    kind: object.kind,
+    name: object.name,
+    ...(object.namespace !== app.metadata.namespace && { namespace: object.namespace }),
+    message: toSentence(titleOf(violation), violation).slice(0, MAX_SENTENCE),
+  };
+}
+
+const REASONS: Record<Action, string> = { deny: "PolicyDenies", warn: "PolicyWarns", dryrun: "PolicyCounts" };
+const EFFECTS: Record<Action, string> = { deny: "", warn: " [only warns]", dryrun: " [only counted]" };
+
+function toCondition(shown: readonly Shown[], total: number): ReadyDraft {
+  const worst = shown[0]?.action ?? "dryrun";
+  const sentences = [
+    ...new Set(shown.map(({ kind, name, message, action }) => `${kind} ${name}: ${message}${EFFECTS[action]}`)),
+  ];
+  const more = total > MAX_SENTENCES ? [`and ${total - MAX_SENTENCES} more`] : [];
+  const message = [...sentences.slice(0, MAX_SENTENCES), ...more].join("; ");
+  return { status: "False", reason: REASONS[worst], message, ...(worst === "deny" && { isFailure: true as const }) };
+}
