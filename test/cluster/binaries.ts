@@ -37,6 +37,8 @@ const modulePaths = {
   helm: "helm.sh/helm/v4",
   traefik: "github.com/traefik/traefik/v3",
   "metrics-server": "sigs.k8s.io/metrics-server",
+  // For `npm run bench -- policy` alone.
+  gatekeeper: "github.com/open-policy-agent/gatekeeper/v3",
 } as const;
 
 const CONTROL_PLANE = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"] as const;
@@ -75,6 +77,7 @@ const recipes = {
     minutes: "4 minutes",
     static: true,
   },
+  gatekeeper: { module: "gatekeeper", pkg: "github.com/open-policy-agent/gatekeeper/v3", minutes: "8 minutes" },
 } as const satisfies Record<string, Recipe>;
 
 /** Why this machine cannot have a control plane, or undefined when it can (perhaps after a build of some minutes). */
