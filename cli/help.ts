@@ -10,9 +10,10 @@ const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Apps", "apps, app, start, stop, restart, restage, scale, delete, render"],
   ["Rollouts", "rollout start, rollout status, rollout continue"],
   ["", "rollout cancel, rollout undo, revisions"],
-  ["Tasks", "run, tasks, cancel-task"],
-  ["Environment", "env, set-env, unset-env"],
+  ["Tasks, env", "run, tasks, cancel-task, env, set-env, unset-env"],
   ["Routes", "routes, create-route, delete-route, map-route, unmap-route"],
+  ["Services", "services, service, marketplace, create-service, delete-service"],
+  ["", "create-user-provided-service, bind, unbind"],
   ["Orgs", "orgs, org, create-org, delete-org"],
   ["Spaces", "spaces, space, create-space, delete-space"],
   ["Platform", "login, target, domains, buildpacks, stacks, curl"],
@@ -33,7 +34,6 @@ export function topHelp(): string {
 ${GROUPS.map(([title, commands]) => `${title.padEnd(TITLE_WIDTH)}${commands}`).join("\n")}
 
   --json       print the result, or the error, as JSON
-  --version    print the version of cup
   --help       show this; cup help COMMAND explains one, with an example
 `;
 }

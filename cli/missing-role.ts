@@ -8,7 +8,7 @@ const NOT_AUTHORIZED = 10_003;
 
 /** Requests that developers of a space may make. */
 const OF_A_SPACE =
-  /^\/v3\/(?:apps|builds|deployments|droplets|packages|processes|revisions|routes|spaces\/[^/]+\/actions|tasks)(?:\/|$)/;
+  /^\/v3\/(?:apps|builds|deployments|droplets|packages|processes|revisions|routes|service_credential_bindings|service_instances|spaces\/[^/]+\/actions|tasks)(?:\/|$)/;
 
 /** The same failure with the command that a manager runs; any other failure as it is. */
 export async function withRole(context: Context, error: unknown): Promise<unknown> {

@@ -8,6 +8,7 @@ import { addPolicy } from "./commands/policy.ts";
 import { addPush } from "./commands/push.ts";
 import { addRollouts } from "./commands/rollouts.ts";
 import { addMappings, addRoutes } from "./commands/routes.ts";
+import { addBindings, addInstanceRemoval, addInstanceVerbs, addServices } from "./commands/services.ts";
 import { addHelp, addShell } from "./commands/shell.ts";
 import { addTasks } from "./commands/tasks.ts";
 import { addTarget } from "./commands/target.ts";
@@ -32,6 +33,10 @@ export function buildProgram(): Command {
   addTasks(program);
   addRoutes(program);
   addMappings(program);
+  addServices(program);
+  addInstanceVerbs(program);
+  addInstanceRemoval(program);
+  addBindings(program);
   addOrgs(program);
   addSpaces(program);
   addPlatform(program);

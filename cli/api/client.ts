@@ -33,6 +33,11 @@ export interface ApiClient {
   start(method: string, path: string, options?: RequestOptions): Promise<{ body: Json; job: string | undefined }>;
   /** All pages. */
   list<T extends Json = Resource>(path: string, query?: Readonly<Record<string, string>>): Promise<T[]>;
+  /** As list, with the resources that `include` or `fields` add, by their plural name. */
+  listIncluding<T extends Json = Resource>(
+    path: string,
+    query: Readonly<Record<string, string>>,
+  ): Promise<{ resources: T[]; included: Readonly<Record<string, Json[]>> }>;
   /** Waits until a job ends. @throws Failure with the job's errors. */
   waitForJob(job: string | undefined, deadlineMs?: number): Promise<void>;
 }
@@ -60,22 +65,33 @@ export function apiClient(
   };
   const request = async <T>(method: string, path: string, options?: RequestOptions): Promise<T> =>
     (await start(method, path, options)).body as T;
+  const listIncluding = async <T extends Json>(path: string, query: Readonly<Record<string, string>>) => {
+    const resources: T[] = [];
+    const included: Record<string, Json[]> = {};
+    let next: string | undefined = withQuery(`${base}${path}`, { per_page: "200", ...query });
+    while (next) {
+      const page: Page<T> = await request("GET", next);
+      resources.push(...page.resources);
+      for (const [kind, more] of Object.entries(page.included ?? {})) (included[kind] ??= []).push(...more);
+      next = page.pagination.next?.href;
+    }
+    return { resources, included };
+  };
   return {
     base,
     start,
     request,
-    list: async <T extends Json>(path: string, query: Readonly<Record<string, string>> = {}) => {
-      const found: T[] = [];
-      let next: string | undefined = withQuery(`${base}${path}`, { per_page: "200", ...query });
-      while (next) {
-        const page: { resources: T[]; pagination: { next: { href: string } | null } } = await request("GET", next);
-        found.push(...page.resources);
-        next = page.pagination.next?.href;
-      }
-      return found;
-    },
+    listIncluding,
+    list: async <T extends Json>(path: string, query: Readonly<Record<string, string>> = {}) =>
+      (await listIncluding<T>(path, query)).resources,
     waitForJob: (job, deadlineMs = 120_000) => (job ? pollJob(request, job, deadlineMs) : Promise.resolve()),
   };
+}
+
+interface Page<T> {
+  resources: T[];
+  included?: Record<string, Json[]>;
+  pagination: { next: { href: string } | null };
 }
 
 async function pollJob(request: ApiClient["request"], job: string, deadlineMs: number): Promise<void> {

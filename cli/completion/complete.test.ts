@@ -6,6 +6,8 @@ import { readNames } from "./complete.ts";
 test.each([
   ["app", "/v3/apps", { space_guids: "s" }],
   ["domain", "/v3/domains", {}],
+  ["offering", "/v3/service_offerings", { space_guids: "s" }],
+  ["service", "/v3/service_instances", { space_guids: "s" }],
   ["org", "/v3/organizations", {}],
   ["space", "/v3/spaces", { organization_guids: "o" }],
 ] as const)("names of each %s in their order", async (source, path, query) => {

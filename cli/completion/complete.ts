@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { silentProgress, type Result } from "../output.ts";
 
 /** Where the names of an argument come from. */
-export type NameSource = "app" | "domain" | "org" | "space";
+export type NameSource = "app" | "domain" | "offering" | "org" | "service" | "space";
 
 /** Candidates from the command tree alone, and what to ask the platform for. Pure. */
 export interface Candidates {
@@ -60,13 +60,22 @@ function optionsOf(program: Command, command: Command): string[] {
 
 function sourceOf(command: Command, at: number): NameSource | undefined {
   const name = command.registeredArguments[at]?.name();
-  if (name === "app" || name === "domain") return name;
+  if (name === "app" || name === "domain" || name === "offering" || name === "service") return name;
   if (name !== "name") return undefined;
   if (["org", "delete-org"].includes(command.name())) return "org";
   return ["space", "delete-space"].includes(command.name()) ? "space" : undefined;
 }
 
-const PATHS = { app: "/v3/apps", domain: "/v3/domains", org: "/v3/organizations", space: "/v3/spaces" } as const;
+const PATHS = {
+  app: "/v3/apps",
+  domain: "/v3/domains",
+  offering: "/v3/service_offerings",
+  org: "/v3/organizations",
+  service: "/v3/service_instances",
+  space: "/v3/spaces",
+} as const;
+/** Sources whose names depend on the targeted space. */
+const OF_SPACE: ReadonlySet<NameSource> = new Set(["app", "offering", "service"]);
 const DEADLINE_MS = 2_000;
 
 /** The candidates, one a line. A platform that does not answer is no error here. */
@@ -88,7 +97,7 @@ export async function readNames(
   source: NameSource,
 ): Promise<string[]> {
   const query: Record<string, string> = { per_page: "200" };
-  if (source === "app") query["space_guids"] = (await context.space()).guid;
+  if (OF_SPACE.has(source)) query["space_guids"] = (await context.space()).guid;
   if (source === "space") query["organization_guids"] = (await context.org()).guid;
   const { resources } = await context.api.request<{ resources: { name: string }[] }>("GET", PATHS[source], {
     query,
