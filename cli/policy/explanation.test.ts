@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
 import { Org } from "../../crds/org/org.ts";
 import type { Constraint } from "../../crds/policy-template/constraint.ts";
-import { placeLabels } from "../../crds/policy-template/place.ts";
+import { toNamespaceLabels } from "../../crds/space/namespace-labels.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { anApp, makeObject } from "../../crds/testing/objects.ts";
 import { presentExplanations } from "./explain.ts";
@@ -11,7 +11,7 @@ import { explainMatch } from "./explain-match.ts";
 import { explainObject, type Explanation } from "./explanation.ts";
 
 const now = new Date("2026-06-01T00:00:00Z");
-const namespaceLabels = placeLabels({
+const namespaceLabels = toNamespaceLabels({
   org: { name: "acme", labels: { tier: "gold" } },
   space: { name: "dev", labels: { env: "test" } },
 });

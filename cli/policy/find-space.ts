@@ -5,7 +5,7 @@ import { isForbidden, isNotFound } from "../../kube/client/errors.ts";
 import { guidOf } from "../../crds/guid.ts";
 import { STABLE_LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
-import { placeLabels } from "../../crds/policy-template/place.ts";
+import { toNamespaceLabels } from "../../crds/space/namespace-labels.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Context } from "../context.ts";
 import type { Surroundings } from "./places.ts";
@@ -48,7 +48,7 @@ async function findByName(
     "GET",
     `/v3/organizations/${ofOrg.guid}`,
   );
-  const labels = placeLabels({ org: { name: orgName, labels: metadata.labels }, space: found.metadata });
+  const labels = toNamespaceLabels({ org: { name: orgName, labels: metadata.labels }, space: found.metadata });
   return { namespace: found.status.namespace, labels };
 }
 

@@ -1,10 +1,10 @@
 // The org and space of an object in a file.
 import { expect, test } from "vitest";
 import { findDefinition } from "../../crds/definitions.ts";
-import { placeLabels } from "../../crds/policy-template/place.ts";
+import { toNamespaceLabels } from "../../crds/space/namespace-labels.ts";
 import { placeObject, placesOfSpace, toPlaces, type Places } from "./places.ts";
 
-const labels = placeLabels({
+const labels = toNamespaceLabels({
   org: { name: "acme", labels: { tier: "gold", "example.com/unit": "7" } },
   space: { name: "dev", labels: { env: "test" } },
 });
@@ -46,7 +46,7 @@ test("without a name, only objects outside of orgs have a known place", () => {
 
 test("an org's labels are a part of those of its spaces' namespaces", () => {
   expect(placesOfSpace({ namespace: "acme-dev", labels }).org?.labels).toEqual(
-    placeLabels({ org: { name: "acme", labels: { tier: "gold", "example.com/unit": "7" } } }),
+    toNamespaceLabels({ org: { name: "acme", labels: { tier: "gold", "example.com/unit": "7" } } }),
   );
 });
 

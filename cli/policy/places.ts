@@ -3,7 +3,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { KindDefinition } from "../../crds/kind.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
-import { placeLabels } from "../../crds/policy-template/place.ts";
+import { toNamespaceLabels } from "../../crds/space/namespace-labels.ts";
 import { STABLE_LABELS } from "../../crds/labels.ts";
 import { MIRROR_DOMAINS } from "../../crds/space/namespace-labels.ts";
 import { Failure } from "../failure.ts";
@@ -46,14 +46,14 @@ export function toPlaces({ org, space, orgLabel, spaceLabel }: PlaceOptions): Pl
     throw new Failure("the space is missing", { kind: "usage", next: "add --space NAME" });
   if (org === undefined) return {};
   const orgPlace = { name: objectNameFor(org, "org"), labels: toLabels(orgLabel, "--org-label") };
-  const inOrg = { namespace: orgPlace.name, labels: placeLabels({ org: orgPlace }) };
+  const inOrg = { namespace: orgPlace.name, labels: toNamespaceLabels({ org: orgPlace }) };
   if (space === undefined) return { org: inOrg };
   const spacePlace = { name: objectNameFor(space, "space"), labels: toLabels(spaceLabel, "--space-label") };
   return {
     org: inOrg,
     space: {
       namespace: `${orgPlace.name}-${spacePlace.name}`,
-      labels: placeLabels({ org: orgPlace, space: spacePlace }),
+      labels: toNamespaceLabels({ org: orgPlace, space: spacePlace }),
     },
   };
 }

@@ -4,7 +4,7 @@ import { App } from "../../crds/app/app.ts";
 import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
 import type { Constraint } from "../../crds/policy-template/constraint.ts";
 import { prepareConstraint, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
-import { placeLabels } from "../../crds/policy-template/place.ts";
+import { toNamespaceLabels } from "../../crds/space/namespace-labels.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { anApp } from "../../crds/testing/objects.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
@@ -51,7 +51,7 @@ const space = (env: string): KubeObject =>
     metadata: {
       name: "acme-dev",
       uid: "uid-ns",
-      labels: placeLabels({ org: { name: "acme" }, space: { name: "dev", labels: { env } } }),
+      labels: toNamespaceLabels({ org: { name: "acme" }, space: { name: "dev", labels: { env } } }),
     },
   });
 

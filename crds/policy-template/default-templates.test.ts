@@ -10,7 +10,7 @@ import type { Constraint } from "./constraint.ts";
 import { policyTemplateObjects } from "./default-templates.ts";
 import { evaluate, prepareConstraint } from "./evaluate.ts";
 import { templateFault } from "./lint.ts";
-import { placeLabels } from "./place.ts";
+import { toNamespaceLabels } from "../space/namespace-labels.ts";
 import { PolicyTemplate } from "./policy-template.ts";
 
 const templates = policyTemplateObjects().map((object) =>
@@ -28,7 +28,7 @@ function messages(kind: string, parameters: Record<string, unknown>, object: Kub
     spec: { parameters, enforcement: { action: "deny" } },
   } as Constraint;
   const prepared = prepareConstraint(template.spec, constraint, new Date(0));
-  const namespaceLabels = placeLabels({ org: { name: "acme" }, space: { name: "dev" } });
+  const namespaceLabels = toNamespaceLabels({ org: { name: "acme" }, space: { name: "dev" } });
   return evaluate([prepared], { point: "write", operation: "CREATE", object, namespaceLabels }).violations.map(
     ({ message }) => message,
   );

@@ -7,7 +7,7 @@ import { Space } from "../space/space.ts";
 import type { Constraint } from "./constraint.ts";
 import { evaluate, prepareConstraint, type Review } from "./evaluate.ts";
 import { nextExceptionEnd } from "./match-expressions.ts";
-import { placeLabels } from "./place.ts";
+import { toNamespaceLabels } from "../space/namespace-labels.ts";
 import { PolicyTemplate, type PolicyTemplateSpec } from "./policy-template.ts";
 import { toSentence, type Verdict } from "./verdict.ts";
 
@@ -29,7 +29,7 @@ function aConstraint(spec: object, name = "c"): Constraint {
   } as Constraint;
 }
 
-const namespaceLabels = placeLabels({
+const namespaceLabels = toNamespaceLabels({
   org: { name: "acme", labels: { tier: "gold" } },
   space: { name: "prod-eu", labels: { env: "production", "example.com/owner": "ada" } },
 });
@@ -93,10 +93,10 @@ describe("an app in acme/prod-eu", () => {
 test("a long name matches by its short form in labels, and as it is on an Org and a Space", () => {
   const [org, space] = ["o".repeat(70), "s".repeat(70)];
   const [inSpace, inOrg] = [
-    { namespaceLabels: placeLabels({ org: { name: org }, space: { name: space } }) },
+    { namespaceLabels: toNamespaceLabels({ org: { name: org }, space: { name: space } }) },
     {
       object: makeObject(Space, space, { spec: {}, metadata: {} }),
-      namespaceLabels: placeLabels({ org: { name: org } }),
+      namespaceLabels: toNamespaceLabels({ org: { name: org } }),
     },
   ];
   for (const review of [inSpace, inOrg]) {
@@ -114,7 +114,7 @@ test("an Org is in itself and in no space; a Space is in its org", () => {
     namespaceLabels: undefined,
   };
   const object = makeObject(Space, "prod", { spec: {}, metadata: { labels: { env: "production" } } });
-  const space = { object, namespaceLabels: placeLabels({ org: { name: "acme" } }) };
+  const space = { object, namespaceLabels: toNamespaceLabels({ org: { name: "acme" } }) };
   expect(matches({ orgs: ["acme"], orgLabels: { matchLabels: { tier: "gold" } } }, org)).toBe(true);
   expect(matches({ spaces: ["acme/*"] }, org)).toBe(false);
   expect(matches({ spaces: ["acme/prod"], spaceLabels: { matchLabels: { env: "production" } } }, space)).toBe(true);

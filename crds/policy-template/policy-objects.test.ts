@@ -5,7 +5,7 @@ import type { Policy } from "../../kube/admission/policy/types.ts";
 import { CONSTRAINTS_GROUP } from "../groups.ts";
 import type { Constraint } from "./constraint.ts";
 import { namespaceSelector } from "./namespace-selector.ts";
-import { placeLabels } from "./place.ts";
+import { toNamespaceLabels } from "../space/namespace-labels.ts";
 import { toConstraintPolicies } from "./policy-objects.ts";
 import { PolicyTemplate } from "./policy-template.ts";
 
@@ -65,7 +65,7 @@ test("a rule for kubectl scale reads 0 where a Scale has no replicas", () => {
 
 describe("the namespaceSelector", () => {
   const long = "o".repeat(70);
-  const place = placeLabels({
+  const place = toNamespaceLabels({
     org: { name: long, labels: { tier: "gold" } },
     space: { name: "dev", labels: { "example.com/owner": "ada" } },
   });

@@ -9,6 +9,12 @@ export interface Labelled {
   labels?: Record<string, string> | undefined;
 }
 
+/** Where an object is. A cluster-wide object, and one of the system namespace, is in neither. */
+export interface Place {
+  org?: Labelled | undefined;
+  space?: Labelled | undefined;
+}
+
 /** Kubernetes' limit for the prefix of a label's key. */
 const MAX_PREFIX = 253;
 /** CF allows 50 labels of an object, kubectl any number. More could make a namespace too costly for admission policies, and its suspension fail. */
@@ -47,13 +53,7 @@ export function listUnmirroredKeys(of: keyof typeof MIRROR_DOMAINS, { labels = {
  * Labels of the namespace of a place. An object name that is too long for a label's value gets its end replaced by a hash, so that constraints on all
  * spaces of an org hold. A label whose prefix becomes too long is left out, since no selector can name it, and so are those beyond the first hundred.
  */
-export function toNamespaceLabels({
-  org,
-  space,
-}: {
-  org?: Labelled | undefined;
-  space?: Labelled | undefined;
-}): Record<string, string> {
+export function toNamespaceLabels({ org, space }: Place): Record<string, string> {
   return {
     ...(org && { ...nameLabel(STABLE_LABELS.orgName, org.name), ...mirror("org", org) }),
     ...(space && { ...nameLabel(STABLE_LABELS.spaceName, space.name), ...mirror("space", space) }),

@@ -8,7 +8,7 @@ import { judge } from "../../../cli/policy/testing/judge-files.ts";
 import { evaluate, prepareConstraint } from "../../../crds/policy-template/evaluate.ts";
 import { constraintCRD, constraintKindOf, type Constraint } from "../../../crds/policy-template/constraint.ts";
 import { App } from "../../../crds/app/app.ts";
-import { placeLabels } from "../../../crds/policy-template/place.ts";
+import { toNamespaceLabels } from "../../../crds/space/namespace-labels.ts";
 import { policyTemplateObjects } from "../../../crds/policy-template/default-templates.ts";
 import { PolicyTemplate } from "../../../crds/policy-template/policy-template.ts";
 import { Namespace } from "../../../kube/api/builtin.ts";
@@ -42,7 +42,7 @@ beforeAll(async () => {
   server = await startEmbedded();
   kube = createClient({ server: server.url, ca: server.ca, auth: { kind: "token", token: server.adminToken } });
   for (const kind of [PolicyTemplate, App]) await kube.create(CRD, toCustomResourceDefinition(kind));
-  const labels = placeLabels({ org: { name: "acme" }, space: { name: "prod-eu" } });
+  const labels = toNamespaceLabels({ org: { name: "acme" }, space: { name: "prod-eu" } });
   await kube.create(Namespace, {
     metadata: { name: "acme-prod", labels: { ...labels, "cupola.dev/space-guid": SPACE_GUID } },
   });

@@ -2,17 +2,17 @@
 import { CONSTRAINTS_GROUP, SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import type { Constraint } from "../../../crds/policy-template/constraint.ts";
 import { prepareConstraint, type JudgingConstraint } from "../../../crds/policy-template/evaluate.ts";
-import { placeLabels } from "../../../crds/policy-template/place.ts";
+import { toNamespaceLabels } from "../../../crds/space/namespace-labels.ts";
 import type { PolicyTemplateSpec } from "../../../crds/policy-template/policy-template.ts";
 
 const acme = { name: "acme", labels: { tier: "gold" } };
 const dev = { name: "dev", labels: { env: "production", "example.com/owner": "ada" } };
 
 export const NAMESPACES: ReadonlyMap<string, Record<string, string>> = new Map([
-  ["acme", placeLabels({ org: acme })],
-  ["acme-dev", placeLabels({ org: acme, space: dev })],
-  ["acme-prod", placeLabels({ org: acme, space: { name: "prod-eu", labels: { env: "test" } } })],
-  ["other-dev", placeLabels({ org: { name: "other" }, space: { name: "dev" } })],
+  ["acme", toNamespaceLabels({ org: acme })],
+  ["acme-dev", toNamespaceLabels({ org: acme, space: dev })],
+  ["acme-prod", toNamespaceLabels({ org: acme, space: { name: "prod-eu", labels: { env: "test" } } })],
+  ["other-dev", toNamespaceLabels({ org: { name: "other" }, space: { name: "dev" } })],
   [SYSTEM_NAMESPACE, {}],
 ]);
 
