@@ -24,6 +24,7 @@ import { managedBindingController } from "./service-binding/managed.ts";
 import { serviceBindingController } from "./service-binding/service-binding.ts";
 import { serviceBrokerController } from "./service-broker/service-broker.ts";
 import { managedInstanceController } from "./service-instance/managed.ts";
+import { sharedInstanceController } from "./service-instance/shared.ts";
 import { serviceInstanceController } from "./service-instance/service-instance.ts";
 import { spaceController } from "./space/space.ts";
 import type { HasContent } from "./shared/has-content.ts";
@@ -68,6 +69,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     routeGUIDController,
     serviceBrokerController(brokerPace),
     serviceInstanceController,
+    sharedInstanceController,
     managedInstanceController(brokers),
     serviceBindingController,
     managedBindingController(brokers),

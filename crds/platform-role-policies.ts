@@ -32,7 +32,7 @@ const HAS_OUR_NAME = `${IS_IN_CLUSTER} ? variables.subject.metadata.name.matches
 
 /** The platform grants the reading and changing of single objects of its own kinds. */
 function rolePolicy(): AdmissionPolicy {
-  const kinds = ["spaces", "spacequotas", "domains", "routes", "securitygroups"];
+  const kinds = ["spaces", "spacequotas", "domains", "routes", "serviceinstances", "securitygroups"];
   const verbs = ["get", "list", "watch", "update", "patch"];
   const isOurs = (resources: readonly string[]): string =>
     `has(rule.apiGroups) && rule.apiGroups == ['${GROUP}'] && has(rule.resources) && rule.resources.all(resource, resource in ${list(resources)}) && rule.verbs.all(verb, verb in ${list(verbs)})`;

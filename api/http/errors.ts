@@ -56,6 +56,18 @@ export const errorCatalogue = {
     status: 400,
     detail: "The service does not support changing plans.",
   },
+  ServiceInstanceUnshareFailed: {
+    code: 390001,
+    title: "CF-ServiceInstanceUnshareFailed",
+    status: 502,
+    detail: "Unshare of service instance failed because one or more bindings could not be deleted.\n\n%s",
+  },
+  SharedServiceInstanceCannotBeRenamed: {
+    code: 390003,
+    title: "CF-SharedServiceInstanceCannotBeRenamed",
+    status: 422,
+    detail: "Service instances that have been shared cannot be renamed",
+  },
   MaintenanceInfoNotSupported: {
     code: 390006,
     title: "CF-MaintenanceInfoNotSupported",

@@ -4,11 +4,12 @@ import type { App } from "../../crds/app/app.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import type { LastOperation } from "../../crds/service-instance/managed-fields.ts";
-import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { Session } from "../access/session.ts";
 import { bindingsOfApp, instanceOf } from "../cf/service/bindings.ts";
 import { isBindingFailed } from "../cf/service/managed-binding.ts";
 import { createBinding } from "../cf/service/create-binding.ts";
+import { listSharedWith } from "../cf/service/sharing.ts";
 import { unprocessable } from "../http/errors.ts";
 import type { serviceEntry } from "./schema.ts";
 
@@ -20,7 +21,7 @@ export async function applyServices(
 ): Promise<void> {
   for (const { name, parameters, ...entry } of entries) {
     const { namespace = "" } = app.metadata;
-    const [instance] = session.list(ServiceInstance, { namespaces: [namespace] }, (one) => displayNameOf(one) === name);
+    const instance = findInstance(session, namespace, name);
     if (!instance) throw unprocessable(`Service instance '${name}' not found`);
     if (isBound(session, app, instance)) continue;
     const isManaged = instance.spec.type === "managed";
@@ -30,6 +31,15 @@ export async function applyServices(
     const binding = await createBinding(session, { app, instance }, { name: entry["binding-name"], parameters });
     if (isManaged) await waitUntilBound(session, name, binding);
   }
+}
+
+/** Finds an instance of the space, or one that another space shares with it. */
+function findInstance(session: Session, namespace: string, name: string): ServiceInstance | undefined {
+  const owners = listSharedWith(session.cache, namespace).flatMap(({ metadata }) => metadata.namespace ?? []);
+  const namespaces = [...new Set([namespace, ...owners])];
+  const isWanted = (one: ServiceInstance): boolean => displayNameOf(one) === name && isWithin(one, namespace);
+  const found = session.list(ServiceInstance, { namespaces }, isWanted);
+  return found.find(({ metadata }) => metadata.namespace === namespace) ?? found[0];
 }
 
 /** A push starts the app next, which is to find its credentials. Each hold is some seconds at most. */

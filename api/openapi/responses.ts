@@ -304,6 +304,8 @@ const platformResponses: Record<string, readonly Response[]> = {
   "PATCH /v3/service_instances/:guid": [...ok(services.serviceInstance), ...accepted],
   "DELETE /v3/service_instances/:guid": [...deleted, ...accepted],
   "GET /v3/service_instances/:guid/relationships/shared_spaces": ok(services.sharedSpaces),
+  "POST /v3/service_instances/:guid/relationships/shared_spaces": ok(services.sharedSpaces),
+  "DELETE /v3/service_instances/:guid/relationships/shared_spaces/:space": deleted,
   "GET /v3/service_instances/:guid/relationships/shared_spaces/usage_summary": ok(services.sharedUsage),
   "GET /v3/service_instances/:guid/credentials": ok(anyObject),
   // Refused by every answer: a user-provided instance has none.

@@ -1,13 +1,12 @@
 // Routes shared between spaces, behind the feature flag route_sharing: `/v3/routes/:guid/relationships`.
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
-import { isAvailableIn } from "../../crds/route/destinations.ts";
-import { MAX_ADDED_SPACES } from "../../crds/admission-policy.ts";
 import { MAX_SHARED_SPACES, Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
 import { isSuspendedFor } from "../access/suspension.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
+import { findTargets, mayChangeIn, shareWith, visibleNamespace, type SharedKind } from "../cf/space-sharing.ts";
 import { domainOf, isUsableBy } from "../cache/domains.ts";
 import { moveRoute } from "../cf/route/move-route.ts";
 import { routeURLOf } from "../cf/route/route-url.ts";
@@ -18,6 +17,7 @@ import { addToManySchema } from "../http/shared-schemas.ts";
 
 const path = "/v3/routes/:guid/relationships";
 const write = { verb: "patch", on: Route } as const;
+const ROUTES: SharedKind<Route> = { ref: Route, noun: "route", plural: "Routes", most: MAX_SHARED_SPACES };
 
 /** The route, once the flag allows sharing. @throws CFError 403, 404 */
 function sharableRoute(session: Session, guid: string): Route {
@@ -33,72 +33,15 @@ function presentSharedSpaces({ cache }: Session, route: Route, base: string): ob
   };
 }
 
-/** Namespace of a space that the caller sees. */
-function visibleNamespace(session: Session, guid: string): string | undefined {
-  return session.find(Space, guid)?.status?.namespace;
-}
-
-function mayChangeRoutesIn(session: Session, namespace: string): boolean {
-  return session.allows({ verb: "patch", on: Route, namespace });
-}
-
-/** Namespaces of the spaces to share with. @throws CFError 422 */
-function findTargets(session: Session, route: Route, guids: readonly string[]): string[] {
-  const url = routeURLOf(session.cache, route);
-  const found = guids.map((guid) => ({ guid, namespace: visibleNamespace(session, guid) }));
-  const isWritable = (namespace: string): boolean =>
-    mayChangeRoutesIn(session, namespace) && !isSuspendedFor(session, namespace);
-  const unreadable = found.filter(({ namespace }) => namespace === undefined);
-  const unwritable = found.filter(({ namespace }) => namespace !== undefined && !isWritable(namespace));
-  const problems = [
-    refusal(url, unreadable, "Ensure the spaces exist and that you have access to them."),
-    refusal(
-      url,
-      unwritable,
-      "Write permission is required in order to share a route with a space and the containing organization must not be suspended.",
-    ),
-  ].filter((problem) => problem !== undefined);
-  if (problems.length > 0) throw unprocessable(problems.join("\n"));
-  const own = found.find(({ namespace }) => namespace === route.metadata.namespace);
-  if (own)
-    throw unprocessable(
-      `Unable to share route '${url}' with space '${own.guid}'. Routes cannot be shared into the space where they were created.`,
-    );
-  return found.flatMap(({ namespace }) => namespace ?? []);
-}
-
-function refusal(url: string, spaces: readonly { guid: string }[], reason: string): string | undefined {
-  if (spaces.length === 0) return undefined;
-  const guids = spaces.map(({ guid }) => `'${guid}'`).join(", ");
-  return `Unable to share route ${url} with spaces [${guids}]. ${reason}`;
-}
-
 /** The namespace of a space that the caller may give the route to, or take it from. `action` begins the refusal. @throws CFError 422 */
 function requireTarget(session: Session, guid: string, action: string): string {
   const namespace = visibleNamespace(session, guid);
   if (namespace === undefined) throw unprocessable(`${action} Ensure the space exists and that you have access to it.`);
-  if (!mayChangeRoutesIn(session, namespace))
+  if (!mayChangeIn(session, Route, namespace))
     throw unprocessable(`${action} You don't have write permission for the target space.`);
   if (isSuspendedFor(session, namespace))
     throw unprocessable(`${action} The target organization or space is suspended.`);
   return namespace;
-}
-
-/** Some at a time, as the admission policy asks. @throws CFError 422 when the route has too many */
-async function share(session: Session, route: Route, namespaces: readonly string[]): Promise<Route> {
-  const wanted = new Set([...(route.spec.sharedSpaces ?? []), ...namespaces]);
-  if (wanted.size > MAX_SHARED_SPACES)
-    throw unprocessable(`Routes can be shared with at most ${MAX_SHARED_SPACES} spaces.`);
-  let current = route;
-  for (let at = 0; at < namespaces.length; at += MAX_ADDED_SPACES) {
-    const some = namespaces.slice(at, at + MAX_ADDED_SPACES);
-    current = await session.patchWithRetry(Route, current, (latest) =>
-      some.every((namespace) => isAvailableIn(latest, namespace))
-        ? undefined
-        : { spec: { sharedSpaces: [...new Set([...(latest.spec.sharedSpaces ?? []), ...some])] } },
-    );
-  }
-  return current;
 }
 
 export const routeSharingEndpoints: readonly Endpoint[] = [
@@ -117,8 +60,10 @@ export const routeSharingEndpoints: readonly Endpoint[] = [
     summary: "Share a route with other spaces",
     handler: async ({ session, params, body, base }) => {
       const route = sharableRoute(session, params.guid);
-      const namespaces = findTargets(session, route, [...new Set(body.data.map(({ guid }) => guid))]);
-      return ok(presentSharedSpaces(session, await share(session, route, namespaces), base));
+      const targets = body.data.map(({ guid }) => guid);
+      const name = routeURLOf(session.cache, route);
+      const namespaces = findTargets(session, ROUTES, { object: route, name }, targets);
+      return ok(presentSharedSpaces(session, await shareWith(session, ROUTES, route, namespaces), base));
     },
   }),
   endpoint({

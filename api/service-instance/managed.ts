@@ -13,7 +13,7 @@ import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import { deleteAtBroker } from "../cf/service/delete-at-broker.ts";
 import { keepParameters, requireBoundedParameters, withParameters } from "../cf/service/parameters-secret.ts";
 import { CFError, notAuthorized, unprocessable } from "../http/errors.ts";
-import { taken } from "./name-taken.ts";
+import { requireNotShared, taken } from "./name-taken.ts";
 import type { CreateInstance, UpdateInstance } from "./payload.ts";
 
 /** @throws CFError 422 */
@@ -27,6 +27,7 @@ export async function createManaged(
     throw unprocessable("Relationships 'relationships' must include one or more valid relationships");
   const plan = getUsablePlan(session, guid, namespace);
   requireServiceQuota(session, namespace);
+  requireNotShared(session.cache, namespace, body.name);
   if (!plan.spec.free) requirePaidQuota(session, namespace);
   requireBoundedParameters(body.parameters);
   const metadata = toNamedMetadata(session.cache, ServiceInstance, {
@@ -83,6 +84,7 @@ export async function updateManaged(
 ): Promise<{ instance: ServiceInstance; isAsync: boolean }> {
   if (instance.status?.lastOperation?.type === "create" && instance.status.lastOperation.state === "failed")
     throw unprocessable("The service instance was not created. Delete it, and create it again.");
+  requireRenamable(session, instance, body.name);
   const change = toChange(session, instance, body);
   requireBoundedParameters(body.parameters);
   const metadata = toMetadataPatch(body.metadata, instance);
@@ -95,6 +97,14 @@ export async function updateManaged(
   const spec = { ...own, ...change.spec, parametersSecretRef: kept ? { name: kept.name } : null };
   const after = await withParameters(kept, ServiceInstance, () => patch(session, instance, { metadata, spec }, true));
   return { instance: after, isAsync: true };
+}
+
+/** @throws CFError 422 */
+function requireRenamable({ cache }: Session, instance: ServiceInstance, name: string | undefined): void {
+  if (name === undefined || name === displayNameOf(instance)) return;
+  const { metadata, spec } = instance;
+  if ((spec.sharedSpaces ?? []).length > 0) throw new CFError("SharedServiceInstanceCannotBeRenamed");
+  requireNotShared(cache, metadata.namespace ?? "", name);
 }
 
 /** Two changes at once are one after the other: `isExclusive` ones refuse the second. */

@@ -1,7 +1,7 @@
 // Endpoints of ServiceInstance: `/v3/service_instances`, their lists, and writes of user-provided ones.
 import type { z } from "zod";
 import { displayNameOf } from "../../crds/object-names.ts";
-import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
@@ -14,6 +14,7 @@ import { requireFlag } from "../cf/feature-flags.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import { planOf } from "../cf/service/catalog.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
+import { listSharedWith } from "../cf/service/sharing.ts";
 import { findCredentials } from "../cf/service/instance-credentials.ts";
 import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
@@ -46,6 +47,25 @@ function planFilter(
   };
 }
 
+/** Namespaces of the spaces that each filter names. An instance is in the space that has it, and in those that it is shared with. */
+function placesOf(session: Session, query: z.output<typeof instanceListQuery>): string[][] {
+  const { space_guids, organization_guids } = query;
+  return [
+    ...(space_guids ? [spaceNamespaces(session, { space_guids }) ?? []] : []),
+    ...(organization_guids ? [spaceNamespaces(session, { organization_guids }) ?? []] : []),
+  ];
+}
+
+/** Namespaces that have all instances of these places. */
+function listedNamespaces({ cache }: Session, [first, second]: readonly string[][]): string[] | undefined {
+  if (!first) return undefined;
+  const owners = (place: readonly string[]): string[] =>
+    place.flatMap((namespace) => listSharedWith(cache, namespace)).map(({ metadata }) => metadata.namespace ?? "");
+  const within = (place: readonly string[]): Set<string> => new Set([...place, ...owners(place)]);
+  const others = second && within(second);
+  return [...within(first)].filter((namespace) => others?.has(namespace) ?? true);
+}
+
 const list = endpoint({
   method: "GET",
   path: "/v3/service_instances",
@@ -54,12 +74,14 @@ const list = endpoint({
   query: instanceListQuery,
   summary: "List service instances",
   handler: ({ session, query, base, url }) => {
-    const namespaces = spaceNamespaces(session, query);
+    const places = placesOf(session, query);
+    const namespaces = listedNamespaces(session, places);
     const isOfPlan = planFilter(session, query);
     const found = listObjects(session, ServiceInstance, query, {
       url,
       ...(namespaces && { scope: { namespaces } }),
       filter: (one) =>
+        places.every((place) => place.some((namespace) => isWithin(one, namespace))) &&
         isOfPlan(one) &&
         isOneOf(query.names, displayNameOf(one)) &&
         (query.type === undefined || query.type === one.spec.type),

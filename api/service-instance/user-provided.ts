@@ -11,7 +11,7 @@ import {
   removeCredentials,
   requireBounded,
 } from "../cf/service/instance-credentials.ts";
-import { taken } from "./name-taken.ts";
+import { requireNotShared, taken } from "./name-taken.ts";
 import type { CreateInstance, UpdateInstance } from "./payload.ts";
 
 /** @throws CFError 422, in which case nothing is left */
@@ -21,6 +21,7 @@ export async function createUserProvided(
   body: CreateInstance,
 ): Promise<ServiceInstance> {
   const { name, credentials } = body;
+  requireNotShared(session.cache, namespace, name);
   requireBounded(credentials);
   const metadata = toNamedMetadata(session.cache, ServiceInstance, {
     namespace,
@@ -71,10 +72,11 @@ export async function updateUserProvided(
     type: "merge" as const,
     body: { metadata: toMetadataPatch(body.metadata, instance), spec: toSpecPatch(instance, body) },
   };
-  const renamed =
-    name === undefined || name === displayNameOf(instance)
-      ? undefined
-      : { to: { ...instance, spec: { ...instance.spec, name } }, taken: taken(name) };
+  const isRenamed = name !== undefined && name !== displayNameOf(instance);
+  if (isRenamed) requireNotShared(session.cache, instance.metadata.namespace ?? "", name);
+  const renamed = !isRenamed
+    ? undefined
+    : { to: { ...instance, spec: { ...instance.spec, name } }, taken: taken(name) };
   const after = await session.patch(ServiceInstance, instance, patch, renamed);
   if (credentials) await putCredentials(session, after, credentials);
   if (credentials === null) await removeCredentials(session, after);

@@ -16,18 +16,23 @@ function queryOf({ offeringID, planID }: ProvidedBy, more: Record<string, string
   return new URLSearchParams({ service_id: offeringID, plan_id: planID, ...more }).toString();
 }
 
-/** `isRetrievable`: only such a broker may go on by itself, since its credentials are read afterwards. */
+/**
+ * `tenancy` is the instance's, and `appSpaceGUID` of the app's space, with which the instance may be shared. `isRetrievable`: only such a broker may go on by
+ * itself, since its credentials are read afterwards.
+ */
 export function toBind(
   key: BindingKey,
   provided: ProvidedBy,
   {
     tenancy,
     appGUID,
+    appSpaceGUID,
     parameters,
     isRetrievable,
   }: {
     tenancy: Tenancy;
     appGUID: string | undefined;
+    appSpaceGUID: string;
     parameters: object | undefined;
     isRetrievable: boolean;
   },
@@ -40,9 +45,7 @@ export function toBind(
       plan_id: provided.planID,
       context: toContext(tenancy),
       bind_resource:
-        appGUID === undefined
-          ? { credential_client_id: "cupola" }
-          : { app_guid: appGUID, space_guid: tenancy.space.guid },
+        appGUID === undefined ? { credential_client_id: "cupola" } : { app_guid: appGUID, space_guid: appSpaceGUID },
       ...(appGUID !== undefined && { app_guid: appGUID }),
       ...(parameters && { parameters }),
     },

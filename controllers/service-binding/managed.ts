@@ -3,7 +3,7 @@ import { App } from "../../crds/app/app.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
 import { bindingSecretName, toBindingData } from "../../crds/service-binding/binding-secret.ts";
-import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { wishOf } from "../../crds/service-instance/deletion-wish.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
@@ -207,7 +207,8 @@ async function toRequest(bound: Bound, context: ReconcileContext): Promise<Broke
     context,
   );
   return toBind(bound, provided, {
-    tenancy: getTenancy(context.read, namespace),
+    tenancy: getTenancy(context.read, instanceNamespaceOf(binding)),
+    appSpaceGUID: getTenancy(context.read, namespace).space.guid,
     appGUID: app && resolveGUID(App, app, context).guid,
     parameters,
     isRetrievable: offering?.spec.bindingsRetrievable ?? false,

@@ -1,7 +1,7 @@
 // The next step of a binding of a managed instance: the next request to the broker, or its status. Pure.
 import { instanceNamespaceOf, type ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
-import { findSharingProblem, type SharingProblem } from "../../crds/service-instance/sharing.ts";
+import { findSharingProblem, SHARING_PROBLEMS } from "../../crds/service-instance/sharing.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
 import type { ProvidedPlan } from "../shared/osb/provided-plan.ts";
@@ -35,11 +35,6 @@ function planFirst({ status, metadata }: ServiceInstance): BindingStep {
     ? waiting("InstanceNotReady", "the service instance has an operation under way", false)
     : { kind: "begin" };
 }
-
-const SHARING_PROBLEMS: Record<SharingProblem, string> = {
-  notShareable: "its service offering does not allow instances to be shared with other spaces",
-  planNotVisible: "its service plan is not enabled in this space",
-};
 
 /** A binding in another space than the instance's, which may not be shared with it. */
 export function planSharing(

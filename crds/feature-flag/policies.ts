@@ -104,7 +104,8 @@ const FLAG_GUARDS: readonly FlagGuard[] = [
     flag: "service_instance_sharing",
     kind: ServiceInstance,
     operations: ["CREATE", "UPDATE"],
-    condition: `has(object.spec.sharedSpaces) && size(object.spec.sharedSpaces) > 0 && (${isNew} || ${hasChanged("sharedSpaces")})`,
+    // As in CF, whoever shares an instance may always end that.
+    condition: `has(object.spec.sharedSpaces) && object.spec.sharedSpaces.exists(space, ${isNew} || !has(oldObject.spec.sharedSpaces) || !(space in oldObject.spec.sharedSpaces))`,
   },
   {
     flag: "space_scoped_private_broker_creation",

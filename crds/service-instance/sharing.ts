@@ -5,6 +5,11 @@ import { isUsableIn } from "../service-plan/visibility.ts";
 
 export type SharingProblem = "notShareable" | "planNotVisible";
 
+export const SHARING_PROBLEMS: Record<SharingProblem, string> = {
+  notShareable: "its service offering does not allow instances to be shared with other spaces",
+  planNotVisible: "its service plan is not enabled in this space",
+};
+
 /** As in CF: the offering says that its instances can be shared, and the space may order the plan. `org` is the object name of the space's. */
 export function findSharingProblem(
   { plan, offering }: { plan: ServicePlan | undefined; offering: ServiceOffering | undefined },

@@ -30,6 +30,15 @@ type Row = [
 test.each<Row>([
   ["create ServiceInstance", of({ type: "managed" }), {}, [["audit.service_instance.start_create", { request }]]],
   ["patch ServiceInstance", of({ type: "managed" }), {}, [["audit.service_instance.start_update", { request }]]],
+  [
+    "patch ServiceInstance",
+    of({ type: "managed", sharedSpaces: ["a"] }),
+    { sharedSpaces: ["b"] },
+    [
+      ["audit.service_instance.share", { target_space_guids: ["Space b"] }],
+      ["audit.service_instance.unshare", { target_space_guid: "Space a" }],
+    ],
+  ],
   ["delete ServiceInstance", of({ type: "managed" }), {}, [["audit.service_instance.start_delete", {}]]],
   ["delete ServiceInstance", of({}), {}, [["audit.user_provided_service_instance.delete", {}]]],
   ["create ServiceBinding", of({ type: "key" }), {}, [["audit.service_key.start_create", { request }]]],

@@ -128,7 +128,8 @@ const rules: Readonly<Record<string, Rule>> = {
   "patch Org": orgChange,
   "patch Buildpack": (write) => ofSelf("content" in write.changes ? "buildpack.upload" : "buildpack.update")(write),
   "create ServiceInstance": ofInstance("create"),
-  "patch ServiceInstance": ofInstance("update"),
+  "patch ServiceInstance": (write) =>
+    "sharedSpaces" in write.changes ? sharingChange("service_instance", write) : ofInstance("update")(write),
   "delete ServiceInstance": ofInstance("delete", () => ({})),
   "create ServiceBinding": ofBinding("create"),
   "delete ServiceBinding": ofBinding("delete", () => ({})),
@@ -220,18 +221,20 @@ function routeCreation(write: AuditedWrite): EventDraft[] {
 
 /** Destinations are compared by what identifies them: another weight alone is no event. */
 function routeChange(write: AuditedWrite): EventDraft[] {
-  return "sharedSpaces" in write.changes ? [...sharingChange(write), ...unmappings(write)] : destinationChange(write);
+  return "sharedSpaces" in write.changes
+    ? [...sharingChange("route", write), ...unmappings(write)]
+    : destinationChange(write);
 }
 
-/** Spaces that a change shares the route with, in one event, and those that it no longer shares it with. */
-function sharingChange({ object, changes, spaceGUIDOf }: AuditedWrite): EventDraft[] {
-  const before = (object as Route).spec.sharedSpaces ?? [];
+/** Spaces that a change shares the object with, in one event, and those that it no longer shares it with. */
+function sharingChange(noun: string, { object, changes, spaceGUIDOf }: AuditedWrite): EventDraft[] {
+  const before = (object as Route | ServiceInstance).spec.sharedSpaces ?? [];
   const after = (changes["sharedSpaces"] ?? []) as string[];
   const added = after.filter((namespace) => !before.includes(namespace)).map(spaceGUIDOf);
   const gone = before.filter((namespace) => !after.includes(namespace)).map(spaceGUIDOf);
   return [
-    ...(added.length > 0 ? [{ type: "audit.route.share", target: SELF, data: { target_space_guids: added } }] : []),
-    ...gone.map((guid) => ({ type: "audit.route.unshare", target: SELF, data: { target_space_guid: guid } })),
+    ...(added.length > 0 ? [{ type: `audit.${noun}.share`, target: SELF, data: { target_space_guids: added } }] : []),
+    ...gone.map((guid) => ({ type: `audit.${noun}.unshare`, target: SELF, data: { target_space_guid: guid } })),
   ];
 }
 

@@ -4,7 +4,7 @@ import { newGUID } from "../../../crds/guid.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { displayNameOf, generatedName } from "../../../crds/object-names.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
-import type { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
+import { isWithin, type ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Session } from "../../access/session.ts";
 import { unprocessable } from "../../http/errors.ts";
 import { appOwnerReferences } from "../app/owner-app.ts";
@@ -13,6 +13,7 @@ import { requireKeyQuota } from "../quota/check.ts";
 import { bindingsOfApp, instanceOf } from "./bindings.ts";
 import { createManagedBinding, isBindingFailed, requireBindable } from "./managed-binding.ts";
 import type { Parameters } from "./parameters-secret.ts";
+import { requireShareable } from "./sharing.ts";
 
 const BOUND = "The app is already bound to the service instance.";
 
@@ -23,15 +24,15 @@ interface BindingInput {
   parameters?: Parameters | null | undefined;
 }
 
-/** @throws CFError 422 when they are in different spaces, are bound already, cannot be bound, or another binding of the app has the name */
+/** @throws CFError 422 when the instance is in another space and not shared with the app's, they are bound already, cannot be bound, or another binding of the app has the name */
 export async function createBinding(
   session: Session,
   { app, instance }: { app: App; instance: ServiceInstance },
   { name, metadata, parameters }: BindingInput,
 ): Promise<ServiceBinding> {
   const { namespace = "" } = app.metadata;
-  if (namespace !== instance.metadata.namespace)
-    throw unprocessable("The service instance and the app are in different spaces.");
+  if (!isWithin(instance, namespace)) throw unprocessable("The service instance and the app are in different spaces.");
+  if (namespace !== instance.metadata.namespace) requireShareable(session.cache, instance, namespace);
   requireFree(session, app, instance, name ?? undefined);
   requireBindable(session, instance, "app");
   const { labels, annotations } = metadataForCreate(metadata);
@@ -49,13 +50,19 @@ export async function createBinding(
     spec: {
       ...(name && { name }),
       appRef: { name: app.metadata.name },
-      instanceRef: { name: instance.metadata.name },
+      instanceRef: toInstanceRef(instance, namespace),
     },
   };
   const taken = () => unprocessable(BOUND);
   return instance.spec.type === "managed"
     ? createManagedBinding(session, draft, { parameters, taken })
     : session.create(ServiceBinding, draft, taken);
+}
+
+/** Names the namespace only where it is another one. */
+function toInstanceRef({ metadata }: ServiceInstance, namespace: string): { name: string; namespace?: string } {
+  const { name, namespace: own = "" } = metadata;
+  return own === namespace ? { name } : { name, namespace: own };
 }
 
 /** @throws CFError 422 when the name is taken, the instance cannot be bound, or the quota is used up */

@@ -24,6 +24,7 @@ import { QUOTA_CASES } from "./quotas.cases.ts";
 import { SECURITY_GROUP_CASES } from "./security-groups.cases.ts";
 import { ISOLATION_SEGMENT_CASES } from "./isolation-segments.cases.ts";
 import { BROKER_CASES } from "./service-brokers.cases.ts";
+import { SHARED_SERVICE_CASES } from "./shared-services.cases.ts";
 import { SERVICE_CASES } from "./services.cases.ts";
 import { SETTING_CASES } from "./settings.cases.ts";
 import type { CommandCases } from "./support/case.ts";
@@ -61,6 +62,7 @@ export const TABLES: Record<string, readonly CommandCases[]> = {
 export const UNRECORDED_TABLES: Record<string, readonly CommandCases[]> = {
   "service-brokers": BROKER_CASES,
   "managed-services": MANAGED_SERVICE_CASES,
+  "shared-services": SHARED_SERVICE_CASES,
 };
 
 /** Files whose cases were seen to pass on a node, but for those that say why they cannot run there. */

@@ -201,7 +201,6 @@ export const WITH_A_BROKER: readonly string[] = [...OF_SERVICES, ...OF_BROKERS];
 
 /** Missing part that a command needs. `no platform`: it acts on this machine alone. */
 export const NEEDED_BY: Record<string, readonly string[]> = {
-  "shared service instances": ["share-service", "unshare-service"],
   "route services": ["bind-route-service", "unbind-route-service"],
   ssh: ["ssh", "ssh-code"],
   UAA: [
