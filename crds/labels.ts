@@ -26,6 +26,8 @@ export const OBSERVE_LABELS = {
   serviceInstance: "cupola.dev/service-instance-guid",
   serviceBinding: "cupola.dev/service-binding-guid",
   serviceBroker: "cupola.dev/service-broker-guid",
+  hub: "cupola.dev/hub",
+  hubOwner: "cupola.dev/hub-owner",
 } as const;
 
 /** Tier internal: may change at any time. */
@@ -48,6 +50,7 @@ export const ANNOTATIONS = {
   orgName: "cupola.dev/org-name",
   taskName: "cupola.dev/task-name",
   owner: "cupola.dev/owner",
+  hubObject: "cupola.dev/hub-object",
   createdBy: "cupola.dev/created-by",
   deletionWish: "cupola.dev/deletion-wish",
 } as const;

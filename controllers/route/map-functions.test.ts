@@ -136,6 +136,7 @@ async function lookCost(count: number, kind: "shared" | "private"): Promise<numb
   const context: ReconcileContext = {
     read: world.read,
     client: {} as KubeClient,
+    clusters: { find: () => undefined, names: () => [] },
     recordEvent: () => undefined,
     now: () => new Date(),
     log: pino({ level: "silent" }),

@@ -1,17 +1,13 @@
-// Clusters are engaged, hang, change credentials and are disengaged; others are unaffected.
+// Clusters are engaged, hang, fall silent, change credentials and are disengaged; others are unaffected.
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../client/create-client.ts";
-import {
-  createClusterProvider,
-  type ClusterProvider,
-  type ClusterSource,
-  type Engagement,
-} from "./cluster-provider.ts";
+import { createClusterProvider, type ClusterProvider, type ClusterSource } from "./cluster-provider.ts";
+import type { KubeClient } from "../client/client.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
-import { startFakeCollection, type FakeCollection } from "../testing/fake-collection.ts";
+import { refuse, startFakeCollection, type FakeCollection } from "../testing/fake-collection.ts";
 
 const Thing: ResourceRef<KubeObject> = {
   group: "test",
@@ -50,32 +46,28 @@ const at = (server: string, hash = server): ClusterSource => ({
   connect: () => createClient({ server, auth: { kind: "anonymous" }, fieldManager: "test" }),
 });
 
-interface Scene {
-  provider: ClusterProvider;
-  /** Emitted deletions. */
-  deleted: string[];
-  disengaged: string[];
-  engagements: Engagement[];
-}
+const ask = async (client: KubeClient, signal: AbortSignal): Promise<void> =>
+  void (await client.list(Thing, { signal }));
 
-function scene(engageMs = 5_000): Scene {
-  const [deleted, disengaged, engagements]: [string[], string[], Engagement[]] = [[], [], []];
+function provide(attemptMs = 5_000): { provider: ClusterProvider; changes: string[]; deleted: string[] } {
+  const [changes, deleted]: [string[], string[]] = [[], []];
   const provider = createClusterProvider({
     log,
-    engageTimeoutMs: engageMs,
-    onDisengaged: (name) => disengaged.push(name),
-    async onEngaged(engagement) {
-      engagements.push(engagement);
-      const { store } = engagement.informers.ensure(Thing);
-      store.onChange(
-        (change) => change.type === "deleted" && deleted.push(`${engagement.name}/${change.object.metadata.name}`),
-      );
-      while (!engagement.signal.aborted && !(await store.waitSynced(50))) continue;
-    },
+    timing: { attemptMs, retry: { minMs: 50, maxMs: 100, jitter: 0 }, probeMs: 30, probeDeadlineMs: 300 },
+    verify: (_name, client, signal) => ask(client, signal),
+  });
+  provider.onChange((name) => {
+    changes.push(`${name} ${provider.states()[name]?.phase}`);
+    const engagement = provider.find(name);
+    if (!engagement || deleted.includes(name)) return;
+    const { store } = engagement.informers.ensure(Thing);
+    store.onChange((change) => change.type === "deleted" && deleted.push(`${name}/${change.object.metadata.name}`));
   });
   ends.push(() => provider.close());
-  return { provider, deleted, disengaged, engagements };
+  return { provider, changes, deleted };
 }
+
+const phase = (provider: ClusterProvider, name: string): string | undefined => provider.states()[name]?.phase;
 
 const names = (provider: ClusterProvider, cluster: string): string[] | undefined =>
   provider
@@ -86,70 +78,109 @@ const names = (provider: ClusterProvider, cluster: string): string[] | undefined
     .sort();
 
 describe("clusters", () => {
-  test("an attempt without an answer fails at its deadline and delays no other cluster", async () => {
-    const { provider } = scene(400);
+  test("an attempt without an answer fails at its deadline, delays no other cluster, and is repeated", async () => {
+    const { provider } = provide(400);
     const east = await fake("a");
-    provider.engage("west", at(await blackHole()));
+    const connect = vi.fn(at(await blackHole()).connect);
+    provider.engage("west", { hash: "1", connect });
     provider.engage("east", at(east.url));
-    expect(await provider.waitForAttempt("east")).toEqual({ phase: "engaged" });
-    expect(provider.states()["west"]).toEqual({ phase: "engaging" });
-    expect(names(provider, "east")).toEqual(["a"]);
-    expect(await provider.waitForAttempt("west")).toEqual({ phase: "failed", reason: "did not answer within 0.4 s" });
-    east.put("b");
-    await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a", "b"]));
-    // A cluster that is not engaged is not retried.
+    await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a"]));
+    expect(phase(provider, "west")).toBe("engaging");
+    await vi.waitFor(() =>
+      expect(provider.states()["west"]).toEqual({ phase: "failed", reason: "did not answer within 0.4 s" }),
+    );
+    await vi.waitFor(() => expect(connect.mock.calls.length).toBeGreaterThan(1));
     expect([provider.find("west"), provider.find("unknown")]).toEqual([undefined, undefined]);
   });
 
-  test("a failed cluster is engaged by the next call", async () => {
-    const { provider } = scene();
+  test("a cluster is engaged as soon as an attempt succeeds, without another call", async () => {
+    const { provider } = provide();
     let broken = true;
     const east = await fake("a");
-    const source: ClusterSource = {
+    provider.engage("east", {
       hash: "1",
       connect: () => (broken ? Promise.reject(new Error("no credential")) : at(east.url).connect()),
-    };
-    provider.engage("east", source);
-    expect(await provider.waitForAttempt("east")).toEqual({ phase: "failed", reason: "no credential" });
+    });
+    await vi.waitFor(() => expect(provider.states()["east"]).toEqual({ phase: "failed", reason: "no credential" }));
     broken = false;
-    provider.engage("east", source);
-    expect(await provider.waitForAttempt("east")).toEqual({ phase: "engaged" });
+    await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a"]));
+  });
+
+  test("a kind that may not be watched fails no engagement", async () => {
+    const { provider } = provide();
+    const east = await fake("a");
+    provider.engage("east", at(east.url));
+    await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a"]));
+    east.fault("list", refuse(403, "Forbidden"));
+    const { store } = provider
+      .find("east")!
+      .informers.ensure(Thing, { labelSelector: "other", fieldSelector: "metadata.name=b" });
+    await vi.waitFor(() => expect(store.state).toBe("parked"));
+    expect(phase(provider, "east")).toBe("engaged");
   });
 
   test("disengaging ends the cluster's watches, emits no deletion and leaves other clusters alone", async () => {
-    const { provider, deleted, disengaged, engagements } = scene();
+    const { provider, deleted } = provide();
     const [east, west] = [await fake("a"), await fake("b")];
     provider.engage("east", at(east.url));
     provider.engage("west", at(west.url));
-    await Promise.all([provider.waitForAttempt("east"), provider.waitForAttempt("west")]);
+    await vi.waitFor(() => expect([names(provider, "east"), names(provider, "west")]).toEqual([["a"], ["b"]]));
     const gone = provider.find("east");
     await provider.disengage("east");
-    expect([deleted, disengaged, gone?.signal.aborted, provider.find("east")]).toEqual([[], ["east"], true, undefined]);
+    expect([deleted, gone?.signal.aborted, provider.find("east")]).toEqual([[], true, undefined]);
     expect(Object.keys(provider.states())).toEqual(["west"]);
     const asked = east.requests.length;
     east.put("later");
     west.remove("b");
     await vi.waitFor(() => expect(deleted).toEqual(["west/b"]));
     expect(east.requests).toHaveLength(asked);
-    expect(engagements).toHaveLength(2);
   });
 
-  test("the same hash is a no-op, another one engages the cluster again", async () => {
-    const { provider, deleted, engagements, disengaged } = scene();
+  test("a new hash replaces the engagement only once the new one is there", async () => {
+    const { provider, deleted } = provide();
     const east = await fake("a");
     provider.engage("east", at(east.url, "one"));
+    await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a"]));
+    const first = provider.find("east");
     provider.engage("east", at(east.url, "one"));
-    await provider.waitForAttempt("east");
-    provider.engage("east", at(east.url, "one"));
-    expect(engagements).toHaveLength(1);
-    provider.engage("east", at(east.url, "two"));
-    expect(engagements[0]?.signal.aborted).toBe(true);
-    expect(await provider.waitForAttempt("east")).toEqual({ phase: "engaged" });
-    expect([engagements.length, disengaged, deleted, names(provider, "east")]).toEqual([2, ["east"], [], ["a"]]);
+    expect(provider.find("east")).toBe(first);
+    let open: (() => void) | undefined;
+    const ready = new Promise<void>((resolve) => (open = resolve));
+    provider.engage("east", { hash: "two", connect: () => ready.then(() => at(east.url).connect()) });
+    expect([provider.find("east"), first?.signal.aborted]).toEqual([first, false]);
+    open?.();
+    await vi.waitFor(() => expect(provider.find("east")).not.toBe(first));
+    expect(first?.signal.aborted).toBe(true);
+    await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a"]));
+    expect(deleted).toEqual([]);
+  });
+
+  test("an engaged cluster that stops answering is silent, keeps its caches, and returns by itself", async () => {
+    const { provider, changes } = provide();
+    const east = await fake("a");
+    let answers = true;
+    const probe = async (): Promise<unknown> => {
+      if (!answers) throw new Error("no route");
+      return {};
+    };
+    provider.engage("east", {
+      hash: "1",
+      connect: async () => ({ ...(await at(east.url).connect()), raw: probe }),
+    });
+    await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a"]));
+    const [engagement] = provider.list();
+    answers = false;
+    await vi.waitFor(() => expect(provider.states()["east"]).toMatchObject({ phase: "silent", reason: "no route" }));
+    expect(provider.find("east")).toBeUndefined();
+    expect(provider.list()).toEqual([engagement]);
+    expect(engagement?.informers.store(Thing).list()).toHaveLength(1);
+    answers = true;
+    await vi.waitFor(() => expect(provider.find("east")).toBe(engagement));
+    expect(changes).toEqual(["east engaging", "east engaged", "east silent", "east engaged"]);
   });
 
   test("a cluster disengaged while it is engaging leaves nothing behind", async () => {
-    const { provider, disengaged } = scene(60_000);
+    const { provider } = provide(60_000);
     const closed = vi.fn();
     const url = await blackHole();
     provider.engage("west", {
@@ -160,6 +191,5 @@ describe("clusters", () => {
     await provider.disengage("west");
     expect(provider.states()).toEqual({});
     expect(closed).toHaveBeenCalledTimes(1);
-    expect(disengaged).toEqual([]);
   });
 });

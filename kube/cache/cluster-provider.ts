@@ -1,12 +1,13 @@
-// Many clusters, each with its own client and informers. Clusters are engaged independently; disengaging one deletes nothing.
+// Many clusters, each with its own client and informers. A cluster that does not answer is tried again and again, and delays no other.
 import type { Logger } from "pino";
+import { backoffDelay, type Backoff } from "../client/backoff.ts";
 import type { KubeClient } from "../client/client.ts";
+import { KubeError } from "../client/errors.ts";
+import { createSleeper } from "../client/sleeper.ts";
 import { createInformers, type Informers } from "./informers.ts";
 import type { InformersOptions } from "./informer-options.ts";
 
-const ENGAGE_TIMEOUT_MS = 30_000;
-
-/** How to reach a cluster. `hash` changes with the address or the credential. */
+/** How to reach a cluster. `hash` changes with the address or the identity, not with a renewed token. */
 export interface ClusterSource {
   hash: string;
   connect: () => KubeClient | Promise<KubeClient>;
@@ -15,7 +16,9 @@ export interface ClusterSource {
 export type EngagementState =
   | { phase: "engaging" }
   | { phase: "engaged" }
-  /** The next call of `engage` retries. */
+  /** It was engaged and does not answer now. Its caches hold what was last seen. `since`: the first request without an answer. */
+  | { phase: "silent"; since: Date; reason: string }
+  /** The last attempt; the next one follows by itself. */
   | { phase: "failed"; reason: string };
 
 /** An engaged cluster. */
@@ -23,146 +26,232 @@ export interface Engagement {
   name: string;
   client: KubeClient;
   informers: Informers;
-  /** Aborted when the cluster is disengaged. Cached objects are stale from then on, not deleted. */
+  /** Aborted when the cluster is disengaged, or engaged anew. Cached objects are stale from then on, not deleted. */
   signal: AbortSignal;
+}
+
+export interface ProviderTiming {
+  /** Deadline of an attempt. */
+  attemptMs: number;
+  retry: Backoff;
+  /** Between two questions whether an engaged cluster still answers. */
+  probeMs: number;
+  probeDeadlineMs: number;
 }
 
 export interface ClusterProviderOptions {
   log: Logger;
-  /** Starts the informers and controllers of a cluster; resolves when they are ready. Abandoned after engageTimeoutMs or when the signal is aborted. */
-  onEngaged: (engagement: Engagement) => Promise<void>;
-  /** The cluster is no longer used. Do not treat its objects as deleted. */
-  onDisengaged?: (name: string) => void;
+  /** Runs on each new connection before anything else uses it. A rejection fails the attempt. */
+  verify?: (name: string, client: KubeClient, signal: AbortSignal) => Promise<void>;
   informers?: Omit<InformersOptions, "client" | "log">;
-  engageTimeoutMs?: number;
+  timing?: Partial<ProviderTiming>;
 }
 
 export interface ClusterProvider {
-  /** Returns at once. The same hash is a no-op unless the last attempt failed; a new hash engages the cluster again. */
+  /** Returns at once. The same hash is a no-op. With a new hash the cluster's last engagement stays in use until the new one is there. */
   engage(name: string, source: ClusterSource): void;
   /** Resolves when everything that ran for the cluster has stopped. */
   disengage(name: string): Promise<void>;
-  /** Undefined for a cluster that is not engaged. */
+  /** Undefined for a cluster that is not engaged, or silent: nothing may be written to it then. */
   find(name: string): Engagement | undefined;
+  /** The engaged clusters, silent ones included. */
+  list(): readonly Engagement[];
   /** State of every requested cluster. Not part of this process's readiness. */
-  states(): Record<string, EngagementState>;
-  /** Resolves when the current attempt has succeeded or failed. For tests and commands. */
-  waitForAttempt(name: string): Promise<EngagementState | undefined>;
+  states(): Readonly<Record<string, EngagementState>>;
+  /** Called after each change of a cluster's state. Returns the unsubscribe function. */
+  onChange(listener: (name: string) => void): () => void;
   close(): Promise<void>;
 }
 
-interface ClusterEntry {
-  hash: string;
-  state: EngagementState;
-  abortController: AbortController;
-  engagement?: Engagement;
-  /** The current attempt to engage. */
-  attempt: Promise<void>;
-}
+const DEFAULT_TIMING: ProviderTiming = {
+  attemptMs: 15_000,
+  retry: { minMs: 1_000, maxMs: 60_000, jitter: 0.5 },
+  probeMs: 10_000,
+  probeDeadlineMs: 5_000,
+};
+
+/** Any API server answers it to everyone who may connect. */
+const PROBE_PATH = "/version";
 
 export function createClusterProvider(options: ClusterProviderOptions): ClusterProvider {
   return new ClusterSet(options);
 }
 
+interface ClusterEntry {
+  name: string;
+  source: ClusterSource;
+  state: EngagementState;
+  abort: AbortController;
+  engagement?: Engagement;
+  /** In use until this entry is engaged. */
+  former: ClusterEntry | undefined;
+  /** Resolves when nothing of this entry runs any more. */
+  ended: Promise<void>;
+}
+
 class ClusterSet implements ClusterProvider {
   readonly #options: ClusterProviderOptions;
+  readonly #timing: ProviderTiming;
   readonly #entries = new Map<string, ClusterEntry>();
-  readonly #disengaging = new Set<Promise<void>>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #listeners = new Set<(name: string) => void>();
 
   constructor(options: ClusterProviderOptions) {
     this.#options = options;
+    this.#timing = { ...DEFAULT_TIMING, ...options.timing };
   }
 
   engage(name: string, source: ClusterSource): void {
     const known = this.#entries.get(name);
-    if (known?.hash === source.hash && known.state.phase !== "failed") return;
-    if (known) void this.#stop(name, known);
+    if (known?.source.hash === source.hash) return;
+    const isUsed = known?.engagement !== undefined;
     const entry: ClusterEntry = {
-      hash: source.hash,
+      name,
+      source,
       state: { phase: "engaging" },
-      abortController: new AbortController(),
-      attempt: Promise.resolve(),
+      abort: new AbortController(),
+      former: isUsed ? known : known?.former,
+      ended: Promise.resolve(),
     };
     this.#entries.set(name, entry);
-    entry.attempt = tryEngage(name, source, entry, this.#options);
+    if (known && !isUsed) void this.#end(known);
+    entry.ended = this.#run(entry);
+    this.#notify(name);
   }
 
   async disengage(name: string): Promise<void> {
     const entry = this.#entries.get(name);
-    if (entry) await this.#stop(name, entry);
+    if (!entry) return;
+    this.#entries.delete(name);
+    const ends = [entry, ...(entry.former ? [entry.former] : [])].map((each) => this.#end(each));
+    this.#notify(name);
+    await Promise.all(ends);
   }
 
   find(name: string): Engagement | undefined {
     const entry = this.#entries.get(name);
-    return entry?.state.phase === "engaged" ? entry.engagement : undefined;
+    const used = entry && this.#usedOf(entry);
+    return used?.state.phase === "engaged" ? used.engagement : undefined;
   }
 
-  states(): Record<string, EngagementState> {
+  list(): readonly Engagement[] {
+    return [...this.#entries.values()].flatMap((entry) => this.#usedOf(entry).engagement ?? []);
+  }
+
+  states(): Readonly<Record<string, EngagementState>> {
     return Object.fromEntries([...this.#entries].map(([name, { state }]) => [name, state]));
   }
 
-  async waitForAttempt(name: string): Promise<EngagementState | undefined> {
-    const entry = this.#entries.get(name);
-    await entry?.attempt;
-    return entry?.state;
+  onChange(listener: (name: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   async close(): Promise<void> {
-    for (const [name, entry] of [...this.#entries]) void this.#stop(name, entry);
-    await Promise.all(this.#disengaging);
+    for (const name of [...this.#entries.keys()]) void this.disengage(name);
+    await Promise.all(this.#ending);
   }
 
-  #stop(name: string, entry: ClusterEntry): Promise<void> {
-    this.#entries.delete(name);
-    const wasEngaged = entry.state.phase === "engaged";
-    entry.abortController.abort(new Error(`cluster ${name} is disengaged`));
-    if (wasEngaged) this.#options.onDisengaged?.(name);
-    const ended = entry.attempt.then(() => closeEngagement(entry)).finally(() => this.#disengaging.delete(ended));
-    this.#disengaging.add(ended);
+  #usedOf(entry: ClusterEntry): ClusterEntry {
+    return entry.engagement || !entry.former ? entry : entry.former;
+  }
+
+  #end(entry: ClusterEntry): Promise<void> {
+    entry.abort.abort(new Error(`cluster ${entry.name} is disengaged`));
+    const ended = entry.ended.then(() => closeEngagement(entry)).finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
     return ended;
   }
-}
 
-/** Never rejects. */
-async function tryEngage(
-  name: string,
-  source: ClusterSource,
-  entry: ClusterEntry,
-  options: ClusterProviderOptions,
-): Promise<void> {
-  const { log, engageTimeoutMs = ENGAGE_TIMEOUT_MS } = options;
-  const { signal } = entry.abortController;
-  const timeout = AbortSignal.timeout(engageTimeoutMs);
-  try {
-    await raceAbort(connectAndEngage(name, source, entry, options), AbortSignal.any([signal, timeout]));
-    if (!signal.aborted) entry.state = { phase: "engaged" };
-  } catch (err) {
-    const reason =
-      timeout.aborted && !signal.aborted
-        ? `did not answer within ${engageTimeoutMs / 1000} s`
-        : err instanceof Error
-          ? err.message
-          : String(err);
-    entry.state = { phase: "failed", reason };
-    if (!signal.aborted) log.warn({ err, cluster: name }, "could not engage a cluster");
-    entry.abortController.abort(new Error(`cluster ${name} could not be engaged`));
-    await closeEngagement(entry);
+  #setState(entry: ClusterEntry, state: EngagementState): void {
+    if (entry.abort.signal.aborted) return;
+    entry.state = state;
+    this.#notify(entry.name);
+  }
+
+  #notify(name: string): void {
+    for (const listener of this.#listeners) listener(name);
+  }
+
+  /** Engages, trying again until it succeeds, and then watches over the connection. Never rejects. */
+  async #run(entry: ClusterEntry): Promise<void> {
+    const { signal } = entry.abort;
+    const sleeper = createSleeper();
+    for (let failures = 0; !signal.aborted && !(await this.#tryEngage(entry));) {
+      failures++;
+      await sleeper.sleep(backoffDelay(this.#timing.retry, failures, Math.random()), signal);
+    }
+    while (!signal.aborted) {
+      await sleeper.sleep(this.#timing.probeMs, signal);
+      await this.#probe(entry);
+    }
+  }
+
+  async #tryEngage(entry: ClusterEntry): Promise<boolean> {
+    const { name, source, abort } = entry;
+    const { verify, log, informers } = this.#options;
+    const attempt = AbortSignal.any([abort.signal, AbortSignal.timeout(this.#timing.attemptMs)]);
+    let client: KubeClient | undefined;
+    try {
+      client = await raceAbort(connect(source, attempt), attempt);
+      await raceAbort(Promise.resolve(verify?.(name, client, attempt)), attempt);
+    } catch (error) {
+      await client?.close();
+      if (!abort.signal.aborted) this.#recordFailure(entry, toReason(error, this.#timing.attemptMs));
+      return false;
+    }
+    entry.engagement = {
+      name,
+      client,
+      informers: createInformers({ ...informers, client, log: log.child({ cluster: name }) }),
+      signal: abort.signal,
+    };
+    const { former } = entry;
+    entry.former = undefined;
+    this.#setState(entry, { phase: "engaged" });
+    if (former) void this.#end(former);
+    return true;
+  }
+
+  #recordFailure(entry: ClusterEntry, reason: string): void {
+    const isNew = entry.state.phase !== "failed" || entry.state.reason !== reason;
+    if (isNew)
+      this.#options.log.warn({ cluster: entry.name, reason }, "a cluster cannot be engaged; it is tried again");
+    if (isNew) this.#setState(entry, { phase: "failed", reason });
+  }
+
+  async #probe(entry: ClusterEntry): Promise<void> {
+    const { engagement, abort, state } = entry;
+    if (abort.signal.aborted || !engagement) return;
+    const { probeDeadlineMs: deadlineMs } = this.#timing;
+    try {
+      await engagement.client.raw("GET", PROBE_PATH, undefined, { deadlineMs, signal: abort.signal });
+    } catch (error) {
+      // A refusal is an answer, too.
+      if (!(error instanceof KubeError) || error.code === 0 || error.code >= 500) {
+        if (state.phase === "silent") return;
+        return this.#setState(entry, { phase: "silent", since: new Date(), reason: toReason(error, deadlineMs) });
+      }
+    }
+    if (state.phase !== "silent") return;
+    this.#setState(entry, { phase: "engaged" });
+    engagement.informers.retryNow();
   }
 }
 
-async function connectAndEngage(
-  name: string,
-  source: ClusterSource,
-  entry: ClusterEntry,
-  options: ClusterProviderOptions,
-): Promise<void> {
-  const { signal } = entry.abortController;
+/** A client that comes after the attempt has ended is closed: nothing else would. */
+async function connect(source: ClusterSource, attempt: AbortSignal): Promise<KubeClient> {
   const client = await source.connect();
-  // The attempt was abandoned meanwhile; nothing else closes this client.
-  if (signal.aborted) return void (await client.close());
-  const informers = createInformers({ ...options.informers, client, log: options.log.child({ cluster: name }) });
-  entry.engagement = { name, client, informers, signal };
-  await options.onEngaged(entry.engagement);
+  if (!attempt.aborted) return client;
+  await client.close();
+  attempt.throwIfAborted();
+  return client;
+}
+
+function toReason(error: unknown, deadlineMs: number): string {
+  if (error instanceof DOMException && error.name === "TimeoutError")
+    return `did not answer within ${deadlineMs / 1000} s`;
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function closeEngagement(entry: ClusterEntry): Promise<void> {
@@ -172,15 +261,15 @@ async function closeEngagement(entry: ClusterEntry): Promise<void> {
   await engagement?.client.close();
 }
 
-/** Settles with the work, or rejects with the signal's reason. The caller that aborts closes what the work started. */
-async function raceAbort(work: Promise<void>, signal: AbortSignal): Promise<void> {
+/** Settles with the work, or rejects with the signal's reason. */
+async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   work.catch(() => undefined);
   const { promise, reject } = Promise.withResolvers<never>();
   const rejectAborted = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
   if (signal.aborted) rejectAborted();
   signal.addEventListener("abort", rejectAborted, { once: true });
   try {
-    await Promise.race([work, promise]);
+    return await Promise.race([work, promise]);
   } finally {
     signal.removeEventListener("abort", rejectAborted);
   }

@@ -52,6 +52,8 @@ export interface ReconcileResult {
    * deleted. apiVersion and kind are required. Omit `children` to leave all of them alone.
    */
   children?: readonly Draft[];
+  /** Children on other clusters, for controllers with `remote`. */
+  remote?: RemoteResult;
   /** Created when absent by server-side apply without force, so that nobody owns the defaults; never updated or pruned, no owner label; left out in another namespace than the owner's that is being deleted. Kinds must be in `owns` or `reads`. */
   createOnce?: readonly Draft[];
   /** As createOnce, for objects that nobody else will apply: a plain create, for which the API server works half as long. Its manager owns the defaults, too. One that exists and is not in the cache yet makes the reconcile run again. */
@@ -78,11 +80,40 @@ export interface ReconcileResult {
 /** A terminating object that still waits, with the reason in `ready`; undefined when nothing is left to clean up. */
 export type FinalizeResult = (ReconcileResult & { ready: ReadyDraft }) | undefined;
 
+/** Children on other clusters, by the cluster's name. A cluster without an entry, and one that cannot be read now, is left alone. */
+export interface RemoteResult {
+  /** The id by which the children's label names their owner. */
+  owner: string;
+  /** As ReconcileResult.children, of each cluster. */
+  children: Readonly<Record<string, readonly Draft[]>>;
+  /** Objects that children need, with the marks of their own owners: created when absent, and left alone then. */
+  ensured?: Readonly<Record<string, readonly Draft[]>>;
+}
+
+/** A cluster as a controller with `remote` sees it. */
+export interface RemoteCluster {
+  /** Cached reads of the kinds in `remote`. */
+  read: Reader;
+  /** For rare side effects. */
+  client: KubeClient;
+  /** Cached children of the owner with this id, terminating ones included. */
+  listOwned: <T extends KubeObject>(ref: ResourceRef<T>, ownerId: string) => T[];
+}
+
+export interface RemoteClusters {
+  /** Undefined while the cluster is not engaged, is silent, or has a cache that cannot be read: nothing is known of it then. */
+  find(name: string): RemoteCluster | undefined;
+  /** Names of the engaged clusters. */
+  names(): string[];
+}
+
 export interface ReconcileContext {
   /** Cached, synchronous reads of all kinds that the controller names: from its own watch where it has one of the kind, restricted or not. */
   read: Reader;
   /** For rare side effects; children and status belong into the result. */
   client: KubeClient;
+  /** Other clusters; none without `remote`. */
+  clusters: RemoteClusters;
   /** Records an Event about any object; never waits. Ready conditions record their own. Needs the permissions on Events. */
   recordEvent: (object: KubeObject, event: EventDraft) => void;
   now: () => Date;
@@ -108,6 +139,15 @@ export interface WatchRule<T extends KubeObject = KubeObject> {
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
 }
 
+export interface RemoteDefinition {
+  /** Kinds of the children. Their changes enqueue their owner. */
+  owns: readonly ResourceRef[];
+  /** Kinds that `reconcile` reads there. */
+  reads?: readonly ResourceRef[];
+  /** The objects that a change of a cluster's readability concerns. */
+  mapCluster: (cluster: string, read: Reader) => MapResult;
+}
+
 export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   /** A unique DNS label, part of the field manager and of log lines. */
   name: string;
@@ -120,6 +160,8 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   /** Kinds of the children. A kind may be owned by several controllers. */
   owns?: readonly ResourceRef[];
   watches?: readonly WatchRule[];
+  /** Children on other clusters. */
+  remote?: RemoteDefinition;
   /** Kinds that `reconcile` reads, but whose changes enqueue nothing. */
   reads?: readonly ResourceRef[];
   /** Indexes on the primary kind, for map functions and `read.byIndex`. */
@@ -133,7 +175,9 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
    * `needsFinalizer` restricts it to objects that need one.
    */
   finalizer?: string;
-  needsFinalizer?: (object: T) => boolean;
+  needsFinalizer?: (object: T, context: Pick<ReconcileContext, "read" | "clusters">) => boolean;
+  /** Removes the finalizer of an object that does not need it any more. */
+  dropsFinalizer?: true;
   /**
    * The reconcile of a terminating object: a result is written as `reconcile`'s is, and the object waits; errors count as there, too.
    * Undefined removes the children and the finalizer. Must be idempotent. The status of an object that is no longer selected is not written.
@@ -187,4 +231,18 @@ export interface OwnershipMarkers {
   controllerLabel: string;
   /** Annotation of children: the owner's key, `namespace/name`. */
   ownerAnnotation: string;
+}
+
+/** Labels and annotations of children on other clusters. `hub` tells this platform from others that use the same cluster. */
+export interface RemoteMarkers {
+  fieldManager: string;
+  hub: string;
+  /** Label of children: the hub. */
+  hubLabel: string;
+  /** Label of children: an id of the owner that a restored backup keeps. */
+  ownerLabel: string;
+  /** Annotation of children: the owner's kind and key. */
+  ownerAnnotation: string;
+  /** Label of a foreign object that the hub may take over: the hub. */
+  adoptableLabel: string;
 }

@@ -63,6 +63,16 @@ function enqueueMapped(running: RunningHandlers, { mapTo }: MappedWatch, change:
   }
 }
 
+/** Enqueues what a map function returns, for a change outside the controller's own caches. */
+export function enqueueMapResult(running: RunningHandlers, map: (read: Reader) => MapResult): void {
+  try {
+    enqueue(running, map(running.read), { priority: LOW_PRIORITY });
+  } catch (error) {
+    // Every object is enqueued when the cache can be read again.
+    if (!isUnreadable(error)) throw error;
+  }
+}
+
 function enqueueAll(running: RunningHandlers): void {
   const { primary, owned, queue, reconciler } = running;
   if (primary.synced)

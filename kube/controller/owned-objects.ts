@@ -5,7 +5,7 @@ import pLimit from "p-limit";
 import { needsApply } from "../api/apply-diff.ts";
 import type { Draft, KubeClient } from "../client/client.ts";
 import { isAlreadyExists, isConflict, isNamespaceTerminating, isNotFound } from "../client/errors.ts";
-import { NotReady, type OwnershipMarkers } from "./controller.ts";
+import type { ChildMarking, ChildOwner } from "./child-marking.ts";
 import { collectErrors, throwErrors } from "./aggregate-errors.ts";
 import { appliedFields } from "../api/managed-fields.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
@@ -16,12 +16,10 @@ import { hasReached } from "../api/resource-version.ts";
 
 export interface OwnedObjectsOptions {
   client: KubeClient;
-  ownership: OwnershipMarkers;
+  marking: ChildMarking;
   /** The controller's name. */
   controller: string;
-  /** Kind of the owners. */
-  ownerRef: ResourceRef;
-  /** The owned kinds and their caches, which hold at least everything with the controller label. */
+  /** The owned kinds and their caches, which hold at least everything with the marks of this controller. */
   stores: readonly Store[];
   /** Caches that hold every object of their kind; `createOnce` reads them first. */
   completeStores: readonly Store[];
@@ -36,11 +34,13 @@ export interface OwnedObjects {
    * another writer may have changed; if it throws, that write is skipped. A failed child stops neither the others nor the pruning.
    * @throws the error, or an AggregateError of several
    */
-  sync(owner: KubeObject, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void>;
+  sync(owner: ChildOwner, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void>;
   /** Creates absent objects by server-side apply without force, or by a plain create, but for those in another namespace than the owner's that is being deleted. */
   createOnce(owner: KubeObject, drafts: readonly Draft[], verb?: CreateVerb): Promise<void>;
+  /** Creates absent objects that carry the marks of their own owners, unless something foreign has their name. Others are left alone. */
+  ensure(drafts: readonly Draft[]): Promise<void>;
   /** Cached children of the owner, without terminating ones. @throws NotPermitted when the watch of one of them is parked: it may still exist */
-  listOwnedBy(ownerUid: string): OwnedChild[];
+  listOwnedBy(ownerId: string): OwnedChild[];
   remove(children: readonly OwnedChild[]): Promise<void>;
 }
 
@@ -70,16 +70,14 @@ export function createOwnedObjects(options: OwnedObjectsOptions): OwnedObjects {
 
 class OwnedObjectSet implements OwnedObjects {
   readonly #options: OwnedObjectsOptions;
-  readonly #fieldManager: string;
   readonly #lastWrites = new LRUCache<string, LastWrite>({ maxSize: MAX_LAST_WRITES, sizeCalculation: () => 1 });
   readonly #limit = pLimit(CONCURRENCY);
 
   constructor(options: OwnedObjectsOptions) {
     this.#options = options;
-    this.#fieldManager = `${options.ownership.fieldManagerPrefix}-${options.controller}`;
   }
 
-  async sync(owner: KubeObject, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void> {
+  async sync(owner: ChildOwner, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void> {
     const applyAll = (some: readonly Draft[]): Promise<unknown[]> =>
       collectErrors(some.map((draft) => this.#limit(() => this.#apply(owner, draft, verifyReads))));
     throwErrors([
@@ -102,14 +100,16 @@ class OwnedObjectSet implements OwnedObjects {
     return awaitAll(drafts.map((draft) => this.#limit(() => create(draft))));
   }
 
-  listOwnedBy(ownerUid: string): OwnedChild[] {
-    const { ownership, controller, stores } = this.#options;
+  ensure(drafts: readonly Draft[]): Promise<void> {
+    return awaitAll(drafts.map((draft) => this.#limit(() => this.#ensure(draft))));
+  }
+
+  listOwnedBy(ownerId: string): OwnedChild[] {
+    const { marking, stores } = this.#options;
     return stores.flatMap((store) =>
       store
-        .list({ labels: { [ownership.ownerLabel]: ownerUid }, partial: true })
-        .filter(
-          ({ metadata }) => metadata.labels?.[ownership.controllerLabel] === controller && !metadata.deletionTimestamp,
-        )
+        .list({ labels: { [marking.ownerLabel]: ownerId }, partial: true })
+        .filter((child) => marking.isChild(child) && !child.metadata.deletionTimestamp)
         .map((child) => ({ store, child })),
     );
   }
@@ -125,15 +125,15 @@ class OwnedObjectSet implements OwnedObjects {
     );
   }
 
-  async #apply(owner: KubeObject, draft: Draft, verifyReads?: () => Promise<void>): Promise<void> {
-    const { client, controller, stores } = this.#options;
+  async #apply(owner: ChildOwner, draft: Draft, verifyReads?: () => Promise<void>): Promise<void> {
+    const { client, controller, stores, marking } = this.#options;
     const store = findStore(stores, draft, controller);
     const key = requireKey(draft, store.ref);
     const childKey = `${resourceId(store.ref)} ${keyOf(key)}`;
     const live = store.find(key);
-    const applied = live && appliedFields(live, this.#fieldManager)?.fieldsV1;
-    const desired = withFinalizers(normalize(withOwnerMetadata(draft, owner, this.#options)), live, applied);
-    requireNoOtherOwner(live, owner, this.#options);
+    const applied = live && appliedFields(live, marking.fieldManager)?.fieldsV1;
+    const desired = withFinalizers(normalize(marking.mark(draft, owner)), live, applied);
+    if (live) marking.requireOwned(live, owner);
     const digest = hash("sha256", JSON.stringify(desired), "base64");
     const last = this.#lastWrites.get(childKey);
     if (isAlreadyApplied(last, { digest, live, store, namespace: key.namespace })) return;
@@ -144,14 +144,29 @@ class OwnedObjectSet implements OwnedObjects {
         isFoundUnchanged: true,
       });
     if (needsVerification(last, digest, live)) await verifyReads?.();
-    const answer = await client.apply(store.ref, desired, { fieldManager: this.#fieldManager, force: true });
+    const force = live !== undefined || (await marking.mayForceCreation(client, store.ref, desired));
+    const answer = await client.apply(store.ref, desired, { fieldManager: marking.fieldManager, force });
     this.#lastWrites.set(childKey, { resourceVersion: versionOf(answer), digest });
   }
 
-  async #prune(owner: KubeObject, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void> {
+  async #ensure(draft: Draft): Promise<void> {
+    const { client, controller, stores, marking } = this.#options;
+    const store = findStore(stores, draft, controller);
+    const key = requireKey(draft, store.ref);
+    const childKey = `${resourceId(store.ref)} ${keyOf(key)}`;
+    const digest = hash("sha256", JSON.stringify(draft), "base64");
+    const live = store.find(key);
+    if (live || isAlreadyApplied(this.#lastWrites.get(childKey), { digest, live, store, namespace: key.namespace }))
+      return;
+    const force = await marking.mayForceCreation(client, store.ref, draft);
+    const answer = await client.apply(store.ref, normalize(draft), { fieldManager: marking.fieldManager, force });
+    this.#lastWrites.set(childKey, { resourceVersion: versionOf(answer), digest });
+  }
+
+  async #prune(owner: ChildOwner, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void> {
     const { controller, stores } = this.#options;
     const desired = new Set(drafts.map((draft) => childId(draft, findStore(stores, draft, controller).ref)));
-    const undesired = this.listOwnedBy(owner.metadata.uid ?? "").filter(
+    const undesired = this.listOwnedBy(owner.id).filter(
       ({ store, child }) => !desired.has(`${resourceId(store.ref)} ${keyOf(child.metadata)}`),
     );
     if (undesired.length > 0) await verifyReads?.();
@@ -164,7 +179,7 @@ class OwnedObjectSet implements OwnedObjects {
     const key = requireKey(draft, store.ref);
     const isComplete = completeStores.includes(store);
     if (store.find(key) ?? (isComplete ? undefined : await client.find(store.ref, key))) return;
-    const fieldManager = this.#fieldManager;
+    const { fieldManager } = this.#options.marking;
     if (verb === "apply") return void (await client.apply(store.ref, normalize(draft), { fieldManager, force: false }));
     try {
       await client.create(store.ref, normalize(draft), { fieldManager });
@@ -196,36 +211,6 @@ function versionOf(object: KubeObject | undefined): string {
   return object?.metadata.resourceVersion ?? "";
 }
 
-/** Adds labels, annotation and, where Kubernetes allows it, the owner reference. */
-function withOwnerMetadata(
-  draft: Draft,
-  owner: KubeObject,
-  { ownership, controller, ownerRef }: OwnedObjectsOptions,
-): Draft {
-  const { metadata } = draft;
-  const reachable = !ownerRef.namespaced || metadata.namespace === owner.metadata.namespace;
-  const reference = {
-    apiVersion: apiVersionOf(ownerRef),
-    kind: ownerRef.kind,
-    name: owner.metadata.name,
-    uid: owner.metadata.uid ?? "",
-    controller: true,
-  };
-  return {
-    ...draft,
-    metadata: {
-      ...metadata,
-      labels: {
-        ...metadata.labels,
-        [ownership.ownerLabel]: owner.metadata.uid ?? "",
-        [ownership.controllerLabel]: controller,
-      },
-      annotations: { ...metadata.annotations, [ownership.ownerAnnotation]: keyOf(owner.metadata) },
-      ...(reachable && { ownerReferences: [...(metadata.ownerReferences ?? []), reference] }),
-    },
-  };
-}
-
 /** A child is created with the finalizers of its draft. Later they are their holder's: those that we set stay ours, and none is added. */
 function withFinalizers(desired: Draft, live: KubeObject | undefined, applied: Fields | undefined): Draft {
   if (!live) return desired;
@@ -244,20 +229,6 @@ function normalize(draft: Draft): Draft {
     Buffer.from(value, "utf8").toString("base64"),
   ]);
   return { ...rest, data: { ...(rest["data"] as Record<string, string> | undefined), ...Object.fromEntries(encoded) } };
-}
-
-// Two owners of one name would overwrite each other forever.
-function requireNoOtherOwner(
-  live: KubeObject | undefined,
-  owner: KubeObject,
-  { ownership }: OwnedObjectsOptions,
-): void {
-  const holder = live?.metadata.labels?.[ownership.ownerLabel];
-  if (!live || holder === undefined || holder === owner.metadata.uid) return;
-  const held = live.metadata.annotations?.[ownership.ownerAnnotation] ?? holder;
-  throw new NotReady("ChildTaken", `${live.kind} ${keyOf(live.metadata)} belongs to ${held}`, {
-    requeueAfterMs: 2_000,
-  });
 }
 
 function findStore(stores: readonly Store[], draft: Draft, controller: string): Store {

@@ -1,6 +1,7 @@
 // Replicas with stale caches do not fight: no retry at a rejected version, no child overwritten from an old owner.
 import pino from "pino";
 import { expect, test, vi } from "vitest";
+import { localMarking } from "./child-marking.ts";
 import { createOwnedObjects } from "./owned-objects.ts";
 import type { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/errors.ts";
@@ -8,6 +9,7 @@ import { defineController, type OwnershipMarkers, type ReconcileResult } from ".
 import type { KubeObject } from "../api/object.ts";
 import type { Reader, Store } from "../cache/reader.ts";
 import { createReconciler } from "./reconciler.ts";
+import { NO_CLUSTERS } from "./remote-children.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import { WritableStore } from "../cache/store.ts";
 
@@ -84,9 +86,8 @@ function copying(
   const stores: Store[] = [parts];
   const children = createOwnedObjects({
     client: client as KubeClient,
-    ownership: platform,
+    marking: localMarking(platform, "copy", Thing),
     controller: "copy",
-    ownerRef: Thing,
     stores,
     completeStores: [],
   });
@@ -96,6 +97,7 @@ function copying(
     now: () => new Date(0),
     log,
     recordEvent: () => undefined,
+    clusters: NO_CLUSTERS,
     signal: new AbortController().signal,
   };
   return createReconciler({
@@ -193,13 +195,12 @@ test("a child is created with its finalizers; later it keeps those that it has o
   for (const parts of [filled(Part), filled(Part, held), filled(Part, part("2", "old"))]) {
     const ownedObjects = createOwnedObjects({
       client: { apply } as unknown as KubeClient,
-      ownership: platform,
+      marking: localMarking(platform, "copy", Thing),
       controller: "copy",
-      ownerRef: Thing,
       stores: [parts as Store],
       completeStores: [],
     });
-    await ownedObjects.sync(thing("1", "x"), [draft]);
+    await ownedObjects.sync({ id: "u1", object: thing("1", "x") }, [draft]);
   }
   const hold = ["example.org/hold"];
   expect(apply.mock.calls.map(([, { metadata }]) => metadata.finalizers)).toEqual([hold, hold, undefined]);
@@ -255,14 +256,21 @@ function listing(names: readonly string[], refused: Readonly<Record<string, Erro
   } as unknown as KubeClient;
   const children = createOwnedObjects({
     client,
-    ownership: platform,
+    marking: localMarking(platform, "copy", Thing),
     controller: "copy",
-    ownerRef: Thing,
     stores: [filled(Part, ...found)],
     completeStores: [],
   });
   const { signal } = new AbortController();
-  const context = { read: {} as Reader, client, recordEvent: () => undefined, now: () => new Date(0), log, signal };
+  const context = {
+    read: {} as Reader,
+    client,
+    clusters: NO_CLUSTERS,
+    recordEvent: () => undefined,
+    now: () => new Date(0),
+    log,
+    signal,
+  };
   const reconciler = createReconciler({
     controller,
     client,

@@ -15,6 +15,7 @@ import {
   toRequeue,
 } from "./reconcile-outcome.ts";
 import { type ReadSet, createReadSet } from "./recorded-reads.ts";
+import type { RemoteChildren } from "./remote-children.ts";
 import { flattenErrors } from "./aggregate-errors.ts";
 import { createReadyEvents } from "./ready-events.ts";
 import { mergeDiffNamed } from "../api/merge-diff.ts";
@@ -33,6 +34,8 @@ export interface ReconcilerOptions {
   fieldManager: string;
   store: Store;
   ownedObjects: OwnedObjects;
+  /** For a controller with `remote`. */
+  remoteChildren?: RemoteChildren | undefined;
   context: ReconcileContext;
   log: Logger;
   /** Every patch of the object carries the resourceVersion it was planned on. */
@@ -127,7 +130,7 @@ class KeyReconciler implements Reconciler {
   }
 
   async #reconcile(found: KubeObject): Promise<RequeueAction> {
-    const object = this.#needsFinalizer(found) ? await this.#withFinalizer(found) : found;
+    const object = await this.#settleFinalizer(found);
     const readSet = this.#readSetFor(object);
     const context = { ...this.#options.context, read: readSet.read };
     const outcome = await withErrors(async () => toOutcome(await this.#options.controller.reconcile(object, context)));
@@ -152,13 +155,25 @@ class KeyReconciler implements Reconciler {
       await this.#createMissing(current, outcome.result);
       hasCreated = true;
       if (outcome.result.children)
-        await this.#options.ownedObjects.sync(current, outcome.result.children, readSet.verify);
+        await this.#options.ownedObjects.sync(
+          { id: current.metadata.uid ?? "", object: current },
+          outcome.result.children,
+          readSet.verify,
+        );
+      if (!(await this.#syncRemote(current, outcome.result, readSet)))
+        last = { ...outcome, requeue: { kind: "retry" } };
     } catch (error) {
       if (isStaleRead(error)) throw error;
       // The status may refer to objects of `createOnce` and `create`, so it needs them to exist.
       last = { ...toReconcileOutcome(error), result: hasCreated ? outcome.result : {} };
     }
     return this.#complete(current, last);
+  }
+
+  /** False when a cluster did not answer. */
+  async #syncRemote(object: KubeObject, { remote }: ReconcileResult, readSet: ReadSet): Promise<boolean> {
+    const { remoteChildren } = this.#options;
+    return !remote || !remoteChildren || remoteChildren.sync(object, remote, readSet.verify);
   }
 
   async #createMissing(object: KubeObject, { createOnce = [], create = [] }: ReconcileResult): Promise<void> {
@@ -254,11 +269,18 @@ class KeyReconciler implements Reconciler {
     if (this.#deletedOwners.get(id)?.size === 0) this.#deletedOwners.delete(id);
   }
 
-  #needsFinalizer(object: KubeObject): boolean {
-    const { finalizer, needsFinalizer } = this.#options.controller;
-    return (
-      finalizer !== undefined && !object.metadata.finalizers?.includes(finalizer) && (needsFinalizer?.(object) ?? true)
-    );
+  /** Adds the finalizer to an object that needs it, and removes it from one that does not any more. */
+  async #settleFinalizer(object: KubeObject): Promise<KubeObject> {
+    const { controller, context } = this.#options;
+    const { finalizer, needsFinalizer, dropsFinalizer } = controller;
+    if (finalizer === undefined) return object;
+    const hasFinalizer = object.metadata.finalizers?.includes(finalizer) ?? false;
+    if (hasFinalizer && !dropsFinalizer) return object;
+    const isNeeded = needsFinalizer?.(object, context) ?? true;
+    if (isNeeded === hasFinalizer) return object;
+    if (isNeeded) return this.#withFinalizer(object);
+    await this.#withoutFinalizer(object, finalizer);
+    return this.#newest(object);
   }
 
   #withFinalizer(object: KubeObject): Promise<KubeObject> {

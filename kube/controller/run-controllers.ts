@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import { type KubeObject, parseKey } from "../api/object.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
+import type { ClusterProvider } from "../cache/cluster-provider.ts";
 import type { EnsureOptions } from "../cache/informer-options.ts";
 import type { InformerHandle, Informers } from "../cache/informers.ts";
 import type { Reader, Store } from "../cache/reader.ts";
@@ -9,12 +10,19 @@ import { cacheUntilStateChange, listUnsyncedWatches, type UnsyncedController } f
 import type { KubeClient } from "../client/client.ts";
 import { untilAborted } from "../client/until-aborted.ts";
 import type { Term } from "../lease/leader-election.ts";
-import type { Controller, OwnershipMarkers, ReconcileContext, WatchRule } from "./controller.ts";
-import { type MappedWatch, type RunningHandlers, startEventHandlers } from "./event-handlers.ts";
+import { localMarking } from "./child-marking.ts";
+import type { Controller, OwnershipMarkers, ReconcileContext, RemoteMarkers, WatchRule } from "./controller.ts";
+import { enqueueMapResult, type MappedWatch, type RunningHandlers, startEventHandlers } from "./event-handlers.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { createFaultLog } from "./fault-log.ts";
 import { createOwnedObjects } from "./owned-objects.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
+import {
+  NO_CLUSTERS,
+  startRemoteChildren,
+  type RemoteChildren,
+  type RemoteChildrenOptions,
+} from "./remote-children.ts";
 import { createStaleCacheMonitor, type StaleCacheMonitor } from "./stale-cache-monitor.ts";
 import { createWorkqueue, type Workqueue } from "./workqueue.ts";
 
@@ -26,6 +34,8 @@ export interface RunControllersOptions {
   controllers: readonly Controller[];
   informers: Informers;
   ownership: OwnershipMarkers;
+  /** Other clusters, for controllers with `remote`. */
+  remote?: { provider: ClusterProvider; markers: RemoteMarkers } | undefined;
   /** Aborting it stops all controllers; running reconciles finish. */
   signal: AbortSignal;
   log: Logger;
@@ -114,22 +124,19 @@ function startController(
   const log = options.log.child({ controller: controller.name });
   const caches = ensureCaches(controller, options, fullyWatched);
   const staleCaches = createStaleCacheMonitor({ log, reopen: (resource) => options.informers.reopen(resource) });
-  const reconciler = createControllerReconciler(controller, options, { caches, staleCaches, events, log });
+  const remoteChildren = startRemote(controller, options, {
+    enqueueKey: (key, priority) => queue.add(key, { priority }),
+    enqueue: (map) => enqueueMapResult(running, map),
+  });
+  const parts = { caches, staleCaches, events, log, remoteChildren };
+  const reconciler = createControllerReconciler(controller, options, parts);
   const queue = createWorkqueue({
     workers: controller.workers ?? DEFAULT_WORKERS,
     process: (id) => reconciler.reconcile(parseKey(id)),
     onFault: createFaultLog(log),
   });
   const { ownership, signal } = options;
-  const running: RunningHandlers = {
-    controller,
-    ...caches,
-    read: caches.read,
-    ownership,
-    queue,
-    reconciler,
-    signal,
-  };
+  const running: RunningHandlers = { controller, ...caches, ownership, queue, reconciler, signal };
   const synced = startWhenSynced(running, caches.handles);
   return {
     name: controller.name,
@@ -139,6 +146,14 @@ function startController(
     synced,
     stopped: stopOnAbort(running, caches.handles, synced),
   };
+}
+
+function startRemote(
+  controller: Controller,
+  { remote, signal }: RunControllersOptions,
+  queue: Pick<RemoteChildrenOptions, "enqueueKey" | "enqueue">,
+): RemoteChildren | undefined {
+  return remote && controller.remote ? startRemoteChildren({ controller, ...remote, ...queue, signal }) : undefined;
 }
 
 interface Caches {
@@ -179,25 +194,28 @@ function ensureCaches(controller: Controller, options: RunControllersOptions, fu
   return { read: informers.readPreferring(stores), primary, owned, mappedWatches, completeStores, stores, handles };
 }
 
+interface ReconcilerParts {
+  caches: Caches;
+  staleCaches: StaleCacheMonitor;
+  events: EventRecorder;
+  log: Logger;
+  remoteChildren: RemoteChildren | undefined;
+}
+
 function createControllerReconciler(
   controller: Controller,
   { client, ownership, signal, term, now = () => new Date() }: RunControllersOptions,
-  {
-    caches,
-    staleCaches,
-    events,
-    log,
-  }: { caches: Caches; staleCaches: StaleCacheMonitor; events: EventRecorder; log: Logger },
+  { caches, staleCaches, events, log, remoteChildren }: ReconcilerParts,
 ): Reconciler {
   const ownedObjects = createOwnedObjects({
     client,
-    ownership,
+    marking: localMarking(ownership, controller.name, controller.for),
     controller: controller.name,
-    ownerRef: controller.for,
     stores: caches.owned,
     completeStores: caches.completeStores,
   });
   const fieldManager = `${ownership.fieldManagerPrefix}-${controller.name}`;
+  const clusters = remoteChildren?.clusters ?? NO_CLUSTERS;
   const recordEvent: ReconcileContext["recordEvent"] = (object, event) => events.record(object, fieldManager, event);
   return createReconciler({
     controller,
@@ -205,7 +223,8 @@ function createControllerReconciler(
     fieldManager,
     store: caches.primary,
     ownedObjects,
-    context: { read: caches.read, client, recordEvent, now, log, signal },
+    remoteChildren,
+    context: { read: caches.read, client, clusters, recordEvent, now, log, signal },
     log,
     hasOptimisticLock: term !== undefined,
     staleCaches,

@@ -1,6 +1,6 @@
 // Field managers, labels and annotations of objects that our controllers make.
-import type { OwnershipMarkers } from "../../kube/controller/controller.ts";
-import { ANNOTATIONS, OBSERVE_LABELS } from "../../crds/labels.ts";
+import type { OwnershipMarkers, RemoteMarkers } from "../../kube/controller/controller.ts";
+import { ANNOTATIONS, INTERNAL_LABELS, OBSERVE_LABELS } from "../../crds/labels.ts";
 import { CONTROLLER_FIELD_MANAGER_PREFIX } from "../../crds/groups.ts";
 
 export const CONTROLLER_SETTINGS: OwnershipMarkers = {
@@ -9,3 +9,15 @@ export const CONTROLLER_SETTINGS: OwnershipMarkers = {
   controllerLabel: OBSERVE_LABELS.managedBy,
   ownerAnnotation: ANNOTATIONS.owner,
 };
+
+/** Marks of what the platform with this id makes on other clusters. */
+export function toRemoteMarkers(hub: string): RemoteMarkers {
+  return {
+    fieldManager: `cupola-hub-${hub}`,
+    hub,
+    hubLabel: OBSERVE_LABELS.hub,
+    ownerLabel: OBSERVE_LABELS.hubOwner,
+    ownerAnnotation: ANNOTATIONS.hubObject,
+    adoptableLabel: INTERNAL_LABELS.adoptableBy,
+  };
+}

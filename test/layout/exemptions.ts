@@ -14,6 +14,5 @@ export const remainingCircles: readonly (readonly string[])[] = [];
 
 /** Files and folders with sources that only tests use so far, each with the work that is going to use them. */
 export const forLater: Record<string, string> = {
-  "kube/cache/cluster-provider.ts": "many clusters",
   "kube/lease/replica-acknowledgement.ts": "operator policy",
 };

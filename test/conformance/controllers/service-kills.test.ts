@@ -133,7 +133,7 @@ function writeStatus(object: Stored, status: object | undefined): void {
 /** A pass; false when the process was killed in it. */
 async function pass(controller: Controller, object: Stored): Promise<boolean> {
   const { finalizers = [] } = object.metadata;
-  const isNeeded = controller.needsFinalizer?.(object) ?? true;
+  const isNeeded = controller.needsFinalizer?.(object, {} as never) ?? true;
   if (isNeeded && finalizers.length === 0) {
     if (!writes()) return false;
     object.metadata = { ...object.metadata, finalizers: ["cupola.dev/broker"] };
