@@ -25,6 +25,11 @@ test.each<["create" | "update" | "delete", object | undefined, string]>([
   ["update", did("update", "failed", { generation: 2 }), "FAILED"],
   ["update", { ...did("update", "failed", { generation: 1 }), observedGeneration: 1 }, "PROCESSING"],
   ["update", { ...did("create", "succeeded"), conditions: [{ type: "Ready", reason: "PlanMissing" }] }, "FAILED"],
+  [
+    "update",
+    { ...did("create", "succeeded"), conditions: [{ type: "Ready", reason: "PaidPlanNotAllowed" }] },
+    "FAILED",
+  ],
   ["delete", did("create", "succeeded"), "PROCESSING"],
   ["delete", did("delete", "in progress"), "POLLING"],
   ["delete", did("delete", "failed"), "FAILED"],

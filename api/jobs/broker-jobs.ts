@@ -1,4 +1,5 @@
 // The state of a job that waits on a service broker, as the object's status tells it. Pure.
+import { PAID_PLAN_FORBIDDEN, QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
 import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { isHeard } from "../../crds/service-instance/deletion-wish.ts";
 import type { LastOperation } from "../../crds/service-instance/managed-fields.ts";
@@ -35,6 +36,9 @@ function creationState(last: LastOperation): BrokerJobState {
   return last.type === "create" ? stateOf(last) : COMPLETE;
 }
 
+/** Reasons of Ready for an update that the broker is not asked for. */
+const REFUSALS: ReadonlySet<string> = new Set(["PlanMissing", QUOTA_EXCEEDED, PAID_PLAN_FORBIDDEN]);
+
 function updateState(
   { generation = 0 }: BrokerJob,
   object: ServiceInstance | ServiceBinding,
@@ -43,7 +47,7 @@ function updateState(
   if (last.type === "update" && (last.generation ?? 0) >= generation) return stateOf(last);
   const { observedGeneration = 0, conditions = [] } = object.status ?? {};
   if (observedGeneration < generation) return PROCESSING;
-  const refused = conditions.find(({ type, reason }) => type === "Ready" && reason === "PlanMissing");
+  const refused = conditions.find(({ type, reason }) => type === "Ready" && REFUSALS.has(reason));
   // An update in which the controller found no difference is done.
   return refused ? failedOf("update", refused.message) : COMPLETE;
 }

@@ -3,12 +3,13 @@ import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
+import { isBusy, isOther } from "../../crds/service-instance/pending-update.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import type { Session } from "../access/session.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
 import { toMetadataPatch, metadataForCreate } from "../http/metadata.ts";
 import { requirePaidQuota, requireServiceQuota } from "../cf/quota/check.ts";
-import { getUsablePlan, isOfSpaceBroker, offeringOf, planOf } from "../cf/service/catalog.ts";
+import { findWantedEntry, getUsablePlan, isOfSpaceBroker, offeringOf, planOf } from "../cf/service/catalog.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import { deleteAtBroker } from "../cf/service/delete-at-broker.ts";
 import { keepParameters, requireBoundedParameters, withParameters } from "../cf/service/parameters-secret.ts";
@@ -54,28 +55,6 @@ function toPlanRef({ metadata }: ServicePlan): { namespace: string; name: string
   return { namespace: metadata.namespace ?? "", name: metadata.name };
 }
 
-/** Has the broker something to do, or will it, once the controller has seen the spec? */
-function isBusy(instance: ServiceInstance): boolean {
-  const { lastOperation, refusedUpdate } = instance.status ?? {};
-  if (instance.metadata.deletionTimestamp || !lastOperation) return true;
-  if (isAtBroker(instance.status ?? {})) return true;
-  // Something else replaces what the broker has not taken so far.
-  if (lastOperation.state === "initial") return false;
-  return refusedUpdate === undefined && lastOperation.state !== "failed" && isPending(instance);
-}
-
-function isPending({ spec: { planRef, parametersSecretRef, maintenanceVersion }, status }: ServiceInstance): boolean {
-  const { planObject, parametersSecret, maintenanceVersion: current } = status?.provided ?? {};
-  return (
-    planRef?.name !== planObject ||
-    isOther(parametersSecretRef?.name, parametersSecret) ||
-    isOther(maintenanceVersion, current)
-  );
-}
-
-const isOther = (wanted: string | undefined, current: string | undefined): boolean =>
-  wanted !== undefined && wanted !== current;
-
 /** The change, and whether the broker is told of it. @throws CFError */
 export async function updateManaged(
   session: Session,
@@ -90,7 +69,7 @@ export async function updateManaged(
   const metadata = toMetadataPatch(body.metadata, instance);
   const own = { ...(body.name !== undefined && { name: body.name }), ...(body.tags && { tags: body.tags }) };
   if (!change.isAsync) return { instance: await patch(session, instance, { metadata, spec: own }), isAsync: false };
-  requireIdle(instance);
+  requireIdle(session, instance);
   const { namespace = "", name: stem } = instance.metadata;
   const labels = { [LABELS.serviceInstance]: session.cache.guid(ServiceInstance, instance) };
   const kept = await keepParameters(session, { namespace, stem, labels }, body.parameters);
@@ -120,13 +99,14 @@ function patch(
     return session.patch(ServiceInstance, instance, { type: "merge", body }, { to, taken: taken(name) });
   }
   return session.patchWithRetry(ServiceInstance, instance, (current) => {
-    if (isExclusive) requireIdle(current);
+    if (isExclusive) requireIdle(session, current);
     return body;
   });
 }
 
-function requireIdle(instance: ServiceInstance): void {
-  if (isBusy(instance)) throw new CFError("AsyncServiceInstanceOperationInProgress", displayNameOf(instance));
+function requireIdle({ cache }: Session, instance: ServiceInstance): void {
+  if (isBusy(instance, findWantedEntry(cache, instance)))
+    throw new CFError("AsyncServiceInstanceOperationInProgress", displayNameOf(instance));
 }
 
 interface Change {

@@ -179,6 +179,7 @@ async function bind(bound: Bound, work: Provided): Promise<ReconcileResult> {
     toRequest: () => toRequest(bound, work.context),
     toOutcome: (answer) => toBindOutcome(answer, { offering: bound.offering, type: bound.binding.spec.type }),
     keep: (body) => keep(bound, body, work.context),
+    adopt: () => fetchBinding(bound, work),
   });
 }
 

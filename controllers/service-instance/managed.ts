@@ -191,6 +191,7 @@ async function askFor(
       return outcome;
     },
     keep: (body) => Promise.resolve(toDone(work, body)),
+    adopt: nothingMore,
   });
   return { ...result, status: { ...result.status, ...accepted } };
 }

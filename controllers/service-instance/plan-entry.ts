@@ -2,6 +2,7 @@
 import { isRestored } from "../../crds/guid.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import type { PlanEntry } from "../../crds/service-instance/pending-update.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { isUsableIn } from "../../crds/service-plan/visibility.ts";
@@ -14,12 +15,6 @@ import { findTenancy } from "../shared/tenancy.ts";
 
 /** Until the plan of a restored instance is looked for again. */
 const RESTORED_MS = 30_000;
-
-/** The instance's plan as the catalog has it. */
-export interface PlanEntry {
-  plan: ServicePlan;
-  offering: ServiceOffering;
-}
 
 /** A provisioned plan stays valid when no longer visible. */
 export function findEntry(instance: ServiceInstance, read: Reader): { entry?: PlanEntry; problem?: ReadyDraft } {

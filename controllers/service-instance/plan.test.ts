@@ -1,7 +1,7 @@
 // The next step of a managed service instance.
 import { expect, test } from "vitest";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import type { PlanEntry } from "./plan-entry.ts";
+import type { PlanEntry } from "../../crds/service-instance/pending-update.ts";
 import { planInstance, refusedUpdateOf, toTarget, wantedKey } from "./plan.ts";
 
 const entryOf = (plan: string, allowContextUpdates = false): PlanEntry =>

@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { LastOperation, ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
 import { MAX_REFUSED_UPDATE, type ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { isChanged, type PlanEntry } from "../../crds/service-instance/pending-update.ts";
 import type { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
 import { failedReady } from "../shared/osb/ready.ts";
-import type { PlanEntry } from "./plan-entry.ts";
 
 export type InstanceStep =
   | { kind: "rest"; ready?: ReadyDraft }
@@ -49,29 +49,6 @@ function planUpdate(
   if (!isChanged(instance, entry)) return rest(unfinished);
   if (wantedKey(instance) === instance.status?.refusedUpdate) return rest(unfinished);
   return entry ? { kind: "begin", type: "update", target: toTarget(instance, entry) } : rest(problem);
-}
-
-/** Does the broker not have what the spec says? Without an entry its plan is unknown, which is a change once it is known. */
-function isChanged(instance: ServiceInstance, entry: PlanEntry | undefined): boolean {
-  const { spec, status } = instance;
-  const provided = status?.provided;
-  if (!provided) return false;
-  if (isOther(spec.parametersSecretRef?.name, provided.parametersSecret)) return true;
-  if (isOther(spec.maintenanceVersion, provided.maintenanceVersion)) return true;
-  return entry ? isOtherPlanOrName(instance, entry, provided) : isPlanUnknown(instance, provided);
-}
-
-const isOther = (wanted: string | undefined, current: string | undefined): boolean =>
-  wanted !== undefined && wanted !== current;
-
-function isOtherPlanOrName(instance: ServiceInstance, { plan, offering }: PlanEntry, provided: ProvidedBy): boolean {
-  if (plan.spec.catalogID !== provided.planID) return true;
-  return offering.spec.allowContextUpdates && displayNameOf(instance) !== provided.name;
-}
-
-/** A vanished plan is no change; another one that may not be used is one that is refused. */
-function isPlanUnknown({ spec }: ServiceInstance, provided: ProvidedBy): boolean {
-  return spec.planRef?.name !== provided.planObject;
 }
 
 /** Names an update, so that one that failed is not tried again. */

@@ -1,6 +1,7 @@
 // The plan, offering and broker of a managed instance, as the cache knows them.
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
+import type { PlanEntry } from "../../../crds/service-instance/pending-update.ts";
 import type { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
@@ -14,6 +15,15 @@ export function planOf(cache: ObjectFinder, { metadata, spec, status }: ServiceI
   const { planRef } = spec;
   const namespace = planRef?.namespace ?? metadata.namespace ?? "";
   return planRef && cache.store(ServicePlan).find({ namespace, name: status?.provided?.planObject ?? planRef.name });
+}
+
+/** The plan that the spec names, with its offering. */
+export function findWantedEntry(cache: ObjectFinder, { metadata, spec }: ServiceInstance): PlanEntry | undefined {
+  const { planRef } = spec;
+  const namespace = planRef?.namespace ?? metadata.namespace ?? "";
+  const plan = planRef && cache.store(ServicePlan).find({ namespace, name: planRef.name });
+  const offering = plan && offeringOf(cache, plan);
+  return plan && offering && { plan, offering };
 }
 
 export function offeringOf(cache: ObjectFinder, plan: ServicePlan): ServiceOffering | undefined {

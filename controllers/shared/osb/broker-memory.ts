@@ -13,7 +13,7 @@ export interface BrokerMemory {
 
 /** Beyond these the oldest is forgotten, which costs a request. */
 const MAX_TIMES = 10_000;
-const MAX_ANSWERS = 200;
+const MAX_ANSWERS = 100;
 /** Answers have credentials: they are not kept for longer than their status takes to be written. */
 const ANSWER_MS = 30_000;
 

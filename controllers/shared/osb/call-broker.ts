@@ -44,8 +44,8 @@ export type BrokerAnswer =
 
 export const OSB_VERSION = "2.17";
 const DEADLINE_MS = 60_000;
-/** A binding's credentials are most of it. */
-export const MAX_ANSWER_BYTES = 32 * 1024;
+/** A binding's credentials are most of it, which may have keystores; their Secret has them twice, and has room for 1 MiB. */
+export const MAX_ANSWER_BYTES = 256 * 1024;
 /** Beyond these JSON takes a parser too long. */
 const JSON_BOUNDS = { values: 50_000, depth: 100, members: 10_000 };
 const MAX_RETRY_SECONDS = 86_400;

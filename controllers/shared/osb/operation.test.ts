@@ -52,6 +52,7 @@ const asking = (toRequest: () => Promise<{ method: "PUT"; path: string }>) => ({
   toRequest,
   toOutcome: () => ({ kind: "done", body: {}, description: "" }) as const,
   keep: () => Promise.resolve({}),
+  adopt: () => Promise.reject(new Error("nothing was restored")),
 });
 const request = asking(() => Promise.resolve({ method: "PUT", path: "/" }));
 

@@ -1,4 +1,5 @@
 // A broker's create or update of an instance or binding, from the question to its end, within the time that the plan allows.
+import { isRestored } from "../../../crds/guid.ts";
 import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
 import { NotReady, type ReconcileResult } from "../../../kube/controller/controller.ts";
 import type { BrokerAnswer, BrokerRequest } from "./call-broker.ts";
@@ -17,6 +18,8 @@ interface Asking {
   toOutcome: (answer: BrokerAnswer) => Outcome;
   /** Called at a success. */
   keep: Keep;
+  /** Reads what the broker has already of an object that a backup brought back without its status. */
+  adopt: () => Promise<Outcome>;
 }
 
 /** Asks for a create or update. */
@@ -27,9 +30,21 @@ export async function ask(work: Provided, asked: Asked, how: Asking): Promise<Re
   if (waitMs > 0 && !isOverdue(boundOf(work, last), context.now()))
     return { ready: laterReady(last.description), requeueAfterMs: waitMs };
   return withinTime(work, last, async () => {
-    const outcome = await toAskedOutcome(askInTurn(work, asked, how.toRequest), how.toOutcome);
+    const asking = askInTurn(work, asked, how.toRequest);
+    const outcome = await adopted(work, await toAskedOutcome(asking, how.toOutcome), how.adopt);
     return outcome.kind === "later" ? repeat(work, last, outcome) : settle(work, last, outcome, how.keep);
   });
+}
+
+/**
+ * Without its status nobody knows with which attributes the broker has made a restored object: a conflict says that it is there. Only admins restore GUIDs, so
+ * nobody gets what is another one's. One that cannot be read stays as it is.
+ */
+async function adopted({ object, last }: Provided, outcome: Outcome, adopt: Asking["adopt"]): Promise<Outcome> {
+  const isThere = outcome.kind === "refused" && outcome.isConflict && last?.type === "create" && isRestored(object);
+  if (!isThere) return outcome;
+  const found = await adopt();
+  return found.kind === "done" || found.kind === "later" ? found : outcome;
 }
 
 /** Too many concurrent requests. */

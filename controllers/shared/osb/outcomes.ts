@@ -11,8 +11,8 @@ export type Outcome =
       description: string;
       retryAfterSeconds: number | undefined;
     }
-  /** Nothing was made, and the same request would be refused again. */
-  | { kind: "refused"; why: string }
+  /** Nothing was made, and the same request would be refused again. `isConflict`: the broker has it already, with other attributes. */
+  | { kind: "refused"; why: string; isConflict?: true }
   /** Nothing has happened, or the request may be sent once more: later it may be taken. */
   | { kind: "later"; why: string; retryAfterSeconds: number | undefined }
   /** The broker may have made something, which must be taken back. */
@@ -71,7 +71,8 @@ function toRefusal(answer: Answered): Outcome {
   if (LATER_STATUS.includes(status)) return later(toBrokerError(answer), retryAfterSeconds);
   const error = status === 422 ? textOf(body?.["error"]) : undefined;
   if (error === "ConcurrencyError") return later(CONCURRENCY, retryAfterSeconds);
-  return { kind: "refused", why: (error && UNPROCESSABLE[error]) ?? toBrokerError(answer) };
+  const why = (error && UNPROCESSABLE[error]) ?? toBrokerError(answer);
+  return { kind: "refused", why, ...(status === 409 && { isConflict: true as const }) };
 }
 
 function toSuccess(asked: Asked, answer: Answered): Outcome {

@@ -274,6 +274,42 @@ describe("the end of an instance", () => {
   });
 });
 
+describe("what a backup brought back without its status, and the broker has with other attributes,", () => {
+  const conflict: BrokerReply = { status: 409, body: {} };
+
+  test("is there again, an instance and its binding", async () => {
+    const [guid, bindingGUID] = [freeGUID(), freeGUID()];
+    broker.answer(guid, ({ method }) => (method === "PUT" ? conflict : { status: 200, body: {} }));
+    broker.answer(bindingGUID, ({ method }) =>
+      method === "PUT" ? conflict : { status: 200, body: { credentials: { uri: "db://kept" } } },
+    );
+    const instance = await reaches(await order({ guid }), "create", "succeeded");
+    const binding = await reaches(await key(instance, { guid: bindingGUID }), "create", "succeeded");
+    const name = binding.status?.binding?.name ?? "";
+    const { data } = await bench.testEnv.kube.get(Secret, { namespace, name });
+    expect(Buffer.from(data?.["uri"] ?? "", "base64").toString()).toBe("db://kept");
+    expect(methods(bindingGUID)).not.toContain("DELETE");
+  });
+
+  test("has failed when the broker does not tell the binding, and is not taken back", async () => {
+    const guid = freeGUID();
+    broker.answer(guid, ({ method }) => (method === "PUT" ? conflict : { status: 404, body: {} }));
+    const instance = await reaches(await order(), "create", "succeeded");
+    const binding = await reaches(await key(instance, { guid }), "create", "failed");
+    expect(binding.status?.lastOperation?.description).toBe("Resource conflict");
+    expect(methods(guid)).not.toContain("DELETE");
+  });
+
+  test("is nobody's who made something new", async () => {
+    const made = await bench.testEnv.kube.create(ServiceInstance, {
+      metadata: { name: freeName("db"), namespace },
+      spec: { type: "managed", planRef: { namespace: SYSTEM, name: "small" } },
+    });
+    broker.answer(made.metadata.uid ?? "", () => conflict);
+    await reaches(made, "create", "failed");
+  });
+});
+
 test("what a failed creation may have left is taken back until the broker says so", async () => {
   const guid = freeGUID();
   broker.answer(guid, ({ method, path }) => {

@@ -349,6 +349,20 @@ describe("by the CF API", () => {
     }
   });
 
+  test("an update is taken although kubectl has named a plan that is not there", async () => {
+    const { guid } = await create();
+    const found = bench.testEnv.replicas[0].api.cache.store(ServiceInstance).byIndex("guid", guid)[0];
+    const key = { namespace: found?.metadata.namespace ?? "", name: found?.metadata.name ?? "" };
+    const planRef = { namespace: SYSTEM, name: "nowhere" };
+    await bench.testEnv.kube.patch(ServiceInstance, key, { type: "merge", body: { spec: { planRef } } });
+    await eventually(async () => {
+      const { status } = await bench.testEnv.kube.get(ServiceInstance, key);
+      expect(status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({ reason: "PlanMissing" });
+    });
+    const job = await bench.job(await bench.call("PATCH", `${PATH}/${guid}`, { parameters: { a: 1 } }));
+    expect([job.state, job.errors]).toEqual(["COMPLETE", []]);
+  });
+
   test("two updates at once are one, and the other is refused", async () => {
     const { guid } = await create();
     broker.answer(guid, ({ path }) =>
