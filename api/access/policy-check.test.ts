@@ -7,6 +7,7 @@ import type { Constraint } from "../../crds/policy-template/constraint.ts";
 import { NO_POLICIES, preparePolicies, type Policies } from "../../crds/policy-template/policies.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { anApp, makeObject } from "../../crds/testing/objects.ts";
+import { NotSynced } from "../../kube/cache/errors.ts";
 import { RoleBinding } from "../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { createPolicyCheck, refusedByPolicy, toReviewedObjects, type PlannedWrite } from "./policy-check.ts";
@@ -84,6 +85,59 @@ test("each denial is a sentence, and a warning goes to the client", () => {
   ).toEqual({
     refusals: ["Demo rules: no docker (policy a)"],
     warnings: ["Demo rules: no docker (policy b)"],
+  });
+});
+
+describe("a rule that reads other objects", () => {
+  const reading = PolicyTemplate.spec.parse({
+    kind: "Demo",
+    title: "One app",
+    subjects: ["App"],
+    reads: [{ as: "apps", kind: "App", scope: "space" }],
+    rules: [{ expression: "refs.apps.size() == 0", message: "there is another" }],
+  });
+  const templates = [
+    makeObject(PolicyTemplate, "demo", { spec: reading, status: { inForce: { generation: 1, spec: reading } } }),
+  ];
+  const policies = (action: string): Policies =>
+    preparePolicies({ templates, constraintsOf: () => [constraint("one", action)], now: new Date() });
+  const write = { draft: { metadata: { name: "a", namespace: "acme-dev" }, spec: {} } };
+
+  test("sees the stored ones, and those that are planned before it", () => {
+    const live = createLiveCache();
+    const check = createPolicyCheck({
+      policies: () => policies("deny"),
+      cache: live.cache,
+      caller: { name: "ann", groups: [] },
+      warn: vi.fn(),
+    });
+    const denial = ["One app: there is another (policy one)"];
+    expect(check.refusals(App, write)).toEqual([]);
+    expect(check.refusals(App, write, [anApp()])).toEqual(denial);
+    live.store(App).upsert({ ...anApp(), metadata: { ...anApp().metadata, resourceVersion: "2" } });
+    expect(check.refusals(App, write)).toEqual(denial);
+  });
+
+  test.each([
+    ["deny", ["One app: cannot be decided now, since App objects are not known (policy one)"]],
+    ["dryrun", []],
+  ])("that cannot be read leaves the write to others, with the action %s", (action, expected) => {
+    const cache = {
+      store: () => ({
+        find: () => undefined,
+        list: () => {
+          throw new NotSynced("apps.cupola.dev");
+        },
+      }),
+    };
+    const warnings: string[] = [];
+    const check = createPolicyCheck({
+      policies: () => policies(action),
+      cache: cache as never,
+      caller: { name: "ann", groups: [] },
+      warn: (text) => void warnings.push(text),
+    });
+    expect([check.refusals(App, write), warnings]).toEqual([[], expected]);
   });
 });
 

@@ -3,14 +3,16 @@ import { isDeepStrictEqual } from "node:util";
 import { isPlatformCaller } from "../../crds/admission-policy.ts";
 import { findDefinition } from "../../crds/definitions.ts";
 import { GROUP } from "../../crds/groups.ts";
-import { evaluate, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
-import { constraintId, type Policies } from "../../crds/policy-template/policies.ts";
+import { actionAt, constraintId } from "../../crds/policy-template/constraint.ts";
+import { evaluate, toUndecidedSentence, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
+import { titleOf, type Policies } from "../../crds/policy-template/policies.ts";
+import { createRefs, withPlanned, type ListObjects } from "../../crds/policy-template/refs.ts";
 import { toSentence, type Violation } from "../../crds/policy-template/verdict.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { mergePatch } from "../../kube/api/merge-patch.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { ifSynced } from "../../kube/cache/errors.ts";
+import { ifReadable, ifSynced } from "../../kube/cache/errors.ts";
 import type { Draft, Patch } from "../../kube/client/client.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { CFError } from "../http/errors.ts";
@@ -26,8 +28,11 @@ export type PlannedWrite = { draft: Draft } | { object: KubeObject; patch: Patch
 export interface PolicyCheck {
   /** Whether any constraint judges objects of the kind. Without one nothing else here costs anything. */
   judges(ref: ResourceRef): boolean;
-  /** The sentences that deny the write; empty when it may be made. Those that only warn go to the client. */
-  refusals(ref: ResourceRef, write: PlannedWrite): string[];
+  /**
+   * The sentences that deny the write; empty when it may be made. Those that only warn, and those of rules that cannot be decided now, go to the
+   * client. Rules that read other objects see those that are `planned` before it as if they were stored.
+   */
+  refusals(ref: ResourceRef, write: PlannedWrite, planned?: readonly KubeObject[]): string[];
 }
 
 /** For writes that were judged before. */
@@ -48,9 +53,9 @@ export function createPolicyCheck(deps: PolicyCheckDeps): PolicyCheck {
     isExempt || ref.group !== GROUP ? [] : (deps.policies().bySubject.get(ref.kind) ?? []);
   return {
     judges: (ref) => constraintsOn(ref).length > 0,
-    refusals(ref, write) {
+    refusals(ref, write, planned = []) {
       const constraints = constraintsOn(ref);
-      return constraints.length > 0 ? judge(deps, constraints, { ref, write }) : [];
+      return constraints.length > 0 ? judge(deps, constraints, { ref, write, planned }) : [];
     },
   };
 }
@@ -63,24 +68,30 @@ export function refusedByPolicy(refusals: readonly string[]): CFError {
 function judge(
   { cache, caller, policies, warn }: PolicyCheckDeps,
   constraints: readonly JudgingConstraint[],
-  { ref, write }: { ref: ResourceRef; write: PlannedWrite },
+  { ref, write, planned }: { ref: ResourceRef; write: PlannedWrite; planned: readonly KubeObject[] },
 ): string[] {
   const objects = toReviewedObjects(ref, write);
   if (!objects) return [];
-  const { violations } = evaluate(constraints, {
+  const place = { object: objects.object, namespaceLabels: namespaceLabels(cache, ref, objects.object) };
+  const { violations, unknown } = evaluate(constraints, {
     point: "write",
     operation: objects.oldObject ? "UPDATE" : "CREATE",
     ...objects,
-    namespaceLabels: namespaceLabels(cache, ref, objects.object),
+    ...place,
     user: { name: caller.name, groups: caller.groups },
+    refs: createRefs(withPlanned(listCached(cache), planned), place),
   });
   const sentence = (violation: Violation): string => toSentence(titleOf(policies(), violation), violation);
   for (const one of violations) if (one.action === "warn") warn(sentence(one));
+  // The start gate decides later.
+  for (const one of constraints)
+    if (unknown.includes(constraintId(one.constraint)) && actionAt(one.constraint, "write") !== "dryrun")
+      warn(toUndecidedSentence(one));
   return violations.filter(({ action }) => action === "deny").map(sentence);
 }
 
-function titleOf({ byConstraint }: Policies, { template, constraint }: Violation): string {
-  return byConstraint.get(constraintId({ kind: template, metadata: { name: constraint } }))?.template.title ?? template;
+function listCached(cache: ClusterCache): ListObjects {
+  return (ref, filter) => ifReadable(() => cache.store(ref).list(filter));
 }
 
 /** Labels of the object's namespace, as the API server's policies see them. */

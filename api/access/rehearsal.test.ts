@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { Process } from "../../crds/process/process.ts";
 import { anApp } from "../../crds/testing/objects.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import { notAuthorized, unprocessable } from "../http/errors.ts";
 import type { PolicyCheck } from "./policy-check.ts";
 import { createRehearsal, writeAllOrNone } from "./rehearsal.ts";
@@ -15,9 +16,11 @@ const forbidden = (): never => {
 /** A session whose own writes are recorded; `denied` are the names of objects that policy denies. */
 function setUp({ denied = [] as string[], judged = true, isAllowed = true } = {}) {
   const made: string[] = [];
+  const planned: string[][] = [];
   const policy: PolicyCheck = {
     judges: () => judged,
-    refusals(_ref, write) {
+    refusals(_ref, write, before = []) {
+      planned.push(before.map(({ metadata }) => metadata.name));
       const name = "draft" in write ? (write.draft.metadata.name ?? "") : write.object.metadata.name;
       return denied.includes(name) ? [`no ${name}`] : [];
     },
@@ -32,7 +35,7 @@ function setUp({ denied = [] as string[], judged = true, isAllowed = true } = {}
   } as unknown as Session;
   const permissions = { decide: () => Promise.resolve(isAllowed) };
   const rehearse = createRehearsal(own, { policy, permissions, reportUndeclared: () => undefined } as never);
-  return { made, session: { ...own, rehearse } satisfies Session };
+  return { made, planned, session: { ...own, rehearse } satisfies Session };
 }
 
 async function createBoth(session: Session): Promise<string> {
@@ -72,6 +75,14 @@ test("a rehearsal patches what it made, and touches neither Secrets nor audit ev
     seen = await writer.patchWithRetry<App>(App, app, () => ({ spec: { state: "Started" } }));
   });
   expect(seen).toMatchObject({ kind: "App", metadata: { name: "app" }, spec: { state: "Started", lifecycle: {} } });
+});
+
+test("each write is judged with those that are planned before it, also of a rehearsal before", async () => {
+  const { session, planned } = setUp();
+  const all: KubeObject[] = [anApp()];
+  await session.rehearse([App], createBoth, all);
+  expect(planned).toEqual([["shop"], ["shop", "app"]]);
+  expect(all.map(({ metadata }) => metadata.name)).toEqual(["shop", "app"]);
 });
 
 test("another mistake, and a caller without the right, end the rehearsal without a word", async () => {

@@ -13,12 +13,14 @@ export function createRehearsal(
   session: Omit<Session, "rehearse">,
   context: Pick<WriteContext, "policy" | "permissions" | "reportUndeclared">,
 ): Session["rehearse"] {
-  return async (kinds, work) => {
+  return async (kinds, work, planned = []) => {
     if (!kinds.some((ref) => context.policy.judges(ref))) return [];
     const refusals = new Set<string>();
     const judge: Judge = async (ref, write, asked) => {
       await authorizeWrite(context, { on: ref, ...asked });
-      for (const one of context.policy.refusals(ref, write)) refusals.add(one);
+      for (const one of context.policy.refusals(ref, write, planned)) refusals.add(one);
+      const { object } = toReviewedObjects(ref, write) ?? {};
+      if (object) planned.push(object);
     };
     const rehearsed: Session = {
       ...session,

@@ -88,9 +88,14 @@ export interface Session {
   move<T extends KubeObject>(ref: ResourceRef<T>, object: T, draft: Draft, taken: () => CFError): Promise<T>;
   /**
    * Runs `work` with a session that writes nothing, and returns the sentences with which operator policy denies its writes; warnings go to the client.
-   * While no constraint judges any of these kinds, `work` is not run.
+   * While no constraint judges any of these kinds, `work` is not run. The objects that it would write are added to `planned`, which may hold those of
+   * rehearsals before.
    */
-  rehearse(kinds: readonly ResourceRef[], work: (session: Session) => Promise<unknown>): Promise<string[]>;
+  rehearse(
+    kinds: readonly ResourceRef[],
+    work: (session: Session) => Promise<unknown>,
+    planned?: KubeObject[],
+  ): Promise<string[]>;
   /** Deletes as the caller. Resolves once every replica has observed the object deleted or terminating, or answers no request before it has. */
   delete(ref: ResourceRef, object: KubeObject): Promise<void>;
   /**

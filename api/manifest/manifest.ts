@@ -8,6 +8,7 @@ import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from 
 import { leadsTo } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import { createLoopBreaks } from "../../kube/server/loop-breaks.ts";
 import { accepted, endpoint, type Endpoint } from "../routing/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
@@ -132,9 +133,12 @@ async function requirePolicy(session: Session, namespace: string, entries: reado
   const known = listApps(session, namespace);
   const takeBreak = createLoopBreaks();
   const refusals: string[] = [];
+  const planned: KubeObject[] = [];
   for (const entry of entries) {
-    const sentences = await session.rehearse(WRITTEN_KINDS, async (writer) =>
-      applyOne(writer, await findOrCreateApp(writer, { namespace, known }, entry), entry),
+    const sentences = await session.rehearse(
+      WRITTEN_KINDS,
+      async (writer) => applyOne(writer, await findOrCreateApp(writer, { namespace, known }, entry), entry),
+      planned,
     );
     refusals.push(...sentences.map((sentence) => forApplication(entry, sentence)));
     await takeBreak();

@@ -81,17 +81,8 @@ function addTest(policy: Command): void {
       "-f, --file <path>",
       "manifest.yml, YAML of objects, a folder, or - for stdin; may be given several times",
       collect,
-    )
-    .option("--policies <dir>", "folder of templates and constraints, without a server (default: those of the cluster)")
-    .option("--org <name>", "org of the objects (default: the targeted one, with the cluster's policies)")
-    .option("--space <name>", "space of the objects")
-    .option("--org-label <key=value>", "label of the org; may be given several times", collect)
-    .option("--space-label <key=value>", "label of the space; may be given several times", collect)
-    .option("--domain <name>", "domain of routes, the first for default routes; may be given several times", collect)
-    .option("--as <user>", "user who would write, for rules about users")
-    .option("--as-group <group>", "group of the user; may be given several times", collect)
-    .option("--var <name=value>", "value of a ((variable)); may be given several times", collect)
-    .option("--vars-file <file>", "YAML file of variables; may be given several times", collect)
+    );
+  addFactOptions(test)
     .addOption(new Option("--fail-on <action>", "exit code 1 from this action on").choices(["deny", "warn"]))
     .addOption(new Option("-o, --output <format>", "the same as --json").choices(["json"]))
     .action(
@@ -100,4 +91,24 @@ function addTest(policy: Command): void {
       ),
     );
   test.on("option:output", () => test.setOptionValue("json", true));
+}
+
+/** Facts that the files under test do not have. */
+function addFactOptions(test: Command): Command {
+  return test
+    .option("--policies <dir>", "folder of templates and constraints, without a server (default: those of the cluster)")
+    .option(
+      "--refs <path>",
+      "with --policies: YAML of the objects that rules read beside those under test; may be given several times",
+      collect,
+    )
+    .option("--org <name>", "org of the objects (default: the targeted one, with the cluster's policies)")
+    .option("--space <name>", "space of the objects")
+    .option("--org-label <key=value>", "label of the org; may be given several times", collect)
+    .option("--space-label <key=value>", "label of the space; may be given several times", collect)
+    .option("--domain <name>", "domain of routes, the first for default routes; may be given several times", collect)
+    .option("--as <user>", "user who would write, for rules about users")
+    .option("--as-group <group>", "group of the user; may be given several times", collect)
+    .option("--var <name=value>", "value of a ((variable)); may be given several times", collect)
+    .option("--vars-file <file>", "YAML file of variables; may be given several times", collect);
 }

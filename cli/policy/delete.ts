@@ -1,10 +1,9 @@
 // `cup policy delete`.
 import type { KubeClient } from "../../kube/client/client.ts";
-import { constraintKindOf } from "../../crds/policy-template/constraint.ts";
+import { constraintKindOf, constraintId } from "../../crds/policy-template/constraint.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { confirm } from "../confirm.ts";
 import type { Result } from "../output.ts";
-import { constraintId } from "../../crds/policy-template/policies.ts";
 import { findPolicy, type Found } from "./find.ts";
 import { readPolicies } from "./live-policies.ts";
 

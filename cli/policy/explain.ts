@@ -15,8 +15,9 @@ import type { Result } from "../output.ts";
 import { readDomains } from "../push/render.ts";
 import { explainObject, toTable, type ExplainedObject } from "./explanation.ts";
 import { findSpace, readNamespaces } from "./find-space.ts";
-import { readPolicies } from "./live-policies.ts";
+import { prepareAll, readPolicies } from "./live-policies.ts";
 import { placeObject, placesOfSpace, type PlacedObject, type Places } from "./places.ts";
+import { readLists } from "./refs.ts";
 import { namespacesOf, readSource, toDocuments, toObjects } from "./source.ts";
 
 export interface ExplainOptions {
@@ -36,7 +37,8 @@ export async function explainPolicies(
   const user = as === undefined ? undefined : { name: as, groups: [...asGroup, "system:authenticated"] };
   const objects = existsSync(what) ? await readFile(kube, target, what) : [await readLive(kube, target, what)];
   const policies = await readPolicies(kube);
-  const asked = { user, now: new Date() };
+  const now = new Date();
+  const asked = { user, now, list: await readLists(kube, prepareAll(policies, now), objects) };
   return presentExplanations(objects.map((placed) => explainObject(policies, placed, asked)));
 }
 

@@ -69,7 +69,7 @@ describe("an explanation", () => {
   function explain(template: object, spec: object = {}, user?: string): Explanation | undefined {
     const policy = { template: demo(template), constraints: [aConstraint(spec)] };
     const caller = user === undefined ? undefined : { name: user, groups: [] };
-    return explainObject([policy], app, { user: caller, now }).explanations[0];
+    return explainObject([policy], app, { user: caller, now, list: () => [] }).explanations[0];
   }
 
   test.each<[string, object, object, Partial<Explanation>]>([
@@ -105,7 +105,7 @@ describe("an explanation", () => {
 test("people read what refuses first, then what does not match, and the next step", () => {
   const constraints = [aConstraint({ match: { orgs: ["beta"] } }, "a"), aConstraint({}, "b")];
   const { json, text } = presentExplanations([
-    explainObject([{ template: demo(), constraints }], app, { user: undefined, now }),
+    explainObject([{ template: demo(), constraints }], app, { user: undefined, now, list: () => [] }),
   ]);
   expect(text).toEqual([
     "App/shop in acme-dev:",

@@ -1,9 +1,9 @@
 // Each constraint's answer about an object: whether it matches and why not, and its verdict. Pure.
-import { actionAt, type Action, type Constraint } from "../../crds/policy-template/constraint.ts";
+import { actionAt, type Action, type Constraint, constraintId } from "../../crds/policy-template/constraint.ts";
 import { evaluate, prepareConstraint } from "../../crds/policy-template/evaluate.ts";
-import { constraintId } from "../../crds/policy-template/policies.ts";
 import type { PolicyTemplateSpec } from "../../crds/policy-template/policy-template.ts";
-import { joinVerdicts, toSentence, type Verdict } from "../../crds/policy-template/verdict.ts";
+import { createRefs, type ListObjects } from "../../crds/policy-template/refs.ts";
+import { joinVerdicts, toSentence, toVerdict, type Verdict } from "../../crds/policy-template/verdict.ts";
 import { table } from "../output.ts";
 import { describeEnforced } from "./describe.ts";
 import { explainMatch } from "./explain-match.ts";
@@ -30,6 +30,8 @@ export interface ExplainedObject {
 
 export interface Asked {
   user: Caller | undefined;
+  /** Objects that rules read. */
+  list: ListObjects;
   now: Date;
 }
 
@@ -54,7 +56,7 @@ function explainOne(rules: PolicyTemplateSpec, constraint: Constraint, placed: P
   const id = constraintId(constraint);
   const common = { constraint: id, action: actionAt(constraint, "write"), enforced: describeEnforced(constraint) };
   const reasons = placed.isPlaceKnown ? explainMatch(constraint, placed, asked.now) : [];
-  const nothing = { allowed: true, violations: [], skipped: [] };
+  const nothing = toVerdict([]);
   if (reasons.length > 0)
     return { explanation: { ...common, matches: false, reasons, sentences: [] }, verdict: nothing };
   const missing = placed.isPlaceKnown ? missingFact(rules, placed, asked) : "you may not read its namespace";
@@ -64,10 +66,12 @@ function explainOne(rules: PolicyTemplateSpec, constraint: Constraint, placed: P
       verdict: { ...nothing, skipped: [id] },
     };
   const { object, namespaceLabels } = placed;
-  const review = { point: "write", operation: "CREATE", object, namespaceLabels, user: asked.user } as const;
+  const refs = createRefs(asked.list, placed);
+  const review = { point: "write", operation: "CREATE", object, namespaceLabels, user: asked.user, refs } as const;
   const verdict = evaluate([prepareConstraint(rules, constraint, asked.now)], review);
   const sentences = verdict.violations.map((violation) => toSentence(rules.title, violation));
-  return { explanation: { ...common, matches: true, reasons: [], sentences }, verdict };
+  const open = verdict.unknown.length > 0 ? ["its rules read objects that you may not list"] : [];
+  return { explanation: { ...common, matches: true, reasons: open, sentences }, verdict };
 }
 
 /** An object is judged as if it were created now. */

@@ -1,7 +1,6 @@
 // Finds a template or a constraint by the name on the command line. Pure.
-import type { Constraint } from "../../crds/policy-template/constraint.ts";
+import { constraintId, type Constraint } from "../../crds/policy-template/constraint.ts";
 import { Failure } from "../failure.ts";
-import { constraintId } from "../../crds/policy-template/policies.ts";
 import type { Policy } from "./live-policies.ts";
 
 /** A template without `constraint`, or a constraint with its template. */

@@ -1,7 +1,14 @@
 // Judges the objects of files by constraints, and says which constraints cannot be decided about them. Pure.
+import { constraintId } from "../../crds/policy-template/constraint.ts";
 import { evaluate, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
-import { constraintId } from "../../crds/policy-template/policies.ts";
-import { joinVerdicts, toSentence, type JudgedObject, type Verdict } from "../../crds/policy-template/verdict.ts";
+import { createRefs, type ListObjects } from "../../crds/policy-template/refs.ts";
+import {
+  joinVerdicts,
+  toSentence,
+  toVerdict,
+  type JudgedObject,
+  type Verdict,
+} from "../../crds/policy-template/verdict.ts";
 import type { PlacedObject } from "./places.ts";
 
 export interface Caller {
@@ -22,10 +29,19 @@ export interface Judgement {
   objects: number;
 }
 
+/** Facts beside the objects. */
+export interface Given {
+  user?: Caller | undefined;
+  /** Objects that rules read. */
+  list?: ListObjects | undefined;
+  /** The option that gives them. */
+  listNext?: string | undefined;
+}
+
 export function judge(
   constraints: readonly JudgingConstraint[],
   objects: readonly PlacedObject[],
-  user: Caller | undefined,
+  { user, list, listNext }: Given = {},
 ): Judgement {
   const undecided = new Map<string, string>();
   const verdicts = objects.map((placed) => {
@@ -33,11 +49,13 @@ export function judge(
     const open = subject.filter((one) => lacks(one, placed, user) !== undefined);
     for (const one of open) undecided.set(constraintId(one.constraint), lacks(one, placed, user) ?? "");
     const { object, namespaceLabels } = placed;
-    const review = { point: "ci", operation: "CREATE", object, namespaceLabels, user } as const;
+    const refs = list && createRefs(list, placed);
+    const review = { point: "ci", operation: "CREATE", object, namespaceLabels, user, refs } as const;
     const verdict = evaluate(
       subject.filter((one) => !open.includes(one)),
       review,
     );
+    for (const id of verdict.unknown) undecided.set(id, listNext ?? "its rules read objects that you may not list");
     return joinVerdicts([verdict, skip(open)]);
   });
   return {
@@ -59,7 +77,10 @@ export function leaveOpen(judgement: Judgement, constraints: readonly JudgingCon
 }
 
 function skip(constraints: readonly JudgingConstraint[]): Verdict {
-  return { allowed: true, violations: [], skipped: constraints.map(({ constraint }) => constraintId(constraint)) };
+  return toVerdict(
+    [],
+    constraints.map(({ constraint }) => constraintId(constraint)),
+  );
 }
 
 /** Files are judged as if their objects were created. */
@@ -77,6 +98,7 @@ function readsPlace({ template, constraint }: JudgingConstraint): boolean {
   const { orgs, spaces, orgLabels, spaceLabels, except } = constraint.spec.match ?? {};
   if ([orgs, spaces, orgLabels, spaceLabels, except?.length ? except : undefined].some((part) => part !== undefined))
     return true;
+  if (template.reads?.some(({ scope }) => scope !== "platform")) return true;
   const texts = [...template.rules, ...template.variables].map(({ expression }) => expression);
   return texts.some((text) => /\bvariables\.(?:org|space)\b/.test(text));
 }

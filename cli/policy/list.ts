@@ -1,7 +1,7 @@
 // `cup policy list`.
 import type { KubeClient } from "../../kube/client/client.ts";
 import { table, type Result } from "../output.ts";
-import { constraintId } from "../../crds/policy-template/policies.ts";
+import { constraintId } from "../../crds/policy-template/constraint.ts";
 import { describeAction, describeCondition, describeEnforced, describeMatch } from "./describe.ts";
 import { readPolicies, type Policy } from "./live-policies.ts";
 

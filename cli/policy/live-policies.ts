@@ -4,6 +4,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isNoKind } from "../../kube/client/errors.ts";
 import { constraintKindOf, type Constraint } from "../../crds/policy-template/constraint.ts";
+import { prepareConstraint, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
 import { rulesInForce } from "../../crds/policy-template/policies.ts";
 import { PolicyTemplate, type PolicyTemplateSpec } from "../../crds/policy-template/policy-template.ts";
 
@@ -38,6 +39,13 @@ async function listConstraints(kube: KubeClient, template: PolicyTemplate): Prom
 
 function byName(one: KubeObject, other: KubeObject): number {
   return one.metadata.name < other.metadata.name ? -1 : 1;
+}
+
+/** All constraints, ready to judge. */
+export function prepareAll(policies: readonly Policy[], now: Date): JudgingConstraint[] {
+  return policies.flatMap(({ template, constraints = [] }) =>
+    constraints.map((one) => prepareConstraint(rulesOf(template), one, now)),
+  );
 }
 
 /** The rules that judge; those of the spec before any were in force. */

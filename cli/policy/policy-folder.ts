@@ -1,11 +1,15 @@
 // Templates and constraints of a folder, ready to judge. Pure.
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
-import { constraintCRD, constraintKindOf, type Constraint } from "../../crds/policy-template/constraint.ts";
+import {
+  constraintCRD,
+  constraintKindOf,
+  type Constraint,
+  constraintId,
+} from "../../crds/policy-template/constraint.ts";
 import { policyTemplateObjects } from "../../crds/policy-template/default-templates.ts";
 import { prepareConstraint, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
 import { templateFault } from "../../crds/policy-template/lint.ts";
-import { constraintId } from "../../crds/policy-template/policies.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import type { CompiledSchema } from "../../local/apiserver/types.ts";
 import type { SourceDocument } from "./documents.ts";

@@ -2,10 +2,10 @@
 import { stringify } from "yaml";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import { constraintId } from "../../crds/policy-template/constraint.ts";
 import type { Constraint } from "../../crds/policy-template/constraint.ts";
 import type { PolicyTemplate, PolicyTemplateSpec } from "../../crds/policy-template/policy-template.ts";
 import { toSentence } from "../../crds/policy-template/verdict.ts";
-import { constraintId } from "../../crds/policy-template/policies.ts";
 import { fields, table, type Result } from "../output.ts";
 import { describeAction, describeCondition, describeEnforced, describeMatch, messageOfCondition } from "./describe.ts";
 import { findPolicy, type Found } from "./find.ts";

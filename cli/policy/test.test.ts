@@ -29,6 +29,7 @@ test("JSON is the verdict; people read a line for each violation, and the sum", 
       },
     ],
     skipped: [],
+    unknown: [],
   });
   expect(text).toEqual([
     "deny   App/shop   metadata.labels   Required labels: needs the label owner (policy one)",
@@ -73,7 +74,7 @@ describe("exit codes", () => {
   test("a default route without a domain leaves constraints on routes open", async () => {
     const hosts = constraint("HostPattern", { parameters: { pattern: "shop" } });
     const { exitCode, json, text } = await judge([hosts], [manifest({})], { domain: [] });
-    expect([exitCode, json]).toEqual([2, { allowed: true, violations: [], skipped: ["HostPattern/one"] }]);
+    expect([exitCode, json]).toEqual([2, { allowed: true, violations: [], skipped: ["HostPattern/one"], unknown: [] }]);
     expect(text[0]).toContain("add --domain NAME: the default route of shop is on it");
   });
 
@@ -95,6 +96,46 @@ describe("exit codes", () => {
       async (options) => (await judge(policies, [manifest({})], options)).exitCode,
     );
     expect(await Promise.all(codes)).toEqual([2, 1, 0]);
+  });
+});
+
+describe("a rule that reads other objects", () => {
+  const template = {
+    apiVersion: "cupola.dev/v1alpha1",
+    kind: "PolicyTemplate",
+    metadata: { name: "fewapps" },
+    spec: {
+      kind: "FewApps",
+      title: "Few apps",
+      subjects: ["App"],
+      reads: [{ as: "apps", kind: "App", scope: "space" }],
+      rules: [{ expression: "refs.apps.size() < 2", message: "this space has two apps already" }],
+    },
+  };
+  const policies = [template, constraint("FewApps", {})];
+  const app = (name: string): object => object("App", {}, { name });
+
+  test("is undecided without them, and the next step names the option", async () => {
+    const { exitCode, json, text } = await judge(policies, [app("a")]);
+    expect([exitCode, json]).toEqual([2, { allowed: true, violations: [], skipped: [], unknown: ["FewApps/one"] }]);
+    expect(text[0]).toMatch(/undecided +FewApps\/one +add --refs FILE/);
+    expect((await judge(policies, [app("a")], NOWHERE)).text[0]).toContain("add --org NAME and --space NAME");
+  });
+
+  test("reads those of --refs, and those under test", async () => {
+    const root = mkdtempSync(join(tmpdir(), "cup-policy-refs-"));
+    try {
+      const file = join(root, "apps.json");
+      const existing = (...names: string[]): void =>
+        writeFileSync(file, JSON.stringify({ kind: "List", items: names.map(app) }));
+      const codeOf = async (...names: string[]) => (await judge(policies, names.map(app), { refs: [file] })).exitCode;
+      existing("a", "b");
+      expect([await codeOf("a"), await codeOf("c")]).toEqual([0, 1]);
+      existing();
+      expect([await codeOf("a"), await codeOf("a", "b"), await codeOf("a", "b", "c")]).toEqual([0, 0, 1]);
+    } finally {
+      rmSync(root, { recursive: true, force: true });
+    }
   });
 });
 

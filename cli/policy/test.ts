@@ -1,6 +1,7 @@
 // `cup policy test`: judges files at rest by the constraints of a folder or of the cluster.
 import type { KubeClient } from "../../kube/client/client.ts";
-import { prepareConstraint, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
+import { withPlanned } from "../../crds/policy-template/refs.ts";
+import type { JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
 import { makeContext, type Context } from "../context.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { table, type Progress, type Result } from "../output.ts";
@@ -8,9 +9,20 @@ import { readDomains, type Domains } from "../push/render.ts";
 import { withCluster } from "./cluster.ts";
 import { readFolder } from "./documents.ts";
 import { findSpace, readNamespaces } from "./find-space.ts";
-import { exitCodeOf, judge, leaveOpen, summarise, toRows, type Caller, type FailOn, type Judgement } from "./judge.ts";
-import { readPolicies, rulesOf } from "./live-policies.ts";
-import { placesOfSpace, toPlaces, type PlaceOptions, type Places } from "./places.ts";
+import {
+  exitCodeOf,
+  judge,
+  leaveOpen,
+  summarise,
+  toRows,
+  type Caller,
+  type FailOn,
+  type Given as JudgingFacts,
+  type Judgement,
+} from "./judge.ts";
+import { prepareAll, readPolicies } from "./live-policies.ts";
+import { placesOfSpace, toPlaces, type PlacedObject, type PlaceOptions, type Places } from "./places.ts";
+import { listPlaced, readLists } from "./refs.ts";
 import { toFolderPolicies } from "./policy-folder.ts";
 import {
   appsWithoutDomain,
@@ -25,6 +37,7 @@ import {
 export interface TestOptions extends PlaceOptions, VariableOptions {
   file: string[];
   policies?: string;
+  refs?: string[];
   domain?: string[];
   as?: string;
   asGroup?: string[];
@@ -56,11 +69,41 @@ function toUndecided(error: unknown): Failure {
 async function runTest(progress: Progress, options: TestOptions): Promise<Result> {
   const named = toPlaces(options);
   const source = readSource(options.file, options);
-  const facts =
-    options.policies === undefined
-      ? await withCluster((kube) => readFacts(kube, progress, { options, named, source }))
-      : { constraints: readConstraints(options.policies), places: named, domains: namedDomains(options) };
-  return present(judgeSource(source, facts, callerOf(options)), facts.constraints, options.failOn ?? "deny");
+  const { policies, failOn = "deny" } = options;
+  const { judgement, constraints } =
+    policies === undefined
+      ? await withCluster((kube) => judgeLive(kube, progress, { options, named, source }))
+      : judgeByFolder(policies, { options, named, source });
+  return present(judgement, constraints, failOn);
+}
+
+interface Judged {
+  judgement: Judgement;
+  constraints: JudgingConstraint[];
+}
+
+function judgeByFolder(folder: string, { options, named, source }: Given): Judged {
+  const constraints = readConstraints(folder);
+  const facts = { constraints, places: named, domains: namedDomains(options) };
+  const objects = readObjects(source, facts);
+  const existing = options.refs && readObjects(readSource(options.refs, {}), facts);
+  const list =
+    existing &&
+    withPlanned(
+      listPlaced([...existing, ...objects]),
+      objects.map(({ object }) => object),
+    );
+  const listNext = "add --refs FILE with the objects that its rules read";
+  return { judgement: judgeSource(source, facts, { objects, user: callerOf(options), list, listNext }), constraints };
+}
+
+async function judgeLive(kube: KubeClient, progress: Progress, given: Given): Promise<Judged> {
+  const { options, source } = given;
+  const facts = await readFacts(kube, progress, given);
+  const objects = readObjects(source, facts);
+  const { constraints } = facts;
+  const list = await readLists(kube, constraints, objects);
+  return { judgement: judgeSource(source, facts, { objects, user: callerOf(options), list }), constraints };
 }
 
 function readConstraints(folder: string): JudgingConstraint[] {
@@ -98,10 +141,7 @@ interface Given {
 }
 
 async function readFacts(kube: KubeClient, progress: Progress, { options, named, source }: Given): Promise<Facts> {
-  const now = new Date();
-  const constraints = (await readPolicies(kube)).flatMap(({ template, constraints: found = [] }) =>
-    found.map((one) => prepareConstraint(rulesOf(template), one, now)),
-  );
+  const constraints = prepareAll(await readPolicies(kube), new Date());
   const needsDomains = options.domain === undefined && source.applications.length > 0;
   const context = named.org && !needsDomains ? undefined : await findContext(progress);
   return {
@@ -127,16 +167,25 @@ async function readPlaces(kube: KubeClient, context: Context | undefined, source
   return { ...(space && placesOfSpace(space)), byNamespace };
 }
 
-/** Judges all objects of the files. @throws Failure (usage) when one is invalid, or there is none */
-export function judgeSource(source: Source, facts: Facts, caller: Caller | undefined): Judgement {
-  const { objects, faults } = toObjects(toDocuments(source, facts.domains), facts.places);
+/** @throws Failure (usage) when one is invalid */
+function readObjects(source: Source, { domains, places }: Facts): PlacedObject[] {
+  const { objects, faults } = toObjects(toDocuments(source, domains), places);
   refuseFaults("the input", faults);
+  return objects;
+}
+
+/** Judges all objects of the files. @throws Failure (usage) when there is none */
+function judgeSource(
+  source: Source,
+  facts: Facts,
+  { objects, ...given }: JudgingFacts & { objects: readonly PlacedObject[] },
+): Judgement {
   if (objects.length === 0)
     throw new Failure("the files have no object that a policy judges", {
       kind: "usage",
       next: "name a manifest.yml, or YAML with objects of the group cupola.dev",
     });
-  const judgement = judge(facts.constraints, objects, caller);
+  const judgement = judge(facts.constraints, objects, given);
   const [app] = appsWithoutDomain(source, facts.domains);
   if (app === undefined) return judgement;
   const onRoutes = facts.constraints.filter(({ template }) => template.subjects.includes("Route"));

@@ -6,7 +6,8 @@ import type { Constraint } from "../../crds/policy-template/constraint.ts";
 import { prepareConstraint, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
 import { toNamespaceLabels } from "../../crds/space/namespace-labels.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
-import { anApp } from "../../crds/testing/objects.ts";
+import { Task } from "../../crds/task/task.ts";
+import { anApp, makeObject } from "../../crds/testing/objects.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -24,14 +25,22 @@ const rules = PolicyTemplate.spec.parse({
   ],
 });
 
-function aConstraint(match: object = {}, name = "c"): JudgingConstraint {
+/** At most one app in a space, or in an org. */
+const onlyOne = (scope: string, kind = "App") =>
+  PolicyTemplate.spec.parse({
+    ...rules,
+    reads: [{ as: "others", kind, scope }],
+    rules: [{ expression: "refs.others.size() == 0", message: "there is another" }],
+  });
+
+function aConstraint(match: object = {}, name = "c", template = rules): JudgingConstraint {
   const constraint = {
     apiVersion: `${CONSTRAINTS_GROUP}/v1alpha1`,
     kind: "Demo",
     metadata: { name, uid: "u", generation: 1 },
     spec: { match, enforcement: { action: "deny" } },
   } as Constraint;
-  return prepareConstraint(rules, constraint, new Date());
+  return prepareConstraint(template, constraint, new Date());
 }
 
 const production = { spaceLabels: { matchLabels: { env: "production" } } };
@@ -42,6 +51,8 @@ const next = <T extends KubeObject>(object: T): T => ({
   ...object,
   metadata: { ...object.metadata, resourceVersion: String(++version) },
 });
+const task = (name: string): KubeObject =>
+  next(makeObject(Task, name, { spec: { appRef: { name: "a" }, command: "x" } }));
 const app = (name: string, labels: Record<string, string> = {}): KubeObject =>
   next(anApp({}, { metadata: { name, uid: `uid-${name}`, labels } }));
 const space = (env: string): KubeObject =>
@@ -61,12 +72,12 @@ let audit: PolicyAudit;
 let told: string[];
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   const onFault = (error: unknown): never => {
     throw error;
   };
   stores = new Map(
-    ([App, Namespace] as ResourceRef[]).map((ref) => [ref.kind, new WritableStore<KubeObject>(ref, { onFault })]),
+    ([App, Task, Namespace] as ResourceRef[]).map((ref) => [ref.kind, new WritableStore<KubeObject>(ref, { onFault })]),
   );
   const ensure = ({ ref }: { ref: ResourceRef }) => ({ store: storeOf(ref), release: () => undefined });
   audit = new PolicyAudit({
@@ -229,4 +240,27 @@ describe("the violations of an app", () => {
     await violating();
     expect([messages(), apps]).toEqual([["needs an owner"], [KEY]]);
   });
+});
+
+test.each(["space", "org", "platform"])(
+  "objects are judged again when those that rules read in the %s change",
+  async (scope) => {
+    fill({ apps: [app("a")] });
+    audit.replace([aConstraint({}, "c", onlyOne(scope))]);
+    expect(await violating()).toEqual([]);
+    storeOf(App).upsert(app("b"));
+    expect(await violating()).toEqual(["a", "b"]);
+    storeOf(App).remove(app("b"));
+    expect(await violating()).toEqual([]);
+  },
+);
+
+test("objects whose verdict is not known are counted, and judged once what rules read is known", async () => {
+  fill({ apps: [app("a")] });
+  audit.replace([aConstraint({}, "c", onlyOne("space", "Task"))]);
+  expect(await violating()).toEqual([]);
+  expect(audit.find(ID)).toMatchObject({ objects: 1, unknown: 1 });
+  storeOf(Task).replace([task("t")], String(version));
+  expect(await violating()).toEqual(["a"]);
+  expect(audit.find(ID)).toMatchObject({ objects: 1, unknown: 0 });
 });

@@ -1,25 +1,29 @@
-// Finds stored objects that violate constraints, from caches and incrementally: an object is judged when it, its namespace's labels or a constraint changes.
+// Finds stored objects that violate constraints, from caches and incrementally: an object is judged when it, its namespace's labels, a constraint or an object that its rules read changes.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { appKeysOf } from "../../crds/policy-template/app-objects.ts";
+import { constraintId } from "../../crds/policy-template/constraint.ts";
 import { evaluate, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
-import { constraintId } from "../../crds/policy-template/policies.ts";
+import { createRefs, type ListObjects } from "../../crds/policy-template/refs.ts";
 import { findSubject } from "../../crds/policy-template/subjects.ts";
-import type { Violation } from "../../crds/policy-template/verdict.ts";
+import { toVerdict, type Verdict, type Violation } from "../../crds/policy-template/verdict.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { ChangedKey, DynamicWatches, WatchKey } from "../../kube/cache/dynamic-watches.ts";
-import { NotPermitted, NotSynced, NotWatched } from "../../kube/cache/errors.ts";
+import { ifReadable, NotPermitted, NotSynced, NotWatched } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { Changes } from "./changes.ts";
 import { FoundViolations } from "./found-violations.ts";
+import { areaOf, ReadChanges, type Area } from "./read-changes.ts";
 
 /** Result of the audit for one constraint. */
 export interface AuditResult {
   /** Objects that were judged. */
   objects: number;
+  /** Those of them whose verdict is not known: objects that the rules read cannot be read now. */
+  unknown: number;
   /** By namespace and name. */
   violations: readonly Violation[];
 }
@@ -30,11 +34,15 @@ const SLICE_MS = 10;
 const NOTIFY_MS = 500;
 /** A cache that is not filled yet is asked again. */
 const RETRY_MS = 1_000;
+/** Changes of objects that rules read are collected for this time: each may concern a whole org. */
+const READS_MS = 1_000;
 
 interface Audited {
   constraint: JudgingConstraint;
   /** Whether all stored objects were judged. */
   isComplete: boolean;
+  /** Objects whose verdict is not known. */
+  unknown: Set<string>;
 }
 
 export class PolicyAudit {
@@ -47,6 +55,7 @@ export class PolicyAudit {
   #isWhole = false;
   readonly #constraintChanges = new Changes(NOTIFY_MS);
   readonly #appChanges = new Changes(NOTIFY_MS, () => this.#isComplete());
+  readonly #readChanges = new ReadChanges(READS_MS, (id, area) => void this.#judgeArea(id, area));
   /** Labels of namespaces as the first object was judged by them, until the namespace's change is delivered. */
   readonly #labels = new Map<string, Labels>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -70,7 +79,7 @@ export class PolicyAudit {
     this.#watches.replace([...wanted].flatMap(([id, one]) => listWatches(one).map((key) => [key, id] as const)));
     for (const [id, constraint] of wanted) {
       if (this.#audited.has(id)) continue;
-      const audited = { constraint, isComplete: false };
+      const audited = { constraint, isComplete: false, unknown: new Set<string>() };
       this.#audited.set(id, audited);
       void this.#judgeStored(id, audited);
     }
@@ -82,7 +91,11 @@ export class PolicyAudit {
     const audited = this.#audited.get(id);
     if (!audited?.isComplete) return undefined;
     const sizes = subjectsOf(audited.constraint).map(this.#sizeOf);
-    return { objects: sizes.reduce((sum, size) => sum + size, 0), violations: this.#found.ofConstraint(id) };
+    return {
+      objects: sizes.reduce((sum, size) => sum + size, 0),
+      unknown: audited.unknown.size,
+      violations: this.#found.ofConstraint(id),
+    };
   }
 
   /** Violations of all that belongs to an app, by its key; undefined until all stored objects were judged by all constraints. */
@@ -104,6 +117,7 @@ export class PolicyAudit {
     this.#isClosed = true;
     this.#constraintChanges.close();
     this.#appChanges.close();
+    this.#readChanges.close();
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#watches.close();
   }
@@ -130,9 +144,10 @@ export class PolicyAudit {
     }
   }
 
-  #listStored(constraint: JudgingConstraint): { ref: ResourceRef; key: ObjectKey }[] {
+  #listStored(constraint: JudgingConstraint, area: Area = "everywhere"): { ref: ResourceRef; key: ObjectKey }[] {
+    const filters = area === "everywhere" ? [{ partial: true }] : [...area].map((namespace) => ({ namespace }));
     return subjectsOf(constraint).flatMap((ref) =>
-      this.#read.list(ref, { partial: true }).map(({ metadata }) => ({ ref, key: metadata })),
+      filters.flatMap((filter) => this.#read.list(ref, filter).map(({ metadata }) => ({ ref, key: metadata }))),
     );
   }
 
@@ -141,7 +156,34 @@ export class PolicyAudit {
     for (const { ref, store, key } of batch) {
       await slice();
       if (ref.kind === Namespace.kind) await this.#judgeNamespace(store.find(key), key.name);
-      else this.#judgeObject(ref, key, store.find(key));
+      else {
+        this.#judgeObject(ref, key, store.find(key));
+        this.#noteReaders(ref, key);
+      }
+    }
+  }
+
+  /** Objects whose rules read the changed one are judged again. */
+  #noteReaders({ kind }: ResourceRef, key: ObjectKey): void {
+    for (const [id, { constraint }] of this.#audited)
+      for (const read of constraint.template.reads ?? [])
+        if (read.kind === kind) this.#readChanges.add(id, areaOf(read, key, this.#read));
+  }
+
+  async #judgeArea(id: string, area: Area): Promise<void> {
+    const audited = this.#audited.get(id);
+    if (!audited) return;
+    if (!audited.isComplete) return this.#readChanges.add(id, area);
+    const slice = createSlice();
+    try {
+      for (const { ref, key } of this.#listStored(audited.constraint, area)) {
+        await slice();
+        if (this.#isClosed || this.#audited.get(id) !== audited) return;
+        this.#judge(id, audited, { kind: ref.kind, key, object: this.#read.find(ref, key) });
+      }
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      this.#readChanges.add(id, area);
     }
   }
 
@@ -170,18 +212,27 @@ export class PolicyAudit {
       }
   }
 
-  #judge(id: string, { constraint }: Audited, { kind, key, object }: Stored): void {
-    const violations = object ? this.#violationsOf(constraint, object) : [];
+  #judge(id: string, { constraint, unknown }: Audited, { kind, key, object }: Stored): void {
+    const at = `${kind} ${keyOf(key)}`;
+    const verdict = object ? this.#verdictOf(constraint, object) : toVerdict([]);
+    const { violations } = verdict;
     const apps = object && violations.length > 0 ? appKeysOf(object) : [];
-    const change = this.#found.set({ constraint: id, at: `${kind} ${keyOf(key)}` }, { violations, apps });
-    if (change.isChanged) this.#report(id);
+    const change = this.#found.set({ constraint: id, at }, { violations, apps });
+    const isUnknown = verdict.unknown.length > 0;
+    if (change.isChanged || isUnknown !== unknown.has(at)) this.#report(id);
     this.#appChanges.add(change.apps);
+    if (!isUnknown) return void unknown.delete(at);
+    unknown.add(at);
+    // A cache that is readable again may have no change to tell.
+    this.#readChanges.add(id, key.namespace === undefined ? "everywhere" : new Set([key.namespace]));
   }
 
-  #violationsOf(constraint: JudgingConstraint, object: KubeObject): readonly Violation[] {
+  #verdictOf(constraint: JudgingConstraint, object: KubeObject): Verdict {
     const { namespace } = object.metadata;
     const namespaceLabels = namespace === undefined ? undefined : this.#labelsOf(namespace);
-    return evaluate([constraint], { point: "audit", operation: "CREATE", object, namespaceLabels }).violations;
+    const list: ListObjects = (ref, filter) => ifReadable(() => this.#read.list(ref, filter));
+    const refs = createRefs(list, { object, namespaceLabels });
+    return evaluate([constraint], { point: "audit", operation: "CREATE", object, namespaceLabels, refs });
   }
 
   #labelsOf(namespace: string): Labels {
@@ -216,7 +267,8 @@ function subjectsOf({ template }: JudgingConstraint): ResourceRef[] {
 }
 
 function listWatches(constraint: JudgingConstraint): WatchKey[] {
-  return [...subjectsOf(constraint), Namespace as ResourceRef].map((ref) => ({ ref }));
+  const read = (constraint.template.reads ?? []).flatMap(({ kind }) => findSubject(kind) ?? []);
+  return [...subjectsOf(constraint), ...read, Namespace as ResourceRef].map((ref) => ({ ref }));
 }
 
 function isUnreadable(error: unknown): boolean {

@@ -1,6 +1,6 @@
 // Puts the constraints of one kind in force as ValidatingAdmissionPolicies, and shows in their status whether they are and which stored objects violate them.
-import type { Constraint } from "../../crds/policy-template/constraint.ts";
-import { constraintId, rulesInForce } from "../../crds/policy-template/policies.ts";
+import { constraintId, type Constraint } from "../../crds/policy-template/constraint.ts";
+import { rulesInForce } from "../../crds/policy-template/policies.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from "../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { MAX_POLICY_VIOLATIONS, type App } from "../../crds/app/app.ts";
 import type { Action } from "../../crds/policy-template/constraint.ts";
-import { constraintId } from "../../crds/policy-template/policies.ts";
+import { constraintId } from "../../crds/policy-template/constraint.ts";
 import { toSentence, type Violation } from "../../crds/policy-template/verdict.ts";
 import type { ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
 

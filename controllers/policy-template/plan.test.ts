@@ -113,6 +113,15 @@ describe("a constraint", () => {
     expect(plan(aConstraint()).conditions).toMatchObject([{ type: "Enforced", status: "False", reason: "Applying" }]);
   });
 
+  test("whose rules read other objects has no policies, and says so", () => {
+    const reads = [{ as: "tasks", kind: "Task", scope: "space" as const }];
+    expect(plan(aConstraint(), { rules: { ...rules, reads } })).toMatchObject({
+      children: [],
+      status: { enforced: false, by: "WebhookAndStartGate" },
+      conditions: [{ type: "Enforced", status: "Unknown", reason: "NotReported" }],
+    });
+  });
+
   test("with parameters that do not fit leaves what is in force", () => {
     const result = plan(aConstraint({ parameters: { max: "x" } }));
     expect(result).not.toHaveProperty("children");
@@ -139,7 +148,7 @@ describe("a constraint", () => {
       message: "no",
       object: { kind: "App", namespace: "acme-dev", name },
     });
-    const audit = (...names: string[]) => ({ objects: 40, violations: names.map(violation) });
+    const audit = (...names: string[]) => ({ objects: 40, unknown: 0, violations: names.map(violation) });
 
     test("with its first 20 violations, their number and its time", () => {
       const many = audit(...Array.from({ length: 25 }, (_, at) => `app-${String(at).padStart(2, "0")}`));
@@ -163,6 +172,13 @@ describe("a constraint", () => {
       expect(again(seen, ["a"])).toEqual(seen.audit);
       expect(again(seen, ["b"])).toEqual({ at: "2026-06-01T00:00:00Z", objects: 40 });
       expect(again(seen, [])).toEqual({ at: "2026-06-01T00:00:00Z", objects: 40 });
+    });
+
+    test("with the objects whose verdict is not known", () => {
+      const at = "2026-06-01T00:00:00Z";
+      const { status } = plan(aConstraint(), { audit: { ...audit(), unknown: 3 } });
+      expect(status?.["audit"]).toEqual({ at, objects: 40, unknown: 3 });
+      expect(plan(aConstraint({}, status), { audit: audit() }).status?.["audit"]).toEqual({ at, objects: 40 });
     });
 
     test("not before it has seen all objects, and with invalid parameters, too", () => {

@@ -5,7 +5,7 @@ import { nextExceptionEnd } from "../../crds/policy-template/match-expressions.t
 import { readParameters } from "../../crds/policy-template/parameters.ts";
 import { rulesInForce } from "../../crds/policy-template/policies.ts";
 import { DIGEST, toConstraintPolicies } from "../../crds/policy-template/policy-objects.ts";
-import type { PolicyTemplate, PolicyTemplateSpec } from "../../crds/policy-template/policy-template.ts";
+import { hasReads, type PolicyTemplate, type PolicyTemplateSpec } from "../../crds/policy-template/policy-template.ts";
 import { toSentence, type Violation } from "../../crds/policy-template/verdict.ts";
 import {
   CustomResourceDefinition,
@@ -88,18 +88,47 @@ export function planConstraint(input: ConstraintPlanInput, read: Pick<Reader, "f
       status: auditStatus(input, now),
     };
   const children = toConstraintPolicies(rules, constraint, now);
-  const isStored = children.every((child) => isCurrent(child, read));
   const end = nextExceptionEnd(constraint.spec.match, now);
+  const enforcement = hasReads(rules) ? planReadsEnforcement() : planStoredEnforcement(input, children, read);
   return {
     children,
+    ...enforcement,
+    status: { ...enforcement.status, ...auditStatus({ constraint, rules, generation, audit }, now) },
+    ...(end && { requeueAfterMs: Math.min(end.getTime() - now.getTime(), LONGEST_REQUEUE_MS) }),
+  };
+}
+
+type EnforcementPlan = Required<Pick<ReconcileResult, "status" | "conditions">>;
+
+/** The API server holds rules that look at one object. */
+function planStoredEnforcement(
+  { constraint, generation }: ConstraintPlanInput,
+  policies: readonly KubeObject[],
+  read: Pick<Reader, "find">,
+): EnforcementPlan {
+  const isStored = policies.every((policy) => isCurrent(policy, read));
+  return {
     status: {
       enforced: isStored,
       by: "ValidatingAdmissionPolicy",
       ...(isStored && { templateGeneration: generation }),
-      ...auditStatus({ constraint, rules, generation, audit }, now),
     },
     conditions: [enforcedCondition(constraint, isStored)],
-    ...(end && { requeueAfterMs: Math.min(end.getTime() - now.getTime(), LONGEST_REQUEUE_MS) }),
+  };
+}
+
+/** No policy of the API server holds rules that read other objects. */
+function planReadsEnforcement(): EnforcementPlan {
+  return {
+    status: { enforced: false, by: "WebhookAndStartGate" },
+    conditions: [
+      {
+        type: "Enforced",
+        status: "Unknown",
+        reason: "NotReported",
+        message: "its rules read other objects, so no ValidatingAdmissionPolicy holds them; the CF API judges writes",
+      },
+    ],
   };
 }
 
@@ -137,12 +166,17 @@ function auditStatus({ constraint, rules, audit }: ConstraintPlanInput, now: Dat
   const before = constraint.status;
   const isSame =
     before?.totalViolations === audit.violations.length &&
+    (before.audit?.unknown ?? 0) === audit.unknown &&
     JSON.stringify(before.violations ?? []) === JSON.stringify(violations);
   return {
-    audit: isSame && before.audit ? before.audit : { at: `${now.toISOString().slice(0, 19)}Z`, objects: audit.objects },
+    audit: isSame && before.audit ? before.audit : toAuditEntry(audit, now),
     totalViolations: audit.violations.length,
     violations,
   };
+}
+
+function toAuditEntry({ objects, unknown }: AuditResult, now: Date): Record<string, unknown> {
+  return { at: `${now.toISOString().slice(0, 19)}Z`, objects, ...(unknown > 0 && { unknown }) };
 }
 
 function toEntry({ object, action, ...violation }: Violation, { title }: PolicyTemplateSpec): Record<string, unknown> {

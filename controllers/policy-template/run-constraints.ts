@@ -1,7 +1,7 @@
 // Runs a controller for each kind of constraints: it starts when the kind is served and ends with its template.
 import type { Logger } from "pino";
 import { constraintKindOf, type Constraint } from "../../crds/policy-template/constraint.ts";
-import { constraintId, preparePolicies, type Policies } from "../../crds/policy-template/policies.ts";
+import { NO_POLICIES, preparePolicies, titleOf, type Policies } from "../../crds/policy-template/policies.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
@@ -94,9 +94,7 @@ export class ConstraintRuns {
         appViolationsController({
           findOfApp: (app) => this.#audit.findOfApp(app),
           onAppChange: (listener) => this.#audit.onAppChange(listener),
-          titleOf: ({ template, constraint }) =>
-            this.#policies?.byConstraint.get(constraintId({ kind: template, metadata: { name: constraint } }))?.template
-              .title ?? template,
+          titleOf: (violation) => titleOf(this.#policies ?? NO_POLICIES, violation),
         }),
       ],
       signal: abort.signal,

@@ -4,7 +4,7 @@ import { toCustomResourceDefinition, type SchemaNode } from "../../kube/api/crd.
 import type { KubeObject } from "../../kube/api/object.ts";
 import { defineResource, listAtomic, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, CONSTRAINTS_GROUP } from "../groups.ts";
-import type { PolicyTemplate } from "./policy-template.ts";
+import { hasReads, type PolicyTemplate, type PolicyTemplateSpec } from "./policy-template.ts";
 
 export const MAX_VIOLATIONS = 20;
 
@@ -59,7 +59,7 @@ const match = z.object({
 });
 
 const action = z.enum(["deny", "warn", "dryrun"]);
-export const POINTS = ["write", "audit", "ci"] as const;
+export const POINTS = ["write", "start", "audit", "ci"] as const;
 
 const enforcement = z.object({
   action: action
@@ -69,7 +69,11 @@ const enforcement = z.object({
     z
       .array(
         z.object({
-          point: z.enum(POINTS).describe("write: any door of the API server. audit. ci: cup policy test."),
+          point: z
+            .enum(POINTS)
+            .describe(
+              "write: any door of the API server. start: of an app or a task, for templates with reads, and for others where it is named. audit. ci: cup policy test.",
+            ),
           action: action.describe("The action at this point."),
         }),
       )
@@ -95,12 +99,13 @@ const constraintSpec = z.object({
 
 const constraintStatus = readyStatus({
   enforced: z.boolean().optional().describe("Whether every door applies the constraint as it stands in spec."),
-  by: z.enum(["ValidatingAdmissionPolicy"]).optional().describe("What judges writes."),
+  by: z.enum(["ValidatingAdmissionPolicy", "WebhookAndStartGate"]).optional().describe("What judges writes."),
   templateGeneration: z.int().optional().describe("Generation of the template's rules that are in force."),
   audit: z
     .object({
       at: z.string().max(64).meta({ format: "date-time" }).describe("When the last audit that changed this ended."),
       objects: z.int().describe("Objects of its subjects that were judged, when violations last changed."),
+      unknown: z.int().optional().describe("Objects of them that could not be judged, since others could not be read."),
     })
     .optional()
     .describe("The last audit of stored objects."),
@@ -170,4 +175,15 @@ function setParameters(version: SchemaNode | undefined, schema: SchemaNode | und
 /** The action of the constraint at a point. */
 export function actionAt({ spec }: Constraint, point: Point): Action {
   return spec.enforcement.points?.find((one) => one.point === point)?.action ?? spec.enforcement.action;
+}
+
+/** The action at the start of an app or a task; undefined when the constraint is not asked there. */
+export function actionAtStart(template: PolicyTemplateSpec, constraint: Constraint): Action | undefined {
+  const isNamed = constraint.spec.enforcement.points?.some(({ point }) => point === "start") ?? false;
+  return isNamed || hasReads(template) ? actionAt(constraint, "start") : undefined;
+}
+
+/** The name of a constraint among all kinds. */
+export function constraintId({ kind, metadata }: Pick<Constraint, "kind" | "metadata">): string {
+  return `${kind}/${metadata.name}`;
 }

@@ -58,6 +58,7 @@ test("a violation has the same JSON at every door", () => {
       },
     ],
     skipped: [],
+    unknown: [],
   });
   expect(toSentence("Never", { message: "no", constraint: "c" })).toBe("Never: no (policy c)");
 });
@@ -167,7 +168,12 @@ test("a point may have an action of its own", () => {
 
 test("a point without the facts that a template needs skips it", () => {
   const needs = { ...never, needs: ["user", "oldObject"] } as PolicyTemplateSpec;
-  expect(judge({}, { point: "audit" }, needs)).toEqual({ allowed: true, violations: [], skipped: ["Never/c"] });
+  expect(judge({}, { point: "audit" }, needs)).toEqual({
+    allowed: true,
+    violations: [],
+    skipped: ["Never/c"],
+    unknown: [],
+  });
   expect(judge({}, { user: { name: "ada", groups: [] } }, needs).allowed).toBe(false);
 });
 

@@ -3,17 +3,20 @@ import { compilePolicy, evaluatePolicy, type CompiledPolicy, type Denial } from 
 import type { Lookup } from "../../kube/admission/policy/variables.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { fromJson, type CelValue } from "../../kube/cel/values.ts";
-import { compileConstraint } from "./compile.ts";
-import { actionAt, type Constraint, type Point } from "./constraint.ts";
-import type { PolicyTemplateSpec } from "./policy-template.ts";
+import { compileConstraint, type RuleSet } from "./compile.ts";
+import { actionAt, constraintId, type Constraint, type Point } from "./constraint.ts";
+import { hasReads, type PolicyTemplateSpec } from "./policy-template.ts";
 import { policyName } from "./policy-objects.ts";
-import { sentenceEnd, sentenceStart, toVerdict, type Verdict, type Violation } from "./verdict.ts";
+import type { Refs } from "./refs.ts";
+import { sentenceEnd, sentenceStart, toSentence, toVerdict, type Verdict, type Violation } from "./verdict.ts";
 
 /** A constraint ready to judge objects. */
 export interface JudgingConstraint {
   template: PolicyTemplateSpec;
   constraint: Constraint;
   policy: CompiledPolicy;
+  /** For rules that read other objects: denies each object that they are asked about. */
+  reach: CompiledPolicy | undefined;
 }
 
 /** An object, and the facts of the point that asks about it. */
@@ -23,18 +26,31 @@ export interface Review {
   operation: "CREATE" | "UPDATE";
   object: KubeObject;
   oldObject?: KubeObject | undefined;
-  /** Labels of its namespace; those of a place are `placeLabels`. Undefined for cluster-wide objects. */
+  /** Labels of its namespace; those of a place are `toNamespaceLabels`. Undefined for cluster-wide objects. */
   namespaceLabels: Readonly<Record<string, string>> | undefined;
   /** The caller, where there is one. */
   user?: { name: string; groups: readonly string[] } | undefined;
+  /** Other objects, for templates with reads. Without it none is known. */
+  refs?: Refs | undefined;
 }
 
 /** Prepares a constraint. `policy.broken` says why its rules cannot be evaluated. */
 export function prepareConstraint(template: PolicyTemplateSpec, constraint: Constraint, now: Date): JudgingConstraint {
-  const spec = { ...compileConstraint(template, constraint, now), failurePolicy: "Fail" };
+  const rules = compileConstraint(template, constraint, now);
+  return {
+    template,
+    constraint,
+    policy: toPolicy(constraint, rules),
+    reach: hasReads(template)
+      ? toPolicy(constraint, { ...rules, validations: [{ expression: "!variables.matches" }] })
+      : undefined,
+  };
+}
+
+function toPolicy(constraint: Constraint, rules: RuleSet): CompiledPolicy {
   const metadata = { name: policyName(constraint) };
-  const policy = compilePolicy({ apiVersion: "", kind: "ValidatingAdmissionPolicy", metadata, spec });
-  return { template, constraint, policy };
+  const spec = { ...rules, failurePolicy: "Fail" };
+  return compilePolicy({ apiVersion: "", kind: "ValidatingAdmissionPolicy", metadata, spec });
 }
 
 /** The verdict of all constraints about one object. */
@@ -45,10 +61,19 @@ export function evaluate(constraints: readonly JudgingConstraint[], review: Revi
     subject.filter((one) => !hasFacts(one, review)),
   ];
   const lookup = judged.length > 0 ? reviewVariables(review) : () => undefined;
+  const answers = judged.map((one) => ({ one, found: judge(one, review, lookup) }));
   return toVerdict(
-    judged.flatMap((one) => judge(one, review, lookup)),
-    skipped.map(({ constraint }) => `${constraint.kind}/${constraint.metadata.name}`),
+    answers.flatMap(({ found }) => (found === "unknown" ? [] : found)),
+    skipped.map(({ constraint }) => constraintId(constraint)),
+    answers.filter(({ found }) => found === "unknown").map(({ one }) => constraintId(one.constraint)),
   );
+}
+
+/** The sentence of a constraint that is unknown: `Running tasks: cannot be decided now, since Task objects are not known (policy few)`. */
+export function toUndecidedSentence({ template: { title, reads = [] }, constraint }: JudgingConstraint): string {
+  const kinds = [...new Set(reads.map(({ kind }) => kind))].join(" and ");
+  const message = `cannot be decided now, since ${kinds} objects are not known`;
+  return toSentence(title, { message, constraint: constraint.metadata.name });
 }
 
 function isSubject({ template }: JudgingConstraint, { object, operation }: Review): boolean {
@@ -59,7 +84,10 @@ function hasFacts({ template: { needs } }: JudgingConstraint, { point, user }: R
   return (!needs.includes("user") || user !== undefined) && (!needs.includes("oldObject") || point === "write");
 }
 
-function judge({ template, constraint, policy }: JudgingConstraint, review: Review, lookup: Lookup): Violation[] {
+function judge(one: JudgingConstraint, review: Review, base: Lookup): Violation[] | "unknown" {
+  const lookup = withRefs(one, review, base);
+  if (lookup === "unknown") return lookup;
+  const { template, constraint, policy } = one;
   const { namespace, name } = review.object.metadata;
   return evaluatePolicy(policy, lookup, undefined).map((denial) => {
     const rule = denial.validation ?? -1;
@@ -75,6 +103,15 @@ function judge({ template, constraint, policy }: JudgingConstraint, review: Revi
       object: { kind: review.object.kind, ...(namespace !== undefined && { namespace }), name },
     };
   });
+}
+
+/** Other objects are read only where the constraint matches. */
+function withRefs({ template, reach }: JudgingConstraint, { refs }: Review, base: Lookup): Lookup | "unknown" {
+  if (!reach || evaluatePolicy(reach, base, undefined).length === 0) return base;
+  const read = (template.reads ?? []).map((one) => [one.as, refs?.(one) ?? "unknown"] as const);
+  if (read.some(([, objects]) => objects === "unknown")) return "unknown";
+  const value = fromJson(Object.fromEntries(read));
+  return (name) => (name === "refs" ? value : base(name));
 }
 
 function messageOf({ message }: Denial, title: string, constraint: string): string {

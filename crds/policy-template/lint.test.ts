@@ -18,6 +18,7 @@ test.each<[string, string, object]>([
   ["the caller, when needed", "request.userInfo.username == 'ada'", { needs: ["user"] }],
   ["the old object, when needed", "oldObject == null || oldObject.spec == object.spec", { needs: ["oldObject"] }],
   ["a variable", "variables.one == 1", { variables: [{ name: "one", expression: "1" }] }],
+  ["other objects", "refs.tasks.size() < 3 && refs.tasks.all(t, t.metadata.name != '')", withReads()],
   ["a new function with its version", "!format.dns1123Label().validate('x').hasValue()", { minKubernetes: "1.34" }],
 ])("a rule may read %s", (_what, expression, spec) => {
   expect(faultOfRule(expression, spec)).toBeUndefined();
@@ -58,6 +59,18 @@ test.each<[string, object, string]>([
     { rules: [{ expression: "!format.dns1123Label().validate('x').hasValue()" }] },
     "set spec.minKubernetes",
   ],
+  ["an unknown read", { rules: [{ expression: "refs.nope.size() == 0" }], ...withReads() }, "undefined field 'nope'"],
+  [
+    "reads that are not declared",
+    { rules: [{ expression: "refs.tasks.size() == 0" }] },
+    "undeclared reference to 'refs'",
+  ],
+  ["reads of a kind that no gate holds", { subjects: ["Route"], ...withReads() }, "judge App, Droplet, Task alone"],
+  ["reads with a caller", { needs: ["user"], ...withReads() }, "spec.needs: user is not known at the start of an app"],
+  ["reads of updates alone", { operations: ["UPDATE"], ...withReads() }, "spec.operations: add CREATE"],
+  ["a read of another kind", withReads({ kind: "Pod" }), "spec.reads[0]: kind: Pod cannot be read"],
+  ["a read of a space's orgs", withReads({ kind: "Org" }), "no Org is in a space; use platform"],
+  ["a read of a space's stacks", withReads({ kind: "Stack" }), "no Stack is in a space; use platform"],
   ["scale of other kinds", { scale: "true" }, "spec.scale: only templates for Process"],
   ["a schema without type", { parameters: { schema: {} } }, "type must be object"],
   ["a string without bound", withProperty({ type: "string" }), "properties.x: add maxLength"],
@@ -81,6 +94,10 @@ test.each<[string, object, string]>([
 ])("refuses %s", (_what, spec, message) => {
   expect(faultOf(spec)).toContain(message);
 });
+
+function withReads(read: object = {}): object {
+  return { reads: [{ as: "tasks", kind: "Task", scope: "space", ...read }] };
+}
 
 function withProperty(node: object): object {
   return { parameters: { schema: { type: "object", properties: { x: node } } } };

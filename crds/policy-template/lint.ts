@@ -6,13 +6,13 @@ import { compileExpression } from "../../kube/cel/program.ts";
 import { newestFeature } from "../../kube/cel/versions.ts";
 import type { ValueShape } from "../../kube/cel/values.ts";
 import { RESERVED_VARIABLES } from "./match-expressions.ts";
-import type { PolicyTemplateSpec } from "./policy-template.ts";
+import type { PolicyTemplateSpec, TemplateRead } from "./policy-template.ts";
 import { DEFINITIONS } from "../definitions.ts";
 import { schemaFault } from "./schema-bounds.ts";
 import { findSubject, listSubjects } from "./subjects.ts";
 
 export interface TemplateFault {
-  reason: "InvalidRule" | "InvalidSchema" | "InvalidSubject" | "InvalidKind";
+  reason: "InvalidRule" | "InvalidSchema" | "InvalidSubject" | "InvalidKind" | "InvalidReads";
   /** Says where and what to do. */
   message: string;
 }
@@ -22,6 +22,7 @@ export function templateFault(spec: PolicyTemplateSpec): TemplateFault | undefin
   return (
     kindFault(spec) ??
     subjectFault(spec) ??
+    readsFault(spec) ??
     schemaPartFault(spec) ??
     variableFault(spec) ??
     ruleFault(spec) ??
@@ -63,6 +64,50 @@ function subjectFault({ subjects }: PolicyTemplateSpec): TemplateFault | undefin
   };
 }
 
+/** Kinds that the start gate holds back. A write of another kind would be in force before anybody could judge it again. */
+const GATED = ["App", "Droplet", "Task"];
+
+/** Rules that read other objects are judged again at a start, as a creation that nobody asks for. */
+function readsFault(spec: PolicyTemplateSpec): TemplateFault | undefined {
+  const { reads = [], subjects, needs, operations } = spec;
+  if (reads.length === 0) return undefined;
+  const other = subjects.find((kind) => !GATED.includes(kind));
+  if (other !== undefined)
+    return invalidReads(
+      "spec.subjects",
+      `rules with reads judge ${GATED.join(", ")} alone, which no start gate passes by`,
+    );
+  const [need] = needs;
+  if (need !== undefined)
+    return invalidReads("spec.needs", `${need} is not known at the start of an app, where rules with reads are judged`);
+  if (!operations.includes("CREATE"))
+    return invalidReads(
+      "spec.operations",
+      "add CREATE: at the start of an app rules with reads judge as for a creation",
+    );
+  const faults = reads.map((read, index) => ({ index, fault: readFault(read) }));
+  const wrong = faults.find(({ fault }) => fault !== undefined);
+  return wrong?.fault === undefined ? undefined : invalidReads(`spec.reads[${wrong.index}]`, wrong.fault);
+}
+
+const invalidReads = (field: string, problem: string): TemplateFault => ({
+  reason: "InvalidReads",
+  message: `${field}: ${problem}`,
+});
+
+function readFault({ kind, scope }: TemplateRead): string | undefined {
+  const definition = findSubject(kind);
+  if (!definition) return `kind: ${kind} cannot be read; the kinds are ${listSubjects().join(", ")}`;
+  const { namespaced, livesIn = ["space", "org", "system"] } = definition;
+  const has = {
+    space: livesIn.includes("space"),
+    org: livesIn.includes("space") || livesIn.includes("org"),
+    platform: true,
+  };
+  if (namespaced ? has[scope] : scope === "platform") return undefined;
+  return `scope: no ${kind} is in ${scope === "org" ? "an org" : "a space"}; ${namespaced && has.org ? "use org or platform" : "use platform"}`;
+}
+
 function schemaPartFault({ parameters }: PolicyTemplateSpec): TemplateFault | undefined {
   if (!parameters) return undefined;
   const fault = schemaFault(parameters.schema, "spec.parameters.schema");
@@ -80,7 +125,7 @@ function variableFault(spec: PolicyTemplateSpec): TemplateFault | undefined {
     const field = `spec.variables[${index}]`;
     if (RESERVED_VARIABLES.includes(name))
       return invalidRule(`${field}.name`, `${name} is the platform's; choose another name`);
-    const fault = expressionFault(spec, { expression, names: before });
+    const fault = expressionFault(spec, { expression, names: before, refs: spec.reads });
     if (fault !== undefined) return invalidRule(`${field}.expression`, fault);
     before.push(name);
   }
@@ -89,11 +134,12 @@ function variableFault(spec: PolicyTemplateSpec): TemplateFault | undefined {
 
 function ruleFault(spec: PolicyTemplateSpec): TemplateFault | undefined {
   const names = spec.variables.map(({ name }) => name);
+  const refs = spec.reads;
   for (const [index, { expression, messageExpression }] of spec.rules.entries()) {
-    const fault = expressionFault(spec, { expression, names, wanted: "bool" });
+    const fault = expressionFault(spec, { expression, names, refs, wanted: "bool" });
     if (fault !== undefined) return invalidRule(`spec.rules[${index}].expression`, fault);
     if (messageExpression === undefined) continue;
-    const messageFault = expressionFault(spec, { expression: messageExpression, names, wanted: "string" });
+    const messageFault = expressionFault(spec, { expression: messageExpression, names, refs, wanted: "string" });
     if (messageFault !== undefined) return invalidRule(`spec.rules[${index}].messageExpression`, messageFault);
   }
   return undefined;
@@ -110,16 +156,30 @@ interface Checked {
   expression: string;
   /** Names of the template's variables that it may read. */
   names: readonly string[];
+  refs?: PolicyTemplateSpec["reads"];
   wanted?: "bool" | "string";
 }
 
 /** Variables of the platform that rules may read. */
 const READABLE = ["params", "anyObject", "org", "space"];
 
-function expressionFault(spec: PolicyTemplateSpec, { expression, names, wanted }: Checked): string | undefined {
+function expressionFault(
+  spec: PolicyTemplateSpec,
+  { expression, names, refs = [], wanted }: Checked,
+): string | undefined {
   const known = new Set([...READABLE, ...names]);
   const variables: ValueShape = { type: "object", property: (name) => (known.has(name) ? {} : undefined) };
-  const shapes = { object: undefined, oldObject: undefined, request: undefined, variables };
+  const reads: ValueShape = {
+    type: "object",
+    property: (name) => (refs.some((one) => one.as === name) ? { type: "array" } : undefined),
+  };
+  const shapes = {
+    object: undefined,
+    oldObject: undefined,
+    request: undefined,
+    variables,
+    ...(refs.length > 0 && { refs: reads }),
+  };
   const fault = checkExpression(expression, { ...shapes, authorizer: undefined, namespaceObject: undefined }, wanted);
   if (fault) return fault.isType ? fault.message : `it does not compile: ${fault.message}`;
   const { ast } = compileExpression(expression);

@@ -1,9 +1,11 @@
 // The constraints of all templates, ready to judge, by the kind of object that they judge.
+import { constraintId } from "./constraint.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Constraint } from "./constraint.ts";
 import { prepareConstraint, type JudgingConstraint } from "./evaluate.ts";
 import { nextExceptionEnd } from "./match-expressions.ts";
 import type { PolicyTemplate, PolicyTemplateSpec } from "./policy-template.ts";
+import type { Violation } from "./verdict.ts";
 
 /** An immutable set of constraints in force. */
 export interface Policies {
@@ -51,9 +53,12 @@ function listConstraints(
   return rules ? constraintsOf(rules.kind).map((constraint) => ({ rules, constraint })) : [];
 }
 
-/** The name of a constraint among all kinds. */
-export function constraintId({ kind, metadata }: Pick<Constraint, "kind" | "metadata">): string {
-  return `${kind}/${metadata.name}`;
+/** The title of the rules that an object breaks. */
+export function titleOf(
+  { byConstraint }: Policies,
+  { template, constraint }: Pick<Violation, "template" | "constraint">,
+): string {
+  return byConstraint.get(constraintId({ kind: template, metadata: { name: constraint } }))?.template.title ?? template;
 }
 
 interface Wanted {

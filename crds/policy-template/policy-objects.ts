@@ -7,7 +7,7 @@ import { CONSTRAINTS_GROUP } from "../groups.ts";
 import { actionAt, type Action, type Constraint } from "./constraint.ts";
 import { compileConstraint, type RuleSet } from "./compile.ts";
 import { namespaceSelector } from "./namespace-selector.ts";
-import type { PolicyTemplateSpec } from "./policy-template.ts";
+import { hasReads, type PolicyTemplateSpec } from "./policy-template.ts";
 import { findSubject, livesInSpaces } from "./subjects.ts";
 import { sentenceEnd, sentenceStart } from "./verdict.ts";
 
@@ -29,8 +29,9 @@ export function policyName({ kind, metadata }: Pick<Constraint, "kind" | "metada
   return `${kind.toLowerCase()}.${metadata.name}.${CONSTRAINTS_GROUP}`;
 }
 
-/** All policies and bindings of a constraint. */
+/** All policies and bindings of a constraint. None for rules that read other objects, which no such policy can hold: the CF API, the webhook and the start gate do. */
 export function toConstraintPolicies(spec: PolicyTemplateSpec, constraint: Constraint, now: Date): KubeObject[] {
+  if (hasReads(spec)) return [];
   const rules = compileConstraint(spec, constraint, now);
   const name = policyName(constraint);
   const action = actionAt(constraint, "write");

@@ -22,7 +22,7 @@ const anyObject = z.unknown().meta({ type: "object", "x-kubernetes-preserve-unkn
 
 const rule = z.object({
   expression: expression.describe(
-    "A CEL expression that is true when the object is allowed. Names: object, oldObject, variables.params, variables.org, variables.space, the template's own variables.",
+    "A CEL expression that is true when the object is allowed. Names: object, oldObject, variables.params, variables.org, variables.space, refs.<as>, the template's own variables.",
   ),
   message: oneLine(1024).optional().describe("The sentence of a refusal. Defaults to the number of the rule."),
   messageExpression: expression
@@ -38,6 +38,19 @@ const variable = z.object({
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
     .describe("Rules read it as variables.<name>."),
   expression: expression.describe("Its value. It may read variables that stand before it."),
+});
+
+export const READ_SCOPES = ["space", "org", "platform"] as const;
+
+const read = z.object({
+  as: z
+    .string()
+    .regex(/^[a-z][A-Za-z0-9]{0,30}$/)
+    .describe("Rules read the objects as refs.<as>."),
+  kind: z.string().max(63).describe("A kind of group cupola.dev, e.g. Task."),
+  scope: z
+    .enum(READ_SCOPES)
+    .describe("Where the objects are, seen from the judged one: its space, its org, the platform."),
 });
 
 const templateSpec = z.object({
@@ -60,6 +73,11 @@ const templateSpec = z.object({
     .default([])
     .describe(
       "Facts of a write that the rules read: request.userInfo, oldObject. Audit and cup policy test without them skip the template.",
+    ),
+  reads: listMap(z.array(read).max(3), ["as"])
+    .optional()
+    .describe(
+      "Other objects that the rules read. No ValidatingAdmissionPolicy can hold such rules: the CF API and the policy webhook judge writes, and no app or task starts that they refuse. Only for App, Droplet and Task.",
     ),
   minKubernetes: z
     .string()
@@ -120,3 +138,9 @@ export const PolicyTemplate = defineKind({
 });
 export type PolicyTemplate = Resource<typeof PolicyTemplate>;
 export type PolicyTemplateSpec = PolicyTemplate["spec"];
+export type TemplateRead = NonNullable<PolicyTemplateSpec["reads"]>[number];
+
+/** Whether the rules read other objects. Rules that were put in force by an older version have no such field. */
+export function hasReads({ reads = [] }: Pick<PolicyTemplateSpec, "reads">): boolean {
+  return reads.length > 0;
+}

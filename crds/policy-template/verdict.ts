@@ -30,6 +30,8 @@ export interface Verdict {
   violations: Violation[];
   /** Constraints that need facts that this point does not have, as `<kind>/<name>`. */
   skipped: string[];
+  /** Constraints that cannot be decided now, since objects that their rules read are not known; as `<kind>/<name>`. */
+  unknown: string[];
 }
 
 /** The text before a message in a sentence. */
@@ -52,14 +54,20 @@ export function joinVerdicts(verdicts: readonly Verdict[]): Verdict {
   return toVerdict(
     verdicts.flatMap((one) => one.violations),
     verdicts.flatMap((one) => one.skipped),
+    verdicts.flatMap((one) => one.unknown),
   );
 }
 
-export function toVerdict(violations: readonly Violation[], skipped: readonly string[]): Verdict {
+export function toVerdict(
+  violations: readonly Violation[],
+  skipped: readonly string[] = [],
+  unknown: readonly string[] = [],
+): Verdict {
   return {
     allowed: violations.every(({ action }) => action !== "deny"),
     violations: violations.toSorted(byPlace),
     skipped: [...new Set(skipped)].sort(),
+    unknown: [...new Set(unknown)].sort(),
   };
 }
 

@@ -41,6 +41,16 @@ export function isUnreadable(error: unknown): error is NotSynced | NotPermitted 
   return error instanceof NotSynced || error instanceof NotPermitted;
 }
 
+/** The result of `read`, or undefined while the cache is not synced or may not be read. */
+export function ifReadable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
+}
+
 const PARK_MESSAGES: Record<ParkReason, (what: string) => string> = {
   Forbidden: (what) => `this platform may not list and watch ${what}; it resumes by itself when both are granted`,
   Unauthorized: (what) => `the API server rejects this platform's credential for list and watch of ${what}`,
