@@ -132,7 +132,7 @@ const setFeature = endpoint({
     const app = session.get(App, params.guid);
     const name = params.name;
     presentFeature(app, name);
-    const features = toFeaturesPatch({ [name]: body.enabled });
+    const features = toFeaturesPatch(app, { [name]: body.enabled });
     const after = features ? await session.patch(App, app, { type: "merge", body: { spec: { features } } }) : app;
     return ok(presentFeature(after, name));
   },

@@ -234,8 +234,8 @@ async function applyAll(session: Session, pairs: readonly AppEntry[]): Promise<s
 async function applyOne(session: Session, app: App, entry: Application): Promise<void> {
   // Labels come first: operator policy may ask for them in the writes that follow.
   const updated = await updateApp(session, app, entry);
-  const features = entry.features && toFeaturesPatch(entry.features);
-  if (features && differs(features, featureSwitches(updated)))
+  const features = entry.features && toFeaturesPatch(updated, entry.features);
+  if (features && differs(entry.features ?? {}, featureSwitches(updated)))
     await session.patch(App, updated, { type: "merge", body: { spec: { features } } });
   const known = appProcesses(session, app);
   for (const process of processesOf(entry)) {

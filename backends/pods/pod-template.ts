@@ -8,6 +8,7 @@ import type { ObjectMeta } from "../../kube/api/object.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { literal, planEnvironment } from "./environment.ts";
 import type { PodRules } from "./pod-rules.ts";
+import { planMounts, planVolumes, type VolumeSources } from "./pod-volumes.ts";
 import { planProbes } from "./probes.ts";
 
 /** Seconds between SIGTERM and SIGKILL, as in Cloud Foundry. */
@@ -96,7 +97,11 @@ function planPod(lrp: LRP, { indexLabel, rules, schedulingGates }: PodVariant): 
 }
 
 /** The part of a pod that is the same for instances and tasks: Pod Security `restricted`, and no API token. */
-export function planRestrictedPod({ droplet, user }: Pick<ProgramSpec, "droplet" | "user">): Record<string, unknown> {
+export function planRestrictedPod({
+  droplet,
+  user,
+  ...volumes
+}: Pick<ProgramSpec, "droplet" | "user"> & VolumeSources): Record<string, unknown> {
   const runAsUser = user !== undefined && /^\d+$/.test(user) ? { runAsUser: Number(user) } : {};
   return {
     automountServiceAccountToken: false,
@@ -104,6 +109,7 @@ export function planRestrictedPod({ droplet, user }: Pick<ProgramSpec, "droplet"
     terminationGracePeriodSeconds: GRACE_SECONDS,
     securityContext: { runAsNonRoot: true, ...runAsUser, seccompProfile: { type: "RuntimeDefault" } },
     ...(droplet.imagePullSecretRef && { imagePullSecrets: [{ name: droplet.imagePullSecretRef.name }] }),
+    ...planVolumes(volumes),
   };
 }
 
@@ -111,7 +117,8 @@ export function planRestrictedPod({ droplet, user }: Pick<ProgramSpec, "droplet"
 export type ProgramSpec = Pick<
   LRP["spec"],
   "droplet" | "command" | "env" | "ports" | "memoryMB" | "diskMB" | "cpu" | "user"
-> & { processType?: string };
+> &
+  VolumeSources & { processType?: string };
 
 /** The container without ports and probes. A task has no `indexLabel`. */
 export function planContainer(spec: ProgramSpec, indexLabel?: string): Record<string, unknown> {
@@ -122,6 +129,7 @@ export function planContainer(spec: ProgramSpec, indexLabel?: string): Record<st
     ...(command && { command }),
     env: planEnvironment(spec, indexLabel),
     resources: planResources(spec),
+    ...planMounts(spec),
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
   };
 }

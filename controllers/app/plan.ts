@@ -153,5 +153,9 @@ export function planOldRevisions(
 
 function listSecretNames(revision: Revision): string[] {
   const variables = [...revision.spec.env, ...(revision.spec.services ?? [])];
-  return variables.flatMap((variable) => (variable.valueFrom ? [variable.valueFrom.secretKeyRef.name] : []));
+  const files = revision.spec.serviceFiles;
+  return [
+    ...variables.flatMap((variable) => (variable.valueFrom ? [variable.valueFrom.secretKeyRef.name] : [])),
+    ...(files ? [files.secretRef.name] : []),
+  ];
 }

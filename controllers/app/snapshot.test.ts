@@ -9,7 +9,7 @@ const base: SnapshotInput = {
   droplet: aDroplet(),
   processes: [aProcess()],
   env: [],
-  services: [],
+  services: { env: [] },
   classes: [aRunner()],
   revisions: [],
 };
@@ -39,6 +39,24 @@ describe("when a snapshot is due", () => {
       false,
     ],
   ])("%s", (_what, app, due) => expect(isSnapshotDue(app, [revision])).toBe(due));
+});
+
+describe("files of bound services", () => {
+  const files = { mountPath: "/etc/f", secretRef: { name: "shop-env-1" }, items: [{ key: "f0", path: "db/uri" }] };
+  const services = { env: [{ name: "SERVICE_BINDING_ROOT", value: "/etc/f" }], files };
+
+  test("are in the revision", () => {
+    const capable = aRunner();
+    capable.status = { ...capable.status, capabilities: { ...capable.status?.capabilities, serviceFiles: "true" } };
+    expect(nextOf({ ...base, services, classes: [capable] })).toMatchObject({
+      services: services.env,
+      serviceFiles: files,
+    });
+  });
+
+  test("a runner that gives none is refused before the start", () => {
+    expect(() => planSnapshot({ ...base, services })).toThrow(/gives instances no files of bound services/);
+  });
 });
 
 describe("a snapshot", () => {

@@ -13,11 +13,16 @@ import { mergeSidecars, type Sidecar } from "../../crds/sidecar.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
 import type { Rollout } from "../../crds/rollout/rollout.ts";
 import { findRevision } from "../shared/rollouts.ts";
+import type { ServicesSnapshot } from "../shared/services-snapshot.ts";
+import { requireMounts } from "../shared/require-mounts.ts";
 import { chooseClass } from "../shared/choose-class.ts";
 
 export type RevisionSpec = Revision["spec"];
 /** The fields that revisions are compared by: without version, description and restart. */
-type RevisionContent = Pick<RevisionSpec, "dropletRef" | "env" | "services" | "processes" | "sidecars">;
+type RevisionContent = Pick<
+  RevisionSpec,
+  "dropletRef" | "env" | "services" | "serviceFiles" | "processes" | "sidecars"
+>;
 
 /** The Revision that the app's status names. */
 export function findCurrentRevision(app: App, revisions: readonly Revision[]): Revision | undefined {
@@ -41,8 +46,7 @@ export interface SnapshotInput {
   droplet: Droplet;
   processes: readonly Process[];
   env: readonly EnvVar[];
-  /** The variables of bound services. */
-  services: readonly EnvVar[];
+  services: ServicesSnapshot;
   classes: readonly BackendClass[];
   revisions: readonly Revision[];
   /** The Rollout that this snapshot is for. */
@@ -108,7 +112,7 @@ function toRolloutContent(content: RevisionContent, { rollout, revisions }: Snap
   return {
     dropletRef: restored?.dropletRef ?? content.dropletRef,
     env: restored ? restored.env.map((variable) => ({ ...variable })) : content.env,
-    ...toServices(content.services),
+    ...toServices(content),
     processes: content.processes.map((process) => withRollout(process, rollout, restored)),
     ...toSidecars(restored ? restored.sidecars : content.sidecars),
   };
@@ -129,18 +133,24 @@ function toSidecars(sidecars: readonly Sidecar[] | undefined): Pick<RevisionCont
   return sidecars?.length ? { sidecars: [...sidecars] } : {};
 }
 
-/** Revisions without services have no such field. */
-function toServices(services: readonly EnvVar[] | undefined): Pick<RevisionContent, "services"> {
-  return services?.length ? { services: services.map((variable) => ({ ...variable })) } : {};
+/** Revisions without services have no such fields. */
+function toServices({
+  services,
+  serviceFiles,
+}: Pick<RevisionContent, "services" | "serviceFiles">): Pick<RevisionContent, "services" | "serviceFiles"> {
+  return {
+    ...(services?.length && { services: services.map((variable) => ({ ...variable })) }),
+    ...(serviceFiles && { serviceFiles }),
+  };
 }
 
 function toContent({ app, droplet, processes, env, services, classes }: SnapshotInput): RevisionContent {
   return {
     dropletRef: { name: droplet.metadata.name },
     env: env.map((variable) => ({ ...variable })),
-    ...toServices(services),
+    ...toServices({ services: services.env, serviceFiles: services.files }),
     processes: processes
-      .map((process) => snapshotProcess(process, droplet, classes))
+      .map((process) => snapshotProcess(process, { droplet, classes, services }))
       .toSorted((a, b) => (a.type < b.type ? -1 : 1))
       // The field is a list-map keyed by type. CEL on names prevents two processes of one type.
       .filter((process, at, all) => process.type !== all[at - 1]?.type),
@@ -149,8 +159,17 @@ function toContent({ app, droplet, processes, env, services, classes }: Snapshot
 }
 
 /** The current process, with every default filled in. */
-export function snapshotProcess(process: Process, droplet: Droplet, classes: readonly BackendClass[]): RevisionProcess {
+export function snapshotProcess(
+  process: Process,
+  { droplet, classes, services }: Pick<SnapshotInput, "droplet" | "classes" | "services">,
+): RevisionProcess {
   const { type, command, memoryMB, diskMB, cpu, logRateLimitBytesPerSecond, user, runner, ports } = process.spec;
+  const backend = chooseClass(classes, {
+    role: "runner",
+    className: runner,
+    requires: { capability: "dropletKinds", word: toRunnable(droplet).kind },
+  });
+  requireMounts(backend, services);
   return omitUndefined({
     type,
     command,
@@ -162,17 +181,13 @@ export function snapshotProcess(process: Process, droplet: Droplet, classes: rea
     readinessHealthCheck: effectiveReadinessCheck(process.spec.readinessHealthCheck),
     ports: effectivePorts(ports, droplet.spec.ports),
     user,
-    runner: chooseClass(classes, {
-      role: "runner",
-      className: runner,
-      requires: { capability: "dropletKinds", word: toRunnable(droplet).kind },
-    }).metadata.name,
+    runner: backend.metadata.name,
   });
 }
 
 function hasSameContent(latest: RevisionSpec, content: RevisionContent): boolean {
-  const { dropletRef, env, services, processes, sidecars } = latest;
-  const former = { dropletRef, env, ...toServices(services), processes, ...toSidecars(sidecars) };
+  const { dropletRef, env, processes, sidecars } = latest;
+  const former = { dropletRef, env, ...toServices(latest), processes, ...toSidecars(sidecars) };
   return isDeepStrictEqual(toPlainJSON(former), toPlainJSON(content));
 }
 

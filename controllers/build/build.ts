@@ -197,7 +197,7 @@ async function snapshotVariables(
   context: Pick<ReconcileContext, "read" | "client">,
 ): Promise<Pick<StagingInput, "env" | "services">> {
   const { env } = await snapshotEnv(app, guid, context.client);
-  return { env, services: await snapshotServices({ app, guid }, context) };
+  return { env, services: (await snapshotServices({ app, guid, delivery: "environment" }, context)).env };
 }
 
 async function deleteExcessBuilds(build: Build, { read, client }: ReconcileContext): Promise<void> {

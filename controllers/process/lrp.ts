@@ -81,6 +81,7 @@ export function planLRP(input: LRPInput, instances: number): Draft {
       droplet: toDropletArtifact(droplet),
       ...sizesOf(input),
       env: planProcessEnv(input, version),
+      ...(revision.spec.serviceFiles && { serviceFiles: revision.spec.serviceFiles }),
       instances,
       ...(process.spec.restartInstances && { restartInstances: process.spec.restartInstances }),
     },

@@ -6,10 +6,11 @@ import { ServiceInstance } from "../../crds/service-instance/service-instance.ts
 import { credentialsLabels, credentialsSecretName, toSecretData } from "../../crds/service-instance/credentials.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
+import { ENV_KEY } from "./env-snapshot.ts";
 import { snapshotServices } from "./services-snapshot.ts";
 
 const namespace = "space";
-const app = { metadata: { name: "shop", namespace, uid: "app-uid" } } as App;
+const app = { metadata: { name: "shop", namespace, uid: "app-uid" }, spec: {} } as App;
 const instance = (n: number) => ({
   metadata: { name: `db-${n}`, namespace, uid: `uid-${n}` },
   spec: { tags: [], type: "user-provided", credentialsSecretRef: { name: credentialsSecretName(`db-${n}`) } },
@@ -37,7 +38,7 @@ function contextOf(count: number, bytes: number) {
 
 test("an app without bindings costs one request", async () => {
   const { context, list } = contextOf(0, 0);
-  expect(await snapshotServices({ app, guid: "guid" }, context)).toEqual([]);
+  expect(await snapshotServices({ app, guid: "guid" }, context)).toEqual({ env: [] });
   expect(list).toHaveBeenCalledOnce();
 });
 
@@ -52,5 +53,41 @@ test("more credentials than an environment may have stall the start, in words", 
   await expect(snapshotServices({ app, guid: "guid" }, context)).rejects.toMatchObject({
     reason: "ServicesTooLarge",
     message: expect.stringMatching(/60\d{4} bytes of credentials; .*unbind/) as string,
+  });
+});
+
+test.each<[object, string, RegExp]>([
+  [{ serviceBindingK8s: true }, "SERVICE_BINDING_ROOT", /^db-0\/a f\d+$/],
+  [{ fileBasedVcapServices: true }, "VCAP_SERVICES_FILE_PATH", /^vcap_services f0$/],
+])("with the feature %j there are files, and no VCAP_SERVICES", async (features, variable, item) => {
+  const { context } = contextOf(1, 3);
+  const made: { data: Record<string, string> }[] = [];
+  const { find } = context.client;
+  const client = {
+    ...context.client,
+    find: (ref: unknown, at: { name: string }) =>
+      at.name === ENV_KEY.secretName
+        ? Promise.resolve({ metadata: at, data: { key: Buffer.alloc(32).toString("base64") } })
+        : /-env-/.test(at.name)
+          ? Promise.resolve(undefined)
+          : (find as (ref: unknown, at: object) => Promise<unknown>)(ref, at),
+    create: (_ref: unknown, secret: { data: Record<string, string> }) => Promise.resolve(made.push(secret)),
+  };
+  const asking = { ...app, spec: { features } } as unknown as App;
+  const { env, files } = await snapshotServices({ app: asking, guid: "guid" }, {
+    ...context,
+    client,
+  } as unknown as ReconcileContext);
+  expect(env.map(({ name }) => name)).toEqual([variable]);
+  expect(files?.items.map(({ path, key }) => `${path} ${key}`)).toContainEqual(expect.stringMatching(item));
+  const key = files?.items.find(({ path }) => path === "db-0/a" || path === "vcap_services")?.key ?? "";
+  expect(Buffer.from(made[0]?.data[key] ?? "", "base64").toString()).toContain("xxx");
+});
+
+test("an app that wants folders starts without a binding, too", async () => {
+  const { context } = contextOf(0, 0);
+  const asking = { ...app, spec: { features: { serviceBindingK8s: true } } } as unknown as App;
+  expect(await snapshotServices({ app: asking, guid: "guid" }, context)).toEqual({
+    env: [{ name: "SERVICE_BINDING_ROOT", value: "/etc/cf-service-bindings" }],
   });
 });

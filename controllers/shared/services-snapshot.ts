@@ -1,13 +1,15 @@
-// The variables that bound services give to an app, VCAP_SERVICES and DATABASE_URL, kept in a Secret as the app's own secrets are.
+// Bound services as an app finds them: VCAP_SERVICES and DATABASE_URL, or files, kept in a Secret as the app's own secrets are.
 import type { App } from "../../crds/app/app.ts";
+import { filesVariable, servicesDelivery, BINDINGS_FOLDER, type ServicesDelivery } from "../../crds/app/features.ts";
 import { systemEnv, type BoundService } from "../../crds/app/vcap.ts";
+import type { MountedFiles } from "../../crds/mounted-files.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
+import { toBindingFiles, type BindingFile } from "../../crds/service-binding/binding-files.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { readBindingContent, type BindingContent } from "../../crds/service-binding/binding-secret.ts";
 import { newestBound, toBoundService } from "../../crds/service-binding/bound-service.ts";
 import { isCredentialsSecret, readCredentials, type Credentials } from "../../crds/service-instance/credentials.ts";
 import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import type { Task } from "../../crds/task/task.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import { NotReady, Stalled, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { withoutDeleting } from "./app-owned.ts";
@@ -17,23 +19,39 @@ import { resolveGUID } from "./guid.ts";
 /** A missing or refused Secret is read again after this time, since no informer watches Secrets. */
 const RECHECK_MS = 10_000;
 
+export interface ServicesSnapshot {
+  /** The variables. */
+  env: EnvVar[];
+  /** Undefined where the app asks for none, and where none would be in the folder. */
+  files?: MountedFiles | undefined;
+}
+
+interface ServicesOwner extends Omit<EnvOwner, "client"> {
+  /** By default the app's features decide. */
+  delivery?: ServicesDelivery;
+}
+
 /**
  * Reads bindings live, since a restart that follows a bind at once must have it: a cache without instances may be a late one.
- * @throws NotReady when the credentials of a bound instance are missing or not allowed
+ * @throws NotReady when the credentials of a bound instance are missing or not allowed; Stalled when they cannot be files
  */
 export async function snapshotServices(
-  owner: { app: App; guid: string; task?: Task },
+  { delivery, ...owner }: ServicesOwner,
   context: Pick<ReconcileContext, "read" | "client">,
-): Promise<EnvVar[]> {
+): Promise<ServicesSnapshot> {
   const { namespace = "" } = owner.app.metadata;
+  const how = delivery ?? servicesDelivery(owner.app);
   const { items } = await context.client.list(ServiceBinding, { namespace });
   const own = withoutDeleting(items).filter(({ spec }) => spec.appRef?.name === owner.app.metadata.name);
-  if (own.length === 0) return [];
+  if (own.length === 0 && how !== "file") return { env: how === "folder" ? [filesVariable(how)] : [] };
   const pairs = (await Promise.all(own.map((binding) => findInstance(binding, context)))).flat();
   const services = await whileSecretsAllowed(namespace, () =>
     Promise.all(newestBound(pairs).map((pair) => readService(pair, context))),
   );
-  return await keepServices({ ...owner, client: context.client }, services);
+  const keeper = { ...owner, client: context.client };
+  return how === "environment"
+    ? { env: await keepServices(keeper, systemEnv(services)) }
+    : await keepFiles(keeper, how, services);
 }
 
 interface Pair {
@@ -107,8 +125,40 @@ async function readInstanceCredentials(
   );
 }
 
-async function keepServices(owner: EnvOwner, services: readonly BoundService[]): Promise<EnvVar[]> {
-  const values = Object.entries(systemEnv(services));
+/** As in Cloud Foundry, DATABASE_URL stays a variable. */
+async function keepFiles(
+  owner: EnvOwner,
+  delivery: Exclude<ServicesDelivery, "environment">,
+  services: readonly BoundService[],
+): Promise<ServicesSnapshot> {
+  const found = toBindingFiles(delivery, services);
+  if ("problem" in found)
+    throw new Stalled("ServiceFilesInvalid", `the bound services cannot be files: ${found.problem}`);
+  const { DATABASE_URL } = systemEnv(services);
+  return {
+    env: [filesVariable(delivery), ...(DATABASE_URL === undefined ? [] : await keepServices(owner, { DATABASE_URL }))],
+    ...(found.files.length > 0 && { files: await keepMounted(owner, found.files) }),
+  };
+}
+
+/** Keys are numbers, as not every path is a key. */
+async function keepMounted(owner: EnvOwner, files: readonly BindingFile[]): Promise<MountedFiles> {
+  const texts = files.map(({ path, text }, at) => ({
+    path,
+    key: `f${at}`,
+    data: Buffer.from(text).toString("base64"),
+  }));
+  const variables = texts.map(({ key }) => ({ name: key, valueFrom: { secretKeyRef: { name: "services", key } } }));
+  const { secret } = await keepEnv(owner, variables, new Map(texts.map(({ key, data }) => [key, data])));
+  return {
+    mountPath: BINDINGS_FOLDER,
+    secretRef: { name: secret?.name ?? "" },
+    items: texts.map(({ key, path }) => ({ key, path })),
+  };
+}
+
+async function keepServices(owner: EnvOwner, variables: Readonly<Record<string, string>>): Promise<EnvVar[]> {
+  const values = Object.entries(variables);
   const bytes = values.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0);
   if (bytes > MAX_ENV_BYTES)
     throw new Stalled(

@@ -20,7 +20,7 @@ const run = planTaskRun({
     { name: "COLOR", value: "red" },
     { name: "REGION", value: "eu" },
   ],
-  services: [],
+  services: { env: [] },
   env: [
     { name: "COLOR", value: "blue" },
     { name: "VCAP_APPLICATION", value: "mine" },

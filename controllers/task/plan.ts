@@ -15,6 +15,7 @@ import type { Draft } from "../../kube/client/client.ts";
 import type { ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
 import { toDropletArtifact } from "../shared/droplet-artifact.ts";
 import { planRunningEnv } from "../shared/running-env.ts";
+import type { ServicesSnapshot } from "../shared/services-snapshot.ts";
 import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
 export interface TaskInput {
@@ -27,8 +28,7 @@ export interface TaskInput {
   groupEnv: readonly EnvVar[];
   /** The app's variables, secrets by reference. */
   env: readonly EnvVar[];
-  /** The variables of bound services. */
-  services: readonly EnvVar[];
+  services: ServicesSnapshot;
   apiURL: string;
   /** URLs that reach the app, without scheme. */
   uris: readonly string[];
@@ -71,6 +71,7 @@ export function planTaskRun(input: TaskInput): Draft {
       droplet: toDropletArtifact(input.droplet),
       command,
       env: planTaskEnv(input),
+      serviceFiles: input.services.files,
       memoryMB,
       diskMB,
       cpu,
@@ -94,7 +95,14 @@ function planTaskEnv(input: TaskInput): EnvVar[] {
     limits: { memoryMB, diskMB },
     version: deriveGUID("task", task.metadata.uid ?? ""),
   });
-  return planRunningEnv({ dropletKind: toRunnable(droplet).kind, groupEnv, env, services, application, memoryMB });
+  return planRunningEnv({
+    dropletKind: toRunnable(droplet).kind,
+    groupEnv,
+    env,
+    services: services.env,
+    application,
+    memoryMB,
+  });
 }
 
 /** The spec of a running TaskRun stays as it is, but for its cancellation. */

@@ -26,6 +26,7 @@ import { appKey, getApp, indexByApp, OWNING_APP_INDEX, toAppOwnership } from "..
 import { chooseClass } from "../shared/choose-class.ts";
 import { quotaWatches, WAITING_INDEXES } from "../shared/counted-quotas.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
+import { requireMounts } from "../shared/require-mounts.ts";
 import { snapshotServices } from "../shared/services-snapshot.ts";
 import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
@@ -146,6 +147,7 @@ async function startTask(
     snapshotEnv(app, appGUID, client, task),
     snapshotServices({ app, guid: appGUID, task }, { read, client }),
   ]);
+  requireMounts(backend, services);
   return planTaskRun({
     task,
     taskGUID: guid,

@@ -1,6 +1,6 @@
 // The App kind: the desired state that users write. Processes, Revisions and LRPs follow from it.
 import { z } from "zod";
-import { immutable, listAtomic, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, listAtomic, listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { className, displayName, envVars, lifecycleType, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { MAX_SIDECARS, sidecar } from "../sidecar.ts";
@@ -105,11 +105,26 @@ export const App = defineKind({
     sidecars: listMap(z.array(userSidecar).max(MAX_SIDECARS), ["name"])
       .optional()
       .describe("Programs that run beside the app's processes."),
-    features: z
-      .object({
+    features: withRules(
+      z.object({
         ssh: z.boolean().default(true).describe("Whether cf ssh may open a shell in an instance."),
         revisions: z.boolean().default(true).describe("Whether cf shows the app's revisions."),
-      })
+        serviceBindingK8s: z
+          .boolean()
+          .optional()
+          .describe("Whether bound services are folders of files below SERVICE_BINDING_ROOT, without VCAP_SERVICES."),
+        fileBasedVcapServices: z
+          .boolean()
+          .optional()
+          .describe("Whether VCAP_SERVICES is a file that VCAP_SERVICES_FILE_PATH names."),
+      }),
+      [
+        {
+          rule: "!(has(self.serviceBindingK8s) && self.serviceBindingK8s && has(self.fileBasedVcapServices) && self.fileBasedVcapServices)",
+          message: "serviceBindingK8s and fileBasedVcapServices exclude each other",
+        },
+      ],
+    )
       .optional()
       .describe("Features of the app that can be switched."),
   }),

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
 import { healthCheck, readinessCheck } from "../health-check.ts";
+import { mountedFiles } from "../mounted-files.ts";
 import { className, cpuQuantity, envVars, identity, memoryMB, ports } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 import { processSidecars } from "../sidecar.ts";
@@ -69,6 +70,7 @@ export const LRP = defineKind({
       droplet: z.object({ guid: z.string().max(63), ...dropletArtifact }),
       command: z.string().max(65536).optional().describe("The start command. Defaults to the droplet's."),
       env: envVars.default([]),
+      serviceFiles: mountedFiles.optional(),
       ports,
       instances: z.int().min(0).max(MAX_INSTANCES),
       indexes: indexRanges
@@ -100,6 +102,7 @@ export const LRP = defineKind({
     "droplet",
     "command",
     "env",
+    "serviceFiles",
     "ports",
     "memoryMB",
     "diskMB",

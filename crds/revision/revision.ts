@@ -3,6 +3,7 @@ import { MAX_DETAILS } from "../details.ts";
 import { z } from "zod";
 import { listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { healthCheck, readinessCheck } from "../health-check.ts";
+import { mountedFiles } from "../mounted-files.ts";
 import { className, cpuQuantity, envVars, memoryMB, ports, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { MAX_SIDECARS, sidecar } from "../sidecar.ts";
@@ -50,6 +51,7 @@ const spec = withRules(
       .describe(
         "VCAP_SERVICES and what follows from it, in an immutable Secret: the bound services as of this start. None where nothing is bound.",
       ),
+    serviceFiles: mountedFiles.optional(),
     processes: listMap(z.array(revisionProcess).max(100), ["type"]),
     sidecars: listMap(z.array(sidecar).max(2 * MAX_SIDECARS), ["name"]).optional(),
   }),

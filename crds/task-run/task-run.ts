@@ -4,6 +4,7 @@ import { MAX_TASK_SECONDS } from "../process/defaults.ts";
 import { z } from "zod";
 import { immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
+import { mountedFiles } from "../mounted-files.ts";
 import { className, cpuQuantity, envVars, identity, memoryMB } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 import { defineKind, READ } from "../kind.ts";
@@ -40,6 +41,7 @@ export const TaskRun = defineKind({
         droplet: z.object({ guid: z.string().max(63), ...dropletArtifact }),
         command: z.string().min(1).max(65536),
         env: envVars.default([]),
+        serviceFiles: mountedFiles.optional(),
         memoryMB,
         diskMB: memoryMB,
         cpu: cpuQuantity.optional(),
@@ -62,6 +64,7 @@ export const TaskRun = defineKind({
       "droplet",
       "command",
       "env",
+      "serviceFiles",
       "memoryMB",
       "diskMB",
       "cpu",

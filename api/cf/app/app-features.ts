@@ -2,12 +2,22 @@
 import type { App } from "../../../crds/app/app.ts";
 import { notFound, unprocessable } from "../../http/errors.ts";
 
-/** In CF's order. `has`: supported and stored in the App; the others are always off. */
+/** In CF's order. `field`: its member of `spec.features`. */
 const FEATURES = [
-  { name: "ssh", description: "Enable SSHing into the app.", has: true },
-  { name: "revisions", description: "Enable versioning of an application", has: true },
-  { name: "service-binding-k8s", description: "Enable k8s service bindings for the app", has: false },
-  { name: "file-based-vcap-services", description: "Enable file-based VCAP service bindings for the app", has: false },
+  { name: "ssh", field: "ssh", description: "Enable SSHing into the app.", isOn: true },
+  { name: "revisions", field: "revisions", description: "Enable versioning of an application", isOn: true },
+  {
+    name: "service-binding-k8s",
+    field: "serviceBindingK8s",
+    description: "Enable k8s service bindings for the app",
+    isOn: false,
+  },
+  {
+    name: "file-based-vcap-services",
+    field: "fileBasedVcapServices",
+    description: "Enable file-based VCAP service bindings for the app",
+    isOn: false,
+  },
 ] as const;
 
 /** Is this the name of a feature in CF? */
@@ -23,10 +33,10 @@ interface PresentedFeature {
 
 /** All features of an app. */
 export function presentFeatures(app: App): PresentedFeature[] {
-  return FEATURES.map(({ name, description, has }) => ({
+  return FEATURES.map(({ name, field, description, isOn }) => ({
     name,
     description,
-    enabled: has && (app.spec.features?.[name] ?? true),
+    enabled: app.spec.features?.[field] ?? isOn,
   }));
 }
 
@@ -42,14 +52,21 @@ export function presentFeature(app: App, name: string): PresentedFeature {
   return found;
 }
 
-/** `spec.features` of a merge patch; undefined when there is nothing to write. @throws CFError 404, 422 when enabling an unsupported feature */
-export function toFeaturesPatch(wanted: Readonly<Record<string, boolean>>): Record<string, boolean> | undefined {
+/** `spec.features` of a merge patch; undefined when there is nothing to write. @throws CFError 404; 422 when both features of files would be on */
+export function toFeaturesPatch(
+  { spec }: App,
+  wanted: Readonly<Record<string, boolean>>,
+): Record<string, boolean> | undefined {
   const patch: Record<string, boolean> = {};
   for (const [name, enabled] of Object.entries(wanted)) {
     const feature = FEATURES.find((one) => one.name === name);
     if (!feature) throw notFound("Feature");
-    if (feature.has) patch[name] = enabled;
-    else if (enabled) throw unprocessable(`The feature ${name} is not available here: services cannot be bound yet.`);
+    patch[feature.field] = enabled;
   }
+  const after: Record<string, boolean | undefined> = { ...spec.features, ...patch };
+  if (after["serviceBindingK8s"] && after["fileBasedVcapServices"])
+    throw unprocessable(
+      "'file-based-vcap-services' and 'service-binding-k8s' features cannot be enabled at the same time.",
+    );
   return Object.keys(patch).length > 0 ? patch : undefined;
 }

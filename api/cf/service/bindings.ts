@@ -1,5 +1,6 @@
 // The service bindings of an app or an instance, as the cache knows them.
 import type { App } from "../../../crds/app/app.ts";
+import { filesVariable, servicesDelivery } from "../../../crds/app/features.ts";
 import { systemEnv } from "../../../crds/app/vcap.ts";
 import { newestBound, toBoundService } from "../../../crds/service-binding/bound-service.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
@@ -28,8 +29,13 @@ export function instanceOf(cache: ObjectFinder, binding: ServiceBinding): Servic
     .find({ namespace: instanceNamespaceOf(binding), name: binding.spec.instanceRef.name });
 }
 
-/** VCAP_SERVICES as the app's next start would have it. The caller must have been authorized to read the app's environment. */
-export async function readSystemEnv(session: Session, app: App): Promise<{ VCAP_SERVICES: object }> {
+/** VCAP_SERVICES, or where it is a file, as the app's next start would have it. The caller must have been authorized to read the app's environment. */
+export async function readSystemEnv(session: Session, app: App): Promise<object> {
+  const delivery = servicesDelivery(app);
+  if (delivery !== "environment") {
+    const { name, value } = filesVariable(delivery);
+    return { [name]: value };
+  }
   const { cache } = session;
   const pairs = bindingsOfApp(cache, app).flatMap((binding) => {
     const instance = instanceOf(cache, binding);

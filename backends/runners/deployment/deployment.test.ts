@@ -166,6 +166,29 @@ describe("an LRP in a cluster", () => {
     expect(lifecyclesOf({ ports: [] })).toEqual([undefined, undefined]);
   });
 
+  test("files of bound services are a volume that each container finds", () => {
+    const serviceFiles = {
+      mountPath: "/etc/cf-service-bindings",
+      secretRef: { name: "shop-env-1" },
+      items: [{ key: "f0", path: "db/uri" }],
+    };
+    const change = { serviceFiles, sidecars: [{ name: "proxy", command: "./proxy" }] };
+    const [deployment] = planLRP(lrp(change));
+    expect(deployment).toMatchObject({
+      spec: {
+        template: {
+          spec: {
+            volumes: [
+              { name: "service-files", secret: { secretName: "shop-env-1", items: [{ key: "f0", path: "db/uri" }] } },
+            ],
+          },
+        },
+      },
+    });
+    const mount = { name: "service-files", mountPath: "/etc/cf-service-bindings", readOnly: true };
+    expect(containersOf(change)).toMatchObject([{ volumeMounts: [mount] }, { volumeMounts: [mount] }]);
+  });
+
   test("no variable twice", () => {
     const names = containerOf({}).env.map((variable) => variable.name);
     expect(new Set(names).size).toBe(names.length);

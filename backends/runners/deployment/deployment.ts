@@ -36,6 +36,7 @@ const deploymentCapabilities: Readonly<Record<string, string>> = {
   finalizer: FINALIZER,
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
+  serviceFiles: "true",
   diskLimit: "evicts",
   // The operation instance-index opens the pods' scheduling gate.
   startsWithoutPlatform: "false",

@@ -48,6 +48,20 @@ test("a TaskRun is a Job that runs once", async () => {
   );
 });
 
+test("a task finds the files of bound services, too", () => {
+  const serviceFiles = { mountPath: "/etc/f", secretRef: { name: "s" }, items: [{ key: "f0", path: "db/uri" }] };
+  expect(planJob(task({ serviceFiles }))).toMatchObject({
+    spec: {
+      template: {
+        spec: {
+          volumes: [{ name: "service-files", secret: { secretName: "s" } }],
+          containers: [{ volumeMounts: [{ name: "service-files", mountPath: "/etc/f", readOnly: true }] }],
+        },
+      },
+    },
+  });
+});
+
 const job = (type?: string, reason?: string): Job =>
   ({
     metadata: { name: "migrate" },

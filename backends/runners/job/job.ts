@@ -21,6 +21,7 @@ const JOB_CLASS = "job";
 const jobCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "docker,cnb",
   memoryLimit: "enforced",
+  serviceFiles: "true",
   diskLimit: "evicts",
 };
 

@@ -44,13 +44,16 @@ export function instanceEnvironment(options: InstanceEnvironmentOptions): Record
     PATH: options.path,
     PWD: options.appDir,
     MEMORY_LIMIT: `${options.memoryMB}m`,
-    VCAP_SERVICES: "{}",
+    ...(FILE_VARIABLES.some((name) => name in options.env) ? {} : { VCAP_SERVICES: "{}" }),
     // Many frameworks listen on HOST, else on all interfaces of this machine. The router needs only this address.
     HOST: options.address,
     ...options.env,
     ...own,
   };
 }
+
+/** With either, as in Cloud Foundry, there is no VCAP_SERVICES. */
+const FILE_VARIABLES = ["SERVICE_BINDING_ROOT", "VCAP_SERVICES_FILE_PATH"];
 
 /** Adds the fields that Cloud Foundry's launcher adds to VCAP_APPLICATION. A value that is no JSON object is unchanged. */
 function completeVcapApplication(options: InstanceEnvironmentOptions, port: number | undefined): string | undefined {

@@ -23,10 +23,11 @@ const record = z.object({
 });
 export type InstanceRecord = z.output<typeof record>;
 
-/** Paths of one instance: its directory, with record, output files, TMPDIR, and what it changes in its droplet. */
+/** Paths of one instance: its directory, with record, output files, TMPDIR, files of bound services, and what it changes in its droplet. */
 export interface InstanceFiles {
   dir: string;
   tmp: string;
+  services: string;
   changes: string;
   stdout: string;
   stderr: string;
@@ -47,6 +48,7 @@ export function instanceFiles(instancesDir: string, guid: string): InstanceFiles
   return {
     dir,
     tmp: join(dir, "tmp"),
+    services: join(dir, "services"),
     changes: join(dir, "changes"),
     stdout: join(dir, "stdout.log"),
     stderr: join(dir, "stderr.log"),

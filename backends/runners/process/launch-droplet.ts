@@ -11,6 +11,8 @@ export interface Program {
   processType: string;
   command?: string | undefined;
   signal: AbortSignal;
+  /** Where files of bound services are placed. */
+  filesFolder: string;
   instance: Omit<InstanceEnvironmentOptions, "env" | "home" | "appDir" | "path">;
 }
 
@@ -18,7 +20,7 @@ export interface Program {
 export async function launchDroplet(
   context: Pick<RunnerContext, "launcher" | "resolveEnv" | "spoiled">,
   workload: Workload & { spec: Pick<LRP["spec"], "droplet" | "space"> },
-  { processType, command, signal, instance }: Program,
+  { processType, command, signal, filesFolder, instance }: Program,
 ): Promise<LaunchSpec> {
   const { droplet, space } = workload.spec;
   if (droplet.kind !== "host")
@@ -32,7 +34,7 @@ export async function launchDroplet(
   const appDir = dropletPaths.app(root);
   const env = instanceEnvironment({
     ...instance,
-    env: await context.resolveEnv(workload),
+    env: await context.resolveEnv(workload, filesFolder),
     home: appDir,
     appDir,
     path: context.launcher.path,

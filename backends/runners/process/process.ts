@@ -13,7 +13,7 @@ import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
 import { createCgroup, findCgroupParent } from "../../host/cgroup.ts";
 import { findIsolation, type IsolateFiles } from "../../host/private-files.ts";
-import { resolveEnvironment } from "../../host/resolve-environment.ts";
+import { prepareEnvironment } from "../../host/mounted-files.ts";
 import { type DropletLauncher, defaultTimings, type RunnerTimings, type RunnerContext } from "./runner-context.ts";
 import { type LeftoverInstances, readLeftoverInstances, terminateUnwantedOnceKnown } from "./leftover-instances.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
@@ -39,6 +39,7 @@ export const processCapabilities: Readonly<Record<string, string>> = {
   crashBackoff: "diego",
   logStreams: "stdout,stderr",
   memoryLimit: "polled",
+  serviceFiles: "true",
   diskLimit: "polled",
   isolation: "none",
 };
@@ -179,7 +180,7 @@ function toContext(options: ProcessRunnerOptions): RunnerContext {
     createCgroup: cgroupFactory(onError),
     isolateFiles: isolation(options.home, hostsFile(options.home)),
     isLeader: options.isLeader ?? (() => true),
-    resolveEnv: ({ metadata, spec }) => resolveEnvironment(client, metadata.namespace ?? "", spec.env),
+    resolveEnv: (workload, folder) => prepareEnvironment(client, workload, folder),
     onError,
   };
 }

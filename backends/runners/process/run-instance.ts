@@ -179,6 +179,7 @@ async function prepareProgram(
     processType,
     command,
     signal,
+    filesFolder: files.services,
     instance: {
       index: record.index,
       instanceGuid: record.guid,

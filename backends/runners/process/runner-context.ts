@@ -66,7 +66,7 @@ export const defaultTimings: RunnerTimings = {
 /** An LRP or a TaskRun. */
 export interface Workload {
   metadata: Pick<LRP["metadata"], "name" | "namespace">;
-  spec: Pick<LRP["spec"], "env">;
+  spec: Pick<LRP["spec"], "env" | "serviceFiles">;
 }
 
 export interface RunnerContext {
@@ -89,8 +89,8 @@ export interface RunnerContext {
   spoiled: SpoiledDroplets;
   /** False when another process may run the same instances. */
   isLeader: () => boolean;
-  /** The env with the values of its Secrets. @throws Error with the missing Secret or key */
-  resolveEnv: (workload: Workload) => Promise<Record<string, string>>;
+  /** The env with the values of its Secrets, after the files of bound services are in the folder. @throws Error with the missing Secret or key */
+  resolveEnv: (workload: Workload, filesFolder: string) => Promise<Record<string, string>>;
   onError: (error: unknown, what: string) => void;
 }
 

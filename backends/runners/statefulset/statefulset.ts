@@ -38,6 +38,7 @@ const statefulSetCapabilities: Readonly<Record<string, string>> = {
   rendering: RENDERING,
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
+  serviceFiles: "true",
   diskLimit: "evicts",
   startsWithoutPlatform: "true",
 };

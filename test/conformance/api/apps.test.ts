@@ -159,9 +159,22 @@ describe("apps", () => {
     });
     expect((await bench.read(`/v3/apps/${app.guid}/features/ssh`)).enabled).toBe(false);
     expect((await bench.read(`/v3/apps/${app.guid}/features/revisions`)).enabled).toBe(true);
-    expect(
-      (await bench.call("PATCH", `/v3/apps/${app.guid}/features/service-binding-k8s`, { enabled: true })).status,
-    ).toBe(422);
+    const switchOf = async (name: string, enabled: boolean) =>
+      await bench.call("PATCH", `/v3/apps/${app.guid}/features/${name}`, { enabled });
+    expect((await switchOf("service-binding-k8s", true)).json).toMatchObject({ enabled: true });
+    expect(await bench.read(`/v3/apps/${app.guid}/env`)).toMatchObject({
+      system_env_json: { SERVICE_BINDING_ROOT: "/etc/cf-service-bindings" },
+    });
+    expect(fault(await switchOf("file-based-vcap-services", true))).toEqual([
+      422,
+      "CF-UnprocessableEntity",
+      "'file-based-vcap-services' and 'service-binding-k8s' features cannot be enabled at the same time.",
+    ]);
+    await switchOf("service-binding-k8s", false);
+    await switchOf("file-based-vcap-services", true);
+    expect((await bench.read(`/v3/apps/${app.guid}/env`)).system_env_json).toEqual({
+      VCAP_SERVICES_FILE_PATH: "/etc/cf-service-bindings/vcap_services",
+    });
     expect(fault(await bench.call("GET", `/v3/apps/${app.guid}/features/nope`))).toEqual([
       404,
       "CF-ResourceNotFound",

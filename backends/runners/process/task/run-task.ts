@@ -107,7 +107,8 @@ async function start(session: TaskSession, files: InstanceFiles): Promise<LivePr
     await writeRecord(context.instancesDir, record);
     const { command, memoryMB } = task.spec;
     const instance = { instanceGuid: record.guid, ports: [], memoryMB, address: context.address, tmp: files.tmp };
-    const launch = await launchDroplet(context, task, { processType: "task", command, signal, instance });
+    const program = { processType: "task", command, signal, filesFolder: files.services, instance };
+    const launch = await launchDroplet(context, task, program);
     if (signal.aborted) return toOutcome(signal.reason as TaskSignal);
     // After a pause longer than the Lease another process may have started it.
     if (!context.isLeader()) return { kind: "left" };

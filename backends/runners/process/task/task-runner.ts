@@ -18,6 +18,7 @@ export const processTaskClass = "process-task";
 const capabilities: Readonly<Record<string, string>> = {
   dropletKinds: "host",
   memoryLimit: "polled",
+  serviceFiles: "true",
   diskLimit: "polled",
   isolation: "none",
 };

@@ -1,6 +1,6 @@
 // The app that the suite of runners runs, as a host droplet and as an image. It says what it was given, and fails in the way that a request or a variable asks for.
 import { randomUUID } from "node:crypto";
-import { createWriteStream, writeFileSync } from "node:fs";
+import { createWriteStream, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,6 +31,7 @@ setTimeout(() => process.exit(0), 15 * 60_000);
 const answers = {
   "/env": () => env,
   "/state": () => ({ boot, cwd: process.cwd(), signals: state.signals }),
+  "/read": (query) => ({ text: readFileSync(query.get("path"), "utf8") }),
   "/write": () => writeFileSync(join(tmpdir(), `probe-${boot}`), "written"),
   "/log": (query) => {
     console.log(query.get("out"));

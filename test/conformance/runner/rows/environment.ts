@@ -32,6 +32,37 @@ export function environmentRows(given: () => RunnerFixtures): void {
     });
   });
 
+  test.concurrent("files of bound services are where the variables say", async ({ skip }) => {
+    const { env, capabilities } = given();
+    skip(capabilities["serviceFiles"] === undefined, "the class claims no serviceFiles");
+    await env.client.create(Secret, {
+      metadata: { namespace: env.namespace, name: "files" },
+      stringData: { f0: "s3cret\n", f1: "{}", other: "not for the app" },
+    });
+    const probe = await createProbe(env, "files", {
+      env: [
+        { name: "SERVICE_BINDING_ROOT", value: "/etc/cf-service-bindings" },
+        { name: "VCAP_SERVICES_FILE_PATH", value: "/etc/cf-service-bindings/vcap_services" },
+      ],
+      serviceFiles: {
+        mountPath: "/etc/cf-service-bindings",
+        secretRef: { name: "files" },
+        items: [
+          { key: "f0", path: "db.main/pass-word_1" },
+          { key: "f1", path: "vcap_services" },
+        ],
+      },
+    });
+    await probe.running();
+    const { SERVICE_BINDING_ROOT: root = "", VCAP_SERVICES_FILE_PATH: file = "" } = await probe.ask<Variables>(
+      0,
+      "/env",
+    );
+    const read = async (path: string): Promise<unknown> => probe.ask(0, `/read?path=${encodeURIComponent(path)}`);
+    expect(await read(`${root}/db.main/pass-word_1`)).toEqual({ text: "s3cret\n" });
+    expect(await read(file)).toEqual({ text: "{}" });
+  });
+
   test.concurrent("an instance has Cloud Foundry's variables, which win over the LRP's", async () => {
     const { env } = given();
     const own = ["PORT", "CF_INSTANCE_INDEX", "CF_INSTANCE_GUID", "INSTANCE_INDEX", "INSTANCE_GUID"];
