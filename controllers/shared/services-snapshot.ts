@@ -1,5 +1,4 @@
 // Bound services as an app finds them: VCAP_SERVICES and DATABASE_URL, or files, kept in a Secret as the app's own secrets are.
-import type { App } from "../../crds/app/app.ts";
 import { filesVariable, servicesDelivery, BINDINGS_FOLDER, type ServicesDelivery } from "../../crds/app/features.ts";
 import { systemEnv, type BoundService } from "../../crds/app/vcap.ts";
 import type { MountedFiles } from "../../crds/mounted-files.ts";
