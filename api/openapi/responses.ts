@@ -308,8 +308,7 @@ const platformResponses: Record<string, readonly Response[]> = {
   "DELETE /v3/service_instances/:guid/relationships/shared_spaces/:space": deleted,
   "GET /v3/service_instances/:guid/relationships/shared_spaces/usage_summary": ok(services.sharedUsage),
   "GET /v3/service_instances/:guid/credentials": ok(anyObject),
-  // Refused by every answer: a user-provided instance has none.
-  "GET /v3/service_instances/:guid/parameters": [],
+  "GET /v3/service_instances/:guid/parameters": ok(anyObject),
   "GET /v3/service_instances/:guid/permissions": ok(services.instancePermissions),
   "GET /v3/service_credential_bindings": ok(page("ServiceCredentialBinding", services.serviceBinding, bindingIncludes)),
   "POST /v3/service_credential_bindings": [...created(services.serviceBinding), ...accepted],
@@ -319,7 +318,7 @@ const platformResponses: Record<string, readonly Response[]> = {
   "PATCH /v3/service_credential_bindings/:guid": ok(services.serviceBinding),
   "DELETE /v3/service_credential_bindings/:guid": [...deleted, ...accepted],
   "GET /v3/service_credential_bindings/:guid/details": ok(services.bindingDetails),
-  "GET /v3/service_credential_bindings/:guid/parameters": [],
+  "GET /v3/service_credential_bindings/:guid/parameters": ok(anyObject),
   "GET /v3/service_brokers": ok(page("ServiceBroker", catalog.serviceBroker)),
   "POST /v3/service_brokers": accepted,
   "GET /v3/service_brokers/:guid": ok(catalog.serviceBroker),

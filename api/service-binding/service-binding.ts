@@ -1,6 +1,7 @@
 // Endpoints of ServiceBinding: `/v3/service_credential_bindings`.
 import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
+import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { isBound } from "../../crds/service-binding/bound-service.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
@@ -18,6 +19,7 @@ import { instanceOf } from "../cf/service/bindings.ts";
 import { createBinding, createKey } from "../cf/service/create-binding.ts";
 import { findBindingContent } from "../cf/service/binding-content.ts";
 import { offeringOf, planOf } from "../cf/service/catalog.ts";
+import { readParameters } from "../cf/service/read-parameters.ts";
 import { deleteAtBroker } from "../cf/service/delete-at-broker.ts";
 import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
@@ -252,10 +254,18 @@ const parameters = endpoint({
   method: "GET",
   path: `${path}/parameters`,
   permission: read,
-  summary: "Get the parameters of a service credential binding: refused, they are not read back",
-  handler: ({ session, params }) => {
-    session.get(ServiceBinding, params.guid);
-    throw new CFError("ServiceFetchBindingParametersNotSupported");
+  summary: "Get the parameters of a service credential binding, as its broker was given them",
+  handler: async ({ session, params }) => {
+    const binding = session.get(ServiceBinding, params.guid);
+    const instance = instanceOf(session.cache, binding);
+    const plan = instance && planOf(session.cache, instance);
+    const offering = plan && offeringOf(session.cache, plan);
+    if (!instance || !offering?.spec.bindingsRetrievable)
+      throw new CFError("ServiceFetchBindingParametersNotSupported");
+    if (!isBound(instance, binding)) throw notFound("Service credential binding");
+    const secret = binding.spec.parametersSecretRef?.name;
+    const owner = { label: LABELS.serviceBinding, guid: params.guid };
+    return ok(await readParameters(session, binding, { secret, owner }));
   },
 });
 

@@ -1,5 +1,6 @@
 // Endpoints of ServiceInstance: `/v3/service_instances`, their lists, and writes of user-provided ones.
 import type { z } from "zod";
+import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
@@ -12,7 +13,8 @@ import type { Session } from "../access/session.ts";
 import { isOneOf, listObjects } from "../lists/list-objects.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
-import { planOf } from "../cf/service/catalog.ts";
+import { offeringOf, planOf } from "../cf/service/catalog.ts";
+import { readParameters } from "../cf/service/read-parameters.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import { listSharedWith } from "../cf/service/sharing.ts";
 import { findCredentials } from "../cf/service/instance-credentials.ts";
@@ -203,12 +205,30 @@ const parameters = endpoint({
   method: "GET",
   path: `${path}/parameters`,
   permission: read,
-  summary: "Get the parameters of a service instance: refused, a user-provided one has none",
-  handler: ({ session, params }) => {
-    session.get(ServiceInstance, params.guid);
-    throw new CFError("ServiceFetchInstanceParametersNotSupported");
+  summary: "Get the parameters of a service instance, as its broker told them last",
+  handler: async ({ session, params }) => {
+    const instance = session.get(ServiceInstance, params.guid);
+    const { namespace = "" } = instance.metadata;
+    // Those who share it do not.
+    session.authorize({ verb: "get", on: ServiceInstance, namespace });
+    const plan = planOf(session.cache, instance);
+    const offering = plan && offeringOf(session.cache, plan);
+    if (!offering?.spec.instancesRetrievable) throw new CFError("ServiceFetchInstanceParametersNotSupported");
+    requireMade(instance);
+    const { toldParameters, provided } = instance.status ?? {};
+    const secret = toldParameters?.name ?? provided?.parametersSecret;
+    const owner = { label: LABELS.serviceInstance, guid: params.guid };
+    return ok(await readParameters(session, instance, { secret, owner }));
   },
 });
+
+/** @throws CFError 404 for one that its broker has not made, 409 while it changes it */
+function requireMade(instance: ServiceInstance): void {
+  const { type, state } = instance.status?.lastOperation ?? {};
+  if (type === "create" && state === "failed") throw notFound("Service instance");
+  if (state === undefined || state === "initial" || state === "in progress")
+    throw new CFError("AsyncServiceInstanceOperationInProgress", displayNameOf(instance));
+}
 
 const permissions = endpoint({
   method: "GET",

@@ -10,7 +10,6 @@ import { ServiceInstance } from "../../crds/service-instance/service-instance.ts
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { Secret } from "../../kube/api/builtin.ts";
-import { isAlreadyExists } from "../../kube/client/errors.ts";
 import {
   defineController,
   type FinalizeResult,
@@ -21,7 +20,6 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
-import { toOwnerReference } from "../shared/app-owned.ts";
 import { NETWORK_SETTINGS_WATCH } from "../shared/network-settings.ts";
 import { findFullQuota, quotaWatches, WAITING_INDEXES, type CountedKind } from "../shared/counted-quotas.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
@@ -35,6 +33,7 @@ import type { Outcome } from "../shared/osb/outcomes.ts";
 import { toAskedOutcome, type Brokers, type Provided } from "../shared/osb/provided.ts";
 import { underWay } from "../shared/osb/ready.ts";
 import { removeAtBroker } from "../shared/osb/removal.ts";
+import { putOwnSecret } from "../shared/own-secret.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { toBind, toBindingPoll, toRead, toUnbind } from "./broker-requests.ts";
 import { INSTANCE_INDEX, instanceKey, indexByInstance } from "../shared/binding-index.ts";
@@ -49,8 +48,6 @@ const APP_MISSING_MS = 1_000;
 
 /** Until another operation on the instance is looked at again. */
 const SIBLING_MS = 1_000;
-/** Until a Secret that is in the way is looked for again. */
-const SECRET_TAKEN_MS = 30_000;
 
 export function managedBindingController(shared: Omit<Brokers, "memory">): Controller {
   const brokers = { ...shared, memory: createBrokerMemory() };
@@ -228,31 +225,13 @@ function fetchBinding(bound: Bound, work: Provided): Promise<Outcome> {
 async function keep(
   { binding, guid, provided, offering }: Bound,
   body: Record<string, unknown>,
-  { client }: ReconcileContext,
+  context: ReconcileContext,
 ): Promise<Record<string, unknown>> {
-  const { namespace = "" } = binding.metadata;
-  const key = { namespace, name: bindingSecretName(binding.metadata.name) };
-  const data = toBindingData(toContent(body, { offering }), provided.offeringName ?? "managed");
-  const metadata = {
-    ...key,
-    labels: { [LABELS.serviceBinding]: guid },
-    ownerReferences: [toOwnerReference(binding, ServiceBinding)],
-  };
-  try {
-    await client.create(Secret, { metadata, type: `servicebinding.io/${provided.offeringName ?? "managed"}`, data });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    const found = await client.get(Secret, key);
-    if (found.metadata.labels?.[LABELS.serviceBinding] !== guid) throw secretTaken(key.name);
-    await client.patch(Secret, key, { type: "merge", body: { data } });
-  }
-  return { binding: { name: key.name } };
-}
-
-function secretTaken(name: string): NotReady {
-  return new NotReady(
-    "SecretTaken",
-    `Secret ${name} exists already and is not of this binding, whose credentials are to be in it; delete that Secret`,
-    { isFailure: true, requeueAfterMs: SECRET_TAKEN_MS },
-  );
+  const type = provided.offeringName ?? "managed";
+  const name = bindingSecretName(binding.metadata.name);
+  const data = toBindingData(toContent(body, { offering }), type);
+  const label = { key: LABELS.serviceBinding, guid };
+  const secret = { name, type: `servicebinding.io/${type}`, label, data };
+  await putOwnSecret({ ref: ServiceBinding, object: binding }, secret, context);
+  return { binding: { name } };
 }

@@ -72,3 +72,7 @@ export function toPoll(guid: string, provided: ProvidedBy, operation: string | u
   const query = queryOf(provided, operation === undefined ? {} : { operation });
   return { method: "GET", path: `${at(guid)}/last_operation?${query}` };
 }
+
+export function toInstanceRead(guid: string, provided: ProvidedBy): BrokerRequest {
+  return { method: "GET", path: `${at(guid)}?${queryOf(provided, {})}` };
+}

@@ -18,6 +18,8 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
+import { Secret } from "../../kube/api/builtin.ts";
+import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { indexByInstance, INSTANCE_INDEX } from "../shared/binding-index.ts";
 import { NETWORK_SETTINGS_WATCH } from "../shared/network-settings.ts";
@@ -39,6 +41,7 @@ import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { isBindingUnderWay, listBindings, removeBindings, removeUnshared } from "./bindings.ts";
 import { toDeprovision, toPoll, toProvision, toUpdate } from "./broker-requests.ts";
 import { findEntry, findRestored } from "./plan-entry.ts";
+import { keepToldParameters } from "./told-parameters.ts";
 import { planInstance, refusedUpdateOf, toTarget, type InstanceStep } from "./plan.ts";
 
 const PLAN_INDEX = "controllers/service-plan";
@@ -58,6 +61,11 @@ const INDEXES = {
   [PLAN_INDEX]: (instance: ServiceInstance) => [planKey(instance)],
   [CLAIMED_NAME_INDEX]: (instance: ServiceInstance) => [claimObjectName(serviceInstanceName(instance))],
 };
+
+const PERMISSIONS: readonly Permission[] = [
+  { resource: ServiceBinding, verbs: ["delete"] },
+  { resource: Secret, verbs: ["get", "create", "patch"] },
+];
 
 export function managedInstanceController(shared: Omit<Brokers, "memory">): Controller {
   const brokers = { ...shared, memory: createBrokerMemory() };
@@ -80,7 +88,7 @@ export function managedInstanceController(shared: Omit<Brokers, "memory">): Cont
         { indexes: { [INSTANCE_INDEX]: indexByInstance } },
       ),
     ],
-    permissions: [{ resource: ServiceBinding, verbs: ["delete"] }],
+    permissions: PERMISSIONS,
     finalizer: "cupola.dev/broker",
     // An instance that no broker was asked for needs no finalizer. An instance with the finalizer and no status was restored from a backup.
     needsFinalizer: ({ status }: ServiceInstance) => status?.lastOperation !== undefined,
@@ -155,11 +163,11 @@ async function run(
   if (step.kind === "rest") return step.ready ? { ready: step.ready } : {};
   if (step.kind === "begin") return begin(step, instance, context.now());
   if (!work) return {};
-  if (step.kind === "poll") return poll(work, { fetch: nothingMore, keep: () => Promise.resolve(toDone(work, {})) });
+  if (step.kind === "poll") return poll(work, { fetch: nothingMore, keep: () => toDone(instance, work, {}) });
   return step.kind === "mitigate" ? mitigate(work) : askFor(step.kind, instance, work);
 }
 
-/** An instance keeps nothing of its broker's answer. */
+/** A broker that is done with an instance has no more to tell. */
 const nothingMore = () => Promise.resolve({ kind: "done", body: {}, description: "" } as const);
 
 function begin(
@@ -190,7 +198,7 @@ async function askFor(
       if (outcome.kind === "accepted") accepted = toDashboard(outcome.body);
       return outcome;
     },
-    keep: (body) => Promise.resolve(toDone(work, body)),
+    keep: (body) => toDone(instance, work, body),
     adopt: nothingMore,
   });
   return { ...result, status: { ...result.status, ...accepted } };
@@ -216,8 +224,13 @@ async function toRequest(
 }
 
 /** Result of a broker that is done. */
-function toDone({ operation }: Provided, body: Record<string, unknown>): Record<string, unknown> {
-  return { ...(operation?.target && { provided: operation.target }), ...toDashboard(body) };
+async function toDone(
+  instance: ServiceInstance,
+  work: Provided,
+  body: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  const provided = work.operation?.target ?? work.provided;
+  return { provided, ...toDashboard(body), ...(await keepToldParameters(instance, provided, work)) };
 }
 
 function toDashboard(body: Record<string, unknown>): Record<string, unknown> {

@@ -9,7 +9,7 @@ import {
   type CelRule,
   type Resource,
 } from "../../kube/api/resource.ts";
-import { displayName, refTo } from "../schema-fields.ts";
+import { displayName, objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { lastOperation, namespaceName, pendingOperation, providedBy, refAnywhere } from "./managed-fields.ts";
 import { defineKind, READ, WRITE } from "../kind.ts";
@@ -123,6 +123,10 @@ export const ServiceInstance = defineKind({
       .max(MAX_REFUSED_UPDATE)
       .optional()
       .describe("The update that failed last, which is not tried again until something else is wanted."),
+    toldParameters: z
+      .object({ name: objectName.describe("Name of the Secret.") })
+      .optional()
+      .describe("The Secret with the parameters that its broker told after the latest operation."),
     dashboardURL: z.string().max(2048).optional().describe("Where a person manages it."),
   }),
 });

@@ -22,28 +22,35 @@ interface BindingInput {
   metadata?: MetadataInput | undefined;
   /** For the broker of a managed instance. */
   parameters?: Parameters | null | undefined;
+  /** `multiple`: also where the app is bound already. It has the newest credentials from its next start on. */
+  strategy?: "single" | "multiple" | undefined;
 }
+
+/** Bindings of one app to one instance, which is room for a rotation and its clean-up. */
+const MOST_BINDINGS = 5;
 
 /** @throws CFError 422 when the instance is in another space and not shared with the app's, they are bound already, cannot be bound, or another binding of the app has the name */
 export async function createBinding(
   session: Session,
   { app, instance }: { app: App; instance: ServiceInstance },
-  { name, metadata, parameters }: BindingInput,
+  { name, metadata, parameters, strategy }: BindingInput,
 ): Promise<ServiceBinding> {
   const { namespace = "" } = app.metadata;
+  const isOneOfSeveral = strategy === "multiple";
   if (!isWithin(instance, namespace)) throw unprocessable("The service instance and the app are in different spaces.");
   if (namespace !== instance.metadata.namespace) requireShareable(session.cache, instance, namespace);
-  requireFree(session, app, instance, name ?? undefined);
+  requireFree(session, app, instance, { name: name ?? undefined, most: isOneOfSeveral ? MOST_BINDINGS : 1 });
   requireBindable(session, instance, "app");
   const { labels, annotations } = metadataForCreate(metadata);
+  const guid = newGUID();
   const draft = {
     metadata: {
       name: generatedName(
         `${app.metadata.name}-${instance.metadata.name}`,
-        `${app.metadata.uid}/${instance.metadata.uid}`,
+        [app.metadata.uid, instance.metadata.uid, ...(isOneOfSeveral ? [guid] : [])].join("/"),
       ),
       namespace,
-      labels: { ...labels, [LABELS.guid]: newGUID(), [LABELS.app]: session.cache.guid(App, app) },
+      labels: { ...labels, [LABELS.guid]: guid, [LABELS.app]: session.cache.guid(App, app) },
       annotations,
       ownerReferences: appOwnerReferences(app),
     },
@@ -93,11 +100,23 @@ export async function createKey(
   });
 }
 
-function requireFree(session: Session, app: App, instance: ServiceInstance, name: string | undefined): void {
-  const { cache } = session;
+/** As in CF, bindings of an app to one instance may have one name. @throws CFError 422 */
+function requireFree(
+  { cache }: Session,
+  app: App,
+  instance: ServiceInstance,
+  { name, most }: { name: string | undefined; most: number },
+): void {
   const bindings = bindingsOfApp(cache, app).filter((one) => !isBindingFailed(one));
-  if (bindings.some((one) => isOf(one, instance))) throw unprocessable(BOUND);
-  const names = bindings.map((one) => one.spec.name ?? displayOfInstance(instanceOf(cache, one)));
+  const same = bindings.filter((one) => isOf(one, instance));
+  if (most === 1 && same.length > 0) throw unprocessable(BOUND);
+  if (same.length >= most)
+    throw unprocessable(
+      `The app has too many bindings to this service instance (limit: ${most}). Consider deleting existing/orphaned bindings.`,
+    );
+  const names = bindings
+    .filter((one) => most === 1 || !isOf(one, instance))
+    .map((one) => one.spec.name ?? displayOfInstance(instanceOf(cache, one)));
   if (name !== undefined && names.includes(name))
     throw unprocessable(
       `The binding name is invalid. App binding names must be unique. The app already has a binding with name '${name}'.`,

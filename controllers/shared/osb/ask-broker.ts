@@ -3,7 +3,7 @@ import type { ProvidedBy } from "../../../crds/service-instance/managed-fields.t
 import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
-import { INTERNAL_LABELS } from "../../../crds/labels.ts";
+import { MAX_PARAMETERS_BYTES, parametersIn, type ParametersOwner } from "../../../crds/service-instance/parameters.ts";
 import { callBroker, type BrokerAnswer, type BrokerRequest } from "./call-broker.ts";
 import { toPacedBroker, type BrokerPace } from "./broker-pace.ts";
 import { readBrokerAccess } from "./find-broker.ts";
@@ -44,34 +44,20 @@ export async function askBroker(
 
 /** A missing or refused Secret is read again after this time, since no informer watches Secrets. */
 const RECHECK_MS = 5000;
-/** Bytes of parameters. */
-const MAX_PARAMETERS_BYTES = 64 * 1024;
 
 /** The parameters in a Secret that is the object's own (`label` has its GUID) or labelled for use; undefined without a Secret. @throws NotReady("ParametersMissing") */
 export async function readParameters(
   { namespace = "", name }: { namespace: string | undefined; name: string | undefined },
-  own: { label: string; guid: string },
+  own: ParametersOwner,
   { client }: Pick<ReconcileContext, "client">,
 ): Promise<object | undefined> {
   if (name === undefined) return undefined;
   const secret = await client.find(Secret, { namespace, name });
-  const labels = secret?.metadata.labels ?? {};
-  const isAllowed = labels[INTERNAL_LABELS.envAllowed] === "allowed" || labels[own.label] === own.guid;
-  const parameters = isAllowed ? parseObject(secret?.data?.["parameters"]) : undefined;
+  const parameters = parametersIn(secret, own);
   if (parameters) return parameters;
   throw new NotReady(
     "ParametersMissing",
     `Secret ${name} does not exist, has no JSON object of at most ${MAX_PARAMETERS_BYTES} bytes in its key parameters, or is neither its own nor labelled cupola.dev/env=allowed; correct it`,
     { isFailure: true, requeueAfterMs: RECHECK_MS },
   );
-}
-
-function parseObject(encoded: string | undefined): object | undefined {
-  if (encoded === undefined || encoded.length > MAX_PARAMETERS_BYTES * 1.4) return undefined;
-  try {
-    const value: unknown = JSON.parse(Buffer.from(encoded, "base64").toString("utf8"));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined; // a person wrote it
-  }
 }

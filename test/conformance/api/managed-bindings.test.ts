@@ -67,6 +67,7 @@ describe("bindings by the CF API", () => {
       },
     ]);
     const [{ guid }] = resources;
+    expect(await bench.read(`${BINDINGS}/${guid}/parameters`)).toEqual({ ro: true });
     expect(await bench.read(`${BINDINGS}/${guid}/details`)).toEqual({
       credentials,
       syslog_drain_url: "syslog://d",
@@ -114,6 +115,35 @@ describe("bindings by the CF API", () => {
     const [{ guid }] = (await bench.read(`${BINDINGS}?app_guids=${app.guid}`)).resources;
     const gone = await bench.job(await bench.call("DELETE", `${BINDINGS}/${guid}`));
     expect([gone.state, gone.operation]).toEqual(["COMPLETE", "service_bindings.delete"]);
+  });
+
+  test("strategy multiple binds an app once more, and its next start has the newest credentials", async () => {
+    const of = await instance();
+    let bound = 0;
+    broker.answer(`${of.guid}/service_bindings/`, ({ method }) =>
+      method === "DELETE" ? { status: 200 } : { status: 201, body: { credentials: { password: `p${++bound}` } } },
+    );
+    const app = await bench.app(space, freeName("rotating"));
+    const body = (more: object = {}): object => ({
+      type: "app",
+      relationships: { service_instance: to(of), app: to(app) },
+      ...more,
+    });
+    const multiple = { strategy: "multiple" };
+    const jobOf = async (sent: object) => bench.job(await bench.call("POST", BINDINGS, sent));
+    for (const sent of [body(), body(multiple), body({ ...multiple, parameters: { a: 1 } })])
+      expect((await jobOf(sent)).state).toBe("COMPLETE");
+    const { system_env_json } = await bench.read(`/v3/apps/${app.guid}/env`);
+    expect(system_env_json.VCAP_SERVICES.db).toMatchObject([{ credentials: { password: "p3" } }]);
+    const { resources } = await bench.read(`${BINDINGS}?app_guids=${app.guid}`);
+    expect(resources).toHaveLength(3);
+    const single = await bench.call("POST", BINDINGS, body({ strategy: "single" }));
+    expect([single.status, single.json.errors[0].detail]).toEqual([422, expect.stringMatching(/already bound/)]);
+    for (const sent of [body(multiple), body(multiple)]) expect((await jobOf(sent)).state).toBe("COMPLETE");
+    const sixth = await bench.call("POST", BINDINGS, body(multiple));
+    expect([sixth.status, sixth.json.errors[0].detail]).toEqual([422, expect.stringMatching(/limit: 5/)]);
+    expect((await bench.job(await bench.call("DELETE", `${BINDINGS}/${resources[0].guid}`))).state).toBe("COMPLETE");
+    expect((await jobOf(body(multiple))).state).toBe("COMPLETE");
   });
 
   test("one that the broker refused fails its job, and is made at the next attempt", async () => {

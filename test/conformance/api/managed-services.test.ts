@@ -349,6 +349,22 @@ describe("by the CF API", () => {
     }
   });
 
+  test("parameters are read back as the broker tells them, by who may read the instance's space", async () => {
+    const { guid } = await create({ parameters: { size: 5 } }, "told");
+    expect(await bench.read(`${PATH}/${guid}/parameters`)).toEqual({});
+    broker.answer(guid, ({ method }) => ({
+      status: method === "PUT" ? 201 : 200,
+      body: method === "GET" ? { parameters: { size: 7, engine: "15" } } : {},
+    }));
+    const job = await bench.job(await bench.call("PATCH", `${PATH}/${guid}`, { parameters: { size: 7 } }));
+    expect([job.state, job.errors]).toEqual(["COMPLETE", []]);
+    expect(await bench.read(`${PATH}/${guid}/parameters`)).toEqual({ size: 7, engine: "15" });
+    broker.answer(guid, ({ method }) => ({ status: method === "GET" ? 500 : 200, body: {} }));
+    await bench.job(await bench.call("PATCH", `${PATH}/${guid}`, { parameters: { size: 9 } }));
+    // A broker that fails to tell: those that it was given.
+    expect(await bench.read(`${PATH}/${guid}/parameters`)).toEqual({ size: 9 });
+  });
+
   test("an update is taken although kubectl has named a plan that is not there", async () => {
     const { guid } = await create();
     const found = bench.testEnv.replicas[0].api.cache.store(ServiceInstance).byIndex("guid", guid)[0];

@@ -39,6 +39,16 @@ export async function makeCatalog(bench: ApiHarness, broker: ScriptedBroker): Pr
     ...at("fixed"),
     spec: { name: "fixed", brokerRef: { name: "scripted" }, catalogID: "fixed-id" },
   });
+  await kube.create(ServiceOffering, {
+    ...at("telling"),
+    spec: {
+      name: "telling",
+      brokerRef: { name: "scripted" },
+      catalogID: "telling-id",
+      instancesRetrievable: true,
+      shareable: true,
+    },
+  });
   for (const [name, offering, type, more] of [
     ["small", "db", "public", {}],
     ["large", "db", "public", {}],
@@ -48,6 +58,7 @@ export async function makeCatalog(bench: ApiHarness, broker: ScriptedBroker): Pr
     ["paid", "db", "public", { free: false }],
     ["one", "fixed", "public", {}],
     ["two", "fixed", "public", {}],
+    ["told", "telling", "public", {}],
   ] as const)
     await kube.create(ServicePlan, {
       ...at(name),

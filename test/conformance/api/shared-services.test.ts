@@ -105,7 +105,7 @@ const objectOf = async (of: Made): Promise<ServiceInstance> => {
 
 describe("a shared instance", () => {
   test("is listed with its spaces, and seen by members of these", async () => {
-    const of = await instance();
+    const of = await instance({ plan: "told" });
     expect(await namesFor("bob")).not.toContain(of.name);
     const answer = await share(of, [other], "ann");
     expect([answer.status, answer.json.data]).toEqual([200, [{ guid: other.guid }]]);
@@ -118,6 +118,8 @@ describe("a shared instance", () => {
     // To see it is not to change it.
     const changed = await bench.call("PATCH", `${INSTANCES}/${of.guid}`, { tags: ["x"] }, "bob");
     expect(changed.status).toBe(403);
+    expect((await bench.call("GET", `${INSTANCES}/${of.guid}/parameters`, undefined, "bob")).status).toBe(403);
+    expect((await bench.call("GET", `${INSTANCES}/${of.guid}/parameters`, undefined, "ann")).status).toBe(200);
     const permissions = await bench.call("GET", `${INSTANCES}/${of.guid}/permissions`, undefined, "bob");
     expect(permissions.json).toEqual({ manage: false, read: true });
   });

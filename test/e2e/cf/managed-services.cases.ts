@@ -1,8 +1,5 @@
 // `cf` for service instances of brokers: made, changed, upgraded, listed, deleted and purged; their keys and bindings.
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect } from "vitest";
-import type { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import { eventually } from "../../eventually.ts";
 import type { Page } from "../support/api.ts";
 import { makeApp, ofApp } from "./support/apps.ts";
@@ -20,21 +17,9 @@ async function withBoundApp(run: CaseRun): Promise<void> {
   await run.cf("developer", "bind-service", run.name, run.name, "--wait");
 }
 
-/** The API makes one binding of an app to an instance, kubectl as many as a person wants. */
 async function withTwoBindings(run: CaseRun): Promise<void> {
   await withBoundApp(run);
-  const { stage } = run.ground;
-  const get = await stage.kubectl("get", "servicebindings", "-A", "-o", "json");
-  const { items } = JSON.parse(get.output) as { items: ServiceBinding[] };
-  const made = items.find(({ spec }) => spec.appRef?.name === run.name);
-  const { apiVersion, kind, metadata, spec } = made as ServiceBinding & { apiVersion: string; kind: string };
-  const another = { apiVersion, kind, metadata: { namespace: metadata.namespace, name: `${run.name}-newer` }, spec };
-  const file = join(run.folder, "another.json");
-  writeFileSync(file, JSON.stringify(another));
-  expect(await stage.kubectl("apply", "-f", file)).toMatchObject({ code: 0 });
-  await eventually(async () =>
-    expect(await bindingsOf(run, "app")).toMatchObject([{}, { last_operation: { state: "succeeded" } }]),
-  );
+  await run.cf("developer", "bind-service", run.name, run.name, "--strategy", "multiple", "--wait");
 }
 
 async function withInstanceAndApp(run: CaseRun): Promise<void> {
@@ -299,6 +284,17 @@ const cases: readonly CommandCases[] = [
           expect(env.system_env_json.VCAP_SERVICES).toMatchObject({ database: [{ plan: "small", label: "database" }] });
         },
       },
+      {
+        name: "--strategy multiple: an app that is bound already",
+        given: withBoundApp,
+        run: "bind-service {name} {name} --strategy multiple --wait",
+        shows: ["Binding service instance {name} to app {name}", "OK"],
+        effect: async (run) => {
+          expect(await bindingsOf(run, "app")).toHaveLength(2);
+          const env = await ofApp<{ system_env_json: { VCAP_SERVICES: { database: object[] } } }>(run, "env");
+          expect(env.system_env_json.VCAP_SERVICES.database).toHaveLength(1);
+        },
+      },
     ],
   },
   {
@@ -317,7 +313,7 @@ const cases: readonly CommandCases[] = [
     command: "cleanup-outdated-service-bindings",
     cases: [
       {
-        name: "of two bindings that kubectl made",
+        name: "of two bindings",
         given: withTwoBindings,
         run: "cleanup-outdated-service-bindings {name} --service-instance {name} --force --wait",
         shows: ["Found 1 outdated service binding.", "Deleting service binding", "OK"],
