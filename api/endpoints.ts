@@ -35,6 +35,7 @@ import { resourceMatchEndpoints } from "./resource-match/resource-match.ts";
 import type { Endpoint } from "./routing/endpoint.ts";
 import { jobEndpoints } from "./jobs/jobs.ts";
 import { logCacheEndpoints } from "./log-cache/log-cache.ts";
+import { loginEndpoints } from "./login/login.ts";
 import { openApiEndpoint } from "./openapi/document.ts";
 import { orgEndpoints } from "./org/org.ts";
 import { discoveryEndpoints } from "./discovery/discovery.ts";
@@ -53,7 +54,8 @@ const serviceEndpoints = (services: Services): readonly Endpoint[] => [
 
 export function createEndpoints(services: Services): readonly Endpoint[] {
   const rows = [
-    ...discoveryEndpoints,
+    ...discoveryEndpoints(services),
+    ...loginEndpoints(services),
     ...whoamiEndpoints,
     ...jobEndpoints,
     ...logCacheEndpoints(services),

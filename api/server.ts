@@ -9,24 +9,22 @@ import type { Informers } from "../kube/cache/informers.ts";
 import { createPodUsageReader } from "../telemetry/pods/pod-usage.ts";
 import type { AuditWriter } from "../telemetry/audit/audit-writer.ts";
 import type { TelemetryClient } from "../telemetry/telemetry-client.ts";
-import { createAuthenticator } from "./identity/authenticate.ts";
-import { createTokenIssuer, type TokenIssuerSettings } from "./identity/token-issuer.ts";
+import { createCallerIdentity } from "./caller-identity.ts";
+import type { TokenIssuerSettings } from "./identity/token-issuer.ts";
 import { JOB_KEY } from "./jobs/job-key.ts";
 import { createEndpoints } from "./endpoints.ts";
 import type { Endpoint } from "./routing/endpoint.ts";
+import type { LoginService, LoginSettings } from "./routing/login-service.ts";
 import { createRouting } from "./routing/routing.ts";
 import { createPeerGroup, type PeerDirectory, type PeerGroup } from "./peers/peer-group.ts";
 import { type AuthorizationMode, createAccessReviewer } from "./access/access-reviewer.ts";
-import { createCallerPermissions, type CallerPermissionsDeps } from "./access/create-caller-permissions.ts";
+import type { CallerPermissionsDeps } from "./access/create-caller-permissions.ts";
 import { declaredPermissions } from "./access/declared-permissions.ts";
 import { createSession } from "./access/create-session.ts";
 import { createRecentEvents } from "./cf/audit/recent-events.ts";
 import { type AppLog, recordWrites } from "./cf/audit/record-writes.ts";
 import { createClusterCache, type ClusterCache } from "./cache/cluster-cache.ts";
 import { createHeldReads } from "./cache/held-reads.ts";
-
-/** Deadline of a permission check outside of a session, milliseconds. */
-const DECIDE_TIMEOUT_MS = 10_000;
 
 export interface ApiDeps {
   /** Has the platform's own identity. The API never writes tenants' resources with it, except for claims and Secrets. */
@@ -51,6 +49,8 @@ export interface ApiDeps {
   audit?: AuditWriter;
   /** Default: `rbac`. */
   authorization?: AuthorizationMode;
+  /** How clients without a kubeconfig log in. Default: under no host name. */
+  login?: LoginSettings;
   /** An issuer that kube-apiserver does not trust; the platform impersonates its users. Default: none. */
   tokenIssuer?: TokenIssuerSettings;
 }
@@ -74,28 +74,27 @@ export function createApi(deps: ApiDeps): Api {
   const cache = createClusterCache(informers);
   // Prefetched, so that the first deletion does not wait for it; a failure surfaces in the request that needs it.
   JOB_KEY.get(client).catch(() => undefined);
+  const { login, authenticate } = createCallerIdentity({ ...deps, now }, () => permissions);
   const readPodUsage = createPodUsageReader({ client, now });
-  const endpoints = createEndpoints({ telemetry, readPodUsage, blobs, images, cache, platformClient: client, now });
+  const services = { telemetry, readPodUsage, blobs, images, cache, login, platformClient: client, now };
+  const endpoints = createEndpoints(services);
   const permissions = permissionsOf({ ...deps, now }, cache, endpoints);
   const peerGroup = createPeerGroup({ cache, log, ...peers });
   const heldReads = createHeldReads(cache);
   const sessionDeps = {
+    ...sessionSettings({ ...deps, now }, login),
     cache,
     heldReads,
-    platformClient: client,
     peers: peerGroup,
-    now,
-    log,
-    policies: deps.policies ?? (() => NO_POLICIES),
     review: permissions.review,
-    ...(deps.url !== undefined && { apiHost: new URL(deps.url).hostname }),
   };
   const recorders = { ...deps, cache, now, recentEvents: createRecentEvents(cache) };
   const handler = createRouting({
     endpoints,
     log,
+    authenticate,
     ...(deps.url !== undefined && { url: deps.url }),
-    authenticate: authenticatorOf({ ...deps, now }, permissions),
+    otherHosts: login.settings.tokenLoginHosts,
     waitUntilCurrent: () => peerGroup.waitUntilCurrent(),
     createSession: (request) => recordWrites(createSession(sessionDeps, request), recorders, request),
   });
@@ -109,10 +108,15 @@ export function createApi(deps: ApiDeps): Api {
   };
 }
 
-/** Each question is decided on its own, so none is reviewed in advance. */
-const IMPERSONATION = declaredPermissions({ method: "GET", path: "", permission: "authenticated" });
-
 type ClockedDeps = ApiDeps & Required<Pick<ApiDeps, "now">>;
+
+/** The dependencies of sessions that come from the API's own settings. */
+function sessionSettings(
+  { client: platformClient, policies = () => NO_POLICIES, url = "", log, now }: ClockedDeps,
+  { settings: { tokenLoginHosts } }: LoginService,
+) {
+  return { platformClient, policies, log, now, apiHosts: [URL.parse(url)?.hostname ?? [], tokenLoginHosts].flat() };
+}
 
 function permissionsOf(
   { client, authorization = "rbac", now }: ClockedDeps,
@@ -128,19 +132,4 @@ function permissionsOf(
       kinds: [...new Set(endpoints.flatMap((row) => declaredPermissions(row).permissions.map(({ on }) => on)))],
     },
   };
-}
-
-function authenticatorOf({ client, tokenIssuer, log, now }: ClockedDeps, permissions: CallerPermissionsDeps) {
-  return createAuthenticator({
-    client,
-    decide: (caller, asked) =>
-      createCallerPermissions(permissions, {
-        caller,
-        signal: AbortSignal.timeout(DECIDE_TIMEOUT_MS),
-        declared: IMPERSONATION,
-        writes: true,
-      }).decide(asked),
-    issuer: tokenIssuer && createTokenIssuer(tokenIssuer, { now, log }),
-    now,
-  });
 }

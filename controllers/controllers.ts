@@ -35,6 +35,8 @@ import { taskController } from "./task/task.ts";
 export interface ControllersOptions {
   /** Address of the CF API that apps read as `cf_api` in VCAP_APPLICATION, without a trailing slash. */
   apiURL: string;
+  /** Host names of the CF API beside that of `apiURL`. */
+  otherAPIHosts?: readonly string[];
   hasContent: HasContent;
   /** Undefined where there is no registry: droplets that are files then run where they are unpacked. */
   makeDropletImage?: MakeDropletImage | undefined;

@@ -138,6 +138,9 @@ function remember(home: Home, ports: Ports): string {
   return id;
 }
 
+/** By `localhost` clients read the kubeconfig. The address is for clients that do not resolve names below `localhost`. */
+const TOKEN_LOGIN_HOSTS = ["login.localhost", "127.0.0.1"];
+
 /** A laptop's disk is small, and its uploads take seconds: two minutes are enough for the object that names a content to follow it. */
 const UNUSED_CONTENT_MS = 2 * 60_000;
 
@@ -153,6 +156,7 @@ function platformOptions(
     dockerFolder: process.env["DOCKER_CONFIG"] ?? join(homedir(), ".docker"),
     unusedContentMs: UNUSED_CONTENT_MS,
     listen: { host: HOST, port },
+    login: { tokenLoginHosts: TOKEN_LOGIN_HOSTS },
     // Only one process leads on this API server: after a crash it takes its own Leases back at once.
     leaderIdentity: "laptop",
     shutdown: { drainMs: 1_000 },

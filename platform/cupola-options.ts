@@ -7,13 +7,14 @@ import { DEFAULT_SCRATCH_BYTES } from "../blobs/scratch/scratch-space.ts";
 import { LEASE_SECONDS } from "./leases/replica-membership.ts";
 import type { WebhookListenOptions } from "./operations/name-webhook.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations/operations.ts";
+import { addLoginOptions, type LoginOptions } from "./login-options.ts";
 import { addRegistryOptions, type RegistryOptions } from "./registry-options.ts";
 import { readOptionFile } from "./read-option-file.ts";
 import { addTokenIssuerOptions, type TokenIssuerOptions } from "./token-issuer-options.ts";
 
 const MEBIBYTE = 2 ** 20;
 
-export interface CupolaOptions extends TokenIssuerOptions, RegistryOptions {
+export interface CupolaOptions extends LoginOptions, TokenIssuerOptions, RegistryOptions {
   operation: Operation[];
   kubeconfig?: string;
   context?: string;
@@ -36,7 +37,7 @@ export const WEBHOOK_PORT = 9443;
 
 /** @param argv as process.argv. @param inPod chooses some defaults. Ends the process on `--help` and on wrong options. */
 export function parseCommandLine(argv: readonly string[], inPod: boolean): CupolaOptions {
-  return addTokenIssuerOptions(addRegistryOptions(addServingOptions(new Command("cupola"))))
+  return addTokenIssuerOptions(addLoginOptions(addRegistryOptions(addServingOptions(new Command("cupola")))))
     .description("Runs the platform, or a part of it, on a Kubernetes cluster.")
     .option("--operation <names>", "what this process does, separated by commas", parseOperationsOption, [
       ...CLUSTER_OPERATIONS,

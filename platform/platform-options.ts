@@ -1,6 +1,7 @@
 // Options of one process of the platform.
 import type { Logger } from "pino";
 import type { AuthorizationMode } from "../api/access/access-reviewer.ts";
+import type { LoginSettings } from "../api/routing/login-service.ts";
 import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
 import type { ReflectorTiming } from "../kube/cache/reflector-timing.ts";
 import type { RequestRecord } from "../kube/client/client.ts";
@@ -27,6 +28,8 @@ export interface PlatformOptions {
   publicURL?: string;
   /** How callers of the CF API are authorized; default `rbac`. */
   authorization?: AuthorizationMode;
+  /** How clients without a kubeconfig log in; default: under no host name. */
+  login?: LoginSettings;
   /** An issuer of tokens that kube-apiserver does not trust. */
   tokenIssuer?: TokenIssuerSettings;
   /** Where other replicas reach this one; default: loopback. */

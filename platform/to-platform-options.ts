@@ -4,6 +4,7 @@ import type { ClusterAccess } from "../kube/client/create-client.ts";
 import { loadInCluster, loadKubeconfig } from "../kube/client/kubeconfig.ts";
 import { readTls, type CupolaOptions } from "./cupola-options.ts";
 import type { PlatformOptions } from "./platform-options.ts";
+import { toLoginSettings } from "./login-options.ts";
 import { toRegistrySettings } from "./registry-options.ts";
 import { toTokenIssuerSettings } from "./token-issuer-options.ts";
 
@@ -21,6 +22,7 @@ export async function toPlatformOptions(
     scratchBytes: options.scratchMb * 2 ** 20,
     listen: { host: options.host, port: options.port, ...omitUndefined({ tls: readTls(options) }) },
     authorization: options.authorization,
+    login: toLoginSettings(options),
     ...omitUndefined({ tokenIssuer: toTokenIssuerSettings(options), registry: toRegistrySettings(options) }),
     peerAddress: options.peerAddress,
     leaseSeconds: options.leaseSeconds,

@@ -58,12 +58,12 @@ function createSessionReader(
   request: SessionRequest,
   permissions: CallerPermissions,
 ): SessionReader {
-  const { cache, now, heldReads, apiHost } = deps;
+  const { cache, now, heldReads, apiHosts } = deps;
   const { caller, signal } = request;
   const reader: SessionReader = {
     caller,
     cache,
-    apiHost,
+    apiHosts,
     signal,
     now,
     canCacheLists: permissions.isCacheable,

@@ -22,8 +22,8 @@ export interface SessionDeps {
   peers: Pick<PeerGroup, "publishWrites" | "publishObserved">;
   now: () => Date;
   log: Logger;
-  /** The hostname of this API, where it is known; no route may have it. */
-  apiHost?: string | undefined;
+  /** The hostnames of this API, as far as they are known; no route may have them. */
+  apiHosts: readonly string[];
   /** The operator's policies in force. */
   policies: () => Policies;
   /** How permissions are reviewed; undefined where RBAC alone decides. */
@@ -38,8 +38,8 @@ export interface Session {
   readonly cache: ClusterCache;
   /** The platform's own client. Only for claims, and for Secrets after `allows` returned true. */
   readonly platformClient: KubeClient;
-  /** The hostname of this API, where it is known; no route may have it. */
-  readonly apiHost: string | undefined;
+  /** The hostnames of this API, as far as they are known; no route may have them. */
+  readonly apiHosts: readonly string[];
   readonly signal: AbortSignal;
   readonly now: () => Date;
   /** Whether lists change only when an object or RBAC changes. */

@@ -1,5 +1,8 @@
 // Discovery documents: `/`, `/v3`, `/v3/info`, `/v2/info`, `/healthz`. `cf` reads `/` to choose how it logs in and which requests it sends.
+import { hostName } from "../http/request-base.ts";
 import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
+import type { LoginSettings } from "../routing/login-service.ts";
+import type { Services } from "../routing/services.ts";
 import { API_VERSION } from "../openapi/api-version.ts";
 import { uaaEndpoints } from "./uaa.ts";
 
@@ -38,16 +41,18 @@ const resources = [
   "users",
 ];
 
-function globalRoot(base: string): object {
+/** Under a host of token login `cf` asks for a user name and a token; elsewhere it uses the kubeconfig's credential. */
+function globalRoot(base: string, host: string | undefined, settings: LoginSettings): object {
   const link = { href: base };
+  const hasTokenLogin = settings.tokenLoginHosts.includes(hostName(host));
   return {
     links: {
       self: link,
       cloud_controller_v3: { href: `${base}/v3`, meta: { version: API_VERSION } },
       network_policy_v0: null,
       network_policy_v1: null,
-      login: link,
-      uaa: link,
+      login: hasTokenLogin ? { href: settings.loginURL ?? base } : link,
+      uaa: hasTokenLogin ? { href: settings.uaaURL ?? base } : link,
       credhub: null,
       routing: { href: `${base}/routing` },
       logging: null,
@@ -55,8 +60,7 @@ function globalRoot(base: string): object {
       log_stream: null,
       app_ssh: null,
     },
-    // Clients use the kubeconfig's credential: there is no UAA.
-    cf_on_k8s: true,
+    ...(!hasTokenLogin && { cf_on_k8s: true }),
   };
 }
 
@@ -84,15 +88,15 @@ function info(base: string): object {
 }
 
 /** As a CF answers that serves no v2: clients of both versions ask here first. */
-function v2Info(base: string): object {
+function v2Info(base: string, { loginURL, uaaURL }: LoginSettings): object {
   return {
     name: "cupola",
     build: "",
     support: "CF API v2 is disabled",
     version: 0,
     description: "Cloud Foundry on Kubernetes",
-    authorization_endpoint: base,
-    token_endpoint: base,
+    authorization_endpoint: loginURL ?? base,
+    token_endpoint: uaaURL ?? base,
     min_cli_version: "",
     min_recommended_cli_version: "",
     app_ssh_endpoint: null,
@@ -117,15 +121,27 @@ const otherServices: readonly Endpoint[] = [
   }),
 ];
 
-export const discoveryEndpoints: readonly Endpoint[] = [
-  ...otherServices,
+/** They name the login server. */
+const loginDependentEndpoints = (services: Pick<Services, "login">): readonly Endpoint[] => [
   endpoint({
     method: "GET",
     path: "/",
     permission: "anonymous",
     summary: "List the links to all APIs",
-    handler: ({ base }) => ok(globalRoot(base)),
+    handler: ({ base, request }) => ok(globalRoot(base, request.headers.host, services.login.settings)),
   }),
+  endpoint({
+    method: "GET",
+    path: "/v2/info",
+    permission: "anonymous",
+    summary: "Say that the CF API v2 is disabled",
+    handler: ({ base }) => ok(v2Info(base, services.login.settings)),
+  }),
+];
+
+export const discoveryEndpoints = (services: Pick<Services, "login">): readonly Endpoint[] => [
+  ...otherServices,
+  ...loginDependentEndpoints(services),
   endpoint({
     method: "GET",
     path: "/v3",
@@ -139,13 +155,6 @@ export const discoveryEndpoints: readonly Endpoint[] = [
     permission: "anonymous",
     summary: "Get information about the platform",
     handler: ({ base }) => ok(info(base)),
-  }),
-  endpoint({
-    method: "GET",
-    path: "/v2/info",
-    permission: "anonymous",
-    summary: "Say that the CF API v2 is disabled",
-    handler: ({ base }) => ok(v2Info(base)),
   }),
   endpoint({
     method: "GET",

@@ -1,12 +1,10 @@
-// Requests of `cf` to a UAA. There is none, so each is refused with the next step.
+// Requests of `cf` to a UAA about users, clients and SSH. Each is refused with the next step; api/login/ has those about tokens.
 import { endpoint, type Endpoint } from "../routing/endpoint.ts";
 
 const USERS =
   "Users and clients are those of Kubernetes: cf neither makes, removes nor looks them up. Give one a role by its Kubernetes name, for example: cf set-space-role NAME ORG SPACE SpaceDeveloper";
 const PASSWORDS =
-  "There are no passwords here: cf sends the credentials of your kubeconfig. Change them where your cluster issues them.";
-const TOKENS =
-  "There are no tokens of a UAA here: cf sends the credentials of your kubeconfig. A script sends a token of Kubernetes as bearer, for example of kubectl create token NAME.";
+  "There are no passwords here: cf sends a credential of Kubernetes. Change it where your cluster issues it.";
 const SSH = "SSH into apps is not available here yet. Run a command beside the app with cf run-task.";
 
 const REFUSALS = [
@@ -17,7 +15,6 @@ const REFUSALS = [
   // cf, which learns no GUID of its user here, leaves it out.
   ["PUT", "/Users/password", PASSWORDS],
   ["GET", "/oauth/clients/:client", USERS],
-  ["POST", "/oauth/token", TOKENS],
   ["GET", "/oauth/authorize", SSH],
 ] as const;
 
@@ -27,7 +24,7 @@ export const uaaEndpoints: readonly Endpoint[] = REFUSALS.map(([method, path, de
     method,
     path,
     permission: "anonymous",
-    summary: "Refused: there is no UAA",
+    summary: "Refused: users and clients are those of Kubernetes",
     handler: () => ({ status: 400, body: { error: "invalid_scim_resource", error_description: description } }),
   }),
 );

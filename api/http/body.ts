@@ -1,4 +1,4 @@
-// Request bodies: read whole within a bound, parsed as JSON or YAML. Multipart bodies are not read here.
+// Request bodies: read whole within a bound, parsed as JSON, YAML or a form. Multipart bodies are not read here.
 import type { IncomingMessage } from "node:http";
 import { findJsonExcess } from "../../kube/api/json-bounds.ts";
 import { WorkRefused } from "../../kube/server/worker-pool.ts";
@@ -68,6 +68,11 @@ export async function parseYaml(body: Buffer, caller: string): Promise<Record<st
   });
   if ("fault" in read) throw toRefusal(read);
   return toRecord(read.json);
+}
+
+/** The fields of a form (application/x-www-form-urlencoded); the last of a repeated name counts. */
+export function parseForm(body: Buffer): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(decodeUtf8(body)));
 }
 
 function toRefusal({ fault, message }: YamlFault): CFError {

@@ -1,7 +1,7 @@
 // How long a review of a credential is cached: a minute by either clock, even when the wall clock is set back.
 import { afterEach, expect, test, vi } from "vitest";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { createAuthenticator } from "./authenticate.ts";
+import { createAuthenticator, createReviewer } from "./authenticate.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -13,9 +13,9 @@ function known(token: string) {
     review: () => Promise.resolve({ status: { authenticated: state.knows, user: { username: "ann" } } }),
   } as unknown as KubeClient;
   const authenticate = createAuthenticator({
-    client,
+    review: createReviewer({ client, now: () => new Date(state.wall) }),
+    loginTokens: { open: () => expect.unreachable("these are no login tokens") },
     decide: () => Promise.resolve(false),
-    now: () => new Date(state.wall),
   });
   const name = (): Promise<string> =>
     authenticate({ authorization: `bearer ${token}` }, AbortSignal.timeout(1000)).then(

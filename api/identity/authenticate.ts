@@ -1,4 +1,4 @@
-// Authenticates callers: Kubernetes reviews the credential (or token-issuer.ts verifies it), and the result is cached by the credential's hash for at most a minute. No credential is stored or logged.
+// Authenticates callers: a login token is opened, Kubernetes reviews the credential (or token-issuer.ts verifies it), and the result is cached by the credential's hash for at most a minute. No credential is stored or logged.
 import { hash, X509Certificate } from "node:crypto";
 import type { UserInfo } from "kubernetes-types/authentication/v1.js";
 import { LRUCache } from "lru-cache";
@@ -9,6 +9,7 @@ import { CFError, unavailable } from "../http/errors.ts";
 import type { Caller } from "./caller.ts";
 import { type Credential, parseAuthorization } from "./credential.ts";
 import { type DecideAccess, findImpersonatedCaller } from "./impersonation.ts";
+import { isLoginToken, type LoginTokens } from "./login-tokens.ts";
 import type { ImpersonatedIdentity, TokenIssuer } from "./token-issuer.ts";
 
 /** How long a review is cached at most: the documented bound of revocation. Milliseconds. */
@@ -23,23 +24,18 @@ type Reviewed = Pick<Caller, "name" | "groups" | "uid" | "extra"> & { as?: Imper
 
 type Headers = NodeJS.Dict<string | string[]>;
 
-export interface AuthenticatorDeps {
+/** The identity behind a credential, reviewed within the last minute; undefined for a refused one. @throws CFError 503 */
+export type ReviewCredential = (credential: Credential) => Promise<Reviewed | undefined>;
+
+export interface ReviewerDeps {
   /** The platform's own client; posts TokenReviews. */
   client: KubeClient;
-  /** Decides whether a caller may impersonate. */
-  decide: DecideAccess;
   /** An issuer whose tokens are verified here; Kubernetes reviews all others. */
   issuer?: TokenIssuer | undefined;
   now: () => Date;
 }
 
-/** Creates the function that authenticates a request by its headers. It throws CFError 401, or 503 when Kubernetes does not answer. */
-export function createAuthenticator({
-  client,
-  decide,
-  issuer,
-  now,
-}: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
+export function createReviewer({ client, issuer, now }: ReviewerDeps): ReviewCredential {
   // Entries expire by the monotonic clock, which nobody can set, and by the wall clock (`until`), which runs while the machine sleeps and decides when credentials expire.
   const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined>; until: number }>({
     max: maxCachedReviews,
@@ -47,7 +43,7 @@ export function createAuthenticator({
     perf: performance,
   });
 
-  const reviewOnce = (credential: Credential): Promise<Reviewed | undefined> => {
+  return (credential) => {
     const key = credentialHash(credential);
     const hit = reviews.get(key);
     const asked = now();
@@ -64,23 +60,44 @@ export function createAuthenticator({
     );
     return entry.reviewed;
   };
+}
 
+export interface AuthenticatorDeps {
+  review: ReviewCredential;
+  /** Opens login tokens. */
+  loginTokens: Pick<LoginTokens, "open">;
+  /** Decides whether a caller may impersonate. */
+  decide: DecideAccess;
+}
+
+/** Creates the function that authenticates a request by its headers. It throws CFError 401, or 503 when Kubernetes does not answer. */
+export function createAuthenticator({
+  review,
+  loginTokens,
+  decide,
+}: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
   return async (headers) => {
-    const credential = parseAuthorization(headers["authorization"] as string | undefined);
-    const reviewed = await reviewOnce(credential);
+    const credential = await unseal(parseAuthorization(headers["authorization"] as string | undefined), loginTokens);
+    const reviewed = credential && (await review(credential));
     if (!reviewed) throw new CFError("InvalidAuthToken");
-    const { as, ...who } = reviewed;
-    const caller = toCaller(who, (platform) => platform.as(as ?? credential));
+    const caller = toCaller(reviewed, credential);
     // An impersonated caller may not impersonate: that would use the platform's permission, not the caller's.
-    return (await findImpersonatedCaller(caller, headers, as ? denyAll : decide)) ?? caller;
+    return (await findImpersonatedCaller(caller, headers, reviewed.as ? denyAll : decide)) ?? caller;
   };
+}
+
+/** The Kubernetes credential inside a login token, and any other credential as it is. */
+async function unseal(credential: Credential, loginTokens: Pick<LoginTokens, "open">): Promise<Credential | undefined> {
+  if (credential.kind !== "token" || !isLoginToken(credential.token)) return credential;
+  const opened = await loginTokens.open(credential.token, "access");
+  return opened && { kind: "token", token: opened.credential };
 }
 
 const denyAll: DecideAccess = () => Promise.resolve(false);
 
-function toCaller(reviewed: Omit<Reviewed, "as">, connect: Caller["connect"]): Caller {
-  const { name } = reviewed;
-  return { ...reviewed, kind: name.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User", connect };
+export function toCaller({ as, ...who }: Reviewed, credential: Credential): Caller {
+  const kind = who.name.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User";
+  return { ...who, kind, connect: (platform) => platform.as(as ?? credential) };
 }
 
 /** The cache key, so that the credential itself is not stored. */
@@ -107,7 +124,8 @@ function certificateExpiry(cert: string): number {
   }
 }
 
-function tokenExpiry(token: string): number | undefined {
+/** Expiry of a JWT in seconds since the epoch; undefined for a token without one. Verifies nothing. */
+export function tokenExpiry(token: string): number | undefined {
   const payload = token.split(".");
   if (payload.length !== 3) return undefined;
   try {

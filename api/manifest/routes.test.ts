@@ -37,6 +37,7 @@ function sessionThatLosesTo(other: Route | undefined) {
       within?.index[0] === "app"
         ? []
         : byKind(ref).filter((one) => one !== other || other.metadata.namespace === "acme-dev"),
+    apiHosts: [],
     cache: {
       store: (ref: ResourceRef) => ({
         list: () => [],

@@ -74,6 +74,7 @@ function parameters(row: Endpoint): object[] {
 const mediaTypes = {
   json: "application/json",
   yaml: "application/x-yaml",
+  form: "application/x-www-form-urlencoded",
   multipart: "multipart/form-data",
   stream: "application/octet-stream",
 };

@@ -18,7 +18,7 @@ const rootLink = z.strictObject({ href: z.url(), meta: textMap.optional() }).nul
 
 export const globalRoot = named(
   "GlobalRoot",
-  z.strictObject({ links: z.record(z.string(), rootLink), cf_on_k8s: flag }),
+  z.strictObject({ links: z.record(z.string(), rootLink), cf_on_k8s: flag.optional() }),
 );
 
 export const v3Root = named("V3Root", z.strictObject({ links: z.record(z.string(), link) }));

@@ -3,6 +3,7 @@ import { z } from "zod";
 import * as apps from "./app-schemas.ts";
 import * as content from "./content-schemas.ts";
 import * as places from "./place-schemas.ts";
+import * as login from "./login-schemas.ts";
 import * as platform from "./platform-schemas.ts";
 import * as catalog from "./catalog-schemas.ts";
 import * as services from "./service-schemas.ts";
@@ -272,6 +273,17 @@ const platformResponses: Record<string, readonly Response[]> = {
   // PromQL is refused by every answer.
   "GET /api/v1/query": [],
   "GET /api/v1/query_range": [],
+  "POST /oauth/token": ok(login.tokens),
+  "GET /login": ok(login.prompts),
+  "GET /info": ok(login.prompts),
+  "GET /token_keys": ok(login.keys),
+  "GET /token_key": ok(login.key),
+  "GET /.well-known/openid-configuration": ok(anyObject),
+  "GET /oauth/token/.well-known/openid-configuration": ok(anyObject),
+  "POST /introspect": ok(login.introspection),
+  "POST /check_token": ok(login.claims),
+  "GET /userinfo": ok(login.userInfo),
+  "DELETE /oauth/token/revoke/:id": ok(anyObject),
   // Refused by every answer: there is no UAA.
   "GET /Users": [],
   "POST /Users": [],
@@ -279,7 +291,6 @@ const platformResponses: Record<string, readonly Response[]> = {
   "PUT /Users/:user/password": [],
   "PUT /Users/password": [],
   "GET /oauth/clients/:client": [],
-  "POST /oauth/token": [],
   "GET /oauth/authorize": [],
   "GET /routing/v1/router_groups": ok(z.array(anyObject)),
   "POST /v3/admin/actions/clear_buildpack_cache": accepted,

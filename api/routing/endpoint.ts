@@ -10,7 +10,7 @@ import type { Session } from "../access/session.ts";
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /** How the request body is read. `multipart` and `stream` leave the request unread to the handler. */
-export type BodyFormat = "json" | "yaml" | "multipart" | "stream";
+export type BodyFormat = "json" | "yaml" | "form" | "multipart" | "stream";
 
 /** The fields of a row that do not depend on its types. */
 interface EndpointBase {

@@ -15,9 +15,10 @@ import type { Endpoint, Method, Reply, RequestContext } from "./endpoint.ts";
 import { CFError, unavailable } from "../http/errors.ts";
 import { logError, retryAfterSeconds, toCFError } from "../http/error-translation.ts";
 import type { Caller } from "../identity/caller.ts";
-import { parseJson, parseYaml, readBody } from "../http/body.ts";
+import { parseForm, parseJson, parseYaml, readBody } from "../http/body.ts";
 import { rawQuery } from "../http/query.ts";
 import { parseBody, parseQuery } from "../http/validation.ts";
+import { requestBase } from "../http/request-base.ts";
 import { rejectOnAbort } from "../http/reject-on-abort.ts";
 import type { Session } from "../access/session.ts";
 import { createWarnings, type Warnings } from "./warnings.ts";
@@ -29,6 +30,8 @@ export interface RoutingDeps {
   log: Logger;
   /** Address in links; without it the request's Host is used. */
   url?: string;
+  /** Other host names of this API; links in answers to requests under them keep the name. */
+  otherHosts?: readonly string[];
   /** @throws CFError 401 */
   authenticate: (headers: NodeJS.Dict<string | string[]>, signal: AbortSignal) => Promise<Caller>;
   /** Awaited before anything is read; undefined when there is no wait. Rejects with CFError 503. */
@@ -185,7 +188,7 @@ async function toRequestContext(
     params,
     query,
     body,
-    base: deps.url ?? `${request.protocol}://${safeHost(request.headers.host)}`,
+    base: requestBase(deps, { protocol: request.protocol, host: request.headers.host }),
     url: normalisedUrl(request.originalUrl),
     caller,
     // No accessor: V8 gives each object that has one in its literal a slow shape, and frees it only in a full collection.
@@ -233,11 +236,6 @@ function rememberedQuery(row: Endpoint, schema: NonNullable<Endpoint["query"]>, 
   return query;
 }
 
-/** A valid Host header or `localhost`, so that a client cannot inject other text into links. */
-function safeHost(host: string | undefined): string {
-  return host && /^[\w.-]+(?::\d{1,5})?$|^\[[\da-fA-F:]+\](?::\d{1,5})?$/.test(host) ? host : "localhost";
-}
-
 async function parseRequestBody(
   row: Endpoint,
   request: Request,
@@ -247,8 +245,17 @@ async function parseRequestBody(
   if (bodyFormat === "multipart" || bodyFormat === "stream" || row.method === "GET") return undefined;
   const bytes = await readBody(request, signal);
   if (bodyFormat === "json" && !schema) return undefined;
-  const value = bodyFormat === "json" ? parseJson(bytes) : await parseManifest(request, bytes, caller);
+  const value = await parseBytes(bodyFormat, request, { bytes, caller });
   return schema ? parseBody(schema, value, row.badBodyError) : value;
+}
+
+function parseBytes(
+  format: "json" | "yaml" | "form",
+  request: Request,
+  { bytes, caller }: { bytes: Buffer; caller: Caller | undefined },
+): object | Promise<object> {
+  if (format === "form") return parseForm(bytes);
+  return format === "json" ? parseJson(bytes) : parseManifest(request, bytes, caller);
 }
 
 function parseManifest({ headers }: Request, bytes: Buffer, caller: Caller | undefined): Promise<object> {

@@ -5,6 +5,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { ReadPodUsage } from "../../telemetry/pods/pod-usage.ts";
 import type { TelemetryClient } from "../../telemetry/telemetry-client.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
+import type { LoginService } from "./login-service.ts";
 
 export interface Services {
   telemetry: TelemetryClient;
@@ -15,5 +16,6 @@ export interface Services {
   cache: ClusterCache;
   /** The platform's own client. */
   platformClient: KubeClient;
+  login: LoginService;
   now: () => Date;
 }

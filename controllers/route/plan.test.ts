@@ -232,13 +232,10 @@ describe("a host", () => {
   );
 
   test("is not the API's", () => {
-    const conflict = (host: string | undefined) =>
-      planAddressConflict(aRoute({ host: "API" }), aDomain({ name: "example.org" }), nobody, host)?.ready?.reason;
-    expect([conflict("api.example.org"), conflict("cf.example.org"), conflict(undefined)]).toEqual([
-      "HostReserved",
-      undefined,
-      undefined,
-    ]);
+    const conflict = (...hosts: string[]) =>
+      planAddressConflict(aRoute({ host: "API" }), aDomain({ name: "example.org" }), nobody, hosts)?.ready?.reason;
+    expect(conflict("cf.example.org", "api.example.org")).toBe("HostReserved");
+    expect([conflict("cf.example.org"), conflict()]).toEqual([undefined, undefined]);
   });
 
   test("is no domain's name", () => {

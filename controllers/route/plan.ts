@@ -113,12 +113,12 @@ export function planAddressConflict(
   route: Route,
   domain: Domain,
   { holder, namesake }: HostClaims,
-  apiHost?: string,
+  apiHosts: readonly string[] = [],
 ): ReconcileResult | undefined {
   const { port, sharedWildcard = false } = route.spec;
   const { name } = domain.spec;
   if (port !== 0) return undefined;
-  const problem = findAddressProblem(route.spec, domain, { mayTakeAll: sharedWildcard, apiHost });
+  const problem = findAddressProblem(route.spec, domain, { mayTakeAll: sharedWildcard, apiHosts });
   if (problem) return planNotServed(...ADDRESS_PROBLEMS[problem](name));
   const hostname = routeHostname(route.spec, name);
   if (isHostTaken(holder, domain, route.metadata.namespace))

@@ -97,19 +97,25 @@ const SETTINGS = {
   ],
 } satisfies Omit<ControllerDefinition<Route>, "reconcile">;
 
-/** `apiURL` is the address of the CF API, whose host no route gets. */
-export function routeController({ apiURL }: { apiURL: string }): Controller {
-  const apiHost = URL.parse(apiURL)?.hostname;
+/** No route gets a host of the CF API. */
+export function routeController({
+  apiURL,
+  otherAPIHosts = [],
+}: {
+  apiURL: string;
+  otherAPIHosts?: readonly string[];
+}): Controller {
+  const apiHosts = [URL.parse(apiURL)?.hostname ?? [], otherAPIHosts].flat();
   return defineController<Route>({
     ...SETTINGS,
-    reconcile: (route, context) => reconcileRoute(route, context, apiHost),
+    reconcile: (route, context) => reconcileRoute(route, context, apiHosts),
   });
 }
 
 async function reconcileRoute(
   route: Route,
   context: ReconcileContext,
-  apiHost: string | undefined,
+  apiHosts: readonly string[],
 ): Promise<ReconcileResult> {
   const { read } = context;
   const { namespace = "" } = route.metadata;
@@ -118,7 +124,7 @@ async function reconcileRoute(
   const resolved = resolveGUID(Route, route, context);
   const labels = correctedGUIDLabel(route, resolved.labels);
   if (!domain) return { labels, ...planDomainMissing(route, tenancy) };
-  const obstacle = await ensureAddress(route, domain, context, apiHost);
+  const obstacle = await ensureAddress(route, domain, context, apiHosts);
   if (obstacle) return obstacle.keepStatus ? obstacle : { labels, ...obstacle };
   const router = chooseClass(read.list(BackendClass), { role: "router", className: domain.spec.router });
   const binding = read.find(RouteBinding, { namespace, name: routeBindingName(route) });
@@ -133,7 +139,7 @@ async function ensureAddress(
   route: Route,
   domain: Domain,
   context: ReconcileContext,
-  apiHost: string | undefined,
+  apiHosts: readonly string[],
 ): Promise<ReconcileResult | undefined> {
   const { read } = context;
   const state = findDomainState(read, domain);
@@ -142,7 +148,7 @@ async function ensureAddress(
   if (state === "unclaimed") return { keepStatus: true };
   const name = routeName(route, domain.spec.name);
   const claims = route.spec.port === 0 ? findHostClaims(read, route.spec.host, domain) : NO_CLAIMS;
-  const rejection = planAddressConflict(route, domain, claims, apiHost);
+  const rejection = planAddressConflict(route, domain, claims, apiHosts);
   if (!rejection) {
     const full = COUNTED_ROUTES.map((kind) => findFullQuota(route, kind, read)).find((found) => found !== undefined);
     if (full) return planOverQuota(full);

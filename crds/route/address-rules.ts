@@ -13,21 +13,21 @@ const MAX_HOSTNAME = 253;
 export interface AddressLimits {
   /** Whether the caller may have all free hosts of a shared domain. */
   mayTakeAll: boolean;
-  /** The hostname of the CF API: a route there would get the tokens of everybody who calls it. */
-  apiHost: string | undefined;
+  /** The hostnames of the CF API: a route there would get the tokens of everybody who calls it. */
+  apiHosts: readonly string[];
 }
 
 /** The first problem of an address. Routes with a port have none of these. */
 export function findAddressProblem(
   { host, path, port }: Pick<Route["spec"], "host" | "path" | "port">,
   domain: Domain,
-  { mayTakeAll, apiHost }: AddressLimits,
+  { mayTakeAll, apiHosts }: AddressLimits,
 ): AddressProblem | undefined {
   if (port !== 0) return undefined;
   const { name, internal } = domain.spec;
   const hostname = routeHostname({ host }, name);
   const found: [AddressProblem, boolean][] = [
-    ["apiHost", hostname === apiHost],
+    ["apiHost", apiHosts.includes(hostname)],
     ["hostMissing", isSharedDomain(domain) && host === ""],
     ["sharedWildcard", isSharedDomain(domain) && host === "*" && !mayTakeAll],
     ["internalWildcard", internal && host === "*"],

@@ -38,10 +38,11 @@ describe("the HTTP server", () => {
     ["localhost", "api"],
     ["LOCALHOST:1234", "api"],
     ["127.0.0.1", "api"],
+    ["login.localhost:1234", "api"],
     ["shop.apps.localhost", "apps"],
     ["example.org", "apps"],
   ])("host %s is answered by %s", async (host, who) => {
-    door = await startHttpServer(options());
+    door = await startHttpServer(options({ apiHosts: ["login.localhost"] }));
     expect(await get(door.url, host)).toEqual({ status: 200, body: who });
   });
 

@@ -27,6 +27,8 @@ export interface HttpServerOptions {
   /** Required off loopback: credentials travel in every request. */
   tls?: TLSKeyPair;
   api?: RequestListener;
+  /** Host names of the API beside the loopback ones. */
+  apiHosts?: readonly string[];
   apps?: AppHandler;
   /** Whether this process may serve, with the failed checks. */
   health: () => ReadinessReport;
@@ -140,7 +142,7 @@ function sendInternalError(response: ServerResponse): void {
 
 function isApiRequest(options: HttpServerOptions, request: IncomingMessage): boolean {
   const host = (request.headers.host ?? "").toLowerCase().replace(/:\d+$/, "");
-  return options.api !== undefined && (API_HOSTS.has(host) || host === "");
+  return options.api !== undefined && (API_HOSTS.has(host) || host === "" || options.apiHosts?.includes(host) === true);
 }
 
 function listen(server: Listener, { host, port, onError }: HttpServerOptions): Promise<void> {

@@ -21,7 +21,7 @@ export function presentHealth(readiness: Readiness, { api }: RequestHandlers): R
 
 /** Starts before everything else, so that `/readyz` can name what the start waits for. */
 export function startPlatformServer(
-  { listen, operations, log }: PlatformOptions,
+  { listen, login, operations, log }: PlatformOptions,
   readiness: Readiness,
   handlers: RequestHandlers,
 ): Promise<HttpServer> {
@@ -32,6 +32,7 @@ export function startPlatformServer(
   if (certificate) readiness.addCheck("certificate", () => certificate(new Date()));
   return startHttpServer({
     ...listen,
+    apiHosts: login?.tokenLoginHosts ?? [],
     health: () => presentHealth(readiness, handlers),
     onError: (err) => log.warn({ err }, "could not accept a connection or a request"),
     ...(operations.includes("api") && {

@@ -65,6 +65,7 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
     ...omitUndefined({
       url: options.publicURL,
       authorization: options.authorization,
+      login: options.login,
       tokenIssuer: options.tokenIssuer,
       peers,
     }),

@@ -1,5 +1,6 @@
 // Keeps the keys of the installation that this process uses: a deleted Secret comes back with the key as it was, and one without a key is named.
 import type { Logger } from "pino";
+import { LOGIN_KEYS } from "../../api/identity/login-keys.ts";
 import { JOB_KEY } from "../../api/jobs/job-key.ts";
 import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
 import type { InstallationKey } from "../../crds/installation-key.ts";
@@ -10,7 +11,12 @@ import type { Operation } from "./operations.ts";
 /** Two requests a minute for each key. */
 const INTERVAL_MS = 30_000;
 
-const INSTALLATION_KEYS: Partial<Record<Operation, InstallationKey>> = { api: JOB_KEY, controllers: ENV_KEY };
+type KeptKey = Pick<InstallationKey, "secretName" | "refresh">;
+
+const INSTALLATION_KEYS: Partial<Record<Operation, readonly KeptKey[]>> = {
+  api: [JOB_KEY, LOGIN_KEYS],
+  controllers: [ENV_KEY],
+};
 
 export interface InstallationKeysOptions {
   client: KubeClient;
@@ -25,7 +31,7 @@ export function keepInstallationKeys(options: InstallationKeysOptions): () => Ch
   const { client, operations, signal, log, intervalMs = INTERVAL_MS } = options;
   const keys = operations.flatMap((operation) => INSTALLATION_KEYS[operation] ?? []);
   let problems: string[] = [];
-  const refresh = async (key: InstallationKey): Promise<string[]> => {
+  const refresh = async (key: KeptKey): Promise<string[]> => {
     try {
       await key.refresh(client);
       return [];

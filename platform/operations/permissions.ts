@@ -8,6 +8,7 @@ import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
 import { policyControllers } from "../../controllers/controllers.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";
 import { POLICY_PERMISSIONS } from "./policies.ts";
+import { LOGIN_KEYS } from "../../api/identity/login-keys.ts";
 import { JOB_KEY } from "../../api/jobs/job-key.ts";
 import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -44,13 +45,18 @@ export interface OperationPermissions {
 
 /** Secrets in the system namespace that an operation creates and reads by name. */
 const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
-  api: [JOB_KEY.secretName],
+  api: [JOB_KEY.secretName, LOGIN_KEYS.secretName],
   controllers: [ENV_KEY.secretName, REGISTRY_SECRET, BROKER_CREDENTIALS_SECRET],
 };
 
 /** For those that keep credentials of the platform's service brokers, and take them away. */
 const BROKER_CREDENTIALS_PERMISSIONS: readonly Permission[] = [
   { resource: Secret, verbs: ["patch"], names: [BROKER_CREDENTIALS_SECRET] },
+];
+
+/** For rotation: a current pair that is missing is added. */
+const LOGIN_KEYS_PERMISSIONS: readonly Permission[] = [
+  { resource: Secret, verbs: ["update"], names: [LOGIN_KEYS.secretName] },
 ];
 
 /** For every process: membership, leader election, and its Replica object with its Events. */
@@ -94,6 +100,7 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
             { resource: Secret, verbs: ["create"] },
           ] as const)
         : []),
+      ...(operation === "api" ? LOGIN_KEYS_PERMISSIONS : []),
       ...(["api", "controllers"].includes(operation) ? BROKER_CREDENTIALS_PERMISSIONS : []),
     ]),
   };

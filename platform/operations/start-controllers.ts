@@ -62,9 +62,11 @@ function toControllersOptions({
   apiURL,
   blobs,
   registry,
-}: Pick<PlatformContext, "apiURL" | "blobs" | "registry">): Parameters<typeof createControllers>[0] {
+  options,
+}: Pick<PlatformContext, "apiURL" | "blobs" | "registry" | "options">): Parameters<typeof createControllers>[0] {
   return {
     apiURL,
+    otherAPIHosts: options.login?.tokenLoginHosts ?? [],
     hasContent: (space, digest) => blobs.has(space, digest),
     makeDropletImage: registry && createDropletImages(registry.client, registry.prefix),
   };
@@ -76,7 +78,7 @@ export function startControllers(
   backends: readonly Backend[],
 ): ControllerRun | undefined {
   const cfControllers = options.operations.includes("controllers")
-    ? createControllers(toControllersOptions({ apiURL, blobs, registry }))
+    ? createControllers(toControllersOptions({ apiURL, blobs, registry, options }))
     : [];
   const controllers = [
     ...cfControllers,
@@ -159,7 +161,7 @@ function listControllerSingletons(
   const { operations, unusedContentMs: graceMs } = options;
   const { read } = informers;
   const removal = operations.includes("controllers")
-    ? toSingleton("controllers", createControllers(toControllersOptions({ apiURL, blobs, registry })), [
+    ? toSingleton("controllers", createControllers(toControllersOptions({ apiURL, blobs, registry, options })), [
         createBlobRemovalTask({ blobs, read, log, graceMs }),
         createWatchAudit({ informers, log, writer: membership.identity }),
         createUsageRecorder({ informers, log, writer: membership.identity }),

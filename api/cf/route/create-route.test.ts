@@ -29,6 +29,7 @@ function sessionAmid(after: Claim[]) {
     byIndex: (index: string) => (index === "objectName" ? [domain] : []),
   };
   const session = {
+    apiHosts: [],
     cache: {
       store: (ref: ResourceRef) => stores.get(ref) ?? none,
       spaceOf: () => ({ metadata: { name: "dev", namespace: "acme" }, spec: {} }),

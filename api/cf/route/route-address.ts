@@ -33,7 +33,7 @@ export function checkAddress(session: Session, domain: Domain, address: RouteAdd
   const { host } = address;
   if (address.port !== 0) throw unprocessable("Routes with protocol 'http' do not support ports.");
   const mayTakeAll = host === "*" && session.allows({ verb: "update", on: Route, subresource: "wildcard", namespace });
-  const problem = findAddressProblem(address, domain, { mayTakeAll, apiHost: session.apiHost });
+  const problem = findAddressProblem(address, domain, { mayTakeAll, apiHosts: session.apiHosts });
   if (problem) throw unprocessable(PROBLEMS[problem]);
   checkHost(session, domain, host, namespace);
   if (findNamesake({ host: foldHost(host), domain: domain.spec.name }, reservationLookup(session.cache)))

@@ -96,7 +96,7 @@ function bodyProblems(expected: ResponseBody, { headers, text }: JudgedAnswer): 
 
 function errorProblems(row: Endpoint | undefined, answer: JudgedAnswer): string[] {
   // UAA and Prometheus have shapes of their own for errors.
-  const isForeign = /^\/(Users|oauth|api\/v1\/query)/.test(row?.path ?? "");
+  const isForeign = /^\/(Users|oauth|check_token|api\/v1\/query)/.test(row?.path ?? "");
   return isForeign ? [] : schemaProblems(errorBody, parse(answer.text));
 }
 

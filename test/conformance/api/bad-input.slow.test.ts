@@ -82,7 +82,8 @@ function judge(answer: Answer, what: string): string[] {
   const { status, json } = answer;
   if (status < 400) return status < 300 ? [] : [`${what}: ${status}`];
   // UAA's endpoints answer in UAA's shape.
-  if (status < 500 && /^[A-Z]+ \/(Users|oauth)\b/.test(what) && typeof json.error_description === "string") return [];
+  if (status < 500 && /^[A-Z]+ \/(Users|oauth|check_token)\b/.test(what) && typeof json.error_description === "string")
+    return [];
   const errors = json.errors as { code: unknown; title: unknown; detail: unknown }[] | undefined;
   const shaped =
     Array.isArray(errors) &&
