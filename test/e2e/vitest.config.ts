@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 const isOnNode = process.env["CUPOLA_E2E_ON"] === "node";
 
 /** Journeys of minutes that only somebody who names them wants. */
-const BY_NAME = ["big-upload", "operators-day", "operators-limits", "cf-replay-all"].filter((name) =>
+const BY_NAME = ["big-upload", "clients", "operators-day", "operators-limits", "cf-replay-all"].filter((name) =>
   process.argv.every((arg) => !arg.includes(name)),
 );
 

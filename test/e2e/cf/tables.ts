@@ -27,6 +27,7 @@ import { BROKER_CASES } from "./service-brokers.cases.ts";
 import { SHARED_SERVICE_CASES } from "./shared-services.cases.ts";
 import { SERVICE_CASES } from "./services.cases.ts";
 import { SETTING_CASES } from "./settings.cases.ts";
+import { TOKEN_LOGIN_CASES } from "./token-login.cases.ts";
 import type { CommandCases } from "./support/case.ts";
 
 /** By file, without `.cases.ts`. */
@@ -58,11 +59,12 @@ export const TABLES: Record<string, readonly CommandCases[]> = {
   services: SERVICE_CASES,
 };
 
-/** Cases that are not recorded: their requests name a server of their own, which a replay does not have. */
+/** Cases that are not recorded: their requests name a server of their own, or tokens, which a replay does not have. */
 export const UNRECORDED_TABLES: Record<string, readonly CommandCases[]> = {
   "service-brokers": BROKER_CASES,
   "managed-services": MANAGED_SERVICE_CASES,
   "shared-services": SHARED_SERVICE_CASES,
+  "token-login": TOKEN_LOGIN_CASES,
 };
 
 /** Files whose cases were seen to pass on a node, but for those that say why they cannot run there. */

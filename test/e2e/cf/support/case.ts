@@ -26,6 +26,8 @@ interface CaseBase {
   alone?: true;
   /** `developer` unless said. */
   as?: Who;
+  /** The way that cf is logged in: by the kubeconfig unless said, else with the user's token, at a host of token login. */
+  login?: "token";
   /** Words after `cf`, separated by spaces, with `{placeholders}`; a list where a word has a space. */
   run: string | readonly string[];
   /** Makes what the command needs. */

@@ -203,15 +203,7 @@ export const WITH_A_BROKER: readonly string[] = [...OF_SERVICES, ...OF_BROKERS];
 export const NEEDED_BY: Record<string, readonly string[]> = {
   "route services": ["bind-route-service", "unbind-route-service"],
   ssh: ["ssh", "ssh-code"],
-  UAA: [
-    "passwd",
-    "create-user",
-    "delete-user",
-    "oauth-token",
-    "network-policies",
-    "add-network-policy",
-    "remove-network-policy",
-  ],
+  UAA: ["passwd", "create-user", "delete-user", "network-policies", "add-network-policy", "remove-network-policy"],
   "TCP routes": ["router-groups"],
   "no platform": [
     "help",

@@ -23,6 +23,9 @@ export interface Ground extends Places {
   users: Record<Who, string>;
   /** A new CF_HOME with somebody logged in and the org and space as target, as `cf login` leaves it. */
   newHome(who: Who, folder: string): string;
+  /** The same with a token login, at `tokenLoginURL`. */
+  newTokenHome(who: Who, folder: string): Promise<string>;
+  tokenLoginURL: string;
   runCf(home: string, run: Omit<CfRun, "env" | "deadlineMs">): Promise<CommandResult>;
 }
 
@@ -43,6 +46,7 @@ export async function layGround(stage: TestPlatform): Promise<Ground> {
   const env = (home: string) => ({ CF_HOME: home, KUBECONFIG: kubeconfig, CF_COLOR: "false", CF_TRACE: "" });
   const run: Ground["runCf"] = (home, one) => runCf({ ...one, env: env(home), deadlineMs: DEADLINE_MS });
   const config = await logIn(stage, run);
+  const tokenLoginURL = stage.url.replace("localhost", "127.0.0.1");
   return {
     stage,
     ...places,
@@ -50,6 +54,8 @@ export async function layGround(stage: TestPlatform): Promise<Ground> {
     tokens,
     users,
     newHome: (who, folder) => writeHome(folder, { ...config, CFOnK8s: { Enabled: true, AuthInfo: who } }),
+    newTokenHome: (who, folder) => logInWithToken(tokenLoginURL, run, { folder, user: users[who], token: tokens[who] }),
+    tokenLoginURL,
     runCf: run,
   };
 }
@@ -62,6 +68,18 @@ function writeKubeconfig(stage: TestPlatform, tokens: Partial<Record<Who, string
   const users = Object.entries(tokens).map(([name, token]) => ({ name, user: { token } }));
   writeFileSync(file, stringify({ ...rest, clusters, users, contexts, "current-context": "cf" }), { mode: 0o600 });
   return file;
+}
+
+async function logInWithToken(
+  url: string,
+  run: Ground["runCf"],
+  { folder, user, token = "" }: { folder: string; user: string; token: string | undefined },
+): Promise<string> {
+  mkdirSync(folder, { recursive: true });
+  const args = ["login", "-a", url, "-u", user, "-p", token, "-o", ORG, "-s", SPACE, "--skip-ssl-validation"];
+  const { code, output } = await run(folder, { args, cwd: folder });
+  if (code !== 0) throw new Error(`cf login as ${user} ended with ${code}: ${output}`);
+  return folder;
 }
 
 /** Lets cf itself write a configuration. */

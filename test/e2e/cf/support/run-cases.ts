@@ -107,11 +107,12 @@ async function runCase(ground: Ground, one: Case, name: string): Promise<void> {
 }
 
 async function judge(run: CaseRun, one: Case): Promise<void> {
+  const home = await homeOf(run, one);
   await one.given?.(run);
   const fill: Fill = (text) => text.replace(/\{([a-zA-Z]+)\}/g, (found, key: string) => run.values[key] ?? found);
   const args = (typeof one.run === "string" ? one.run.split(" ") : one.run).map(fill);
   const { recorder } = run.ground;
-  const command = (): Promise<CommandResult> => runToEnd(run, one, { args, fill });
+  const command = (): Promise<CommandResult> => runToEnd(run, one, { home, args, fill });
   const result = await (recorder ? recorder.command(command) : command());
   expectSaid(one, result, { said: `cf ${args.join(" ")}, as ${one.as ?? "developer"}:\n${result.output}`, fill });
   await one.effect?.(run, result.output);
@@ -137,6 +138,7 @@ function newRun(ground: Ground, name: string): CaseRun {
       domain: DOMAIN,
       hello: HELLO,
       api: stage.url,
+      loginAPI: ground.tokenLoginURL,
       buildpack,
     },
     async cf(who, ...args) {
@@ -163,12 +165,12 @@ function expectSaid(one: Case, { code, output }: CommandResult, { said, fill }: 
 async function runToEnd(
   run: CaseRun,
   one: Case,
-  { args, fill }: { args: string[]; fill: Fill },
+  { home, args, fill }: { home: string; args: string[]; fill: Fill },
 ): Promise<CommandResult> {
   const { until, input, meanwhile } = one;
   let hasEnded = false;
   const ran = run.ground
-    .runCf(run.ground.newHome(one.as ?? "developer", homeIn(run.folder, "case")), {
+    .runCf(home, {
       args,
       cwd: run.folder,
       ...(input !== undefined && { input: fill(input) }),
@@ -177,6 +179,11 @@ async function runToEnd(
     .finally(() => (hasEnded = true));
   while (meanwhile && !hasEnded) await meanwhile(run);
   return await ran;
+}
+
+function homeOf({ ground, folder }: CaseRun, { as = "developer", login }: Case): Promise<string> | string {
+  const home = homeIn(folder, "case");
+  return login === "token" ? ground.newTokenHome(as, home) : ground.newHome(as, home);
 }
 
 function matches(pattern: Pattern, output: string, fill: Fill): boolean {
