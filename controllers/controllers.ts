@@ -47,7 +47,7 @@ export const policyControllers: readonly Controller[] = [policyTemplateControlle
 
 export function createControllers(options: ControllersOptions): Controller[] {
   const brokerPace = createBrokerPace();
-  const brokers = { pace: brokerPace, turns: createInstanceTurns() };
+  const brokers = { pace: brokerPace, turns: createInstanceTurns(), apiInfo: `${options.apiURL}/v2/info` };
   return [
     claimController(),
     orgController,

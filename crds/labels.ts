@@ -53,6 +53,7 @@ export const ANNOTATIONS = {
   hubObject: "cupola.dev/hub-object",
   createdBy: "cupola.dev/created-by",
   deletionWish: "cupola.dev/deletion-wish",
+  askedBy: "cupola.dev/asked-by",
 } as const;
 
 /** Is this label or annotation key reserved for the platform or Kubernetes? Such keys are not CF metadata. */

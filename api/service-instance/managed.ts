@@ -9,6 +9,7 @@ import type { Session } from "../access/session.ts";
 import { toNamedMetadata } from "../cf/free-object-name.ts";
 import { toMetadataPatch, metadataForCreate } from "../http/metadata.ts";
 import { requirePaidQuota, requireServiceQuota } from "../cf/quota/check.ts";
+import { askedBy, withAsker } from "../cf/service/asked-by.ts";
 import { findWantedEntry, getUsablePlan, isOfSpaceBroker, offeringOf, planOf } from "../cf/service/catalog.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import { deleteAtBroker } from "../cf/service/delete-at-broker.ts";
@@ -31,11 +32,13 @@ export async function createManaged(
   requireNotShared(session.cache, namespace, body.name);
   if (!plan.spec.free) requirePaidQuota(session, namespace);
   requireBoundedParameters(body.parameters);
+  const given = metadataForCreate(body.metadata);
   const metadata = toNamedMetadata(session.cache, ServiceInstance, {
     namespace,
     name: body.name,
     fallback: "service",
-    ...metadataForCreate(body.metadata),
+    ...given,
+    annotations: { ...given.annotations, ...askedBy(session) },
   });
   const labels = { [LABELS.serviceInstance]: metadata.labels?.[LABELS.guid] ?? "" };
   const kept = await keepParameters(session, { namespace, stem: metadata.name, labels }, body.parameters);
@@ -74,7 +77,8 @@ export async function updateManaged(
   const labels = { [LABELS.serviceInstance]: session.cache.guid(ServiceInstance, instance) };
   const kept = await keepParameters(session, { namespace, stem, labels }, body.parameters);
   const spec = { ...own, ...change.spec, parametersSecretRef: kept ? { name: kept.name } : null };
-  const after = await withParameters(kept, ServiceInstance, () => patch(session, instance, { metadata, spec }, true));
+  const wanted = { metadata: withAsker(session, metadata), spec };
+  const after = await withParameters(kept, ServiceInstance, () => patch(session, instance, wanted, true));
   return { instance: after, isAsync: true };
 }
 

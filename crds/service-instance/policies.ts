@@ -1,4 +1,4 @@
-// Admission policies: whoever shares a service instance with a space, or makes a key of one, has the right to do so there.
+// Admission policies: whoever shares a service instance with a space, or makes a key of one, has the right to do so there, and is who they say.
 import {
   authorizerAllows,
   CALLER_IS_PLATFORM,
@@ -7,6 +7,7 @@ import {
   toPolicyResource,
   type AdmissionPolicy,
 } from "../admission-policy.ts";
+import { ANNOTATIONS } from "../labels.ts";
 import { ServiceBinding } from "../service-binding/service-binding.ts";
 import { ServiceInstance } from "./service-instance.ts";
 
@@ -14,7 +15,26 @@ export function serviceInstancePolicies(): AdmissionPolicy[] {
   return [
     sharingPolicy(ServiceInstance, { name: "service-instance-sharing.cupola.dev", noun: "service instance" }),
     keyPolicy(),
+    askerPolicy(),
   ];
+}
+
+/** Brokers are told who asks for an operation, so nobody names somebody else. */
+function askerPolicy(): AdmissionPolicy {
+  const by = (object: string): string =>
+    `(${object} != null && has(${object}.metadata.annotations) && '${ANNOTATIONS.askedBy}' in ${object}.metadata.annotations ? ${object}.metadata.annotations['${ANNOTATIONS.askedBy}'] : '')`;
+  return {
+    name: "service-askers.cupola.dev",
+    resources: [toPolicyResource(ServiceInstance), toPolicyResource(ServiceBinding)],
+    operations: ["CREATE", "UPDATE"],
+    validations: [
+      {
+        expression: `${by("object")} in ['', ${by("oldObject")}, request.userInfo.username] || ${CALLER_IS_PLATFORM}`,
+        message: `the annotation ${ANNOTATIONS.askedBy} must name the person who asks`,
+        reason: "Forbidden",
+      },
+    ],
+  };
 }
 
 /** As in CF: supporters bind apps, and make and delete no keys; a key is the instance's own space's. */

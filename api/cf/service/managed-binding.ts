@@ -8,6 +8,7 @@ import type { Draft } from "../../../kube/client/client.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import type { Session } from "../../access/session.ts";
 import { unprocessable, type CFError } from "../../http/errors.ts";
+import { askedBy } from "./asked-by.ts";
 import { offeringOf, planOf } from "./catalog.ts";
 import { keepParameters, requireBoundedParameters, withParameters, type Parameters } from "./parameters-secret.ts";
 
@@ -65,7 +66,10 @@ export async function createManagedBinding(
     parameters,
   );
   const spec = { ...draft.spec, ...(kept && { parametersSecretRef: { name: kept.name } }) };
-  return withParameters(kept, ServiceBinding, () => session.create(ServiceBinding, { ...draft, spec }, taken));
+  const metadata = { ...draft.metadata, annotations: { ...draft.metadata.annotations, ...askedBy(session) } };
+  return withParameters(kept, ServiceBinding, () =>
+    session.create(ServiceBinding, { ...draft, metadata, spec }, taken),
+  );
 }
 
 /** Once it has failed, a binding is only in the way. @throws CFError 422 while it is still being taken back */

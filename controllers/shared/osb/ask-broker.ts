@@ -1,7 +1,9 @@
 // A request to the broker of an instance or binding, at the broker's pace.
 import type { ProvidedBy } from "../../../crds/service-instance/managed-fields.ts";
 import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
+import { ANNOTATIONS } from "../../../crds/labels.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
 import { MAX_PARAMETERS_BYTES, parametersIn, type ParametersOwner } from "../../../crds/service-instance/parameters.ts";
 import { callBroker, type BrokerAnswer, type BrokerRequest } from "./call-broker.ts";
@@ -13,6 +15,14 @@ const PACE_MS = 500;
 /** Until a missing broker is looked for again: it is read, not watched. */
 const BROKER_MISSING_MS = 30_000;
 
+/** The object about which the broker is asked, and what all requests need. */
+interface Asker {
+  object: KubeObject;
+  context: ReconcileContext;
+  pace: BrokerPace;
+  apiInfo: string;
+}
+
 /**
  * `toRequest` may read from the API server, so it is called only when the broker has a place for the request.
  * @throws NotReady when the broker is gone, its credentials are missing, or it has its share of requests
@@ -20,7 +30,7 @@ const BROKER_MISSING_MS = 30_000;
 export async function askBroker(
   { brokerRef }: Pick<ProvidedBy, "brokerRef">,
   toRequest: () => BrokerRequest | Promise<BrokerRequest>,
-  { context, pace }: { context: ReconcileContext; pace: BrokerPace },
+  { object, context, pace, apiInfo }: Asker,
 ): Promise<BrokerAnswer> {
   const { read, signal } = context;
   const key = { namespace: brokerRef.namespace ?? "", name: brokerRef.name };
@@ -32,7 +42,7 @@ export async function askBroker(
       { isFailure: true, requeueAfterMs: BROKER_MISSING_MS },
     );
   const answer = await pace.run(toPacedBroker(broker, read), async () => {
-    const request = await toRequest();
+    const request = { ...(await toRequest()), user: object.metadata.annotations?.[ANNOTATIONS.askedBy], apiInfo };
     return callBroker(await readBrokerAccess(broker, context), request, signal);
   });
   if (!answer)

@@ -34,6 +34,7 @@ describe("a request", () => {
         path: "/v2/service_instances/x?accepts_incomplete=true",
         body: { plan_id: "p" },
         user: "user-guid",
+        apiInfo: "https://api.example/v2/info",
       },
     );
     expect(answer).toMatchObject({
@@ -45,6 +46,8 @@ describe("a request", () => {
         headers: {
           authorization: `Basic ${Buffer.from("ann:hidden-word").toString("base64")}`,
           "x-broker-api-version": "2.17",
+          "x-broker-api-request-identity": expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+          "x-api-info-location": "https://api.example/v2/info",
           "x-broker-api-originating-identity": `cloudfoundry ${Buffer.from('{"user_id":"user-guid"}').toString("base64")}`,
           "content-type": "application/json",
         },

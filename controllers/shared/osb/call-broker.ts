@@ -1,4 +1,5 @@
 // A request to a service broker (Open Service Broker API 2.17): a deadline, a bound, no redirects, and no secret in an error.
+import { randomUUID } from "node:crypto";
 import { fetch, type Response } from "undici";
 import { MAX_OPERATION_DESCRIPTION } from "../../../crds/service-instance/managed-fields.ts";
 import { findJsonExcess } from "../../../kube/api/json-bounds.ts";
@@ -23,6 +24,8 @@ export interface BrokerRequest {
   body?: object;
   /** GUID of the user on whose behalf it is, as far as that is known. */
   user?: string | undefined;
+  /** Where the broker reads how to log in at this platform. */
+  apiInfo?: string;
   /** Bytes of the answer; `MAX_ANSWER_BYTES` unless given. */
   maxBytes?: number;
 }
@@ -93,10 +96,16 @@ export async function callBroker(
   }
 }
 
-function toHeaders({ username, password }: BrokerAccess, { body, user }: BrokerRequest): Record<string, string> {
+function toHeaders(
+  { username, password }: BrokerAccess,
+  { body, user, apiInfo }: BrokerRequest,
+): Record<string, string> {
   return {
     authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
     "x-broker-api-version": OSB_VERSION,
+    // By which people find the request in the logs of both.
+    "x-broker-api-request-identity": randomUUID(),
+    ...(apiInfo !== undefined && { "x-api-info-location": apiInfo }),
     accept: "application/json",
     "accept-encoding": "identity",
     ...(body && { "content-type": "application/json" }),

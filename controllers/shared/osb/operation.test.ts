@@ -45,6 +45,7 @@ function workOf(
     pace: createBrokerPace(),
     turns: createInstanceTurns(),
     memory: createBrokerMemory(),
+    apiInfo: "https://api.example/v2/info",
   };
 }
 

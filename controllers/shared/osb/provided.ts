@@ -15,6 +15,8 @@ export interface Brokers {
   /** At most one request at a time for each instance, by its GUID: brokers may refuse more. */
   turns: InstanceTurns;
   memory: BrokerMemory;
+  /** Where brokers read how to log in at this platform. */
+  apiInfo: string;
 }
 
 export interface Provided extends Brokers {

@@ -146,6 +146,22 @@ describe("bindings by the CF API", () => {
     expect((await jobOf(body(multiple))).state).toBe("COMPLETE");
   });
 
+  test("the broker is told who asks, for each operation", async () => {
+    const of = await instance();
+    const users = (part: string): unknown[] => broker.calls(part).map(({ user }) => user);
+    const app = await bench.app(space, freeName("shop"));
+    const body = { type: "app", relationships: { service_instance: to(of), app: to(app) } };
+    expect((await bench.job(await bench.call("POST", BINDINGS, body, "bob"))).state).toBe("COMPLETE");
+    const [{ guid }] = (await bench.read(`${BINDINGS}?app_guids=${app.guid}`)).resources;
+    expect((await bench.job(await bench.call("DELETE", `${BINDINGS}/${guid}`))).state).toBe("COMPLETE");
+    expect(users(guid)).toEqual([{ user_id: "bob" }, { user_id: "admin" }]);
+    const path = `/v3/service_instances/${of.guid}`;
+    expect((await bench.job(await bench.call("PATCH", path, { parameters: { a: 1 } }))).state).toBe("COMPLETE");
+    expect((await bench.job(await bench.call("DELETE", path))).state).toBe("COMPLETE");
+    const own = broker.calls(of.guid).filter(({ path: asked }) => !asked.includes("service_bindings"));
+    expect(own.map(({ user }) => user)).toEqual(own.map(() => ({ user_id: "admin" })));
+  });
+
   test("one that the broker refused fails its job, and is made at the next attempt", async () => {
     const of = await instance();
     const name = freeName("key");

@@ -10,6 +10,8 @@ export interface BrokerCall {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   body: any;
   authorization: string | undefined;
+  /** The person on whose behalf it is, as the broker is told. */
+  user: unknown;
 }
 
 export interface BrokerReply {
@@ -66,5 +68,11 @@ async function readCall(request: IncomingMessage): Promise<BrokerCall> {
     query: url.searchParams,
     body: text === "" ? undefined : (JSON.parse(text) as unknown),
     authorization: request.headers.authorization,
+    user: toUser(request.headers["x-broker-api-originating-identity"]),
   };
+}
+
+function toUser(header: string | string[] | undefined): unknown {
+  const encoded = /^cloudfoundry (.+)$/.exec(String(header))?.[1];
+  return encoded && (JSON.parse(Buffer.from(encoded, "base64").toString()) as object);
 }

@@ -118,7 +118,7 @@ function contextOf(): ReconcileContext {
 }
 
 const start = (make: (brokers: Parameters<typeof managedInstanceController>[0]) => Controller): Controller =>
-  make({ pace: createBrokerPace(), turns: createInstanceTurns() });
+  make({ pace: createBrokerPace(), turns: createInstanceTurns(), apiInfo: "https://api.example/v2/info" });
 
 /** False once the process was killed before it. */
 function writes(): boolean {

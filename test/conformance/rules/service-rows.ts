@@ -87,4 +87,24 @@ export const serviceRows: readonly RuleRow[] = [
       expect((await env.at("space_developer").delete(pathOf(own))).status).toBe(200);
     },
   },
+  {
+    rule: "nobody names somebody else as the person who asks a service broker for something",
+    async shows(world) {
+      const { env } = world;
+      const named = (name: string, by: string): ObjectToMake => ({
+        ...instance(world, name),
+        annotations: { "cupola.dev/asked-by": by },
+      });
+      await eventually(async () =>
+        refused(await kubectl(world, "space_developer", named("for-admin", "admin")), /must name the person who asks/),
+      );
+      await made(world, named("for-me", "space_developer"), "space_developer");
+      const path = pathOf(named("for-me", ""));
+      const rename = (by: string): object => ({ metadata: { annotations: { "cupola.dev/asked-by": by } } });
+      refused(await dryRun(env.at("space_developer"), path, rename("admin")), /must name the person who asks/);
+      expect((await dryRun(env.at("admin"), path, rename("admin"))).status).toBe(200);
+      // Whoever changes something else leaves the name as it is.
+      expect((await dryRun(env.at("admin"), path, { spec: { tags: ["x"] } })).status).toBe(200);
+    },
+  },
 ];

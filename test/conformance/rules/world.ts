@@ -44,6 +44,7 @@ export interface ObjectToMake {
   namespace: string;
   name: string;
   spec: object;
+  annotations?: Record<string, string>;
 }
 
 const PLURALS: Record<string, string> = { Process: "processes" };
@@ -52,11 +53,11 @@ export const pathOf = ({ kind, namespace, name }: Omit<ObjectToMake, "spec">): s
 
 /** `kubectl create`, with the answer as it came. */
 export function kubectl({ env }: RuleWorld, person: TestUser, object: ObjectToMake): Promise<Answer> {
-  const { kind, namespace, name, spec } = object;
+  const { kind, namespace, name, spec, annotations = {} } = object;
   return env.at(person).post(pathOf(object).slice(0, -name.length - 1), {
     apiVersion: "cupola.dev/v1alpha1",
     kind,
-    metadata: { name, namespace },
+    metadata: { name, namespace, annotations },
     spec,
   });
 }
