@@ -27,12 +27,15 @@ import { managedInstanceController } from "./service-instance/managed.ts";
 import { sharedInstanceController } from "./service-instance/shared.ts";
 import { serviceInstanceController } from "./service-instance/service-instance.ts";
 import { spaceController } from "./space/space.ts";
+import type { StartGate } from "./shared/start-gate.ts";
 import type { HasContent } from "./shared/has-content.ts";
 import { createBrokerPace } from "./shared/osb/broker-pace.ts";
 import { createInstanceTurns } from "./shared/osb/instance-turns.ts";
 import { taskController } from "./task/task.ts";
 
 export interface ControllersOptions {
+  /** Operator policy, which may hold starts back. */
+  startGate: StartGate;
   /** Address of the CF API that apps read as `cf_api` in VCAP_APPLICATION, without a trailing slash. */
   apiURL: string;
   /** Host names of the CF API beside that of `apiURL`. */
@@ -60,7 +63,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     securityGroupController,
     environmentGroupController,
     featureFlagController,
-    appController,
+    appController(options),
     appGUIDController,
     processController(options),
     rolloutController,

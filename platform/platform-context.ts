@@ -10,6 +10,7 @@ import type { Backend } from "./operations/backends.ts";
 import type { PlatformRegistry } from "./open-blobs.ts";
 import type { PeerServer } from "./peers/peer-server.ts";
 import type { PlatformOptions } from "./platform-options.ts";
+import type { ProcessPolicies } from "./policies/start-policies.ts";
 import type { LocalTelemetry } from "./telemetry/telemetry-server.ts";
 
 /** Whether instances outlive this process. Set at shutdown. */
@@ -28,6 +29,8 @@ export interface PlatformContext {
   registry?: PlatformRegistry;
   readiness: Readiness;
   membership: Membership;
+  /** Undefined where no operation of this process judges by operator policy. */
+  policies?: ProcessPolicies;
   disposables: AsyncDisposableStack;
   shutdownMode: ShutdownMode;
   signal: AbortSignal;
@@ -41,7 +44,7 @@ export interface RequestHandlers {
 }
 
 /** The context before this process has joined the other replicas. */
-export type StartupContext = Omit<PlatformContext, "membership">;
+export type StartupContext = Omit<PlatformContext, "membership" | "policies">;
 
 /** The servers that other processes of the platform call. */
 export interface PeerServers extends LocalTelemetry {

@@ -26,6 +26,7 @@ import type {
   StartupContext,
 } from "./platform-context.ts";
 import type { PlatformOptions } from "./platform-options.ts";
+import { startPolicies } from "./policies/start-policies.ts";
 import { presentMissingPermissions } from "./readiness.ts";
 import { reportReplica } from "./leases/replica-reporter.ts";
 import { startApiOperation } from "./http/start-api.ts";
@@ -80,8 +81,7 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
   readiness.addCheck("disk", () => checkDiskSpace(options.data));
   readiness.addCheck("start", () => progress.started || "not all parts have been started");
   const handlers: RequestHandlers = { backends: [] };
-  const server = await startPlatformServer(options, readiness, handlers);
-  disposables.defer(() => server.close());
+  const server = disposables.adopt(await startPlatformServer(options, readiness, handlers), (one) => one.close());
   const startupContext: StartupContext = {
     options,
     log: options.log,
@@ -95,7 +95,8 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
     apiURL: options.publicURL ?? server.url,
   };
   const peerServers = needsPeerServers(operations) ? await startPeerServers(startupContext) : undefined;
-  const context = { ...startupContext, membership: await joinPeers(startupContext, peerServers, handlers) };
+  const membership = await joinPeers(startupContext, peerServers, handlers);
+  const context = { ...startupContext, membership, ...startPolicies(startupContext) };
   const work = await startOperations(context, peerServers, handlers);
   progress.started = true;
   await waitUntilReady(readiness, signal, options.log);

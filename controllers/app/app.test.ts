@@ -11,6 +11,7 @@ import { aDroplet, anApp, aProcess, aRevision, aRunner } from "../../crds/testin
 import type { KubeObject } from "../../kube/api/object.ts";
 import { NotSynced } from "../../kube/cache/errors.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
+import { OPEN_GATE } from "../shared/start-gate.ts";
 import { appController } from "./app.ts";
 
 /** A context with these objects by kind. `onLiveRead` runs during the live read of a Process. */
@@ -42,7 +43,8 @@ test("a Revision that appears while a snapshot is read makes the snapshot again:
   };
   const earlier = aRevision(1, { dropletRef: { name: "d1" }, description: "", processes: [], restart: "first" });
   const appear = (): void => void (objects[Revision.kind] = [earlier]);
-  await expect(appController.reconcile(app, contextOf(objects, appear))).rejects.toBeInstanceOf(NotSynced);
-  const { create } = await appController.reconcile(app, contextOf(objects, appear));
+  const { reconcile } = appController({ startGate: OPEN_GATE });
+  await expect(reconcile(app, contextOf(objects, appear))).rejects.toBeInstanceOf(NotSynced);
+  const { create } = await reconcile(app, contextOf(objects, appear));
   expect(create).toMatchObject([{ spec: { version: 2, restart: "second" } }]);
 });

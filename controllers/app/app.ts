@@ -23,9 +23,10 @@ import { isForbidden, isNotFound } from "../../kube/client/errors.ts";
 import {
   defineController,
   watch,
-  type ReadyDraft,
+  type Controller,
   type ReconcileContext,
   type ReconcileResult,
+  type WatchRule,
 } from "../../kube/controller/controller.ts";
 import { OWNING_APP_INDEX, appKey, indexByApp, withoutDeleting } from "../shared/app-owned.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
@@ -35,6 +36,7 @@ import { defineGUIDLabelController } from "../shared/guid-controller.ts";
 import { correctedGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { findReleaseProblem, RELEASE_TYPE } from "../shared/release-task.ts";
+import { createHeldStarts, type HeldStart, type HeldStarts, type StartGate } from "../shared/start-gate.ts";
 import { DESTINATION_INDEX, indexByDestination } from "../shared/route-urls.ts";
 import { findDropletName, findRolloutWithoutRevision, type AppHistory } from "../shared/rollouts.ts";
 import { planDroplet, planMissingProcesses, planOldRevisions, planAppStatus, type AppPlan } from "./plan.ts";
@@ -47,84 +49,95 @@ const DROPLET_INDEX = "controllers/droplet";
 
 export const appGUIDController = defineGUIDLabelController("app-guid", App);
 
-export const appController = defineController({
-  name: "app",
-  for: App,
-  reads: [BackendClass, ServiceInstance, ServiceBinding],
-  indexes: {
-    [GUID_INDEX]: indexByGUID,
-    [CLAIMED_NAME_INDEX]: (app: App) => [claimObjectName(appName(app))],
-    [DROPLET_INDEX]: (app: App) => (app.spec.droplet ? [appKey(app.metadata.namespace, app.spec.droplet.name)] : []),
-  },
-  watches: [
-    watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
-    watch(Process, (process) => [mapToApp(process)]),
-    watch(Revision, (revision) => [mapToApp(revision)], { indexes: { [OWNING_APP_INDEX]: indexByApp } }),
-    watch(Rollout, (rollout) => [mapToApp(rollout)]),
-    watch(Build, (build) => [mapToApp(build)]),
-    watch(Task, (task) => (task.spec.name === RELEASE_TYPE ? [mapToApp(task)] : [])),
-    watch(Droplet, (droplet) => ({ [DROPLET_INDEX]: appKey(droplet.metadata.namespace, droplet.metadata.name) })),
-    watch(
-      Route,
-      (route) =>
-        route.spec.destinations.map((destination) => ({
-          namespace: appNamespaceOf(route, destination),
-          name: destination.app,
-        })),
-      { indexes: { [DESTINATION_INDEX]: indexByDestination } },
-    ),
-    watch(BackendClass, (backend, read) =>
-      backend.spec.role === "runner"
-        ? read
-            .list(App)
-            .filter(isWaitingForRevision)
-            .map(({ metadata }) => metadata)
-        : [],
-    ),
-  ],
+const APP_WATCHES: readonly WatchRule[] = [
+  watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
+  watch(Process, (process) => [mapToApp(process)]),
+  watch(Revision, (revision) => [mapToApp(revision)], { indexes: { [OWNING_APP_INDEX]: indexByApp } }),
+  watch(Rollout, (rollout) => [mapToApp(rollout)]),
+  watch(Build, (build) => [mapToApp(build)]),
+  watch(Task, (task) => (task.spec.name === RELEASE_TYPE ? [mapToApp(task)] : [])),
+  watch(Droplet, (droplet) => ({ [DROPLET_INDEX]: appKey(droplet.metadata.namespace, droplet.metadata.name) })),
+  watch(
+    Route,
+    (route) =>
+      route.spec.destinations.map((destination) => ({
+        namespace: appNamespaceOf(route, destination),
+        name: destination.app,
+      })),
+    { indexes: { [DESTINATION_INDEX]: indexByDestination } },
+  ),
+  watch(BackendClass, (backend, read) =>
+    backend.spec.role === "runner"
+      ? read
+          .list(App)
+          .filter(isWaitingForRevision)
+          .map(({ metadata }) => metadata)
+      : [],
+  ),
+];
 
-  async reconcile(app, context) {
-    const { read, client } = context;
-    const { guid, labels } = resolveGUID(App, app, context);
-    await ensureClaim(App.kind, app, appName(app), context);
-    const { namespace } = app.metadata;
-    const key = appKey(namespace, app.metadata.name);
-    const processes = withoutDeleting(read.byIndex(Process, OWNING_APP_INDEX, key, namespace));
-    const revisions = listRevisions(app, read);
-    const droplet = app.spec.droplet && read.find(Droplet, { namespace, name: app.spec.droplet.name });
-    const history = { rollouts: withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, namespace)), revisions };
-    const due = findDueRollout(app, history, read) ?? { rollout: undefined, droplet };
-    const missing = planMissingProcesses(app, guid, { processes, droplet: due.droplet, now: context.now() });
-    const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
-    const isDue = isComplete && isSnapshotDue(app, revisions);
-    const isSnapshot = isDue || (isComplete && due.rollout !== undefined);
-    const sources = isSnapshot ? { app, guid, ...due, processes, revisions } : undefined;
-    const { snapshot, release, releaseProblem } = await snapshotAfterRelease(sources, context);
-    const outcome = planAppStatus(app, guid, {
-      ...history,
-      snapshot,
-      isStartDue: isDue,
-      routes: read.byIndex(Route, DESTINATION_INDEX, key, namespace),
-    });
-    // A start waits for its Revision: the clean-up follows.
-    if (!outcome.revision) await deleteOldRevisions(app, revisions, client);
-    const ready = planAppReady(app, {
-      processes,
-      builds: withoutDeleting(read.byIndex(Build, OWNING_APP_INDEX, key, namespace)),
-      droplet,
-      revision: outcome.status.revision,
-      isStartDue: isDue,
-      releaseProblem,
-    });
-    return {
-      labels: correctedGUIDLabel(app, labels),
-      ...planCreations([...missing.drafts, ...release], outcome),
-      spec: planDroplet(app, history),
-      ...planOwnStatus(app, outcome, revisions),
-      ...(isComplete ? { ready } : planRequeue(missing)),
-    };
-  },
-});
+export interface AppOptions {
+  startGate: StartGate;
+}
+
+export function appController({ startGate }: AppOptions): Controller {
+  const held = createHeldStarts(startGate);
+  return defineController({
+    name: "app",
+    for: App,
+    reads: [BackendClass, ServiceInstance, ServiceBinding],
+    indexes: {
+      [GUID_INDEX]: indexByGUID,
+      [CLAIMED_NAME_INDEX]: (app: App) => [claimObjectName(appName(app))],
+      [DROPLET_INDEX]: (app: App) => (app.spec.droplet ? [appKey(app.metadata.namespace, app.spec.droplet.name)] : []),
+    },
+    watches: APP_WATCHES,
+    sources: [held.source],
+    reconcile: (app, context) => reconcileApp(app, held, context),
+  });
+}
+
+async function reconcileApp(app: App, held: HeldStarts, context: ReconcileContext): Promise<ReconcileResult> {
+  const { read, client } = context;
+  const { guid, labels } = resolveGUID(App, app, context);
+  await ensureClaim(App.kind, app, appName(app), context);
+  const { namespace } = app.metadata;
+  const key = appKey(namespace, app.metadata.name);
+  const processes = withoutDeleting(read.byIndex(Process, OWNING_APP_INDEX, key, namespace));
+  const revisions = listRevisions(app, read);
+  const droplet = app.spec.droplet && read.find(Droplet, { namespace, name: app.spec.droplet.name });
+  const history = { rollouts: withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, namespace)), revisions };
+  const due = findDueRollout(app, history, read) ?? { rollout: undefined, droplet };
+  const missing = planMissingProcesses(app, guid, { processes, droplet: due.droplet, now: context.now() });
+  const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
+  const isDue = isComplete && isSnapshotDue(app, revisions);
+  const isSnapshot = isDue || (isComplete && due.rollout !== undefined);
+  const sources = isSnapshot ? { app, guid, ...due, processes, revisions } : undefined;
+  const { snapshot, release, startProblem } = await snapshotWhenAllowed(sources, held, context);
+  const outcome = planAppStatus(app, guid, {
+    ...history,
+    snapshot,
+    isStartDue: isDue,
+    routes: read.byIndex(Route, DESTINATION_INDEX, key, namespace),
+  });
+  // A start waits for its Revision: the clean-up follows.
+  if (!outcome.revision) await deleteOldRevisions(app, revisions, client);
+  const ready = planAppReady(app, {
+    processes,
+    builds: withoutDeleting(read.byIndex(Build, OWNING_APP_INDEX, key, namespace)),
+    droplet,
+    revision: outcome.status.revision,
+    isStartDue: isDue,
+    startProblem: startProblem.ready,
+  });
+  return {
+    labels: correctedGUIDLabel(app, labels),
+    ...planCreations([...missing.drafts, ...release], outcome),
+    spec: planDroplet(app, history),
+    ...planOwnStatus(app, outcome, revisions),
+    ...(isComplete ? { ...startProblem, ready } : planRequeue(missing)),
+  };
+}
 
 /** The Revision that the status names is in force, once it is there. */
 function planOwnStatus(
@@ -140,23 +153,26 @@ interface SnapshotOutcome {
   snapshot: Snapshot | undefined;
   /** The task to create that runs before the version starts. */
   release: Draft[];
-  /** Why the version does not start yet. */
-  releaseProblem: ReadyDraft | undefined;
+  /** Why the version does not start yet, if it does not. */
+  startProblem: Partial<HeldStart>;
 }
 
-const NO_SNAPSHOT: SnapshotOutcome = { snapshot: undefined, release: [], releaseProblem: undefined };
+const NO_SNAPSHOT: SnapshotOutcome = { snapshot: undefined, release: [], startProblem: {} };
 
-/** There is a snapshot only where one is due, and once the droplet's release command, if any, has succeeded. */
-async function snapshotAfterRelease(
+/** There is a snapshot only where one is due, operator policy allows it, and the droplet's release command, if any, has succeeded. */
+async function snapshotWhenAllowed(
   sources: SnapshotSources | undefined,
+  held: HeldStarts,
   context: ReconcileContext,
 ): Promise<SnapshotOutcome> {
   if (!sources) return NO_SNAPSHOT;
-  const { droplet, app } = sources;
+  const { droplet, app, processes } = sources;
+  const denial = droplet && held.find(app.metadata, [app, ...processes, droplet], context.now());
+  if (denial) return { ...NO_SNAPSHOT, startProblem: denial };
   const draft = droplet && planReleaseTask({ ...sources, droplet });
   const task = draft && context.read.find(Task, { namespace: app.metadata.namespace, name: draft.metadata.name ?? "" });
   const problem = draft && findReleaseProblem(task);
-  if (problem) return { ...NO_SNAPSHOT, release: task ? [] : [draft], releaseProblem: problem };
+  if (problem) return { ...NO_SNAPSHOT, release: task ? [] : [draft], startProblem: { ready: problem } };
   return { ...NO_SNAPSHOT, snapshot: await takeSnapshot(sources, context) };
 }
 

@@ -16,8 +16,8 @@ export interface AppParts {
   revision: string | undefined;
   /** Whether the app has to start or restart, for which it needs a droplet. */
   isStartDue: boolean;
-  /** Why the release command keeps the app from starting. */
-  releaseProblem?: ReadyDraft | undefined;
+  /** Why operator policy or the release command keeps the app from starting. */
+  startProblem?: ReadyDraft | undefined;
 }
 
 /** In order of precedence: a failed instance, a failed build, a missing requirement of a start, work in progress. */
@@ -25,7 +25,7 @@ export function planAppReady(app: App, parts: AppParts): ReadyDraft {
   const failedBuild = findFailedBuild(parts);
   if (app.spec.state === "Stopped") return failedBuild ?? toStoppedReady(parts.processes);
   return (
-    parts.releaseProblem ??
+    parts.startProblem ??
     findProcessFailure(parts) ??
     failedBuild ??
     findStartProblem(app, parts) ??

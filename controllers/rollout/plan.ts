@@ -169,20 +169,27 @@ interface Obstacles {
   missing?: string | undefined;
   /** Why the release command of its version failed. */
   failure?: string | undefined;
+  /** Why operator policy holds its version back. */
+  held?: ReadyDraft | undefined;
+}
+
+function toObstacle({ missing, held }: Obstacles): ReadyDraft | undefined {
+  return missing === undefined ? held : { status: "False", reason: "Missing", message: missing, isFailure: true };
 }
 
 /** Ready is True once the new version runs alone. */
 export function planRolloutReady(
   { rollout, app }: RolloutInput,
   { state, error, superseded }: RolloutStatus,
-  { missing, failure }: Obstacles,
+  { missing, failure, held }: Obstacles,
 ): ReadyDraft {
   if (superseded)
     return { status: "False", reason: "Superseded", message: "a newer Rollout of the app ended this one" };
   if (state === "Deployed") return { status: "True", reason: "Deployed", message: "the new version runs" };
   if (failure !== undefined) return { status: "False", reason: "ReleaseFailed", message: failure, isFailure: true };
   if (state === "Canceled") return { status: "False", reason: "Canceled", message: "the former version runs" };
-  if (missing !== undefined) return { status: "False", reason: "Missing", message: missing, isFailure: true };
+  const obstacle = toObstacle({ missing, held });
+  if (obstacle) return obstacle;
   if (app.spec.state === "Stopped")
     return { status: "False", reason: "AppStopped", message: `app ${app.metadata.name} is stopped: start it` };
   if (error !== undefined) return { status: "False", reason: "Crashed", message: error, isFailure: true };

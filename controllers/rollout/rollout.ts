@@ -22,6 +22,7 @@ import {
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.ts";
 import { findReleaseProblem, RELEASE_TYPE, releaseAttempt, releaseTaskName } from "../shared/release-task.ts";
+import { findHeldReady } from "../shared/start-gate.ts";
 import { findDropletName } from "../shared/rollouts.ts";
 import { planRolloutReady, planRolloutStatus, type RolloutInput } from "./plan.ts";
 
@@ -55,7 +56,12 @@ export const rolloutController = defineController({
       ...toAppOwnership(app, resolveGUID(App, app, context).guid, labels),
       status: { ...status },
       ...(failure && isOpen(rollout) && { spec: { cancelled: true } }),
-      ready: planRolloutReady(input, status, { missing: findMissing(input, context.read), failure }),
+      ready: planRolloutReady(input, status, {
+        missing: findMissing(input, context.read),
+        failure,
+        // The app's controller makes the version, and says why it does not.
+        held: status.revision === undefined ? findHeldReady(app.status?.conditions) : undefined,
+      }),
     };
   },
 });

@@ -19,10 +19,11 @@ import { NotSynced } from "../../kube/cache/errors.ts";
 import { type ObjectOf, resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import { WritableStore } from "../../kube/cache/store.ts";
 import { countSteps } from "../../kube/testing/count-steps.ts";
+import { OPEN_GATE } from "../shared/start-gate.ts";
 import { createControllers } from "../controllers.ts";
 import { makeObject } from "../../crds/testing/objects.ts";
 
-const controllers = createControllers({ apiURL: "", hasContent: () => Promise.resolve(true) });
+const controllers = createControllers({ apiURL: "", hasContent: () => Promise.resolve(true), startGate: OPEN_GATE });
 const route = controllers.find(({ name }) => name === "route") ?? expect.fail("there is no route controller");
 
 /** A reader of objects, with the indexes of the controllers. */

@@ -12,6 +12,7 @@ import { CF_ROLES, ORG_AUDITOR_IN_SPACE, ORG_CREATOR, ORG_MANAGER_IN_SPACE } fro
 import { Task } from "../../crds/task/task.ts";
 import { Space } from "../../crds/space/space.ts";
 import { createControllers } from "../controllers.ts";
+import { OPEN_GATE } from "./start-gate.ts";
 import { SPACE_CONTENT_KINDS } from "../space/contents.ts";
 
 /** ClusterRoles that controllers bind users to. This needs permission to `bind` them, not to `escalate`. */
@@ -41,7 +42,11 @@ const SHARED_PERMISSIONS: readonly Permission[] = [
 
 /** All permissions of the controllers: in all namespaces, and those only in the system namespace. */
 export function listControllerPermissions(): { cluster: Permission[]; system: Permission[] } {
-  const controllers = createControllers({ apiURL: "", hasContent: () => Promise.resolve(false) });
+  const controllers = createControllers({
+    apiURL: "",
+    hasContent: () => Promise.resolve(false),
+    startGate: OPEN_GATE,
+  });
   return {
     cluster: [...controllers.flatMap(permissionsOf), ...SHARED_PERMISSIONS],
     system: controllers.flatMap((controller) => permissionsIn(SYSTEM_NAMESPACE, controller)),

@@ -32,6 +32,7 @@ import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { listRouteURLs } from "../shared/route-urls.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
+import { createHeldStarts, type HeldStarts, type StartGate } from "../shared/start-gate.ts";
 import { findTaskQuota } from "./quota.ts";
 import { planFailedTask, planTaskRun, planTaskRunUpdate, planTaskStatus, taskRunName } from "./plan.ts";
 
@@ -41,9 +42,11 @@ const OPEN_INDEX = "controllers/open";
 export interface TaskOptions {
   /** The address of the CF API, for VCAP_APPLICATION. */
   apiURL: string;
+  startGate: StartGate;
 }
 
-export function taskController({ apiURL }: TaskOptions): Controller {
+export function taskController({ apiURL, startGate }: TaskOptions): Controller {
+  const held = createHeldStarts(startGate);
   return defineController({
     name: "task",
     for: Task,
@@ -60,6 +63,7 @@ export function taskController({ apiURL }: TaskOptions): Controller {
       watch(App, (app) => ({ [OPEN_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
       watch(BackendClass, () => ({ [OPEN_INDEX]: "any" })),
     ],
+    sources: [held.source],
 
     async reconcile(task, context) {
       const app = getApp(context.read, task);
@@ -70,7 +74,7 @@ export function taskController({ apiURL }: TaskOptions): Controller {
         await deleteExcessTasks(task, context);
         return { ...base, ...planFinished(task) };
       }
-      return { ...(await reconcileOpenTask({ task, guid, app, appGUID, apiURL }, context)), ...base };
+      return { ...(await reconcileOpenTask({ task, guid, app, appGUID, apiURL, held }, context)), ...base };
     },
   });
 }
@@ -86,6 +90,7 @@ interface OpenTask {
   app: App;
   appGUID: string;
   apiURL: string;
+  held: HeldStarts;
 }
 
 async function reconcileOpenTask(open: OpenTask, context: ReconcileContext): Promise<ReconcileResult> {
@@ -102,6 +107,8 @@ async function reconcileOpenTask(open: OpenTask, context: ReconcileContext): Pro
   const obstacle = findObstacle(task, sequenceID, context);
   if (obstacle) return obstacle;
   const droplet = getDroplet(open, context);
+  const denial = open.held.find(task.metadata, [task, droplet], context.now());
+  if (denial) return { ...denial, ...planWaiting(task, sequenceID) };
   return {
     children: [await startTask(open, droplet, context)],
     ...planTaskStatus(task, { sequenceID, droplet: droplet.metadata.name, run: undefined }),
@@ -115,11 +122,13 @@ function findObstacle(task: Task, sequenceID: number, { read, now }: ReconcileCo
     return planFailedTask(sequenceID, "its TaskRun was deleted; whether the command has ended is not known", now());
   if (task.spec.cancelled) return planFailedTask(sequenceID, "task was cancelled", now());
   const full = findTaskQuota(task, read);
-  if (full) {
-    const { status } = planTaskStatus(task, { sequenceID, droplet: task.spec.dropletRef?.name, run: undefined });
-    return { ...(status && { status }), ready: full };
-  }
-  return undefined;
+  return full && { ...planWaiting(task, sequenceID), ready: full };
+}
+
+/** The status of a task that may not start yet. */
+function planWaiting(task: Task, sequenceID: number): Pick<ReconcileResult, "status"> {
+  const { status } = planTaskStatus(task, { sequenceID, droplet: task.spec.dropletRef?.name, run: undefined });
+  return status ? { status } : {};
 }
 
 /** @throws NotReady without a droplet; with one, the task starts by itself */

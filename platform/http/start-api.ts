@@ -7,7 +7,6 @@ import { createApi, type Api } from "../../api/server.ts";
 import { findLiveMembers } from "../leases/replica-membership.ts";
 import { createPeerDirectory } from "../peers/peer-directory.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
-import { startLivePolicies } from "../policies/live-policies.ts";
 import { formatWatchGaps } from "../readiness.ts";
 import { startAppLog } from "../telemetry/app-log.ts";
 import { listTelemetryAddresses } from "../telemetry/replica-logs.ts";
@@ -35,7 +34,7 @@ export function startApiOperation(context: PlatformContext, peerServers: PeerSer
 }
 
 function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
-  const { client, informers, blobs, registry, log, options, membership } = context;
+  const { client, informers, blobs, registry, log, options, membership, policies } = context;
   const members = (): Member[] => findLiveMembers(membership) ?? [];
   const telemetry = createTelemetryClient({
     informers,
@@ -49,9 +48,6 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
   };
   const audit = createAuditWriter({ client, writer: membership.identity, log });
   context.disposables.defer(() => audit.close());
-  const policies = startLivePolicies({ informers, log });
-  context.disposables.defer(() => policies.close());
-  context.readiness.addCheck("policies", () => policies.check());
   return createApi({
     client,
     informers,
@@ -61,8 +57,8 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
     telemetry,
     appLog: startAppLog(context, peerServers),
     audit,
-    policies: () => policies.policies(),
     ...omitUndefined({
+      policies: policies && (() => policies.live.policies()),
       url: options.publicURL,
       authorization: options.authorization,
       login: options.login,

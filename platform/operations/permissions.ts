@@ -29,6 +29,7 @@ import { OPERATION_BINDING_PERMISSIONS } from "./operation-bindings.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { USAGE_RECORDER_KINDS, USAGE_RECORDER_PERMISSIONS } from "./usage-recorder.ts";
 import { TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
+import { JUDGE_PERMISSIONS } from "../policies/judge-permissions.ts";
 import { WATCH_AUDIT_KINDS } from "./watch-audit.ts";
 import { WEBHOOK_PERMISSIONS, WEBHOOK_SYSTEM_PERMISSIONS } from "./name-webhook.ts";
 
@@ -141,6 +142,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
             ...WATCH_AUDIT_KINDS,
             ...INSTALLED_KINDS,
           ].map(toWatchPermission),
+          ...JUDGE_PERMISSIONS,
           ...OPERATION_BINDING_PERMISSIONS,
           ...USAGE_RECORDER_PERMISSIONS,
           ...AUDIT_WRITER_PERMISSIONS,

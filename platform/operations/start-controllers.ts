@@ -58,27 +58,29 @@ function toBackendDeps(
   };
 }
 
+/** @throws Error in a process that does not judge by operator policy */
 function toControllersOptions({
   apiURL,
   blobs,
   registry,
   options,
-}: Pick<PlatformContext, "apiURL" | "blobs" | "registry" | "options">): Parameters<typeof createControllers>[0] {
+  policies,
+}: PlatformContext): Parameters<typeof createControllers>[0] {
+  if (!policies?.gate) throw new Error("the controllers need the policies of their process");
   return {
     apiURL,
     otherAPIHosts: options.login?.tokenLoginHosts ?? [],
+    startGate: policies.gate,
     hasContent: (space, digest) => blobs.has(space, digest),
     makeDropletImage: registry && createDropletImages(registry.client, registry.prefix),
   };
 }
 
 /** The controllers that every replica runs at once; undefined when there are none. */
-export function startControllers(
-  { client, informers, blobs, registry, log, options, disposables, readiness, apiURL }: PlatformContext,
-  backends: readonly Backend[],
-): ControllerRun | undefined {
+export function startControllers(context: PlatformContext, backends: readonly Backend[]): ControllerRun | undefined {
+  const { client, informers, blobs, registry, log, options, disposables, readiness } = context;
   const cfControllers = options.operations.includes("controllers")
-    ? createControllers(toControllersOptions({ apiURL, blobs, registry, options }))
+    ? createControllers(toControllersOptions(context))
     : [];
   const controllers = [
     ...cfControllers,
@@ -154,14 +156,12 @@ function listBackendSingletons(context: PlatformContext, peerServers: PeerServer
   });
 }
 
-function listControllerSingletons(
-  { blobs, registry, informers, log, options, apiURL, membership }: PlatformContext,
-  backends: readonly Backend[],
-): Singleton[] {
+function listControllerSingletons(context: PlatformContext, backends: readonly Backend[]): Singleton[] {
+  const { blobs, registry, informers, log, options, membership } = context;
   const { operations, unusedContentMs: graceMs } = options;
   const { read } = informers;
   const removal = operations.includes("controllers")
-    ? toSingleton("controllers", createControllers(toControllersOptions({ apiURL, blobs, registry, options })), [
+    ? toSingleton("controllers", createControllers(toControllersOptions(context)), [
         createBlobRemovalTask({ blobs, read, log, graceMs }),
         createWatchAudit({ informers, log, writer: membership.identity }),
         createUsageRecorder({ informers, log, writer: membership.identity }),

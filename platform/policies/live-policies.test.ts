@@ -98,8 +98,12 @@ test("a kind that vanishes takes its constraints along, and the process stays re
 test("a permission that is taken away leaves policy to the API server, and says so", async () => {
   await list(templates(), template(true));
   await list(constraints(), constraint());
+  expect(live.gap()).toBeUndefined();
+  const told = vi.fn();
+  live.onChange(told);
   templates().setState("parked", "Forbidden");
   await settle();
+  expect([live.gap(), told.mock.calls.length]).toEqual(["this process may not watch policytemplates.cupola.dev", 1]);
   expect([live.policies().bySubject.size, live.check()]).toEqual([
     0,
     { degraded: expect.stringContaining("may not watch policytemplates.cupola.dev") },

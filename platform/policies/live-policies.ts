@@ -14,6 +14,10 @@ export interface LivePolicies {
   policies(): Policies;
   /** Whether all that existed at the start is in the set, as a check of readiness. */
   check(): CheckResult;
+  /** Why the set may lack policies; undefined when all are known. A kind that is not served has no constraints. */
+  gap(): string | undefined;
+  /** Calls `listener` after each preparation. Returns the unsubscribe function. */
+  onChange(listener: () => void): () => void;
   close(): Promise<void>;
 }
 
@@ -33,6 +37,8 @@ export function startLivePolicies(options: LivePoliciesOptions): LivePolicies {
   return new WatchedPolicies(options);
 }
 
+const LISTING = "policies and their constraints are being listed";
+
 class WatchedPolicies implements LivePolicies {
   readonly #options: Required<LivePoliciesOptions>;
   readonly #templates: InformerHandle<PolicyTemplate>;
@@ -40,6 +46,7 @@ class WatchedPolicies implements LivePolicies {
   /** Stores of constraints by `plural.group`, with the end of their subscriptions. */
   readonly #stores = new Map<string, { store: Store<Constraint>; unsubscribe: () => void }>();
   readonly #unsubscribe: (() => void)[];
+  readonly #listeners = new Set<() => void>();
   #current = NO_POLICIES;
   #isPrepared = false;
   #pending: NodeJS.Timeout | undefined;
@@ -60,25 +67,47 @@ class WatchedPolicies implements LivePolicies {
   }
 
   check(): CheckResult {
-    const stores: Pick<Store, "synced" | "parkReason" | "ref">[] = [
-      this.#templates.store,
-      ...[...this.#stores.values()].map(({ store }) => store),
-    ];
-    const listing = stores.filter(({ synced, parkReason }) => !synced && !parkReason);
-    if (listing.length > 0 || !this.#isPrepared) return "policies and their constraints are being listed";
-    const forbidden = stores.filter(({ parkReason }) => parkReason !== undefined && parkReason !== "NoKind");
-    const names = forbidden.map(({ ref }) => resourceId(ref)).join(", ");
+    if (this.#isListing()) return LISTING;
+    const names = this.#forbidden();
     return (
       names === "" || {
-        degraded: `operator policy is left to the API server, since this process may not watch ${names}`,
+        degraded: `operator policy is left to the API server and starts wait, since this process may not watch ${names}`,
       }
     );
+  }
+
+  gap(): string | undefined {
+    if (this.#isListing()) return LISTING;
+    const names = this.#forbidden();
+    return names === "" ? undefined : `this process may not watch ${names}`;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #listStores(): Pick<Store, "synced" | "parkReason" | "ref">[] {
+    return [this.#templates.store, ...[...this.#stores.values()].map(({ store }) => store)];
+  }
+
+  #isListing(): boolean {
+    return !this.#isPrepared || this.#listStores().some(({ synced, parkReason }) => !synced && !parkReason);
+  }
+
+  /** Names of the kinds that this process may not watch. */
+  #forbidden(): string {
+    return this.#listStores()
+      .filter(({ parkReason }) => parkReason !== undefined && parkReason !== "NoKind")
+      .map(({ ref }) => resourceId(ref))
+      .join(", ");
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#pending);
     clearTimeout(this.#expiry);
+    this.#listeners.clear();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const { unsubscribe } of this.#stores.values()) unsubscribe();
     await this.#watches.close();
@@ -108,6 +137,7 @@ class WatchedPolicies implements LivePolicies {
     }
     this.#isPrepared = this.#templates.store.synced || this.#templates.store.parkReason !== undefined;
     this.#wakeAt(this.#current.expires);
+    for (const listener of this.#listeners) listener();
   }
 
   /** Watches the constraints of exactly these templates. */

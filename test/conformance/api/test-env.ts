@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { recordLastWrite } from "../../../api/cache/object-times.ts";
 import { type Api, type ApiDeps, createApi } from "../../../api/server.ts";
 import { createDirectoryStore } from "../../../blobs/directory/directory-store.ts";
+import { OPEN_GATE } from "../../../controllers/shared/start-gate.ts";
 import { createControllers } from "../../../controllers/controllers.ts";
 import { API_FIELD_MANAGER } from "../../../crds/groups.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
@@ -113,7 +114,11 @@ export async function startApiTestEnv(
   const halt = new AbortController();
   const controllers = runControllers({
     client: own,
-    controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }),
+    controllers: createControllers({
+      apiURL: "http://api.example",
+      hasContent: () => Promise.resolve(true),
+      startGate: OPEN_GATE,
+    }),
     informers,
     ownership: CONTROLLER_SETTINGS,
     signal: halt.signal,

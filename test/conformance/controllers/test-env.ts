@@ -1,5 +1,6 @@
 // A cluster with our kinds, all controllers on it, and a person at the keyboard. The backends are played by the tests.
 import { pino } from "pino";
+import { OPEN_GATE } from "../../../controllers/shared/start-gate.ts";
 import { createControllers } from "../../../controllers/controllers.ts";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
@@ -86,6 +87,7 @@ export async function startTestEnv(endpoint: Endpoint, backends: Backends = FAKE
     const controllers = [
       ...createControllers({
         apiURL: "http://api.example",
+        startGate: OPEN_GATE,
         hasContent: (space, digest) => Promise.resolve(contents.has(`${space} ${digest}`)),
       }),
       ...backends.controllers,

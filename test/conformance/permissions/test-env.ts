@@ -10,6 +10,7 @@ import { expect } from "vitest";
 import { recordLastWrite } from "../../../api/cache/object-times.ts";
 import { createApi } from "../../../api/server.ts";
 import { createDirectoryStore } from "../../../blobs/directory/directory-store.ts";
+import { OPEN_GATE } from "../../../controllers/shared/start-gate.ts";
 import { createControllers } from "../../../controllers/controllers.ts";
 import { API_FIELD_MANAGER } from "../../../crds/groups.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
@@ -147,7 +148,7 @@ async function startPlatform(own: KubeClient, disposables: AsyncDisposableStack)
   const halt = new AbortController();
   const controllers = runControllers({
     client: own,
-    controllers: createControllers({ apiURL: API_URL, hasContent: () => Promise.resolve(true) }),
+    controllers: createControllers({ apiURL: API_URL, hasContent: () => Promise.resolve(true), startGate: OPEN_GATE }),
     informers,
     ownership: CONTROLLER_SETTINGS,
     signal: halt.signal,

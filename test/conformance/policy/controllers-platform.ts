@@ -15,6 +15,8 @@ import { createClient } from "../../../kube/client/create-client.ts";
 import { runControllers } from "../../../kube/controller/run-controllers.ts";
 import { requestKind } from "../../../kube/testing/request-kind.ts";
 import { installManifests } from "../../../platform/install.ts";
+import { startLivePolicies } from "../../../platform/policies/live-policies.ts";
+import { startStartGate } from "../../../platform/policies/start-gate.ts";
 import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
 import { eventually } from "../../eventually.ts";
 import { makeSpace, untilReady } from "../controllers/test-env.ts";
@@ -94,10 +96,16 @@ export class PolicyPlatform {
     const informers = createInformers({ client, log, freeze: true });
     const stopping = new AbortController();
     const ownership = CONTROLLER_SETTINGS;
+    const live = startLivePolicies({ informers, log });
+    const gate = startStartGate(live, informers);
     const running = runControllers({
       client,
       controllers: [
-        ...createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(false) }),
+        ...createControllers({
+          apiURL: "http://api.example",
+          hasContent: () => Promise.resolve(false),
+          startGate: gate,
+        }),
         ...policyControllers,
       ],
       informers,
@@ -111,6 +119,8 @@ export class PolicyPlatform {
     this.#stopRunning = async () => {
       stopping.abort();
       await Promise.all([running.stopped, runs.stop()]);
+      await gate.close();
+      await live.close();
       await informers.close();
     };
   }

@@ -1,0 +1,40 @@
+// Operator policy as one process knows it, for the operations that judge by it.
+import type { Logger } from "pino";
+import type { Informers } from "../../kube/cache/informers.ts";
+import type { Readiness } from "../../kube/server/readiness.ts";
+import type { Operation } from "../operations/operations.ts";
+import { startLivePolicies, type LivePolicies } from "./live-policies.ts";
+import { startStartGate, type RunningStartGate } from "./start-gate.ts";
+
+export interface ProcessPolicies {
+  live: LivePolicies;
+  /** For controllers. */
+  gate?: RunningStartGate;
+}
+
+export interface ProcessPoliciesOptions {
+  options: { operations: readonly Operation[] };
+  informers: Informers;
+  log: Logger;
+  readiness: Readiness;
+  disposables: AsyncDisposableStack;
+}
+
+/** Starts the watches, and keeps the process unready until all policies that existed at the start are known. Nothing where nothing is judged. */
+export function startPolicies({
+  options: { operations },
+  informers,
+  log,
+  disposables,
+  readiness,
+}: ProcessPoliciesOptions): { policies?: ProcessPolicies } {
+  const hasControllers = operations.includes("controllers");
+  if (!hasControllers && !operations.includes("api")) return {};
+  const live = startLivePolicies({ informers, log });
+  disposables.defer(() => live.close());
+  readiness.addCheck("policies", () => live.check());
+  if (!hasControllers) return { policies: { live } };
+  const gate = startStartGate(live, informers);
+  disposables.defer(() => gate.close());
+  return { policies: { live, gate } };
+}
