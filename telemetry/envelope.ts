@@ -1,7 +1,7 @@
 // Types of logs and instance stats: entries written to a ring, and the Log Cache JSON read from it.
 
-/** Origin of a line, which `cf logs` shows in brackets: staging, a process (`APP/PROC/WEB`), the router, the machine of the instance, the API. */
-export type SourceType = "STG" | "RTR" | "CELL" | "API" | `APP/${string}`;
+/** Origin of a line, which `cf logs` shows in brackets: staging, a process (`APP/PROC/WEB`), the router, the machine of the instance, the API, the log drains. */
+export type SourceType = "STG" | "RTR" | "CELL" | "API" | "LGR" | `APP/${string}`;
 
 /** A line for the ring. */
 export interface LogEntry {

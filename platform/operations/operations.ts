@@ -17,6 +17,7 @@ export const OPERATIONS = {
   policies: "puts operator policy in force: kinds of constraints, their ValidatingAdmissionPolicies, and the audit",
   webhook: "refuses names that are taken, early and in friendly words",
   logs: "keeps the logs of apps that run in pods",
+  "log-drains": "sends the logs of apps to the log drains of their bound services",
 } as const;
 export type Operation = keyof typeof OPERATIONS;
 
@@ -28,6 +29,7 @@ export const LOCAL_OPERATIONS: readonly Operation[] = [
   "host-builder",
   "process-runner",
   "local-router",
+  "log-drains",
 ];
 /** Default on a cluster. Not `webhook`: it needs a Service in front of it, or an address that API servers reach. */
 export const CLUSTER_OPERATIONS: readonly Operation[] = [
@@ -39,6 +41,7 @@ export const CLUSTER_OPERATIONS: readonly Operation[] = [
   "job-runner",
   "ingress-router",
   "logs",
+  "log-drains",
 ];
 
 /** Parses `api,controllers,…`. @throws Error that lists the valid names. */

@@ -19,6 +19,7 @@ import { Replica } from "../../crds/replica/replica.ts";
 import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts";
 import { INSTANCE_PROBLEM_PERMISSIONS } from "../../telemetry/pods/instance-problems.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
+import { LOG_DRAIN_PERMISSIONS } from "../telemetry/log-drains.ts";
 import { REPLICA_LOG_PERMISSIONS } from "../telemetry/replica-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
 import { BLOB_REFERRERS } from "./blob-removal.ts";
@@ -74,8 +75,10 @@ const TELEMETRY_PERMISSIONS: readonly Permission[] = [
   { resource: Secret, verbs: ["create"] },
 ];
 
+const READERS_OF_TELEMETRY: ReadonlySet<Operation> = new Set(["api", "log-drains"]);
+
 export function toOperationPermissions(operation: Operation): OperationPermissions {
-  const usesTelemetry = operation === "api" || hasTelemetry([operation]);
+  const usesTelemetry = READERS_OF_TELEMETRY.has(operation) || hasTelemetry([operation]);
   const declared = listDeclaredPermissions(operation);
   const systemSecrets = SYSTEM_SECRETS[operation];
   return {
@@ -150,6 +153,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
       : []),
     ...(operation === "policies" ? [...policyControllers.flatMap(permissionsOf), ...POLICY_PERMISSIONS] : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
+    ...(operation === "log-drains" ? LOG_DRAIN_PERMISSIONS : []),
     ...(operation === "logs"
       ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS, ...REPLICA_LOG_PERMISSIONS]
       : []),

@@ -19,6 +19,7 @@ import { createImageRemovalTask } from "./image-removal.ts";
 import { createUsageRecorder } from "./usage-recorder.ts";
 import { listBuilderControllers, toBuildRegistry } from "./builders.ts";
 import { toSingleton, runSingletons, type Singleton } from "../leases/singletons.ts";
+import { createLogDrains } from "../telemetry/log-drains.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
 import { CONTROLLER_SETTINGS } from "./controller-settings.ts";
 import { presentStaleCaches, presentWatchGaps } from "../readiness.ts";
@@ -118,7 +119,11 @@ export function startSingletons(
   backends: readonly Backend[],
 ): RunningLeaderWork[] {
   const { client, informers, log, options, disposables, readiness, membership } = context;
-  const singletons = [...listBackendSingletons(context, peerServers), ...listControllerSingletons(context, backends)];
+  const singletons = [
+    ...listBackendSingletons(context, peerServers),
+    ...listControllerSingletons(context, backends),
+    ...listTelemetrySingletons(context, peerServers),
+  ];
   const abort = new AbortController();
   const identity = options.leaderIdentity ?? membership.identity;
   const elected = runSingletons(singletons, {
@@ -154,6 +159,14 @@ function listBackendSingletons(context: PlatformContext, peerServers: PeerServer
     };
     return [{ operation, requiredKinds: singletonKinds, startTerm }];
   });
+}
+
+function listTelemetrySingletons(context: PlatformContext, peerServers: PeerServers | undefined): Singleton[] {
+  const drains =
+    context.options.operations.includes("log-drains") && peerServers
+      ? createLogDrains(context, peerServers)
+      : undefined;
+  return drains ? [drains] : [];
 }
 
 function listControllerSingletons(context: PlatformContext, backends: readonly Backend[]): Singleton[] {

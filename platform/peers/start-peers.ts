@@ -14,7 +14,7 @@ import { startTelemetry, toTelemetryAnnotations } from "../telemetry/telemetry-s
 
 /** Whether other processes read from one with these operations. */
 export function needsPeerServers(operations: readonly Operation[]): boolean {
-  return operations.includes("api") || hasTelemetry(operations);
+  return operations.includes("api") || operations.includes("log-drains") || hasTelemetry(operations);
 }
 
 /** Starts the servers. @throws the abort reason of `signal` */

@@ -23,7 +23,10 @@ const NEVER_OTHERS = [
 ];
 
 /** Undefined: it may have any, as a broker of the platform, one behind a domain whose names are the operator's, or where nobody isolates networks. */
-export function addressRuleOf(broker: ServiceBroker, read: Reader): AddressRule | undefined {
+export function addressRuleOf(
+  broker: Pick<ServiceBroker, "metadata"> & { spec: Pick<ServiceBroker["spec"], "url"> },
+  read: Reader,
+): AddressRule | undefined {
   if (broker.metadata.namespace === SYSTEM_NAMESPACE) return undefined;
   const settings = parseSettings(readNetworkSettings(read));
   if (!settings.isolation || isInSharedDomain(broker.spec.url, read)) return undefined;

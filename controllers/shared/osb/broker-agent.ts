@@ -29,6 +29,11 @@ export function createGuardedAgent(mayConnect: AddressRule, resolve: Resolve = r
   });
 }
 
+/** Looks hosts up, and gives the addresses that a rule opens; without a rule all. */
+export function toLookup(mayConnect: AddressRule | undefined): LookupFunction {
+  return mayConnect ? guardedLookup(mayConnect, resolveByServers) : lookupAny;
+}
+
 /** Names below localhost are this machine's, though not every resolver knows (RFC 6761). */
 function lookupAny(...[hostname, options, callback]: Parameters<LookupFunction>): void {
   lookup(/(^|\.)localhost\.?$/i.test(hostname) ? "localhost" : hostname, options, callback);

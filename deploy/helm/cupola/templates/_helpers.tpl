@@ -28,7 +28,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
   (dict "name" "api" "operations" (list "api"))
   (dict "name" "controllers" "operations" (concat (list "controllers") $backends))
   (dict "name" "policies" "operations" (list "policies"))
-  (dict "name" "logs" "operations" (list "logs"))
+  (dict "name" "logs" "operations" (list "logs" "log-drains"))
   (dict "name" "webhook" "operations" (list "webhook")) -}}
 {{- if .Values.runners.deployment.enabled -}}
 {{- $components = append $components (dict "name" "instance-index" "operations" (list "instance-index")) -}}

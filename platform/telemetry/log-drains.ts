@@ -1,0 +1,159 @@
+// The elected part of the operation `log-drains`: sends the logs of apps to the drains of their bound services.
+import { setTimeout as delay } from "node:timers/promises";
+import { App } from "../../crds/app/app.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
+import { TENANCY_KINDS } from "../../controllers/shared/tenancy.ts";
+import { ConfigMap, Secret } from "../../kube/api/builtin.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { isUnreadable } from "../../kube/cache/errors.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
+import type { Permission } from "../../kube/rbac/resource-rules.ts";
+import { AppDrains, type WantedDrain } from "../../telemetry/drains/app-drains.ts";
+import type { DrainedApp } from "../../telemetry/drains/syslog-message.ts";
+import { findLiveMembers } from "../leases/replica-membership.ts";
+import { toSingleton, type Singleton } from "../leases/singletons.ts";
+import type { PeerServers, PlatformContext } from "../platform-context.ts";
+import { startAppLog } from "./app-log.ts";
+import { listTelemetryAddresses } from "./replica-logs.ts";
+import { createTelemetryClient } from "./telemetry-client.ts";
+import { listCandidates, readDrain, versionOf, type Candidate, type RefusedDrain } from "./wanted-drains.ts";
+
+const KINDS: readonly ResourceRef[] = [
+  App,
+  BackendClass,
+  ServiceBinding,
+  ServiceInstance,
+  ServicePlan,
+  ServiceOffering,
+  ...TENANCY_KINDS,
+];
+
+export const LOG_DRAIN_PERMISSIONS: readonly Permission[] = [
+  ...[...KINDS, ConfigMap].map((resource): Permission => ({ resource, verbs: LIST_WATCH_VERBS })),
+  { resource: Secret, verbs: ["get"] },
+];
+
+/** Between two looks at the bindings, which are in memory. */
+const LOOK_MS = 2_000;
+/** After this time a drain's Secrets are read again, as no informer watches them. */
+const REREAD_MS = 60_000;
+const MAX_DRAINS = 1_000;
+const MAX_OF_APP = 10;
+
+type Context = Pick<PlatformContext, "informers" | "membership" | "log" | "options" | "disposables">;
+
+export function createLogDrains(context: Context, peerServers: PeerServers): Singleton | undefined {
+  const appLog = startAppLog(context, peerServers);
+  const tell = ({ guid, name }: DrainedApp, message: string): void =>
+    appLog({ source: guid, sourceType: "LGR", stream: "ERR", message, tags: { app_id: guid, app_name: name } });
+  return toSingleton(
+    "log-drains",
+    [],
+    [{ reads: KINDS, start: (signal, client) => keepDrains({ context, client, tell }, signal) }],
+  );
+}
+
+interface Keeper {
+  context: Context;
+  client: KubeClient;
+  tell: (app: DrainedApp, message: string) => void;
+}
+
+async function keepDrains({ context, client, tell }: Keeper, signal: AbortSignal): Promise<void> {
+  const { informers, membership, log } = context;
+  const members = () => findLiveMembers(membership) ?? [];
+  const settings = informers.ensure(ConfigMap, { namespace: SYSTEM_NAMESPACE });
+  const telemetry = createTelemetryClient({
+    informers,
+    log,
+    addresses: (source) => listTelemetryAddresses(members(), source),
+    members,
+  });
+  const drains = new AppDrains({ follow: (source, options) => telemetry.followLogs(source, options), tell });
+  const known = new KnownDrains(tell);
+  const places = new Map<string, string>();
+  while (!signal.aborted) {
+    try {
+      if (settings.store.synced)
+        drains.apply(await known.read(listCandidates(informers.read), { read: informers.read, client }));
+      drains.reread(listMoved(drains.apps(), places, (app) => placeOf(listTelemetryAddresses(members(), app))));
+    } catch (err) {
+      if (!isUnreadable(err)) log.warn({ err }, "the log drains of apps could not be read; retrying");
+    }
+    await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+  drains.stop();
+  settings.release();
+}
+
+const placeOf = (addresses: readonly { url: string }[]): string => addresses.map(({ url }) => url).join(" ");
+
+/** Apps whose logs are at other replicas than at the last look. */
+function listMoved(apps: readonly string[], places: Map<string, string>, find: (app: string) => string): string[] {
+  const moved = apps.filter((app) => places.get(app) !== find(app));
+  for (const app of places.keys()) if (!apps.includes(app)) places.delete(app);
+  for (const app of moved) places.set(app, find(app));
+  return moved;
+}
+
+interface Known {
+  version: string;
+  readAt: number;
+  drain: WantedDrain | RefusedDrain | undefined;
+}
+
+/** Reads the Secrets of a binding when it is new, has changed, or was read long ago. */
+class KnownDrains {
+  readonly #known = new Map<string, Known>();
+  readonly #tell: Keeper["tell"];
+
+  constructor(tell: Keeper["tell"]) {
+    this.#tell = tell;
+  }
+
+  async read(
+    candidates: readonly Candidate[],
+    sources: Parameters<typeof readDrain>[1],
+    now = Date.now(),
+  ): Promise<WantedDrain[]> {
+    const keys = new Set(candidates.map(keyOf));
+    for (const key of this.#known.keys()) if (!keys.has(key)) this.#known.delete(key);
+    for (const candidate of candidates) await this.#refresh(candidate, sources, now);
+    return withinLimits([...this.#known.values()].flatMap(({ drain }) => (drain && "address" in drain ? [drain] : [])));
+  }
+
+  async #refresh(candidate: Candidate, sources: Parameters<typeof readDrain>[1], now: number): Promise<void> {
+    const [key, version] = [keyOf(candidate), versionOf(candidate, sources.read)];
+    const before = this.#known.get(key);
+    if (before?.version === version && now - before.readAt < REREAD_MS) return;
+    const found = await readDrain(candidate, sources);
+    const drain = found && "address" in found ? { ...found, version: digestOf(version, found) } : found;
+    this.#known.set(key, { version, readAt: now, drain });
+    if (drain && "problem" in drain && before?.version !== version) this.#tell(drain.app, drain.problem);
+  }
+}
+
+const keyOf = ({ binding }: Candidate): string => binding.metadata.uid ?? "";
+
+function digestOf(version: string, { address, certificates }: Omit<WantedDrain, "version">): string {
+  return JSON.stringify([version, address, certificates]);
+}
+
+/** An app gets one drain to an address, whatever the number of its bindings. */
+function withinLimits(drains: readonly WantedDrain[]): WantedDrain[] {
+  const byAddress = new Map(drains.toReversed().map((drain) => [`${drain.app.guid} ${drain.address.url}`, drain]));
+  const counts = new Map<string, number>();
+  return [...byAddress.values()]
+    .filter(({ app }) => {
+      const count = (counts.get(app.guid) ?? 0) + 1;
+      counts.set(app.guid, count);
+      return count <= MAX_OF_APP;
+    })
+    .slice(0, MAX_DRAINS);
+}
