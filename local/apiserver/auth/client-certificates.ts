@@ -1,5 +1,7 @@
 // Client certificates: the user that the server's authority vouches for.
 import { X509Certificate } from "node:crypto";
+// Before toLegacyObject: otherwise Node 26 leaves tls without createSecureContext for the life of the process.
+import "node:tls";
 import { LRUCache } from "lru-cache";
 import type { UserInfo } from "../types.ts";
 
