@@ -15,6 +15,7 @@ import { JOB_KEY } from "./jobs/job-key.ts";
 import { createEndpoints } from "./endpoints.ts";
 import type { Endpoint } from "./routing/endpoint.ts";
 import type { LoginService, LoginSettings } from "./routing/login-service.ts";
+import type { RequestMetrics } from "./routing/request-metrics.ts";
 import { createRouting } from "./routing/routing.ts";
 import { createPeerGroup, type PeerDirectory, type PeerGroup } from "./peers/peer-group.ts";
 import { type AuthorizationMode, createAccessReviewer } from "./access/access-reviewer.ts";
@@ -53,6 +54,7 @@ export interface ApiDeps {
   login?: LoginSettings;
   /** An issuer that kube-apiserver does not trust; the platform impersonates its users. Default: none. */
   tokenIssuer?: TokenIssuerSettings;
+  metrics?: RequestMetrics | undefined;
 }
 
 export interface Api {
@@ -95,6 +97,7 @@ export function createApi(deps: ApiDeps): Api {
     authenticate,
     ...(deps.url !== undefined && { url: deps.url }),
     otherHosts: login.settings.tokenLoginHosts,
+    metrics: deps.metrics,
     waitUntilCurrent: () => peerGroup.waitUntilCurrent(),
     createSession: (request) => recordWrites(createSession(sessionDeps, request), recorders, request),
   });

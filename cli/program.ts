@@ -1,6 +1,6 @@
 // The command tree of `cup`. Each action is loaded when it is called, so that `cup` starts quickly.
 import { Command } from "commander";
-import { cupolaVersion } from "../local/version.ts";
+import { cupolaVersion } from "../platform/version.ts";
 import { addAppVerbs, addApps, addEnvironment, addEvents } from "./commands/apps.ts";
 import { addDoctor, addLocal } from "./commands/local.ts";
 import { addOrgs, addPlatform, addSpaces } from "./commands/orgs.ts";

@@ -26,7 +26,8 @@ import { readBuildSettings } from "./build-settings.ts";
 import { findDisplacedApps, type DisplacedApp } from "./displaced-apps.ts";
 import type { Ports } from "./ports.ts";
 import { createDoOnce, type DoOnce } from "./do-once.ts";
-import { cupolaVersion, refuseNewerHome } from "./version.ts";
+import { cupolaVersion } from "../platform/version.ts";
+import { refuseNewerHome } from "./version.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
 import { bundledBuildpacks } from "../backends/builders/host/bundled-buildpacks.ts";
 import {

@@ -1,6 +1,7 @@
 // Which homes a version of Cupola may use.
 import { expect, test } from "vitest";
-import { cupolaVersion, refuseNewerHome } from "./version.ts";
+import { cupolaVersion } from "../platform/version.ts";
+import { refuseNewerHome } from "./version.ts";
 
 test("the version is a version", () => {
   expect(cupolaVersion()).toMatch(/^\d+\.\d+\.\d+/);

@@ -1,13 +1,4 @@
-// The version of this Cupola, and whether it may use the home of another one. Upgrades keep the home; there is no way back.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-
-/** As package.json says: the checkout's, or the one of the compiled release. */
-export function cupolaVersion(): string {
-  const text = readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
-}
-
+// Whether this Cupola may use the home of another version. Upgrades keep the home; there is no way back.
 /** @throws Error when a newer version has run in `dir`: it may have written what this one cannot read */
 export function refuseNewerHome(
   dir: string,

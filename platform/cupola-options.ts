@@ -29,6 +29,7 @@ export interface CupolaOptions extends LoginOptions, TokenIssuerOptions, Registr
   peerAddress: string;
   leaseSeconds: number;
   webhookAddress?: WebhookListenOptions;
+  metricsAddress?: { host: string; port: number };
   grace: number;
 }
 
@@ -58,10 +59,10 @@ export function parseCommandLine(argv: readonly string[], inPod: boolean): Cupol
       "127.0.0.1",
     )
     .option("--lease-seconds <n>", "how long a killed replica still counts as alive", parseSeconds, LEASE_SECONDS)
-    .option(
+    .option<WebhookListenOptions | undefined>(
       "--webhook-address <host:port>",
       `where API servers reach the operation webhook (in a pod: port ${WEBHOOK_PORT}, through the Service cupola-webhook)`,
-      parseWebhookAddress,
+      parseAddress,
       inPod ? { host: "0.0.0.0", port: WEBHOOK_PORT, service: true } : undefined,
     )
     .option(
@@ -87,6 +88,11 @@ function addServingOptions(command: Command): Command {
     )
     .option("--tls-cert <file>", "certificate to serve with; needed off loopback")
     .option("--tls-key <file>", "its key")
+    .option(
+      "--metrics-address <host:port>",
+      "serve metrics for Prometheus at /metrics, to callers whom RBAC allows (default: no metrics)",
+      parseAddress,
+    )
     .option("--public-url <url>", "address of the CF API as clients see it");
 }
 
@@ -113,7 +119,7 @@ function parseMegabytes(text: string): number {
 }
 
 /** `host:port`, an IPv6 address in brackets. */
-function parseWebhookAddress(text: string): WebhookListenOptions {
+function parseAddress(text: string): { host: string; port: number } {
   const [, host, number] = /^(\[[0-9a-fA-F:]+\]|[^:[\]/]+):(\d+)$/.exec(text) ?? [];
   if (!host || !number) throw new InvalidArgumentError("an address is a host and a port, as in 192.0.2.7:9443.");
   return { host: host.replace(/^\[|\]$/g, ""), port: parsePort(number) };

@@ -7,6 +7,7 @@ import type { Readiness } from "../kube/server/readiness.ts";
 import type { Informers } from "../kube/cache/informers.ts";
 import type { Api } from "../api/server.ts";
 import type { Backend } from "./operations/backends.ts";
+import type { ProcessMetrics } from "./metrics/process-metrics.ts";
 import type { PlatformRegistry } from "./open-blobs.ts";
 import type { PeerServer } from "./peers/peer-server.ts";
 import type { PlatformOptions } from "./platform-options.ts";
@@ -35,6 +36,8 @@ export interface PlatformContext {
   shutdownMode: ShutdownMode;
   signal: AbortSignal;
   apiURL: string;
+  /** Present where this process is scraped. */
+  metrics?: ProcessMetrics | undefined;
 }
 
 /** The handlers behind the HTTP port; each is set once it exists. */

@@ -24,6 +24,8 @@ export interface PlatformOptions {
   /** Milliseconds for which unreferenced content stays after its upload; default: a day. */
   unusedContentMs?: number;
   listen: { host: string; port: number; tls?: TLSKeyPair };
+  /** Where Prometheus reads metrics of this process; default: nowhere, and none are kept. */
+  metrics?: { host: string; port: number };
   /** The CF API's address as clients see it; default: the one it listens at. All replicas must have the same. */
   publicURL?: string;
   /** How callers of the CF API are authorized; default `rbac`. */

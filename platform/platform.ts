@@ -28,6 +28,9 @@ import type {
 import type { PlatformOptions } from "./platform-options.ts";
 import { startPolicies } from "./policies/start-policies.ts";
 import { presentMissingPermissions } from "./readiness.ts";
+import type { RunningLeaderWork } from "../kube/lease/leader-work.ts";
+import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-metrics.ts";
+import { startMetrics } from "./metrics/start-metrics.ts";
 import { reportReplica } from "./leases/replica-reporter.ts";
 import { startApiOperation } from "./http/start-api.ts";
 import { startWebhookOperation } from "./operations/start-webhook.ts";
@@ -71,12 +74,10 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
 async function start(options: PlatformOptions, disposables: AsyncDisposableStack): Promise<RunningPlatform> {
   const { operations, signal = new AbortController().signal } = options;
   const readiness = createReadiness();
-  const { client, informers } = connect(options, readiness, disposables);
+  const metrics = options.metrics && (await createProcessMetrics());
+  const { client, informers } = connect({ ...options, metrics }, readiness, disposables);
   const progress = { started: false };
-  await processScratch.begin({
-    folder: join(options.data, "scratch"),
-    maxBytes: options.scratchBytes ?? DEFAULT_SCRATCH_BYTES,
-  });
+  await beginScratch(options);
   const opened = await openBlobs(options, readiness, disposables);
   readiness.addCheck("disk", () => checkDiskSpace(options.data));
   readiness.addCheck("start", () => progress.started || "not all parts have been started");
@@ -93,11 +94,13 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
     signal,
     shutdownMode: { instances: "keep" },
     apiURL: options.publicURL ?? server.url,
+    metrics,
   };
   const peerServers = needsPeerServers(operations) ? await startPeerServers(startupContext) : undefined;
   const membership = await joinPeers(startupContext, peerServers, handlers);
   const context = { ...startupContext, membership, ...startPolicies(startupContext) };
-  const work = await startOperations(context, peerServers, handlers);
+  const { elections, ...work } = await startOperations(context, peerServers, handlers);
+  await startMetrics(context, { health: () => presentHealth(readiness, handlers), elections });
   progress.started = true;
   await waitUntilReady(readiness, signal, options.log);
   return {
@@ -109,8 +112,14 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
   };
 }
 
+function beginScratch({ data, scratchBytes = DEFAULT_SCRATCH_BYTES }: PlatformOptions): Promise<void> {
+  return processScratch.begin({ folder: join(data, "scratch"), maxBytes: scratchBytes });
+}
+
+type ConnectOptions = Omit<PlatformOptions, "metrics"> & { metrics: ProcessMetrics | undefined };
+
 function connect(
-  { access, operations, log, onRequest, watchTiming }: PlatformOptions,
+  { access, operations, log, onRequest, watchTiming, metrics }: ConnectOptions,
   readiness: Readiness,
   disposables: AsyncDisposableStack,
 ): { client: KubeClient; informers: Informers } {
@@ -132,6 +141,7 @@ function connect(
     userAgent: "cupola",
     onRequest: (record) => {
       missingPermissions.observe(record);
+      metrics?.observeRequest(record);
       onRequest?.(record);
     },
   });
@@ -152,7 +162,7 @@ async function startOperations(
   context: PlatformContext,
   peerServers: PeerServers | undefined,
   handlers: RequestHandlers,
-): Promise<Pick<RunningPlatform, "idle" | "leads">> {
+): Promise<Pick<RunningPlatform, "idle" | "leads"> & { elections: readonly RunningLeaderWork[] }> {
   const { operations } = context.options;
   handlers.backends = await startBackends(context, peerServers);
   if (operations.includes("logs")) await startLogsOperation(context, peerServers);
@@ -174,6 +184,7 @@ async function startOperations(
   return {
     idle: async () => void (await Promise.all([controllers?.idle(), ...singletons.map((each) => each.idle())])),
     leads,
+    elections: singletons,
   };
 }
 

@@ -27,6 +27,7 @@ export async function toPlatformOptions(
     peerAddress: options.peerAddress,
     leaseSeconds: options.leaseSeconds,
     ...(options.webhookAddress && { webhook: options.webhookAddress }),
+    ...(options.metricsAddress && { metrics: options.metricsAddress }),
     shutdown: { graceMs: options.grace * 1000, drainMs: DRAIN_MS },
     ...(options.publicUrl && { publicURL: options.publicUrl }),
   };

@@ -21,6 +21,7 @@ import { parseBody, parseQuery } from "../http/validation.ts";
 import { requestBase } from "../http/request-base.ts";
 import { rejectOnAbort } from "../http/reject-on-abort.ts";
 import type { Session } from "../access/session.ts";
+import type { RequestMetrics } from "./request-metrics.ts";
 import { createWarnings, type Warnings } from "./warnings.ts";
 
 const defaultDeadlineMs = 30_000;
@@ -46,6 +47,7 @@ export interface RoutingDeps {
     isManifest: boolean;
     warn: (text: string) => void;
   }) => Session;
+  metrics?: RequestMetrics | undefined;
 }
 
 /** Normalises slashes in the path. Leaves the query alone: dropping unknown parameters would hide typing errors. */
@@ -124,12 +126,14 @@ function groupByPrefix(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
 async function serve(deps: RoutingDeps, row: ServedRow, request: Request, response: Response): Promise<void> {
   const controller = new AbortController();
   const { signal } = controller;
+  const startedAt = performance.now();
   const timer = setTimeout(
     () => controller.abort(unavailable("The request took too long.")),
     row.timeoutMs ?? defaultDeadlineMs,
   );
   response.once("close", () => {
     if (!response.writableFinished) controller.abort(new Error("the client went away"));
+    deps.metrics?.answered({ ...row, status: response.statusCode, milliseconds: performance.now() - startedAt });
   });
   try {
     const warnings = createWarnings();
@@ -284,6 +288,7 @@ function isStream(body: object | string): body is NodeJS.ReadableStream {
 function fail(deps: RoutingDeps, response: Response, thrown: unknown): void {
   const error = toCFError(thrown);
   logError(deps.log, error);
+  deps.metrics?.failed(error.key);
   sendError(response, error);
 }
 

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { hostEnvironment } from "../../backends/host/host-environment.ts";
 import { findRunning, homeAt, readState, type Home } from "../../local/home.ts";
 import { choosePorts, type Ports } from "../../local/ports.ts";
-import { cupolaVersion } from "../../local/version.ts";
+import { cupolaVersion } from "../../platform/version.ts";
 import { stdoutColours } from "../colours.ts";
 import { bytes, type Result } from "../output.ts";
 import type { Finding } from "./finding.ts";

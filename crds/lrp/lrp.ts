@@ -12,9 +12,12 @@ import { defineKind, READ } from "../kind.ts";
 import { indexRanges, MAX_INSTANCES } from "./index-pool.ts";
 import { SPACE_READERS } from "../roles.ts";
 
+/** As `cf app` shows them. */
+export const INSTANCE_STATES = ["Starting", "Running", "Crashed", "Down"] as const;
+
 const instance = z.object({
   index: z.int().min(0).max(10000),
-  state: z.enum(["Starting", "Running", "Crashed", "Down"]).describe("State of the instance, as cf shows it."),
+  state: z.enum(INSTANCE_STATES).describe("State of the instance, as cf shows it."),
   ready: z.boolean().describe("Whether routes may send requests to it."),
   since: z.string().max(64).optional().describe("When it entered this state (RFC 3339)."),
   host: z.string().max(253).optional().describe("Address at which the router reaches the instance."),

@@ -11,6 +11,7 @@ import type { KubeClient } from "../client/client.ts";
 import { untilAborted } from "../client/until-aborted.ts";
 import type { Term } from "../lease/leader-election.ts";
 import { localMarking } from "./child-marking.ts";
+import type { ControllerMetrics } from "./controller-metrics.ts";
 import type { Controller, OwnershipMarkers, ReconcileContext, RemoteMarkers, WatchRule } from "./controller.ts";
 import { enqueueMapResult, type MappedWatch, type RunningHandlers, startEventHandlers } from "./event-handlers.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
@@ -42,6 +43,7 @@ export interface RunControllersOptions {
   /** The term that these controllers run in. Every patch then carries the resourceVersion it was planned on, so that a former leader cannot undo its successor's writes. */
   term?: Term;
   now?: () => Date;
+  metrics?: ControllerMetrics | undefined;
 }
 
 export interface ControllerRun {
@@ -130,12 +132,15 @@ function startController(
   });
   const parts = { caches, staleCaches, events, log, remoteChildren };
   const reconciler = createControllerReconciler(controller, options, parts);
+  const { ownership, signal, metrics } = options;
+  const workers = controller.workers ?? DEFAULT_WORKERS;
   const queue = createWorkqueue({
-    workers: controller.workers ?? DEFAULT_WORKERS,
+    workers,
     process: (id) => reconciler.reconcile(parseKey(id)),
     onFault: createFaultLog(log),
+    ...(metrics && { onPass: (pass) => metrics.observe(controller.name, pass) }),
   });
-  const { ownership, signal } = options;
+  const unfollow = metrics?.follow(controller.name, queue, workers);
   const running: RunningHandlers = { controller, ...caches, ownership, queue, reconciler, signal };
   const synced = startWhenSynced(running, caches.handles);
   return {
@@ -144,7 +149,7 @@ function startController(
     staleKinds: () => staleCaches.staleKinds,
     queue,
     synced,
-    stopped: stopOnAbort(running, caches.handles, synced),
+    stopped: stopOnAbort(running, caches.handles, synced).finally(() => unfollow?.()),
   };
 }
 

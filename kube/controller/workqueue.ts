@@ -4,6 +4,15 @@ import { createRateLimiter, DEFAULT_RATE_LIMITS, type RateLimits } from "./rate-
 /** Result of processing a key: done, requeue after a delay, or retry by the rate limits with the same priority. */
 export type RequeueAction = { kind: "done" } | { kind: "requeue"; afterMs: number } | { kind: "retry" };
 
+/** A pass over a key that has ended. */
+export interface Pass {
+  /** From ready to its start. */
+  waitedMs: number;
+  workedMs: number;
+  /** `fault` when `process` rejected. */
+  outcome: RequeueAction["kind"] | "fault";
+}
+
 export interface AddOptions {
   /** Higher goes first; 0 by default. Keys of the first list have LOW_PRIORITY. */
   priority?: number;
@@ -21,6 +30,10 @@ export interface Workqueue {
   add(key: string, options?: AddOptions): void;
   /** Number of ready and delayed keys. */
   readonly depth: number;
+  /** Number of keys that wait for a worker. */
+  readonly readyCount: number;
+  /** How long each key in processing has been there. */
+  runningMs(): number[];
   /** No key is ready or in processing. */
   readonly isIdle: boolean;
   /** Resolves when no key is ready or in processing; delayed keys do not count. */
@@ -35,6 +48,8 @@ export interface WorkqueueOptions {
   workers: number;
   /** Receives each rejection of `process`. */
   onFault: (key: string, error: unknown) => void;
+  /** Receives each pass that has ended. */
+  onPass?: (pass: Pass) => void;
   rateLimits?: Partial<RateLimits>;
   /** Monotonic milliseconds. */
   now?: () => number;
@@ -60,8 +75,10 @@ class PriorityWorkqueue implements Workqueue {
   /** Ready keys by priority; a Map keeps insertion order. */
   readonly #ready = new Map<number, Map<string, true>>();
   readonly #priorities = new Map<string, number>();
+  /** When ready keys became ready; kept only where somebody looks at passes. */
+  readonly #readySince = new Map<string, number>();
   readonly #delayed = new Map<string, Delayed>();
-  readonly #processing = new Map<string, Promise<void>>();
+  readonly #processing = new Map<string, { ended: Promise<void>; startedAt: number }>();
   /** Keys added during processing: immediate (highest priority) and delayed (earliest time, highest priority). */
   readonly #readded = new Map<string, { nowAt?: number; later?: { readyAt: number; priority: number } }>();
   readonly #idleWaiters = new Set<() => void>();
@@ -86,6 +103,15 @@ class PriorityWorkqueue implements Workqueue {
     return this.#priorities.size + this.#delayed.size;
   }
 
+  get readyCount(): number {
+    return this.#priorities.size;
+  }
+
+  runningMs(): number[] {
+    const now = this.#now();
+    return [...this.#processing.values()].map(({ startedAt }) => now - startedAt);
+  }
+
   get isIdle(): boolean {
     return this.#processing.size === 0 && this.#priorities.size === 0;
   }
@@ -98,8 +124,8 @@ class PriorityWorkqueue implements Workqueue {
   async close(): Promise<void> {
     this.#closed = true;
     for (const { timer } of this.#delayed.values()) clearTimeout(timer);
-    for (const map of [this.#delayed, this.#ready, this.#priorities, this.#readded]) map.clear();
-    await Promise.all(this.#processing.values());
+    for (const map of [this.#delayed, this.#ready, this.#priorities, this.#readySince, this.#readded]) map.clear();
+    await Promise.all([...this.#processing.values()].map(({ ended }) => ended));
     this.#notifyIdle();
   }
 
@@ -140,6 +166,7 @@ class PriorityWorkqueue implements Workqueue {
     if (current !== undefined && current >= wanted) return;
     if (current !== undefined) this.#removeReady(key, current);
     this.#priorities.set(key, wanted);
+    if (this.#options.onPass && !this.#readySince.has(key)) this.#readySince.set(key, this.#now());
     const ready = this.#ready.get(wanted);
     if (ready) ready.set(key, true);
     else this.#ready.set(wanted, new Map([[key, true]]));
@@ -158,20 +185,33 @@ class PriorityWorkqueue implements Workqueue {
       const key = this.#ready.get(priority)?.keys().next().value;
       if (key === undefined) return;
       this.#removeReady(key, priority);
-      this.#processing.set(key, this.#process(key, priority));
+      const startedAt = this.#now();
+      const waitedMs = startedAt - (this.#readySince.get(key) ?? startedAt);
+      this.#readySince.delete(key);
+      this.#processing.set(key, { ended: this.#process(key, { priority, startedAt, waitedMs }), startedAt });
     }
   }
 
-  async #process(key: string, priority: number): Promise<void> {
+  async #process(
+    key: string,
+    { priority, startedAt, waitedMs }: { priority: number; startedAt: number; waitedMs: number },
+  ): Promise<void> {
     // Start in a later microtask, so that `add` returns first.
     await Promise.resolve();
     let outcome: RequeueAction;
+    let hasFailed = false;
     try {
       outcome = await this.#options.process(key);
     } catch (error) {
       this.#options.onFault(key, error);
+      hasFailed = true;
       outcome = { kind: "retry" };
     }
+    this.#options.onPass?.({
+      waitedMs,
+      workedMs: this.#now() - startedAt,
+      outcome: hasFailed ? "fault" : outcome.kind,
+    });
     this.#processing.delete(key);
     const { nowAt, later } = this.#readded.get(key) ?? {};
     this.#readded.delete(key);

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import { untilAborted } from "../client/until-aborted.ts";
 import type { KubeClient } from "../client/client.ts";
+import type { ControllerMetrics } from "../controller/controller-metrics.ts";
 import type { Controller, OwnershipMarkers, WatchRule } from "../controller/controller.ts";
 import { createFencedClient } from "./fenced-client.ts";
 import { type LeaderElectionTiming, runLeaderElection, type Term } from "./leader-election.ts";
@@ -38,6 +39,7 @@ export interface LeaderWorkOptions {
   signal: AbortSignal;
   log: Logger;
   timing?: Partial<LeaderElectionTiming>;
+  metrics?: ControllerMetrics | undefined;
 }
 
 export interface RunningLeaderWork {
@@ -113,7 +115,7 @@ async function runElection(options: LeaderWorkOptions, state: LeaderState): Prom
 }
 
 async function runTerm(options: LeaderWorkOptions, state: LeaderState, ended: AbortSignal, term: Term): Promise<void> {
-  const { informers, ownership, log } = options;
+  const { informers, ownership, log, metrics } = options;
   const client = createFencedClient(options.client, () => term.isHeld());
   const work = options.createWork(term, client);
   try {
@@ -126,6 +128,7 @@ async function runTerm(options: LeaderWorkOptions, state: LeaderState, ended: Ab
       signal: ended,
       log,
       term,
+      metrics,
     });
     run.synced.then(() => void (state.run = ended.aborted ? undefined : run)).catch(() => undefined);
     // The work may have no controllers, only start and stop.

@@ -64,6 +64,7 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
       login: options.login,
       tokenIssuer: options.tokenIssuer,
       peers,
+      metrics: context.metrics?.requests,
     }),
   });
 }

@@ -1,6 +1,7 @@
 // Work of the elected leader: backends that act on a machine, controllers with side effects, and clean-up. One Lease for each operation.
 import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
+import type { ControllerMetrics } from "../../kube/controller/controller-metrics.ts";
 import type { Controller } from "../../kube/controller/controller.ts";
 import { runLeaderWork, type RunningLeaderWork, type LeaderWork } from "../../kube/lease/leader-work.ts";
 import type { Term } from "../../kube/lease/leader-election.ts";
@@ -69,6 +70,7 @@ export interface SingletonOptions {
   leaseSeconds: number | undefined;
   signal: AbortSignal;
   log: Logger;
+  metrics?: ControllerMetrics | undefined;
 }
 
 /** Runs a leader election for each singleton. */

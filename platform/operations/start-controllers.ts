@@ -79,7 +79,7 @@ function toControllersOptions({
 
 /** The controllers that every replica runs at once; undefined when there are none. */
 export function startControllers(context: PlatformContext, backends: readonly Backend[]): ControllerRun | undefined {
-  const { client, informers, blobs, registry, log, options, disposables, readiness } = context;
+  const { client, informers, blobs, registry, log, options, disposables, readiness, metrics } = context;
   const cfControllers = options.operations.includes("controllers")
     ? createControllers(toControllersOptions(context))
     : [];
@@ -99,6 +99,7 @@ export function startControllers(context: PlatformContext, backends: readonly Ba
     ownership: CONTROLLER_SETTINGS,
     signal: abort.signal,
     log,
+    metrics: metrics?.controllers,
   });
   disposables.defer(() => {
     abort.abort();
@@ -118,7 +119,7 @@ export function startSingletons(
   peerServers: PeerServers | undefined,
   backends: readonly Backend[],
 ): RunningLeaderWork[] {
-  const { client, informers, log, options, disposables, readiness, membership } = context;
+  const { client, informers, log, options, disposables, readiness, membership, metrics } = context;
   const singletons = [
     ...listBackendSingletons(context, peerServers),
     ...listControllerSingletons(context, backends),
@@ -133,6 +134,7 @@ export function startSingletons(
     leaseSeconds: options.leaseSeconds,
     signal: abort.signal,
     log,
+    metrics: metrics?.controllers,
   });
   disposables.defer(async () => {
     abort.abort();

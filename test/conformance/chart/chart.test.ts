@@ -226,6 +226,31 @@ describe.skipIf(reason)("the chart", () => {
     });
   });
 
+  test("metrics are served, allowed through, and given to the Prometheus Operator where the values say so", async () => {
+    const named = (objects: Rendered[]): string[] => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const args = (objects: Rendered[]): string[] =>
+      objects.flatMap(({ spec }) => spec?.template?.spec.containers?.[0]?.args ?? []);
+    const without = await render(VALUES);
+    expect([named(without).join(), args(without).join()]).toEqual([
+      expect.not.stringContaining("metrics"),
+      expect.not.stringContaining("metrics"),
+    ]);
+    const objects = await render({ ...VALUES, metrics: { enabled: true, podMonitor: true, rules: true } });
+    expect(args(objects).filter((arg) => arg === "--metrics-address=0.0.0.0:8444")).toHaveLength(6);
+    const added = named(objects).filter((name) => !named(without).includes(name));
+    expect(added.toSorted()).toEqual([
+      "ClusterRole cupola-metrics-reader",
+      "ClusterRoleBinding cupola-metrics-reader",
+      "ClusterRoleBinding cupola-metrics-reviews",
+      "PodMonitor cupola",
+      "PrometheusRule cupola",
+      "Secret cupola-metrics-token",
+      "ServiceAccount cupola-metrics",
+    ]);
+    const [rule] = objects.filter(({ kind }) => kind === "PrometheusRule");
+    expect(JSON.stringify(rule)).toContain("No process holds the Lease {{ $labels.name }}.");
+  });
+
   test("kinds stay at the end of a release unless all data is to go", async () => {
     const policies = async (values: object): Promise<(string | undefined)[]> =>
       (await render(values))

@@ -111,6 +111,7 @@ data:
 {{- /* Ports of the platform's containers. The webhook's is the platform's own (platform/cupola-options.ts). */}}
 {{- define "cupola.port" }}8443{{ end }}
 {{- define "cupola.webhookPort" }}9443{{ end }}
+{{- define "cupola.metricsPort" }}8444{{ end }}
 
 {{/* Names under which clients reach the API, as a list in YAML. */}}
 {{- define "cupola.apiHosts" -}}
