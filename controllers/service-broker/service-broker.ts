@@ -1,12 +1,11 @@
 // Fetches a ServiceBroker's catalog and makes its offerings and plans. One leader does it, since each fetch is a request to somebody else's server.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, serviceBrokerName } from "../../crds/claim/rules.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { guidOf } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { isBeyondLimit, TOO_MANY_BROKERS } from "../../crds/service-broker/broker-limit.ts";
 import { catalogDigest } from "../../crds/service-broker/catalog-digest.ts";
-import { BROKER_CREDENTIALS_SECRET, credentialKeys } from "../../crds/service-broker/credentials.ts";
+import { placeOfCredentials } from "../../crds/service-broker/credentials.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
@@ -166,15 +165,15 @@ async function countLive(
 
 /** Those that the API wrote; somebody else's stay. */
 async function removeCredentials(broker: ServiceBroker, client: KubeClient): Promise<void> {
-  const { credentialsSecretRef: ref } = broker.spec;
-  const key = { namespace: broker.metadata.namespace ?? "", name: ref.name };
+  const { namespace = "" } = broker.metadata;
+  const { secret: key, keys, isShared } = placeOfCredentials(namespace, broker.spec.credentialsSecretRef);
   const secret = await client.find(Secret, key).catch((error: unknown) => {
     // A Secret that the platform may not read is not the API's.
     if (!isForbidden(error)) throw error;
   });
   if (!secret) return;
-  if (key.namespace === SYSTEM_NAMESPACE && ref.name === BROKER_CREDENTIALS_SECRET) {
-    const names = credentialKeys(ref).filter((name) => secret.data?.[name] !== undefined);
+  if (isShared) {
+    const names = keys.filter((name) => secret.data?.[name] !== undefined);
     const data = Object.fromEntries(names.map((name) => [name, null]));
     if (names.length > 0) await client.patch(Secret, key, { type: "merge", body: { data } });
     return;

@@ -1,4 +1,6 @@
 // Where the username and password of a broker are. Pure.
+import { createHash } from "node:crypto";
+import { SYSTEM_NAMESPACE } from "../groups.ts";
 import type { ServiceBroker } from "./service-broker.ts";
 
 /**
@@ -7,9 +9,41 @@ import type { ServiceBroker } from "./service-broker.ts";
  */
 export const BROKER_CREDENTIALS_SECRET = "cupola-broker-credentials";
 
-/** The keys in the Secret. */
-export function credentialKeys({
-  prefix,
-}: Pick<ServiceBroker["spec"]["credentialsSecretRef"], "prefix">): readonly [username: string, password: string] {
-  return prefix === undefined ? ["username", "password"] : [`${prefix}.username`, `${prefix}.password`];
+const SPACE_SECRETS = 8;
+/**
+ * The Secrets with the credentials of spaces' brokers that the API was given, each under its namespace and a prefix. With its namespace a Secret of the space would
+ * go first, and nobody could tell the broker to delete what it has. Apart from those of the whole platform, which tenants cannot crowd out.
+ */
+export const SPACE_CREDENTIALS_SECRETS: readonly string[] = Array.from(
+  { length: SPACE_SECRETS },
+  (_none, at) => `cupola-space-broker-credentials-${at}`,
+);
+
+export type CredentialsRef = ServiceBroker["spec"]["credentialsSecretRef"];
+
+export interface CredentialsPlace {
+  secret: { namespace: string; name: string };
+  keys: readonly [username: string, password: string];
+  /** Whether it is a Secret of the platform with the credentials of several brokers. */
+  isShared: boolean;
+}
+
+/** A new place for credentials that the API is given for a broker of this namespace. */
+export function newCredentialsRef(namespace: string, prefix: string): CredentialsRef {
+  if (namespace === SYSTEM_NAMESPACE) return { name: BROKER_CREDENTIALS_SECRET, prefix };
+  const at = createHash("sha256").update(namespace).digest().readUInt8() % SPACE_SECRETS;
+  return { name: SPACE_CREDENTIALS_SECRETS[at] ?? BROKER_CREDENTIALS_SECRET, prefix };
+}
+
+/** The keys of a space's broker begin with its namespace, so that no space names the credentials of another. */
+export function placeOfCredentials(namespace: string, { name, prefix }: CredentialsRef): CredentialsPlace {
+  const isSpaces = namespace !== SYSTEM_NAMESPACE && prefix !== undefined && SPACE_CREDENTIALS_SECRETS.includes(name);
+  const isPlatforms = namespace === SYSTEM_NAMESPACE && name === BROKER_CREDENTIALS_SECRET;
+  const start = [...(isSpaces ? [namespace] : []), ...(prefix === undefined ? [] : [prefix])];
+  const keyOf = (key: string): string => [...start, key].join(".");
+  return {
+    secret: { namespace: isSpaces ? SYSTEM_NAMESPACE : namespace, name },
+    keys: [keyOf("username"), keyOf("password")],
+    isShared: isSpaces || isPlatforms,
+  };
 }

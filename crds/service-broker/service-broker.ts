@@ -50,7 +50,7 @@ export const ServiceBroker = defineKind({
           .describe("With it the keys are PREFIX.username and PREFIX.password."),
       })
       .describe(
-        "The Secret with the keys username and password, in this namespace. It must be labelled cupola.dev/env=allowed, unless the API wrote it. In the system namespace it is cupola-broker-credentials, with a prefix for each broker.",
+        "The Secret with the keys username and password, in this namespace. It must be labelled cupola.dev/env=allowed, unless the API wrote it. In the system namespace it is cupola-broker-credentials, with a prefix for each broker. The API keeps those of a space's broker in the system namespace, too, where a name cupola-space-broker-credentials-N and a prefix lead to.",
       ),
     purgedOfferings: listSet(z.array(catalogID).max(MAX_PURGED_OFFERINGS))
       .optional()

@@ -12,7 +12,7 @@ import { LOGIN_KEYS } from "../../api/identity/login-keys.ts";
 import { JOB_KEY } from "../../api/jobs/job-key.ts";
 import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { BROKER_CREDENTIALS_SECRET } from "../../crds/service-broker/credentials.ts";
+import { BROKER_CREDENTIALS_SECRET, SPACE_CREDENTIALS_SECRETS } from "../../crds/service-broker/credentials.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import { Replica } from "../../crds/replica/replica.ts";
@@ -48,12 +48,12 @@ export interface OperationPermissions {
 /** Secrets in the system namespace that an operation creates and reads by name. */
 const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
   api: [JOB_KEY.secretName, LOGIN_KEYS.secretName],
-  controllers: [ENV_KEY.secretName, REGISTRY_SECRET, BROKER_CREDENTIALS_SECRET],
+  controllers: [ENV_KEY.secretName, REGISTRY_SECRET, BROKER_CREDENTIALS_SECRET, ...SPACE_CREDENTIALS_SECRETS],
 };
 
-/** For those that keep credentials of the platform's service brokers, and take them away. */
+/** For those that keep credentials of service brokers, and take them away. */
 const BROKER_CREDENTIALS_PERMISSIONS: readonly Permission[] = [
-  { resource: Secret, verbs: ["patch"], names: [BROKER_CREDENTIALS_SECRET] },
+  { resource: Secret, verbs: ["patch"], names: [BROKER_CREDENTIALS_SECRET, ...SPACE_CREDENTIALS_SECRETS] },
 ];
 
 /** For rotation: a current pair that is missing is added. */

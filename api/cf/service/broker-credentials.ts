@@ -1,16 +1,17 @@
-// A broker's username and password: in a Secret of its own in a space, under a prefix of its own in the Secret of the whole platform's brokers. The API writes them as itself
+// A broker's username and password, in a Secret of the platform; where that is full, those of a space's broker in a Secret beside it. The API writes them as itself
 // and never reads them. Other credentials get another place, so that the broker is asked again.
 import { randomBytes } from "node:crypto";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LABELS } from "../../../crds/labels.ts";
-import { BROKER_CREDENTIALS_SECRET, credentialKeys } from "../../../crds/service-broker/credentials.ts";
-import type { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
+import {
+  newCredentialsRef,
+  placeOfCredentials,
+  type CredentialsRef,
+} from "../../../crds/service-broker/credentials.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
-import { isAlreadyExists, isNotFound } from "../../../kube/client/errors.ts";
+import { isAlreadyExists, isInvalid, isNotFound } from "../../../kube/client/errors.ts";
 import { accessSecret } from "../../access/rbac-lag.ts";
 import type { Session } from "../../access/session.ts";
-
-type SecretRef = ServiceBroker["spec"]["credentialsSecretRef"];
 
 export interface BrokerCredentials {
   username: string;
@@ -31,16 +32,9 @@ export async function withNewCredentials<T>(
   session: Session,
   owner: CredentialsOwner,
   credentials: BrokerCredentials,
-  use: (ref: SecretRef) => Promise<T>,
+  use: (ref: CredentialsRef) => Promise<T>,
 ): Promise<T> {
-  const unique = randomBytes(8).toString("hex");
-  const isShared = owner.namespace === SYSTEM_NAMESPACE;
-  const ref = isShared ? { name: BROKER_CREDENTIALS_SECRET, prefix: unique } : { name: `${OWN_PREFIX}-${unique}` };
-  const [username, password] = credentialKeys(ref);
-  const encode = (text: string): string => Buffer.from(text).toString("base64");
-  const data = { [username]: encode(credentials.username), [password]: encode(credentials.password) };
-  if (isShared) await addToShared(session, data);
-  else await createOwn(session, owner, ref.name, data);
+  const ref = await keepCredentials(session, owner, credentials);
   try {
     return await use(ref);
   } catch (cause) {
@@ -48,6 +42,28 @@ export async function withNewCredentials<T>(
       throw new AggregateError([cause, error], "the request failed, and its credentials were not removed");
     });
     throw cause;
+  }
+}
+
+async function keepCredentials(
+  session: Session,
+  owner: CredentialsOwner,
+  { username, password }: BrokerCredentials,
+): Promise<CredentialsRef> {
+  const unique = randomBytes(8).toString("hex");
+  const dataFor = (ref: CredentialsRef): Record<string, string> => {
+    const { keys } = placeOfCredentials(owner.namespace, ref);
+    return Object.fromEntries([username, password].map((text, at) => [keys[at], Buffer.from(text).toString("base64")]));
+  };
+  const shared = newCredentialsRef(owner.namespace, unique);
+  try {
+    await addToShared(session, shared.name, dataFor(shared));
+    return shared;
+  } catch (full) {
+    if (!isInvalid(full) || owner.namespace === SYSTEM_NAMESPACE) throw full;
+    const own = { name: `${OWN_PREFIX}-${unique}` };
+    await createOwn(session, owner, own.name, dataFor(own));
+    return own;
   }
 }
 
@@ -62,8 +78,12 @@ async function createOwn(
   await accessSecret(() => platformClient.create(Secret, draft, { signal }), signal);
 }
 
-async function addToShared({ platformClient, signal }: Session, data: Record<string, string>): Promise<void> {
-  const key = { namespace: SYSTEM_NAMESPACE, name: BROKER_CREDENTIALS_SECRET };
+async function addToShared(
+  { platformClient, signal }: Session,
+  name: string,
+  data: Record<string, string>,
+): Promise<void> {
+  const key = { namespace: SYSTEM_NAMESPACE, name };
   const patch = () => platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal });
   try {
     await patch();
@@ -83,13 +103,11 @@ async function addToShared({ platformClient, signal }: Session, data: Record<str
 export async function removeCredentials(
   { platformClient, signal }: Session,
   namespace: string,
-  ref: SecretRef,
+  ref: CredentialsRef,
 ): Promise<void> {
-  const { name, prefix } = ref;
-  const key = { namespace, name };
-  const isShared = namespace === SYSTEM_NAMESPACE && name === BROKER_CREDENTIALS_SECRET && prefix !== undefined;
-  if (!isShared && !OWN_NAME.test(name)) return;
-  const data = Object.fromEntries(credentialKeys(ref).map((entry) => [entry, null]));
+  const { secret: key, keys, isShared } = placeOfCredentials(namespace, ref);
+  if (!isShared && !OWN_NAME.test(ref.name)) return;
+  const data = Object.fromEntries(keys.map((entry) => [entry, null]));
   const remove = (): Promise<unknown> =>
     isShared
       ? platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal })

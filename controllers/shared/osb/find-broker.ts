@@ -2,7 +2,7 @@
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { INTERNAL_LABELS, LABELS } from "../../../crds/labels.ts";
 import { guidOf } from "../../../crds/guid.ts";
-import { BROKER_CREDENTIALS_SECRET, credentialKeys } from "../../../crds/service-broker/credentials.ts";
+import { BROKER_CREDENTIALS_SECRET, placeOfCredentials } from "../../../crds/service-broker/credentials.ts";
 import type { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
@@ -20,15 +20,16 @@ export async function readBrokerAccess(
   { client, read }: Pick<ReconcileContext, "client" | "read">,
 ): Promise<BrokerAccess> {
   const { namespace = "" } = broker.metadata;
-  const { name } = broker.spec.credentialsSecretRef;
-  const secret = await client.find(Secret, { namespace, name }).catch((error: unknown) => {
+  const { secret: key, keys, isShared } = placeOfCredentials(namespace, broker.spec.credentialsSecretRef);
+  const { name } = key;
+  const secret = await client.find(Secret, key).catch((error: unknown) => {
     if (isForbidden(error)) throw toMissing(`the controllers may not read Secret ${name}; ${placeOf(namespace)}`);
     throw error;
   });
-  const [username, password] = credentialKeys(broker.spec.credentialsSecretRef).map((key) => secret?.data?.[key]);
+  const [username, password] = keys.map((entry) => secret?.data?.[entry]);
   if (!secret || username === undefined || password === undefined)
     throw toMissing(`Secret ${name} does not exist or has no username and password; ${placeOf(namespace)}`);
-  if (!isAllowed(secret, broker))
+  if (!isShared && !isAllowed(secret, broker))
     throw toMissing(
       `Secret ${name} is neither the broker's own nor labelled ${INTERNAL_LABELS.envAllowed}=allowed; label it`,
     );
@@ -41,12 +42,8 @@ export async function readBrokerAccess(
 }
 
 function isAllowed({ metadata }: ObjectOf<typeof Secret>, broker: ServiceBroker): boolean {
-  const { labels = {}, namespace, name } = metadata;
-  return (
-    (namespace === SYSTEM_NAMESPACE && name === BROKER_CREDENTIALS_SECRET) ||
-    labels[INTERNAL_LABELS.envAllowed] === "allowed" ||
-    labels[LABELS.serviceBroker] === guidOf(broker)
-  );
+  const { labels = {} } = metadata;
+  return labels[INTERNAL_LABELS.envAllowed] === "allowed" || labels[LABELS.serviceBroker] === guidOf(broker);
 }
 
 function placeOf(namespace: string): string {

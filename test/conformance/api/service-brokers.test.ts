@@ -1,11 +1,12 @@
 // Service brokers, offerings and plans by the CF API, with a real broker over HTTP: jobs, lists, who sees what, and refusals.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import { BROKER_CREDENTIALS_SECRET } from "../../../crds/service-broker/credentials.ts";
+import { BROKER_CREDENTIALS_SECRET, SPACE_CREDENTIALS_SECRETS } from "../../../crds/service-broker/credentials.ts";
 import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
-import { Secret } from "../../../kube/api/builtin.ts";
+import { Space } from "../../../crds/space/space.ts";
+import { Namespace, Secret } from "../../../kube/api/builtin.ts";
 import { eventually } from "../../eventually.ts";
 import { TEST_CATALOG, type Control } from "../../service-broker/behaviour.ts";
 import { startTestBroker, type TestBroker } from "../../service-broker/test-broker.ts";
@@ -37,6 +38,7 @@ afterAll(async () => {
 });
 
 const BROKERS = "/v3/service_brokers";
+const BROKER_SECRETS = [BROKER_CREDENTIALS_SECRET, ...SPACE_CREDENTIALS_SECRETS];
 let made = 0;
 
 interface Registered {
@@ -105,15 +107,12 @@ async function withInstance(
   await kube.delete(ServiceInstance, key);
 }
 
-/** Passwords in the Secret of the platform's brokers, or in those of one of a space. */
-async function listPasswords(guid?: string): Promise<string[]> {
-  const { items } = await bench.testEnv.kube.list(Secret);
-  const secrets = items.filter(({ metadata }) =>
-    guid === undefined
-      ? metadata.namespace === SYSTEM_NAMESPACE && metadata.name === BROKER_CREDENTIALS_SECRET
-      : metadata.labels?.["cupola.dev/service-broker-guid"] === guid,
-  );
-  const entries = secrets.flatMap(({ data = {} }) => Object.entries(data));
+/** Passwords in the Secrets of brokers. */
+async function listPasswords(): Promise<string[]> {
+  const { items } = await bench.testEnv.kube.list(Secret, { namespace: SYSTEM_NAMESPACE });
+  const entries = items
+    .filter(({ metadata }) => BROKER_SECRETS.includes(metadata.name))
+    .flatMap(({ data = {} }) => Object.entries(data));
   return entries
     .filter(([key]) => key.endsWith("password"))
     .map(([, value]) => Buffer.from(value, "base64").toString())
@@ -152,9 +151,8 @@ describe("a broker", () => {
     const more = isOfSpace ? { relationships: { space: to(space) } } : {};
     const broker = await registered({ more });
     const at = `${BROKERS}/${broker.guid}`;
-    const passwords = (): Promise<string[]> => listPasswords(isOfSpace ? broker.guid : undefined);
     const password = `changed-${++made}`;
-    const mine = async (): Promise<string[]> => (await passwords()).filter((one) => one === password);
+    const mine = async (): Promise<string[]> => (await listPasswords()).filter((one) => one === password);
     broker.server.set({ password });
     const authentication = { type: "basic", credentials: { username: "broker", password } };
     expect((await bench.job(await bench.call("PATCH", at, { authentication }))).state).toBe("COMPLETE");
@@ -164,6 +162,24 @@ describe("a broker", () => {
     expect([fault(refused)[2], await mine()]).toEqual(["Name must be unique", [password]]);
     await bench.job(await bench.call("DELETE", at));
     expect(await mine()).toEqual([]);
+  });
+
+  test("of a space is asked to delete its instances when kubectl deletes the namespace, Secrets first", async () => {
+    const home = await bench.space(org, `ending-${++made}`);
+    const broker = await registered({ more: { relationships: { space: to(home) } } });
+    const { resources } = await bench.read(`/v3/service_plans?service_broker_names=${broker.name}`);
+    const relationships = { space: to(home), service_plan: to(resources[0]) };
+    const body = { type: "managed", name: "db", relationships };
+    expect((await bench.job(await bench.call("POST", "/v3/service_instances", body))).state).toBe("COMPLETE");
+    const { cache } = bench.testEnv.replicas[0].api;
+    const namespace = cache.store(Space).byIndex("guid", home.guid)[0]?.status?.namespace ?? "";
+    const before = await listPasswords();
+    const secrets = await bench.testEnv.kube.list(Secret, { namespace });
+    for (const { metadata } of secrets.items)
+      await bench.testEnv.kube.delete(Secret, { namespace, name: metadata.name });
+    await bench.testEnv.kube.delete(Namespace, { name: namespace });
+    await eventually(() => expect(broker.server.requests("deprovision")).toHaveLength(1));
+    await eventually(async () => expect(await listPasswords()).toHaveLength(before.length - 1));
   });
 
   test.each<[string, Control, RegExp]>([
