@@ -15,7 +15,7 @@ import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { isEnded, rolloutProcessGUID } from "../../crds/rollout/rules.ts";
-import { indexClaimByHost } from "../../crds/route/route-host.ts";
+import { indexClaimByHost } from "../../crds/route/host-owner.ts";
 import { appNamespaceOf } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";

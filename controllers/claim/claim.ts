@@ -6,7 +6,7 @@ import { Domain } from "../../crds/domain/domain.ts";
 import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
-import { indexClaimByHost } from "../../crds/route/route-host.ts";
+import { indexClaimByHost } from "../../crds/route/host-owner.ts";
 import { Route } from "../../crds/route/route.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";

@@ -5,7 +5,7 @@ import { Domain } from "../../crds/domain/domain.ts";
 import { findReservation, listParentNames, type Reservation } from "../../crds/domain/reservations.ts";
 import { QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
-import { findClaimedHost } from "../../crds/route/route-host.ts";
+import { findClaimedHost } from "../../crds/route/host-owner.ts";
 import { defineController, watch, type MapResult, type ReconcileResult } from "../../kube/controller/controller.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";

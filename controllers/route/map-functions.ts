@@ -9,7 +9,7 @@ import {
   isOlderClaim,
   type RouteHost,
   findClaimedHost,
-} from "../../crds/route/route-host.ts";
+} from "../../crds/route/host-owner.ts";
 import { Route } from "../../crds/route/route.ts";
 import { foldHost } from "../../crds/route/route-url.ts";
 import type { MapResult } from "../../kube/controller/controller.ts";

@@ -12,7 +12,7 @@ import type { Revision } from "../../crds/revision/revision.ts";
 import { Route, type Destination, type RouteOptions } from "../../crds/route/route.ts";
 import { appNamespaceOf, isAvailableIn } from "../../crds/route/destinations.ts";
 import { findAddressProblem, type AddressProblem } from "../../crds/route/address-rules.ts";
-import { isHostTaken } from "../../crds/route/route-host.ts";
+import { isHostTaken } from "../../crds/route/host-owner.ts";
 import { routeHostname, routeURL } from "../../crds/route/route-url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import type { Draft } from "../../kube/client/client.ts";

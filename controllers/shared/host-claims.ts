@@ -4,7 +4,7 @@ import { claimObjectName, isClaimant, type ClaimedName } from "../../crds/claim/
 import type { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
-import { findOldestClaim, toHostKey, listEquivalentHosts, type RouteHost } from "../../crds/route/route-host.ts";
+import { findOldestClaim, toHostKey, listEquivalentHosts, type RouteHost } from "../../crds/route/host-owner.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../claim/claim.ts";
 import { domainName, newClaim, routeName } from "../claim/rules.ts";
 import { SYSTEM_NAMESPACE } from "../groups.ts";
-import { toHostKey } from "../route/route-host.ts";
+import { toHostKey } from "../route/host-owner.ts";
 import { makeObject } from "../testing/objects.ts";
 import { Domain } from "./domain.ts";
 import { findNamesake, findReservation, listParentNames, type ReservationLookup } from "./reservations.ts";

@@ -1,6 +1,6 @@
 // Which domain or route reserves a domain's name, and which domain a route's. Pure; the API and the controllers share it.
 import type { Claim } from "../claim/claim.ts";
-import { findOldestClaim, isOlderClaim, toHostKey, type RouteHost } from "../route/route-host.ts";
+import { findOldestClaim, isOlderClaim, toHostKey, type RouteHost } from "../route/host-owner.ts";
 import type { Domain } from "./domain.ts";
 import { isSharedDomain } from "./resolve-domain.ts";
 

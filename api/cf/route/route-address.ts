@@ -5,7 +5,7 @@ import type { Domain } from "../../../crds/domain/domain.ts";
 import { findNamesake } from "../../../crds/domain/reservations.ts";
 import { isSharedDomain } from "../../../crds/domain/resolve-domain.ts";
 import { findAddressProblem, type AddressProblem } from "../../../crds/route/address-rules.ts";
-import { findOldestClaim, toHostKey, listEquivalentHosts, isHostTaken } from "../../../crds/route/route-host.ts";
+import { findOldestClaim, toHostKey, listEquivalentHosts, isHostTaken } from "../../../crds/route/host-owner.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { foldHost, routeHostname } from "../../../crds/route/route-url.ts";
 import { unprocessable } from "../../http/errors.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../claim/claim.ts";
 import { newClaim, routeName } from "../claim/rules.ts";
 import { Route } from "./route.ts";
-import { indexClaimByHost, findOldestClaim, toHostKey, listEquivalentHosts } from "./route-host.ts";
+import { indexClaimByHost, findOldestClaim, toHostKey, listEquivalentHosts } from "./host-owner.ts";
 
 const claim = (second: number, namespace: string, spec: object = {}, domain = "apps.example"): Claim => {
   const route = Route.spec.parse({ host: "shop", domainRef: { name: "apps" }, ...spec });
