@@ -36,6 +36,7 @@ export const INTERNAL_LABELS = {
   suspended: "cupola.dev/suspended",
   namespaceKind: "cupola.dev/namespace",
   envAllowed: "cupola.dev/env",
+  volume: "cupola.dev/volume",
   spaceRole: "cupola.dev/space-role",
 } as const;
 

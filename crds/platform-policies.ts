@@ -192,8 +192,8 @@ function podSpecValidations(): Validation[] {
       "pods of the platform use nothing of their node, choose none, and have no priority of the system's",
     ),
     forbid(
-      "!has(variables.pod.volumes) || variables.pod.volumes.all(one, has(one.emptyDir) || has(one.secret) || has(one.configMap) || has(one.downwardAPI) || has(one.image))",
-      "pods of the platform have volumes of these kinds only: emptyDir, secret, configMap, downwardAPI, image",
+      "!has(variables.pod.volumes) || variables.pod.volumes.all(one, has(one.emptyDir) || has(one.secret) || has(one.configMap) || has(one.downwardAPI) || has(one.image) || has(one.persistentVolumeClaim))",
+      "pods of the platform have volumes of these kinds only: emptyDir, secret, configMap, downwardAPI, image, persistentVolumeClaim",
     ),
     forbid(
       "has(variables.pod.automountServiceAccountToken) && !variables.pod.automountServiceAccountToken",

@@ -16,6 +16,7 @@ const PLATFORM_RULES: readonly object[] = [
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
   { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] },
+  { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get"] },
   { apiGroups: [""], resources: ["pods", "pods/log"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
   {
     apiGroups: ["apps"],

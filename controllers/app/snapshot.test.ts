@@ -54,6 +54,14 @@ describe("files of bound services", () => {
     });
   });
 
+  test("volumes are in the revision, for a runner that mounts them", () => {
+    const volumes = [{ claimName: "models", mountPath: "/data", readOnly: true }];
+    const mounting = { ...base, services: { env: [], volumes } };
+    const capable = aRunner("runner", {}, { volumes: "persistentvolumeclaim" });
+    expect(nextOf({ ...mounting, classes: [capable] })).toMatchObject({ volumes });
+    expect(() => planSnapshot(mounting)).toThrow(/the class runner mounts no volumes/);
+  });
+
   test("a runner that gives none is refused before the start", () => {
     expect(() => planSnapshot({ ...base, services })).toThrow(/gives instances no files of bound services/);
   });

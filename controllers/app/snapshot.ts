@@ -21,7 +21,7 @@ export type RevisionSpec = Revision["spec"];
 /** The fields that revisions are compared by: without version, description and restart. */
 type RevisionContent = Pick<
   RevisionSpec,
-  "dropletRef" | "env" | "services" | "serviceFiles" | "processes" | "sidecars"
+  "dropletRef" | "env" | "services" | "serviceFiles" | "volumes" | "processes" | "sidecars"
 >;
 
 /** The Revision that the app's status names. */
@@ -134,21 +134,21 @@ function toSidecars(sidecars: readonly Sidecar[] | undefined): Pick<RevisionCont
 }
 
 /** Revisions without services have no such fields. */
-function toServices({
-  services,
-  serviceFiles,
-}: Pick<RevisionContent, "services" | "serviceFiles">): Pick<RevisionContent, "services" | "serviceFiles"> {
+function toServices({ services, serviceFiles, volumes }: ServicesPart): ServicesPart {
   return {
     ...(services?.length && { services: services.map((variable) => ({ ...variable })) }),
     ...(serviceFiles && { serviceFiles }),
+    ...(volumes?.length && { volumes: volumes.map((volume) => ({ ...volume })) }),
   };
 }
+
+type ServicesPart = Pick<RevisionContent, "services" | "serviceFiles" | "volumes">;
 
 function toContent({ app, droplet, processes, env, services, classes }: SnapshotInput): RevisionContent {
   return {
     dropletRef: { name: droplet.metadata.name },
     env: env.map((variable) => ({ ...variable })),
-    ...toServices({ services: services.env, serviceFiles: services.files }),
+    ...toServices({ services: services.env, serviceFiles: services.files, volumes: services.volumes }),
     processes: processes
       .map((process) => snapshotProcess(process, { droplet, classes, services }))
       .toSorted((a, b) => (a.type < b.type ? -1 : 1))

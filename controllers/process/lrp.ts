@@ -82,6 +82,7 @@ export function planLRP(input: LRPInput, instances: number): Draft {
       ...sizesOf(input),
       env: planProcessEnv(input, version),
       ...(revision.spec.serviceFiles && { serviceFiles: revision.spec.serviceFiles }),
+      ...(revision.spec.volumes && { volumes: revision.spec.volumes }),
       instances,
       ...(process.spec.restartInstances && { restartInstances: process.spec.restartInstances }),
     },

@@ -12,6 +12,13 @@ const offering = (requires: string[] = [], bindingsRetrievable = true, type: "ap
 const credentials = { user: "u" };
 const drain = { credentials, syslog_drain_url: "syslog://h" };
 const mounts = { credentials, volume_mounts: [{ driver: "nfs" }] };
+const claim = {
+  driver: "persistentvolumeclaim",
+  container_dir: "/data",
+  mode: "r",
+  device_type: "shared",
+  device: { volume_id: "models", mount_config: {} },
+};
 const route = { credentials, route_service_url: "https://h" };
 
 test.each<[string, Record<string, unknown>, string[], string | RegExp]>([
@@ -20,7 +27,8 @@ test.each<[string, Record<string, unknown>, string[], string | RegExp]>([
   ["a drain of a logging service", drain, ["syslog_drain"], "done"],
   ["a drain of no logging service", drain, [], /not registered as a logging service/],
   ["volumes of no volume service", mounts, [], /not registered as a volume mount service/],
-  ["volumes, which nobody mounts", mounts, ["volume_mount"], /Support for volume mount services is disabled/],
+  ["volumes of a driver that is not here", mounts, ["volume_mount"], /of a volume is not as the Open Service/],
+  ["a claim", { volume_mounts: [claim] }, ["volume_mount"], "done"],
   [
     "empty and null members",
     { ...drain, syslog_drain_url: "", volume_mounts: [], route_service_url: null },
@@ -40,7 +48,14 @@ test.each<[string, Record<string, unknown>, string[], string | RegExp]>([
 
 test("a key of a volume service has its credentials", () => {
   expect(toBindOutcome(answer(201, mounts), offering(["volume_mount"], true, "key")).kind).toBe("done");
-  expect(toContent(mounts, offering(["volume_mount"]))).toEqual({ credentials });
+  expect(toContent(mounts, offering())).toEqual({ credentials });
+});
+
+test("volumes are kept as the broker gave them", () => {
+  expect(toContent({ volume_mounts: [claim] }, offering(["volume_mount"]))).toEqual({
+    credentials: {},
+    volumeMounts: [claim],
+  });
 });
 
 test("a broker that goes on by itself must tell the binding afterwards", () => {

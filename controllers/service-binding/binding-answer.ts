@@ -1,5 +1,6 @@
 // Judges a broker's answer to a bind, or to a fetch of a binding, by the catalog's `requires`, in CF's words. Pure.
 import type { BindingContent } from "../../crds/service-binding/binding-secret.ts";
+import { toVolumes } from "../../crds/service-binding/volumes.ts";
 import type { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { toBrokerError, toMalformed } from "../shared/osb/broker-words.ts";
 import type { BrokerAnswer } from "../shared/osb/call-broker.ts";
@@ -55,10 +56,17 @@ function problemOf(body: Body, { offering, type }: For): string | undefined {
   const requires = offering?.spec.requires ?? [];
   if (isGiven(body["syslog_drain_url"]) && !requires.includes("syslog_drain")) return NO_LOGGING_SERVICE;
   if (isGiven(body["volume_mounts"]) && !requires.includes("volume_mount")) return NO_VOLUME_SERVICE;
-  if (isGiven(body["volume_mounts"]) && type === "app") return `${VOLUMES_DISABLED}.`;
+  const volumes = type === "app" ? volumesProblem(body["volume_mounts"]) : undefined;
+  if (volumes !== undefined) return toMalformed(volumes);
   return isRouteServiceURL(body["route_service_url"])
     ? undefined
     : toMalformed("route_service_url is no https address");
+}
+
+function volumesProblem(mounts: unknown): string | undefined {
+  if (!isGiven(mounts)) return undefined;
+  const found = Array.isArray(mounts) ? toVolumes(mounts) : { problem: "volume_mounts is no list" };
+  return "problem" in found ? found.problem : undefined;
 }
 
 function isGiven(value: unknown): boolean {
@@ -72,7 +80,7 @@ function isRouteServiceURL(value: unknown): boolean {
 
 /** The parts of a broker's answer that are kept. */
 export function toContent(body: Body, { offering }: Pick<For, "offering">): BindingContent {
-  const { credentials } = body;
+  const { credentials, volume_mounts: mounts } = body;
   const drain = textOf(body["syslog_drain_url"]);
   const isRouteService = offering?.spec.requires.includes("route_forwarding");
   const routeService = isRouteService ? textOf(body["route_service_url"]) : undefined;
@@ -80,5 +88,6 @@ export function toContent(body: Body, { offering }: Pick<For, "offering">): Bind
     credentials: typeof credentials === "object" && credentials !== null ? (credentials as Body) : {},
     ...(drain !== undefined && { syslogDrainURL: drain }),
     ...(routeService !== undefined && { routeServiceURL: routeService }),
+    ...(Array.isArray(mounts) && offering?.spec.requires.includes("volume_mount") && { volumeMounts: mounts }),
   };
 }

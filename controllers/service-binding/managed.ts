@@ -1,5 +1,7 @@
 // Bindings of managed instances: asks the broker for credentials and keeps them in a Secret. One replica does.
 import { App } from "../../crds/app/app.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { hasVolumeRunner } from "../../crds/backend-class/mounts-volumes.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
 import { bindingSecretName, toBindingData } from "../../crds/service-binding/binding-secret.ts";
@@ -58,7 +60,7 @@ export function managedBindingController(shared: Omit<Brokers, "memory">): Contr
     // Ready is the other controller's, which every binding has.
     condition: "Provided",
     workers: WORKERS,
-    reads: [...TENANCY_KINDS, ServicePlan, ServiceOffering, ServiceBroker, App],
+    reads: [...TENANCY_KINDS, ServicePlan, ServiceOffering, ServiceBroker, App, BackendClass],
     indexes: { ...WAITING_INDEXES, [GUID_INDEX]: indexByGUID, [INSTANCE_INDEX]: indexByInstance },
     watches: [
       NETWORK_SETTINGS_WATCH,
@@ -133,7 +135,11 @@ const KEYS: CountedKind<ServiceBinding> = {
 
 async function run(bound: Bound, context: ReconcileContext, brokers: Brokers): Promise<ReconcileResult> {
   const { binding, instance, plan, offering } = bound;
-  const step = planBinding(binding, instance, { plan, offering });
+  const step = planBinding(binding, instance, {
+    plan,
+    offering,
+    mountsVolumes: hasVolumeRunner(context.read.list(BackendClass)),
+  });
   const work = toWork(bound, context, brokers);
   switch (step.kind) {
     case "rest":

@@ -50,8 +50,11 @@ test.each<[string, object, object, Bindable, object]>([
   const provided = {
     plan: { spec: { bindable: isBindable !== false } },
     offering: { spec: { requires } },
-  } as unknown as ProvidedPlan;
+    mountsVolumes: false,
+  } as unknown as Parameters<typeof planBinding>[2];
   expect(planBinding(binding, instance, provided)).toMatchObject(step);
+  if (isBindable === "volumes")
+    expect(planBinding(binding, instance, { ...provided, mountsVolumes: true })).toMatchObject({ kind: "begin" });
 });
 
 test("a new binding of an instance that is being deleted asks the broker for nothing", () => {
@@ -59,7 +62,7 @@ test("a new binding of an instance that is being deleted asks the broker for not
   const metadata = { name: "i", deletionTimestamp: "2026-01-01T00:00:00Z" };
   const instance = { metadata, spec: {}, status: ready } as unknown as ServiceInstance;
   const provided = { plan: { spec: {} }, offering: { spec: { requires: [] } } } as unknown as ProvidedPlan;
-  expect(planBinding(binding, instance, provided)).toMatchObject({
+  expect(planBinding(binding, instance, { ...provided, mountsVolumes: false })).toMatchObject({
     kind: "rest",
     ready: { reason: "InstanceMissing" },
   });

@@ -13,7 +13,7 @@ export type BindingStep = { kind: "rest"; ready?: ReadyDraft } | { kind: "begin"
 export function planBinding(
   binding: ServiceBinding,
   instance: ServiceInstance | undefined,
-  provided: ProvidedPlan,
+  provided: ProvidedPlan & { mountsVolumes: boolean },
 ): BindingStep {
   const { lastOperation: last, operation } = binding.status ?? {};
   if (!last) return instance ? (refusalOf(binding, provided) ?? planFirst(instance)) : INSTANCE_GONE;
@@ -48,11 +48,14 @@ export function planSharing(
   return { status: "False", reason: "NotShareable", message, isFailure: true };
 }
 
-/** By the catalog. An app would have no volume, as nothing mounts any; a key has credentials only. */
-function refusalOf({ spec }: ServiceBinding, { plan, offering }: ProvidedPlan): BindingStep | undefined {
+/** By the catalog. An app would have no volume where no runner mounts any; a key has credentials only. */
+function refusalOf(
+  { spec }: ServiceBinding,
+  { plan, offering, mountsVolumes }: Parameters<typeof planBinding>[2],
+): BindingStep | undefined {
   if (!(plan?.spec.bindable ?? offering?.spec.bindable ?? true))
     return waiting("NotBindable", "the plan of the service instance does not allow bindings", true);
-  return spec.type !== "key" && offering?.spec.requires.includes("volume_mount")
+  return !mountsVolumes && spec.type !== "key" && offering?.spec.requires.includes("volume_mount")
     ? waiting("VolumesDisabled", `${VOLUMES_DISABLED}.`, true)
     : undefined;
 }

@@ -1,5 +1,5 @@
 // Permissions that shared code of the controllers needs beyond their definitions. Input of the generated roles.
-import { ClusterRole, Namespace, Secret } from "../../kube/api/builtin.ts";
+import { ClusterRole, Namespace, PersistentVolumeClaim, Secret } from "../../kube/api/builtin.ts";
 import { permissionsIn, permissionsOf } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { Claim } from "../../crds/claim/claim.ts";
@@ -29,6 +29,8 @@ const SHARED_PERMISSIONS: readonly Permission[] = [
   { resource: Claim, verbs: ["get", "create", "update", "delete"] },
   // env-snapshot.ts: immutable Secrets of variables, and the key of their names.
   { resource: Secret, verbs: ["get", "create", "delete"] },
+  // services-snapshot.ts: labels of claims that bound services mount.
+  { resource: PersistentVolumeClaim, verbs: ["get"] },
   // owned-namespace.ts
   { resource: Namespace, verbs: ["create", "patch", "delete"] },
   // history-limits.ts, space/contents.ts, org/: objects beyond their limit, and the contents of a space or org under deletion.

@@ -1,6 +1,8 @@
 // Bound services of an app: read live, once where there are none, and too much is refused in words.
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { App } from "../../crds/app/app.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { toBindingData } from "../../crds/service-binding/binding-secret.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { credentialsLabels, credentialsSecretName, toSecretData } from "../../crds/service-instance/credentials.ts";
@@ -89,5 +91,59 @@ test("an app that wants folders starts without a binding, too", async () => {
   const asking = { ...app, spec: { features: { serviceBindingK8s: true } } } as unknown as App;
   expect(await snapshotServices({ app: asking, guid: "guid" }, context)).toEqual({
     env: [{ name: "SERVICE_BINDING_ROOT", value: "/etc/cf-service-bindings" }],
+  });
+});
+
+describe("a volume of a broker", () => {
+  const mount = (mode: string): object => ({
+    driver: "persistentvolumeclaim",
+    container_dir: "/data",
+    mode,
+    device_type: "shared",
+    device: { volume_id: "models", mount_config: {} },
+  });
+
+  /** A binding of a managed instance with one volume, and a claim with these labels; undefined: there is none. */
+  function withVolume(mode: string, labels?: Record<string, string>): ReconcileContext {
+    const managed = { ...instance(0), spec: { tags: [], type: "managed" }, status: { provided: {} } };
+    const lastOperation = { type: "create", state: "succeeded" };
+    const bound = { ...binding(0), status: { lastOperation, binding: { name: "b-0-binding" } } };
+    const data = toBindingData({ credentials: {}, volumeMounts: [mount(mode)] }, "volumes");
+    const find = (ref: { kind: string }, { name }: { name: string }): Promise<unknown> => {
+      if (ref.kind === ServiceInstance.kind) return Promise.resolve(managed);
+      if (ref.kind === "PersistentVolumeClaim") return Promise.resolve(labels && { metadata: { name, labels } });
+      if (name === ENV_KEY.secretName)
+        return Promise.resolve({ metadata: { name }, data: { key: Buffer.alloc(32).toString("base64") } });
+      return Promise.resolve(
+        name === "b-0-binding"
+          ? { metadata: { name, labels: { [LABELS.serviceBinding]: "b-uid-0" } }, data }
+          : undefined,
+      );
+    };
+    const client = { find, list: () => Promise.resolve({ items: [bound] }), create: () => Promise.resolve() };
+    return { read: { list: () => [managed], byIndex: () => [] }, client } as unknown as ReconcileContext;
+  }
+
+  test.each([
+    ["r", "read-only"],
+    ["r", "read-write"],
+    ["rw", "read-write"],
+  ])("with mode %s is mounted of a claim that is %s", async (mode, consent) => {
+    const { volumes } = await snapshotServices(
+      { app, guid: "guid" },
+      withVolume(mode, { "cupola.dev/volume": consent }),
+    );
+    expect(volumes).toEqual([{ claimName: "models", mountPath: "/data", readOnly: mode === "r" }]);
+  });
+
+  test.each([
+    ["r", undefined, /models does not exist/],
+    ["r", {}, /not labelled cupola\.dev\/volume=read-only or read-write/],
+    ["rw", { "cupola.dev/volume": "read-only" }, /not labelled cupola\.dev\/volume=read-write;/],
+  ])("with mode %s is not mounted of a claim labelled %j", async (mode, labels, message) => {
+    await expect(snapshotServices({ app, guid: "guid" }, withVolume(mode, labels))).rejects.toMatchObject({
+      reason: "VolumeNotAllowed",
+      message: expect.stringMatching(message) as string,
+    });
   });
 });

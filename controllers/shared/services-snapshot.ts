@@ -1,15 +1,17 @@
 // Bound services as an app finds them: VCAP_SERVICES and DATABASE_URL, or files, kept in a Secret as the app's own secrets are.
 import { filesVariable, servicesDelivery, BINDINGS_FOLDER, type ServicesDelivery } from "../../crds/app/features.ts";
 import { systemEnv, type BoundService } from "../../crds/app/vcap.ts";
+import { CLAIM_CONSENT, isClaimOpen, type MountedClaim } from "../../crds/mounted-claim.ts";
 import type { MountedFiles } from "../../crds/mounted-files.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
 import { toBindingFiles, type BindingFile } from "../../crds/service-binding/binding-files.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { readBindingContent, type BindingContent } from "../../crds/service-binding/binding-secret.ts";
+import { toVolumes } from "../../crds/service-binding/volumes.ts";
 import { newestBound, toBoundService } from "../../crds/service-binding/bound-service.ts";
 import { isCredentialsSecret, readCredentials, type Credentials } from "../../crds/service-instance/credentials.ts";
 import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import { Secret } from "../../kube/api/builtin.ts";
+import { PersistentVolumeClaim, Secret } from "../../kube/api/builtin.ts";
 import { NotReady, Stalled, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { withoutDeleting } from "./app-owned.ts";
 import { keepEnv, MAX_ENV_BYTES, whileSecretsAllowed, type EnvOwner } from "./env-snapshot.ts";
@@ -23,6 +25,8 @@ export interface ServicesSnapshot {
   env: EnvVar[];
   /** Undefined where the app asks for none, and where none would be in the folder. */
   files?: MountedFiles | undefined;
+  /** Undefined where no bound service gives any. */
+  volumes?: MountedClaim[] | undefined;
 }
 
 interface ServicesOwner extends Omit<EnvOwner, "client"> {
@@ -44,13 +48,42 @@ export async function snapshotServices(
   const own = withoutDeleting(items).filter(({ spec }) => spec.appRef?.name === owner.app.metadata.name);
   if (own.length === 0 && how !== "file") return { env: how === "folder" ? [filesVariable(how)] : [] };
   const pairs = (await Promise.all(own.map((binding) => findInstance(binding, context)))).flat();
-  const services = await whileSecretsAllowed(namespace, () =>
+  const found = await whileSecretsAllowed(namespace, () =>
     Promise.all(newestBound(pairs).map((pair) => readService(pair, context))),
   );
+  const services = found.map(({ service }) => service);
   const keeper = { ...owner, client: context.client };
-  return how === "environment"
-    ? { env: await keepServices(keeper, systemEnv(services)) }
-    : await keepFiles(keeper, how, services);
+  const volumes = await requireVolumes(
+    namespace,
+    found.flatMap(({ mounts }) => mounts),
+    context,
+  );
+  const given =
+    how === "environment"
+      ? { env: await keepServices(keeper, systemEnv(services)) }
+      : await keepFiles(keeper, how, services);
+  return { ...given, ...(volumes.length > 0 && { volumes }) };
+}
+
+/** Claims that somebody who may update them has opened: a broker's word is not enough. @throws Stalled; NotReady, as nothing tells when a claim changes */
+async function requireVolumes(
+  namespace: string,
+  mounts: readonly unknown[],
+  { client }: Pick<ReconcileContext, "client">,
+): Promise<MountedClaim[]> {
+  const found = toVolumes(mounts);
+  if ("problem" in found) throw new Stalled("VolumesInvalid", `a bound service's volumes: ${found.problem}`);
+  for (const { claimName, readOnly } of found.claims) {
+    const claim = await client.find(PersistentVolumeClaim, { namespace, name: claimName });
+    if (claim && isClaimOpen(claim.metadata.labels, readOnly)) continue;
+    const { label, read, write } = CLAIM_CONSENT;
+    throw new NotReady(
+      "VolumeNotAllowed",
+      `PersistentVolumeClaim ${claimName} does not exist in namespace ${namespace}, or is not labelled ${label}=${readOnly ? `${read} or ${write}` : write}; somebody who may update it labels it, or unbind the service`,
+      { isFailure: true, requeueAfterMs: RECHECK_MS },
+    );
+  }
+  return found.claims;
 }
 
 interface Pair {
@@ -68,14 +101,15 @@ async function findInstance(binding: ServiceBinding, { client }: Pick<ReconcileC
 async function readService(
   { binding, instance }: Pair,
   context: Pick<ReconcileContext, "read" | "client">,
-): Promise<BoundService> {
+): Promise<{ service: BoundService; mounts: readonly unknown[] }> {
   const { guid } = resolveGUID(ServiceInstance, instance, context);
   const bound = { ...binding, guid: resolveGUID(ServiceBinding, binding, context).guid };
   const content =
     instance.spec.type === "managed"
       ? await readManagedContent(bound, context.client)
       : await readInstanceContent(instance, guid, context.client);
-  return toBoundService({ instance: { ...instance, guid }, binding: bound, content });
+  const service = toBoundService({ instance: { ...instance, guid }, binding: bound, content });
+  return { service, mounts: content.volumeMounts ?? [] };
 }
 
 async function readManagedContent(

@@ -71,7 +71,7 @@ export function planTaskRun(input: TaskInput): Draft {
       droplet: toDropletArtifact(input.droplet),
       command,
       env: planTaskEnv(input),
-      serviceFiles: input.services.files,
+      ...mountsOf(input.services),
       memoryMB,
       diskMB,
       cpu,
@@ -82,6 +82,9 @@ export function planTaskRun(input: TaskInput): Draft {
     }),
   };
 }
+
+const mountsOf = ({ files, volumes }: ServicesSnapshot): Pick<TaskRun["spec"], "serviceFiles" | "volumes"> =>
+  omitUndefined({ serviceFiles: files, volumes });
 
 function planTaskEnv(input: TaskInput): EnvVar[] {
   const { task, app, tenancy, droplet, groupEnv, env, services, apiURL, uris } = input;

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
 import { healthCheck, readinessCheck } from "../health-check.ts";
+import { mountedClaims } from "../mounted-claim.ts";
 import { mountedFiles } from "../mounted-files.ts";
 import { className, cpuQuantity, envVars, identity, memoryMB, ports } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
@@ -74,6 +75,7 @@ export const LRP = defineKind({
       command: z.string().max(65536).optional().describe("The start command. Defaults to the droplet's."),
       env: envVars.default([]),
       serviceFiles: mountedFiles.optional(),
+      volumes: mountedClaims.optional(),
       ports,
       instances: z.int().min(0).max(MAX_INSTANCES),
       indexes: indexRanges
@@ -106,6 +108,7 @@ export const LRP = defineKind({
     "command",
     "env",
     "serviceFiles",
+    "volumes",
     "ports",
     "memoryMB",
     "diskMB",

@@ -3,6 +3,7 @@ import { MAX_DETAILS } from "../details.ts";
 import { z } from "zod";
 import { listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { healthCheck, readinessCheck } from "../health-check.ts";
+import { mountedClaims } from "../mounted-claim.ts";
 import { mountedFiles } from "../mounted-files.ts";
 import { className, cpuQuantity, envVars, memoryMB, ports, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
@@ -52,6 +53,7 @@ const spec = withRules(
         "VCAP_SERVICES and what follows from it, in an immutable Secret: the bound services as of this start. None where nothing is bound.",
       ),
     serviceFiles: mountedFiles.optional(),
+    volumes: mountedClaims.optional(),
     processes: listMap(z.array(revisionProcess).max(100), ["type"]),
     sidecars: listMap(z.array(sidecar).max(2 * MAX_SIDECARS), ["name"]).optional(),
   }),

@@ -4,6 +4,7 @@ import { MAX_TASK_SECONDS } from "../process/defaults.ts";
 import { z } from "zod";
 import { immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
+import { mountedClaims } from "../mounted-claim.ts";
 import { mountedFiles } from "../mounted-files.ts";
 import { className, cpuQuantity, envVars, identity, memoryMB } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
@@ -42,6 +43,7 @@ export const TaskRun = defineKind({
         command: z.string().min(1).max(65536),
         env: envVars.default([]),
         serviceFiles: mountedFiles.optional(),
+        volumes: mountedClaims.optional(),
         memoryMB,
         diskMB: memoryMB,
         cpu: cpuQuantity.optional(),
@@ -65,6 +67,7 @@ export const TaskRun = defineKind({
       "command",
       "env",
       "serviceFiles",
+      "volumes",
       "memoryMB",
       "diskMB",
       "cpu",

@@ -25,6 +25,7 @@ import type {
   ConfigMap as ConfigMapType,
   Event as EventType,
   Namespace as NamespaceType,
+  PersistentVolumeClaim as PersistentVolumeClaimType,
   Pod as PodType,
   Secret as SecretType,
   Service as ServiceType,
@@ -58,6 +59,11 @@ function builtin<T>(apiVersion: string, kind: string, plural: string, namespaced
 export const Namespace = builtin<NamespaceType>("v1", "Namespace", "namespaces", false);
 export const Secret = builtin<SecretType>("v1", "Secret", "secrets");
 export const ConfigMap = builtin<ConfigMapType>("v1", "ConfigMap", "configmaps");
+export const PersistentVolumeClaim = builtin<PersistentVolumeClaimType>(
+  "v1",
+  "PersistentVolumeClaim",
+  "persistentvolumeclaims",
+);
 export const Service = builtin<ServiceType>("v1", "Service", "services");
 export const ServiceAccount = builtin<ServiceAccountType>("v1", "ServiceAccount", "serviceaccounts");
 export const Pod = builtin<PodType>("v1", "Pod", "pods");

@@ -1,4 +1,6 @@
 // Further needs of a managed instance's binding: a plan that allows it, an idle instance, parameters for the broker.
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { hasVolumeRunner } from "../../../crds/backend-class/mounts-volumes.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
 import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
@@ -14,7 +16,7 @@ import { keepParameters, requireBoundedParameters, withParameters, type Paramete
 
 const IN_PROGRESS = "There is an operation in progress for the service instance.";
 
-/** May it be bound now? One of people always may. Apps would have no volume, as nothing mounts any. @throws CFError 422 */
+/** May it be bound now? One of people always may. Apps would have no volume where no runner mounts any. @throws CFError 422 */
 export function requireBindable(
   { cache }: Pick<Session, "cache">,
   instance: ServiceInstance,
@@ -35,7 +37,8 @@ function requireAllowed(cache: ClusterCache, instance: ServiceInstance, type: "a
   const plan = planOf(cache, instance);
   const offering = plan && offeringOf(cache, plan);
   if (!(plan?.spec.bindable ?? offering?.spec.bindable)) throw unprocessable("Service plan does not allow bindings.");
-  if (type === "app" && offering?.spec.requires.includes("volume_mount"))
+  const wantsVolume = type === "app" && offering?.spec.requires.includes("volume_mount");
+  if (wantsVolume && !hasVolumeRunner(cache.store(BackendClass).list()))
     throw unprocessable("Support for volume mount services is disabled");
 }
 

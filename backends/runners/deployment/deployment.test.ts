@@ -189,6 +189,31 @@ describe("an LRP in a cluster", () => {
     expect(containersOf(change)).toMatchObject([{ volumeMounts: [mount] }, { volumeMounts: [mount] }]);
   });
 
+  test("claims of bound services are volumes, read-only where that is asked for", () => {
+    const volumes = [
+      { claimName: "models", mountPath: "/data/models", readOnly: true },
+      { claimName: "models", mountPath: "/data/write", readOnly: false },
+    ];
+    expect(planLRP(lrp({ volumes }))[0]).toMatchObject({
+      spec: {
+        template: {
+          spec: {
+            volumes: [
+              { name: "claim-0", persistentVolumeClaim: { claimName: "models", readOnly: true } },
+              { name: "claim-1", persistentVolumeClaim: { claimName: "models", readOnly: false } },
+            ],
+          },
+        },
+      },
+    });
+    expect(containerOf({ volumes })).toMatchObject({
+      volumeMounts: [
+        { name: "claim-0", mountPath: "/data/models", readOnly: true },
+        { name: "claim-1", mountPath: "/data/write", readOnly: false },
+      ],
+    });
+  });
+
   test("no variable twice", () => {
     const names = containerOf({}).env.map((variable) => variable.name);
     expect(new Set(names).size).toBe(names.length);

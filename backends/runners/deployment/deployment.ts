@@ -37,6 +37,7 @@ const deploymentCapabilities: Readonly<Record<string, string>> = {
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
   serviceFiles: "true",
+  volumes: "persistentvolumeclaim",
   diskLimit: "evicts",
   // The operation instance-index opens the pods' scheduling gate.
   startsWithoutPlatform: "false",

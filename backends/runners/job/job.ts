@@ -22,6 +22,7 @@ const jobCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "docker,cnb",
   memoryLimit: "enforced",
   serviceFiles: "true",
+  volumes: "persistentvolumeclaim",
   diskLimit: "evicts",
 };
 

@@ -39,6 +39,7 @@ const statefulSetCapabilities: Readonly<Record<string, string>> = {
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
   serviceFiles: "true",
+  volumes: "persistentvolumeclaim",
   diskLimit: "evicts",
   startsWithoutPlatform: "true",
 };
