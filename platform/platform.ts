@@ -212,7 +212,7 @@ async function stop(
 
 /** `kubectl get replicas` shows what this process does and which watches are parked. */
 function startReplicaReporter(
-  { client, membership, informers, readiness, options, log, disposables }: PlatformContext,
+  { client, membership, informers, readiness, options, log, disposables, policies }: PlatformContext,
   handlers: RequestHandlers,
   leads: () => string[],
 ): void {
@@ -221,7 +221,12 @@ function startReplicaReporter(
     client,
     membership,
     operations: options.operations,
-    observe: () => ({ health: presentHealth(readiness, handlers), leads: leads(), watches: informers.status() }),
+    observe: () => ({
+      health: presentHealth(readiness, handlers),
+      leads: leads(),
+      watches: informers.status(),
+      policies: policies?.live.report(),
+    }),
     events: createEventRecorder({ client, log, signal: abort.signal }),
     signal: abort.signal,
     log,

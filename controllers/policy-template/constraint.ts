@@ -1,12 +1,14 @@
 // Puts the constraints of one kind in force as ValidatingAdmissionPolicies, and shows in their status whether they are and which stored objects violate them.
-import { constraintId, type Constraint } from "../../crds/policy-template/constraint.ts";
+import { constraintId, constraintVersion, type Constraint } from "../../crds/policy-template/constraint.ts";
 import { rulesInForce } from "../../crds/policy-template/policies.ts";
-import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
+import { hasReads, PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from "../../kube/api/builtin.ts";
-import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { findSubject } from "../../crds/policy-template/subjects.ts";
+import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import { defineController, NotReady, watch, type Controller } from "../../kube/controller/controller.ts";
+import type { Acknowledgement } from "../../kube/lease/replica-acknowledgement.ts";
 import type { AuditResult } from "./audit.ts";
-import { planConstraint } from "./plan.ts";
+import { planConstraint, wasEnforced, type ConstraintPlanInput } from "./plan.ts";
 
 /** The stored objects that violate constraints. */
 export interface AuditResults {
@@ -16,12 +18,29 @@ export interface AuditResults {
   onChange(listener: (constraint: string) => void): () => void;
 }
 
+/** The processes that judge by operator policy. */
+export interface PolicyReplicas {
+  /** Whether all of them have a version of a constraint and can read the kinds (by `plural.group`) of its rules; undefined while that is not known. */
+  find(asked: {
+    version: string;
+    reads: readonly string[];
+    wasEnforced: boolean;
+  }): Promise<Acknowledgement | undefined>;
+  /** Calls `listener` when answers may have changed. Returns the unsubscribe function. */
+  onChange(listener: () => void): () => void;
+}
+
 /** Its name, by which its policies are labelled. */
 export const CONSTRAINT_CONTROLLER = "constraint";
 
 /** The controller of a template's constraints. */
-export function constraintController(ref: ResourceRef<Constraint>, audit: AuditResults): Controller {
+export function constraintController(
+  ref: ResourceRef<Constraint>,
+  { audit, replicas }: { audit: AuditResults; replicas: PolicyReplicas },
+): Controller {
   const template = ref.kind.toLowerCase();
+  /** Constraints whose status follows from the replicas. */
+  const reading = new Set<string>();
   return defineController<Constraint>({
     name: CONSTRAINT_CONTROLLER,
     for: ref,
@@ -29,15 +48,13 @@ export function constraintController(ref: ResourceRef<Constraint>, audit: AuditR
     watches: [watch(PolicyTemplate, ({ metadata }) => (metadata.name === template ? { [ALL]: ALL } : []))],
     indexes: { [ALL]: () => [ALL] },
     sources: [
+      followAudit(ref, audit),
       (enqueue, signal) => {
-        const stop = audit.onChange((id) => {
-          const [kind, name = ""] = id.split("/");
-          if (kind === ref.kind) enqueue({ name });
-        });
-        signal.addEventListener("abort", stop, { once: true });
+        const tell = (): void => reading.forEach((name) => enqueue({ name }));
+        signal.addEventListener("abort", replicas.onChange(tell), { once: true });
       },
     ],
-    reconcile(constraint, { read, now }) {
+    async reconcile(constraint, { read, now }) {
       const found = read.find(PolicyTemplate, { name: template });
       const rules = found && rulesInForce(found);
       if (!rules)
@@ -46,12 +63,37 @@ export function constraintController(ref: ResourceRef<Constraint>, audit: AuditR
           `PolicyTemplate ${template} has no rules in force; see its Ready condition`,
         );
       const generation = found.status?.inForce?.generation;
-      return planConstraint(
-        { constraint, rules, generation, audit: audit.find(constraintId(constraint)) },
-        read,
-        now(),
-      );
+      const input = { constraint, rules, generation, audit: audit.find(constraintId(constraint)) };
+      if (!hasReads(rules)) {
+        reading.delete(constraint.metadata.name);
+        return planConstraint(input, read, now());
+      }
+      reading.add(constraint.metadata.name);
+      return planConstraint({ ...input, acknowledgement: await askReplicas(input, replicas) }, read, now());
     },
+  });
+}
+
+/** A source of constraints whose violations changed. */
+function followAudit({ kind }: ResourceRef, audit: AuditResults): NonNullable<Controller["sources"]>[number] {
+  return (enqueue, signal) => {
+    const stop = audit.onChange((id) => {
+      const [of, name = ""] = id.split("/");
+      if (of === kind) enqueue({ name });
+    });
+    signal.addEventListener("abort", stop, { once: true });
+  };
+}
+
+function askReplicas(
+  { constraint, rules, generation }: Pick<ConstraintPlanInput, "constraint" | "rules" | "generation">,
+  replicas: PolicyReplicas,
+): Promise<Acknowledgement | undefined> {
+  const reads = (rules.reads ?? []).flatMap(({ kind }) => findSubject(kind) ?? []).map(resourceId);
+  return replicas.find({
+    version: constraintVersion(constraint, generation),
+    reads,
+    wasEnforced: wasEnforced(constraint, generation),
   });
 }
 

@@ -7,7 +7,7 @@ import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { makeObject } from "../../crds/testing/objects.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { planConstraint, planTemplate, type ConstraintPlanInput } from "./plan.ts";
+import { planConstraint, planTemplate, wasEnforced, type ConstraintPlanInput } from "./plan.ts";
 
 const NOW = new Date("2026-06-01T00:00:00Z");
 const rules = PolicyTemplate.spec.parse({
@@ -115,11 +115,28 @@ describe("a constraint", () => {
 
   test("whose rules read other objects has no policies, and says so", () => {
     const reads = [{ as: "tasks", kind: "Task", scope: "space" as const }];
-    expect(plan(aConstraint(), { rules: { ...rules, reads } })).toMatchObject({
+    const all = { enforced: true, pendingReplicas: [], errors: [] };
+    const judged = (acknowledgement: object | undefined, before?: object) =>
+      plan(aConstraint({}, before), { rules: { ...rules, reads }, acknowledgement: acknowledgement as typeof all });
+    const enforced = { enforced: true, by: "WebhookAndStartGate", templateGeneration: 3 };
+    expect(judged(all)).toMatchObject({
       children: [],
-      status: { enforced: false, by: "WebhookAndStartGate" },
-      conditions: [{ type: "Enforced", status: "Unknown", reason: "NotReported" }],
+      status: enforced,
+      conditions: [{ status: "True", reason: "InForce" }],
     });
+    expect(judged({ ...all, enforced: false, pendingReplicas: ["b"] })).toMatchObject({
+      status: { enforced: false },
+      conditions: [{ status: "False", reason: "Applying" }],
+    });
+    const error = "it may not watch tasks.cupola.dev";
+    expect(judged({ ...all, enforced: false, errors: [{ replica: "b", error }] }).conditions).toMatchObject([
+      { status: "False", reason: "ReplicaFails", message: `b: ${error}` },
+    ]);
+    // While replicas cannot be read, the status stays as it was.
+    expect(judged(undefined).status).toMatchObject({ enforced: false });
+    const before = { ...enforced, observedGeneration: 1 };
+    expect(judged(undefined, before).status).toMatchObject({ enforced: true });
+    expect([wasEnforced(aConstraint({}, before), 3), wasEnforced(aConstraint({}, before), 4)]).toEqual([true, false]);
   });
 
   test("with parameters that do not fit leaves what is in force", () => {

@@ -16,6 +16,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { ConditionDraft, ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
+import type { Acknowledgement } from "../../kube/lease/replica-acknowledgement.ts";
 import type { AuditResult } from "./audit.ts";
 
 /** A timer of Node.js lasts 24 days at most; an exception that ends later is looked at again then. */
@@ -71,6 +72,8 @@ export interface ConstraintPlanInput {
   /** Generation of the template whose rules these are. */
   generation: number | undefined;
   audit: AuditResult | undefined;
+  /** For rules that read other objects: whether all processes have them. Undefined while that is not known. */
+  acknowledgement?: Acknowledgement | undefined;
 }
 
 /** Policies, bindings and status of a constraint. Parameters that do not fit leave what is in force. */
@@ -89,7 +92,7 @@ export function planConstraint(input: ConstraintPlanInput, read: Pick<Reader, "f
     };
   const children = toConstraintPolicies(rules, constraint, now);
   const end = nextExceptionEnd(constraint.spec.match, now);
-  const enforcement = hasReads(rules) ? planReadsEnforcement() : planStoredEnforcement(input, children, read);
+  const enforcement = hasReads(rules) ? planReadsEnforcement(input) : planStoredEnforcement(input, children, read);
   return {
     children,
     ...enforcement,
@@ -117,18 +120,49 @@ function planStoredEnforcement(
   };
 }
 
-/** No policy of the API server holds rules that read other objects. */
-function planReadsEnforcement(): EnforcementPlan {
+/** Whether every process had the constraint and the rules as they stand now. */
+export function wasEnforced({ metadata, status }: Constraint, generation: number | undefined): boolean {
+  return (
+    status?.enforced === true &&
+    status.by === BY_REPLICAS &&
+    status.observedGeneration === metadata.generation &&
+    status.templateGeneration === generation
+  );
+}
+
+const BY_REPLICAS = "WebhookAndStartGate";
+
+/** No policy of the API server holds rules that read other objects: the processes of the platform do. */
+function planReadsEnforcement({ constraint, generation, acknowledgement }: ConstraintPlanInput): EnforcementPlan {
+  const isEnforced = acknowledgement?.enforced ?? wasEnforced(constraint, generation);
   return {
-    status: { enforced: false, by: "WebhookAndStartGate" },
-    conditions: [
-      {
-        type: "Enforced",
-        status: "Unknown",
-        reason: "NotReported",
-        message: "its rules read other objects, so no ValidatingAdmissionPolicy holds them; the CF API judges writes",
-      },
-    ],
+    status: { enforced: isEnforced, by: BY_REPLICAS, ...(isEnforced && { templateGeneration: generation }) },
+    conditions: [isEnforced ? gateCondition(constraint) : toWaitingCondition(acknowledgement)],
+  };
+}
+
+const STARTS = { deny: "held back", warn: "not held back", dryrun: "not held back" };
+
+function gateCondition(constraint: Constraint): ConditionDraft {
+  return {
+    type: "Enforced",
+    status: "True",
+    reason: "InForce",
+    message: `every process of the platform judges by it: writes that violate it ${EFFECTS[actionAt(constraint, "write")]} where the CF API or the webhook sees them, and starts are ${STARTS[actionAt(constraint, "start")]}`,
+  };
+}
+
+/** The numbers are not in the sentence: it is written once. */
+function toWaitingCondition(acknowledgement: Acknowledgement | undefined): ConditionDraft {
+  const errors = (acknowledgement?.errors ?? []).slice(0, 5).map(({ replica, error }) => `${replica}: ${error}`);
+  if (errors.length > 0)
+    return { type: "Enforced", status: "False", reason: "ReplicaFails", message: errors.join("; ").slice(0, 4096) };
+  return {
+    type: "Enforced",
+    status: "False",
+    reason: "Applying",
+    message:
+      "not every process of the platform has it yet: kubectl get replicas -n cupola-system -o yaml shows those that have, in status.policies",
   };
 }
 
@@ -140,6 +174,8 @@ function isCurrent({ kind, metadata }: KubeObject, read: Pick<Reader, "find">): 
   return stored !== undefined && stored.metadata.annotations?.[DIGEST] === metadata.annotations?.[DIGEST];
 }
 
+const EFFECTS = { deny: "are refused", warn: "are warned of", dryrun: "are only counted here" };
+
 function enforcedCondition(constraint: Constraint, isStored: boolean): ConditionDraft {
   if (!isStored)
     return {
@@ -148,9 +184,7 @@ function enforcedCondition(constraint: Constraint, isStored: boolean): Condition
       reason: "Applying",
       message: "the API server does not have its policies yet",
     };
-  const effect = { deny: "are refused", warn: "are warned of", dryrun: "are only counted here" }[
-    actionAt(constraint, "write")
-  ];
+  const effect = EFFECTS[actionAt(constraint, "write")];
   return {
     type: "Enforced",
     status: "True",

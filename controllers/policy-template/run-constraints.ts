@@ -12,12 +12,13 @@ import type { Term } from "../../kube/lease/leader-election.ts";
 import { runControllers } from "../../kube/controller/run-controllers.ts";
 import { appViolationsController } from "./app-violations.ts";
 import { PolicyAudit } from "./audit.ts";
-import { constraintController } from "./constraint.ts";
+import { constraintController, type PolicyReplicas } from "./constraint.ts";
 import { LeftoverPolicies, type PolicyOwner } from "./leftover-policies.ts";
 
 export interface ConstraintRunOptions {
   client: KubeClient;
   informers: Informers;
+  replicas: PolicyReplicas;
   ownership: OwnershipMarkers;
   /** As in RunControllersOptions. */
   term: Term;
@@ -116,7 +117,7 @@ export class ConstraintRuns {
     ];
     const run = runControllers({
       client,
-      controllers: [constraintController(ref, this.#audit)],
+      controllers: [constraintController(ref, { audit: this.#audit, replicas: this.#options.replicas })],
       informers,
       ownership,
       term,

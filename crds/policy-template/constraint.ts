@@ -187,3 +187,8 @@ export function actionAtStart(template: PolicyTemplateSpec, constraint: Constrai
 export function constraintId({ kind, metadata }: Pick<Constraint, "kind" | "metadata">): string {
   return `${kind}/${metadata.name}`;
 }
+
+/** Names the constraint and the rules as they stand, in the reports of replicas. */
+export function constraintVersion({ metadata }: Constraint, templateGeneration: number | undefined): string {
+  return `${metadata.uid}/${metadata.generation}/${templateGeneration ?? 0}`;
+}

@@ -9,6 +9,13 @@ const missing = z.object({
   reason: z.string().max(4096).describe("Why it is unavailable."),
 });
 
+const policies = z.object({
+  applied: listAtomic(z.array(z.string().max(128)).max(1000)).describe(
+    "Constraints by which this process judges, of those whose rules read other objects: uid, generation, and generation of the template.",
+  ),
+  error: z.string().max(4096).optional().describe("Why it may lack others."),
+});
+
 const parkedWatch = z.object({
   resource: z.string().max(512).describe("The resource that it cannot watch, as `plural.group`."),
   namespace: z.string().max(253).optional().describe("The namespace of the watch; omitted for all namespaces."),
@@ -44,6 +51,9 @@ export const Replica = defineKind({
     parked: listAtomic(z.array(parkedWatch).max(500))
       .optional()
       .describe("Watches that wait for permission. Their objects are unknown to this replica, not deleted."),
+    policies: policies
+      .optional()
+      .describe("Operator policy that the API server does not hold; omitted by processes that do not judge."),
     degraded: listAtomic(z.array(missing).max(100))
       .optional()
       .describe("Components that are unavailable while the process serves."),

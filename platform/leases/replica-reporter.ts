@@ -12,6 +12,7 @@ import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import type { ReadinessReport } from "../../kube/server/readiness.ts";
 import type { InformerStatus } from "../../kube/cache/informer-options.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import type { PolicyReport } from "../policies/live-policies.ts";
 import { Replica } from "../../crds/replica/replica.ts";
 
 /** The reported state. */
@@ -19,6 +20,8 @@ export interface ReplicaState {
   health: ReadinessReport;
   leads: readonly string[];
   watches: readonly InformerStatus[];
+  /** Undefined where the process does not judge by operator policy. */
+  policies?: PolicyReport | undefined;
 }
 
 export interface ReplicaReporterOptions {
@@ -61,7 +64,7 @@ export function reportReplica(options: ReplicaReporterOptions): Promise<void> {
   return new ReplicaReporter(options).run();
 }
 
-type Status = Pick<NonNullable<Replica["status"]>, "leads" | "parked" | "degraded">;
+type Status = Pick<NonNullable<Replica["status"]>, "leads" | "parked" | "degraded" | "policies">;
 
 /** Status fields and the Ready condition, with what is missing. */
 export interface PresentedReplica {
@@ -85,12 +88,13 @@ const presentParked = memoizeLast((watches: readonly InformerStatus[]): NonNulla
 });
 
 /** Pure. */
-export function presentReplica({ health, leads, watches }: ReplicaState): PresentedReplica {
+export function presentReplica({ health, leads, watches, policies }: ReplicaState): PresentedReplica {
   return {
     status: {
       leads: [...leads].sort(),
       parked: presentParked(watches),
       degraded: health.degraded.map(({ name, reason }) => ({ name, reason: reason.slice(0, 4096) })).slice(0, 100),
+      policies: policies && { ...policies, ...(policies.error && { error: policies.error.slice(0, 4096) }) },
     },
     ready: health.ready,
     message: health.pending
@@ -127,8 +131,9 @@ export function planReport(
 }
 
 /** The status without its messages. */
-function withoutMessages({ status: { leads, parked, degraded }, ready, missing }: PresentedReplica): unknown {
-  return { leads, parked, ready, missing, degraded: degraded?.map(({ name }) => name) };
+function withoutMessages({ status: { leads, parked, degraded, policies }, ready, missing }: PresentedReplica): unknown {
+  const { applied, error } = policies ?? {};
+  return { leads, parked, ready, missing, applied, isError: !!error, degraded: degraded?.map(({ name }) => name) };
 }
 
 class ReplicaReporter {

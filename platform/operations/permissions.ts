@@ -7,7 +7,7 @@ import { IMPERSONATOR_ROLE } from "../../api/identity/token-issuer.ts";
 import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
 import { policyControllers } from "../../controllers/controllers.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";
-import { POLICY_PERMISSIONS } from "./policies.ts";
+import { POLICY_PERMISSIONS, POLICY_SYSTEM_PERMISSIONS } from "./policies.ts";
 import { LOGIN_KEYS } from "../../api/identity/login-keys.ts";
 import { JOB_KEY } from "../../api/jobs/job-key.ts";
 import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
@@ -49,6 +49,12 @@ export interface OperationPermissions {
 const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
   api: [JOB_KEY.secretName, LOGIN_KEYS.secretName],
   controllers: [ENV_KEY.secretName, REGISTRY_SECRET, BROKER_CREDENTIALS_SECRET, ...SPACE_CREDENTIALS_SECRETS],
+};
+
+/** Other permissions in the system namespace. */
+const SYSTEM_PERMISSIONS: Partial<Record<Operation, readonly Permission[]>> = {
+  policies: POLICY_SYSTEM_PERMISSIONS,
+  webhook: WEBHOOK_SYSTEM_PERMISSIONS,
 };
 
 /** For those that keep credentials of service brokers, and take them away. */
@@ -93,7 +99,7 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
     system: toResourceRules([
       ...MEMBER_PERMISSIONS,
       ...(usesTelemetry ? TELEMETRY_PERMISSIONS : []),
-      ...(operation === "webhook" ? WEBHOOK_SYSTEM_PERMISSIONS : []),
+      ...(SYSTEM_PERMISSIONS[operation] ?? []),
       ...(["cnb-builder", "kpack-builder"].includes(operation)
         ? [{ resource: Secret, verbs: ["get"], names: [REGISTRY_SECRET] } as const]
         : []),

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import { App } from "../../crds/app/app.ts";
 import { listSubjectKinds } from "../../crds/policy-template/subjects.ts";
+import { Replica } from "../../crds/replica/replica.ts";
 import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { ConstraintRuns } from "../../controllers/policy-template/run-constraints.ts";
@@ -14,7 +15,9 @@ import {
 } from "../../kube/api/builtin.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
+import type { Membership } from "../../kube/lease/membership.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
+import { watchReplicaReports, type ReplicaReports } from "../policies/replica-reports.ts";
 import type { Singleton } from "../leases/singletons.ts";
 import { CONTROLLER_SETTINGS } from "./controller-settings.ts";
 
@@ -34,19 +37,33 @@ export const POLICY_PERMISSIONS: readonly Permission[] = [
   { resource: Event, verbs: ["get", "create", "patch"] },
 ];
 
+/** In the system namespace: the reports of other processes. */
+export const POLICY_SYSTEM_PERMISSIONS: readonly Permission[] = [{ resource: Replica, verbs: LIST_WATCH_VERBS }];
+
+interface PolicySingletonOptions {
+  informers: Informers;
+  membership: Membership;
+  log: Logger;
+}
+
 /** The elected replica runs the controllers of constraints. */
-export function createPolicySingleton({ informers, log }: { informers: Informers; log: Logger }): Singleton {
+export function createPolicySingleton({ informers, log, membership }: PolicySingletonOptions): Singleton {
   return {
     operation: "policies",
     requiredKinds: [PolicyTemplate, Namespace, CustomResourceDefinition],
     startTerm: (term, client) => {
       let runs: ConstraintRuns | undefined;
+      let replicas: ReplicaReports | undefined;
       return {
         controllers: [],
         start() {
-          runs = new ConstraintRuns({ client, informers, ownership: CONTROLLER_SETTINGS, term, log });
+          replicas = watchReplicaReports(membership, informers);
+          runs = new ConstraintRuns({ client, informers, replicas, ownership: CONTROLLER_SETTINGS, term, log });
         },
-        stop: () => runs?.stop(),
+        async stop() {
+          await runs?.stop();
+          replicas?.close();
+        },
       };
     },
   };

@@ -189,7 +189,7 @@ function listControllerSingletons(context: PlatformContext, backends: readonly B
         backends.flatMap(({ controllers }) => controllers),
       )
     : undefined;
-  const policies = operations.includes("policies") ? createPolicySingleton({ informers, log }) : undefined;
+  const policies = operations.includes("policies") ? createPolicySingleton({ informers, log, membership }) : undefined;
   return [
     ...listTranslatorSingletons(operations),
     ...[removal, localRouter, policies].filter((post) => post !== undefined),

@@ -87,6 +87,17 @@ test("constraints are in force once their template's rules are; each change make
   expect([before.bySubject.size, live.policies().bySubject.size]).toEqual([1, 0]);
 });
 
+test("constraints whose rules read others are reported, by generation, and so is a right that is missing", async () => {
+  const reading = { ...spec, reads: [{ as: "apps", kind: "App", scope: "space" as const }] };
+  const object = { ...template(true), status: { inForce: { generation: 7, spec: reading } } };
+  await list(templates(), object);
+  await list(constraints(), constraint());
+  expect(live.report()).toEqual({ applied: ["1/1/7"] });
+  constraints()?.setState("parked", "Forbidden");
+  await settle();
+  expect(live.report()?.error).toContain("may not watch demo.constraints.cupola.dev");
+});
+
 test("a kind that vanishes takes its constraints along, and the process stays ready", async () => {
   await list(templates(), template(true));
   await list(constraints(), constraint());

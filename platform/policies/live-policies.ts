@@ -1,8 +1,8 @@
 // The operator's policies as this process knows them: templates and constraints are watched and prepared again after each change.
 import type { Logger } from "pino";
-import { constraintKindOf, type Constraint } from "../../crds/policy-template/constraint.ts";
+import { constraintKindOf, constraintVersion, type Constraint } from "../../crds/policy-template/constraint.ts";
 import { NO_POLICIES, preparePolicies, rulesInForce, type Policies } from "../../crds/policy-template/policies.ts";
-import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
+import { hasReads, PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { DynamicWatches } from "../../kube/cache/dynamic-watches.ts";
 import type { Informers, InformerHandle } from "../../kube/cache/informers.ts";
@@ -16,9 +16,16 @@ export interface LivePolicies {
   check(): CheckResult;
   /** Why the set may lack policies; undefined when all are known. A kind that is not served has no constraints. */
   gap(): string | undefined;
+  /** Constraints in force here whose rules read other objects, by `constraintVersion`, and why others are missing; undefined while they are listed. */
+  report(): PolicyReport | undefined;
   /** Calls `listener` after each preparation. Returns the unsubscribe function. */
   onChange(listener: () => void): () => void;
   close(): Promise<void>;
+}
+
+export interface PolicyReport {
+  applied: string[];
+  error?: string;
 }
 
 export interface LivePoliciesOptions {
@@ -49,6 +56,8 @@ class WatchedPolicies implements LivePolicies {
   readonly #listeners = new Set<() => void>();
   #current = NO_POLICIES;
   #isPrepared = false;
+  #applied: string[] = [];
+  #fault: string | undefined;
   #pending: NodeJS.Timeout | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -80,6 +89,12 @@ class WatchedPolicies implements LivePolicies {
     if (this.#isListing()) return LISTING;
     const names = this.#forbidden();
     return names === "" ? undefined : `this process may not watch ${names}`;
+  }
+
+  report(): PolicyReport | undefined {
+    if (this.#isListing()) return undefined;
+    const error = this.gap() ?? this.#fault;
+    return { applied: this.#applied, ...(error !== undefined && { error }) };
   }
 
   onChange(listener: () => void): () => void {
@@ -132,7 +147,10 @@ class WatchedPolicies implements LivePolicies {
         now: this.#options.now(),
         previous: this.#current,
       });
+      this.#applied = listApplied(this.#current, templates);
+      this.#fault = undefined;
     } catch (err) {
+      this.#fault = `policies cannot be prepared: ${err instanceof Error ? err.message : String(err)}`;
       this.#options.log.error({ err }, "policies cannot be prepared; those before the last change stay in force here");
     }
     this.#isPrepared = this.#templates.store.synced || this.#templates.store.parkReason !== undefined;
@@ -171,6 +189,18 @@ class WatchedPolicies implements LivePolicies {
     const delay = Math.min(time - this.#options.now().getTime(), MAX_DELAY_MS);
     this.#expiry = setTimeout(() => this.#prepare(), Math.max(delay, DEBOUNCE_MS)).unref();
   }
+}
+
+/** Replicas report so many at most. */
+const MAX_APPLIED = 1_000;
+
+function listApplied({ byConstraint }: Policies, templates: readonly PolicyTemplate[]): string[] {
+  const generations = new Map(templates.map(({ spec, status }) => [spec.kind, status?.inForce?.generation]));
+  return [...byConstraint.values()]
+    .filter(({ template }) => hasReads(template))
+    .map(({ template, constraint }) => constraintVersion(constraint, generations.get(template.kind)))
+    .sort()
+    .slice(0, MAX_APPLIED);
 }
 
 type ConstraintKind = ResourceRef<Constraint>;

@@ -91,6 +91,7 @@ beforeEach(() => {
       return () => undefined;
     },
     check: () => true as const,
+    report: () => ({ applied: [] }),
     close: () => Promise.resolve(),
   };
   gate = startStartGate(live, informers);

@@ -6,6 +6,9 @@ import type { Operation } from "../operations/operations.ts";
 import { startLivePolicies, type LivePolicies } from "./live-policies.ts";
 import { startStartGate, type RunningStartGate } from "./start-gate.ts";
 
+/** Operations that judge by operator policy. */
+export const JUDGING_OPERATIONS: readonly Operation[] = ["api", "controllers"];
+
 export interface ProcessPolicies {
   live: LivePolicies;
   /** For controllers. */
@@ -28,12 +31,11 @@ export function startPolicies({
   disposables,
   readiness,
 }: ProcessPoliciesOptions): { policies?: ProcessPolicies } {
-  const hasControllers = operations.includes("controllers");
-  if (!hasControllers && !operations.includes("api")) return {};
+  if (!JUDGING_OPERATIONS.some((operation) => operations.includes(operation))) return {};
   const live = startLivePolicies({ informers, log });
   disposables.defer(() => live.close());
   readiness.addCheck("policies", () => live.check());
-  if (!hasControllers) return { policies: { live } };
+  if (!operations.includes("controllers")) return { policies: { live } };
   const gate = startStartGate(live, informers);
   disposables.defer(() => gate.close());
   return { policies: { live, gate } };

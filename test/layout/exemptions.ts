@@ -13,6 +13,4 @@ export const withoutPlan: Record<string, string> = {
 export const remainingCircles: readonly (readonly string[])[] = [];
 
 /** Files and folders with sources that only tests use so far, each with the work that is going to use them. */
-export const forLater: Record<string, string> = {
-  "kube/lease/replica-acknowledgement.ts": "operator policy",
-};
+export const forLater: Record<string, string> = {};

@@ -19,7 +19,6 @@ import { controllerRows } from "./controller-rows.ts";
 import { permissionRows } from "./permission-rows.ts";
 import { registrarRows } from "./registrar-rows.ts";
 import { leaderElectionRows } from "./leader-election-rows.ts";
-import { enforcementRows } from "./enforcement-rows.ts";
 import { membershipRows } from "./membership-rows.ts";
 import { replicaRows } from "./replica-rows.ts";
 
@@ -81,6 +80,5 @@ export function controllerRuntimeTests(server: Server): void {
     membershipRows(scene);
     leaderElectionRows(scene);
     replicaRows(scene);
-    enforcementRows(scene);
   });
 }

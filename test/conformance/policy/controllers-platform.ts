@@ -15,7 +15,8 @@ import { createClient } from "../../../kube/client/create-client.ts";
 import { runControllers } from "../../../kube/controller/run-controllers.ts";
 import { requestKind } from "../../../kube/testing/request-kind.ts";
 import { installManifests } from "../../../platform/install.ts";
-import { startLivePolicies } from "../../../platform/policies/live-policies.ts";
+import type { PolicyReplicas } from "../../../controllers/policy-template/constraint.ts";
+import { startLivePolicies, type LivePolicies } from "../../../platform/policies/live-policies.ts";
 import { startStartGate } from "../../../platform/policies/start-gate.ts";
 import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
 import { eventually } from "../../eventually.ts";
@@ -115,7 +116,7 @@ export class PolicyPlatform {
     });
     await running.synced;
     const term = { transitions: 1, isHeld: () => true };
-    const runs = new ConstraintRuns({ client, informers, ownership, term, log });
+    const runs = new ConstraintRuns({ client, informers, replicas: oneProcess(live), ownership, term, log });
     this.#stopRunning = async () => {
       stopping.abort();
       await Promise.all([running.stopped, runs.stop()]);
@@ -185,6 +186,17 @@ export class PolicyPlatform {
       .flatMap(({ items }) => items.map(({ metadata }) => metadata.name))
       .filter((name) => name.endsWith(".constraints.cupola.dev"));
   }
+}
+
+/** This process is the only one. */
+function oneProcess(live: LivePolicies): PolicyReplicas {
+  return {
+    find: ({ version }) => {
+      const enforced = live.report()?.applied.includes(version) ?? false;
+      return Promise.resolve({ enforced, pendingReplicas: enforced ? [] : ["this"], errors: [] });
+    },
+    onChange: (listener) => live.onChange(listener),
+  };
 }
 
 export interface ConstraintName {

@@ -80,6 +80,7 @@ export function startGateTests(server: { name: string; start(): Promise<PolicySe
           totalViolations: 0,
         }),
       );
+      await platform.untilEnforced({ kind: "OneApp", name: "one" });
       expect(await platform.policies()).toEqual([]);
     });
 
