@@ -5,7 +5,7 @@ import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { endpoint, noContent, ok } from "./endpoint.ts";
-import { CFError, notFound } from "../http/errors.ts";
+import { CFError, notAuthorized, notFound, unprocessable } from "../http/errors.ts";
 import { listQuery } from "../http/query.ts";
 import { createRouting, normalisedUrl } from "./routing.ts";
 import type { Session } from "../access/session.ts";
@@ -31,6 +31,8 @@ const rows = [
     body: z.strictObject({ name: z.string().min(1).max(20) }),
     handler: ({ body, warn }) => {
       warn("careful, 100% new");
+      if (body.name === "refused") throw unprocessable("no");
+      if (body.name === "forbidden") throw notAuthorized();
       return { status: 201, body, job: "thing.create~1" };
     },
   }),
@@ -163,6 +165,14 @@ test("a body that holds: 201 with Location and one warning that survives CGI une
   expect(headers.get("location")).toBe(`${base}/v3/jobs/thing.create~1`);
   expect(decodeURIComponent(headers.get("x-cf-warnings") ?? "")).toBe("careful, 100% new");
   expect(headers.get("x-vcap-request-id")).toMatch(/^[\w-]{36}$/);
+});
+
+test.each([
+  ["refused", 422, "careful, 100% new"],
+  ["forbidden", 403, ""],
+])("a warning goes with a refusal, and not to a caller who may not: %s", async (name, expected, warning) => {
+  const { status, headers } = await call("POST", "/v3/things", { body: JSON.stringify({ name }) });
+  expect([status, decodeURIComponent(headers.get("x-cf-warnings") ?? "")]).toEqual([expected, warning]);
 });
 
 test.each<[Record<string, string>, RegExp]>([

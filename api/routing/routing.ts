@@ -135,8 +135,8 @@ async function serve(deps: RoutingDeps, row: ServedRow, request: Request, respon
     if (!response.writableFinished) controller.abort(new Error("the client went away"));
     deps.metrics?.answered({ ...row, status: response.statusCode, milliseconds: performance.now() - startedAt });
   });
+  const warnings = createWarnings();
   try {
-    const warnings = createWarnings();
     const context = await toRequestContext(deps, row, { request, warnings, signal });
     const judged =
       context.caller && context.session.judge([context.params, context.query, context.body], listedKinds(row, context));
@@ -144,15 +144,25 @@ async function serve(deps: RoutingDeps, row: ServedRow, request: Request, respon
     const result = row.handler(context);
     const reply = result instanceof Promise ? await Promise.race([result, rejectOnAbort(signal)]) : result;
     clearTimeout(timer);
-    const warned = warnings.header();
-    if (warned !== undefined) response.setHeader("X-Cf-Warnings", warned);
+    setWarnings(response, warnings);
     await send(response, reply, context.base);
   } catch (thrown) {
+    if (isRefusal(thrown)) setWarnings(response, warnings);
     if (!response.closed)
       fail(deps, response, signal.aborted && signal.reason instanceof CFError ? signal.reason : thrown);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Policy's warnings go with its refusals; a caller who may not write gets none. */
+function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof CFError && thrown.key === "UnprocessableEntity";
+}
+
+function setWarnings(response: Response, warnings: Warnings): void {
+  const warned = warnings.header();
+  if (warned !== undefined && !response.headersSent) response.setHeader("X-Cf-Warnings", warned);
 }
 
 /** The kinds that the reply may list. */

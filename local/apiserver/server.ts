@@ -61,7 +61,7 @@ function admission(policies: PolicyAdmission, webhooks: WebhookAdmission, auth: 
   return async (request: AdmissionRequest): Promise<string[]> => {
     if (request.gvr.group === RBAC_GROUP) auth.checkRbacWrite(request);
     const result = await policies.admit(request);
-    if (!result.allowed) throw new StatusError(result.status);
+    if (!result.allowed) throw new StatusError(result.status, result.warnings);
     return [...result.warnings, ...(await webhooks.validate(request))];
   };
 }

@@ -4,10 +4,13 @@ import type { FieldError, StatusBody } from "./types.ts";
 /** An error that has an answer: `body` is sent as it is, with `body.code` as HTTP status. */
 export class StatusError extends Error {
   readonly body: StatusBody;
-  constructor(body: StatusBody) {
+  /** Sent beside the refusal. */
+  readonly warnings: readonly string[];
+  constructor(body: StatusBody, warnings: readonly string[] = []) {
     super(body.message ?? body.reason ?? "error");
     this.name = "StatusError";
     this.body = body;
+    this.warnings = warnings;
   }
 }
 

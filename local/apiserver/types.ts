@@ -100,7 +100,9 @@ export interface StatusBody {
   code?: number;
 }
 
-export type AdmissionResult = { allowed: true; warnings: string[] } | { allowed: false; status: StatusBody };
+/** A refusal has the warnings of the policies that only warn, too. */
+export type AdmissionResult =
+  { allowed: true; warnings: string[] } | { allowed: false; warnings: string[]; status: StatusBody };
 
 /** Admission by ValidatingAdmissionPolicy. Asynchronous only because a param may have to wait for its informer. */
 export interface PolicyAdmission {

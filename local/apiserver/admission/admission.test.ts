@@ -110,6 +110,7 @@ describe("a refusal", () => {
     const text = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: too few";
     expect(await admit()).toEqual({
       allowed: false,
+      warnings: [],
       status: {
         kind: "Status",
         apiVersion: "v1",

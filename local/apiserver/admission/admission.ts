@@ -105,7 +105,8 @@ function admit(state: State, original: AdmissionRequest, deps: PolicyAdmissionDe
     judge(compiled, bindings, { request, variables, reader: deps.reader }, verdict);
   }
   const [first] = verdict.denied;
-  return first ? { allowed: false, status: refusal(request, first) } : { allowed: true, warnings: verdict.warnings };
+  const { warnings } = verdict;
+  return first ? { allowed: false, warnings, status: refusal(request, first) } : { allowed: true, warnings };
 }
 
 function policiesFor({ policies, ofOperation }: State, request: AdmissionRequest): CompiledPolicy[] {

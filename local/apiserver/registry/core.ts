@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { AdmissionRequest, FieldError, GroupVersionKind, WebhookAdmission } from "../types.ts";
 import { forbiddenField, invalidValue, notSupported, required, tooLong } from "../field-errors.ts";
-import { badRequest, failure, forbidden, invalid, notFound, type Named } from "../status.ts";
+import { badRequest, failure, forbidden, invalid, notFound, StatusError, type Named } from "../status.ts";
 import type { Store } from "../storage/store.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { fromStored } from "./convert.ts";
@@ -163,7 +163,12 @@ function facing(
 /** Asks admission about a write of this call; warnings go to the call. */
 export async function admit(core: Core, call: InternalCall, name: string, parts: AdmissionParts): Promise<void> {
   if (call.internal) return;
-  call.warnings.push(...(await core.admit(requestOf(core, call, name, parts))));
+  try {
+    call.warnings.push(...(await core.admit(requestOf(core, call, name, parts))));
+  } catch (error) {
+    if (error instanceof StatusError) call.warnings.push(...error.warnings);
+    throw error;
+  }
 }
 
 /** Lets admission change what a call writes; answers with the same object when nothing does. */

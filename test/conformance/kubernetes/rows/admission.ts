@@ -296,6 +296,15 @@ export const admissionRows = [
     );
     expect((await trial(api, ns)).body.message).toContain("resulted in error: no such key: color");
   }),
+  row("a refusal carries the warnings of the policies that only warn", async (scene) => {
+    const { api, ns } = scene;
+    const rule = (message: string) => ({ validations: [{ expression: "object.spec.size < 5", message }] });
+    await policy(scene, { spec: rule("no") }, async () => expect((await trial(api, ns, { size: 6 })).status).toBe(422));
+    await policy(scene, { spec: rule("rather large"), binding: { validationActions: ["Warn"] } }, async () => {
+      const { status, headers } = await trial(api, ns, { size: 6 });
+      expect([status, headers["warning"]]).toEqual([422, expect.stringContaining("rather large")]);
+    });
+  }),
   row("policies apply to built-in kinds, too", async (scene) => {
     const { api, ns } = scene;
     await policy(
