@@ -1,4 +1,5 @@
 // Plans a PolicyTemplate's CRD, and a constraint's policies and status. Pure.
+import { isDeepStrictEqual } from "node:util";
 import { actionAt, constraintCRD, MAX_VIOLATIONS, type Constraint } from "../../crds/policy-template/constraint.ts";
 import { templateFault } from "../../crds/policy-template/lint.ts";
 import { nextExceptionEnd } from "../../crds/policy-template/match-expressions.ts";
@@ -201,7 +202,8 @@ function auditStatus({ constraint, rules, audit }: ConstraintPlanInput, now: Dat
   const isSame =
     before?.totalViolations === audit.violations.length &&
     (before.audit?.unknown ?? 0) === audit.unknown &&
-    JSON.stringify(before.violations ?? []) === JSON.stringify(violations);
+    // An API server returns members in an order of its own.
+    isDeepStrictEqual(before.violations ?? [], violations);
   return {
     audit: isSame && before.audit ? before.audit : toAuditEntry(audit, now),
     totalViolations: audit.violations.length,

@@ -1,19 +1,25 @@
 // The verdict of constraints about one object, by the same expressions that the API server evaluates. Pure: callers bring every fact.
 import { compilePolicy, evaluatePolicy, type CompiledPolicy, type Denial } from "../../kube/admission/policy/policy.ts";
 import type { Lookup } from "../../kube/admission/policy/variables.ts";
+import { selectorMatches, type LabelSelector } from "../../kube/api/label-selector.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { fromJson, type CelValue } from "../../kube/cel/values.ts";
 import { compileConstraint, type RuleSet } from "./compile.ts";
 import { actionAt, constraintId, type Constraint, type Point } from "./constraint.ts";
 import { hasReads, type PolicyTemplateSpec } from "./policy-template.ts";
+import { STABLE_LABELS } from "../labels.ts";
+import { namespaceSelector } from "./namespace-selector.ts";
 import { policyName } from "./policy-objects.ts";
 import type { Refs } from "./refs.ts";
+import { findSubject, livesInSpaces } from "./subjects.ts";
 import { sentenceEnd, sentenceStart, toSentence, toVerdict, type Verdict, type Violation } from "./verdict.ts";
 
 /** A constraint ready to judge objects. */
 export interface JudgingConstraint {
   template: PolicyTemplateSpec;
   constraint: Constraint;
+  /** Namespaces of spaces that it may match. */
+  namespaces: LabelSelector;
   policy: CompiledPolicy;
   /** For rules that read other objects: denies each object that they are asked about. */
   reach: CompiledPolicy | undefined;
@@ -40,6 +46,7 @@ export function prepareConstraint(template: PolicyTemplateSpec, constraint: Cons
   return {
     template,
     constraint,
+    namespaces: namespaceSelector(constraint.spec.match),
     policy: toPolicy(constraint, rules),
     reach: hasReads(template)
       ? toPolicy(constraint, { ...rules, validations: [{ expression: "!variables.matches" }] })
@@ -55,7 +62,7 @@ function toPolicy(constraint: Constraint, rules: RuleSet): CompiledPolicy {
 
 /** The verdict of all constraints about one object. */
 export function evaluate(constraints: readonly JudgingConstraint[], review: Review): Verdict {
-  const subject = constraints.filter((one) => isSubject(one, review));
+  const subject = constraints.filter((one) => isSubject(one, review) && mayReach(one, review));
   const [judged, skipped] = [
     subject.filter((one) => hasFacts(one, review)),
     subject.filter((one) => !hasFacts(one, review)),
@@ -74,6 +81,13 @@ export function toUndecidedSentence({ template: { title, reads = [] }, constrain
   const kinds = [...new Set(reads.map(({ kind }) => kind))].join(" and ");
   const message = `cannot be decided now, since ${kinds} objects are not known`;
   return toSentence(title, { message, constraint: constraint.metadata.name });
+}
+
+/** As the API server selects a policy by the namespace, before any expression is evaluated. Outside of spaces the expressions decide. */
+function mayReach({ namespaces }: JudgingConstraint, { object, namespaceLabels }: Review): boolean {
+  if (namespaceLabels?.[STABLE_LABELS.spaceName] === undefined) return true;
+  const definition = findSubject(object.kind);
+  return !definition || !livesInSpaces(definition) || selectorMatches(namespaces, namespaceLabels);
 }
 
 function isSubject({ template }: JudgingConstraint, { object, operation }: Review): boolean {

@@ -11,10 +11,18 @@ import { listRequirements, mirrored, type Requirement } from "./match-expression
  * is evaluated all the same. A requirement that Kubernetes takes in no selector is left to it, or the API server would refuse the policy.
  */
 export function namespaceSelector(match: ConstraintMatch | undefined): LabelSelector {
-  const { orgs, orgLabels, spaceLabels } = match ?? {};
-  const exact = orgs?.every((pattern) => !pattern.includes("*")) ? [...new Set(orgs.map(nameAsLabel))] : [];
+  const { orgs, spaces = [], orgLabels, spaceLabels } = match ?? {};
+  const places = spaces.map((pattern) => pattern.split("/"));
   const requirements: Requirement[] = [
-    ...(exact.length > 0 ? [{ key: STABLE_LABELS.orgName, operator: "In" as const, values: exact }] : []),
+    ...namesIn(STABLE_LABELS.orgName, orgs ?? []),
+    ...namesIn(
+      STABLE_LABELS.orgName,
+      places.map(([org = "*", space]) => (space === undefined ? "*" : org)),
+    ),
+    ...namesIn(
+      STABLE_LABELS.spaceName,
+      places.map(([, space = "*"]) => space),
+    ),
     ...(orgLabels ? listRequirements(mirrored("org", orgLabels)) : []),
     ...(spaceLabels ? listRequirements(mirrored("space", spaceLabels)) : []),
   ];
@@ -24,6 +32,12 @@ export function namespaceSelector(match: ConstraintMatch | undefined): LabelSele
       ...requirements.filter(isSelectable).map(toSelectable),
     ],
   };
+}
+
+/** Nothing where any name has a wildcard. */
+function namesIn(key: string, names: readonly string[]): Requirement[] {
+  if (names.length === 0 || names.some((name) => name.includes("*"))) return [];
+  return [{ key, operator: "In", values: [...new Set(names.map(nameAsLabel))] }];
 }
 
 const hasValues = ({ operator }: Requirement): boolean => operator === "In" || operator === "NotIn";

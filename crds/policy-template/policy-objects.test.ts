@@ -35,8 +35,16 @@ test("a policy and a binding have the constraint's name and action", () => {
   expect(binding?.spec).toEqual({ policyName: "demo.c.constraints.cupola.dev", validationActions: ["Warn"] });
 });
 
-test("subjects outside of spaces have no namespaceSelector", () => {
-  expect(policiesOf({ subjects: ["App", "Org"] })[0]?.spec.matchConstraints).not.toHaveProperty("namespaceSelector");
+test("subjects outside of spaces have a policy without a namespaceSelector, which does not judge those inside", () => {
+  const policies = policiesOf({ subjects: ["App", "Org"] }).filter(({ kind }) => kind === "ValidatingAdmissionPolicy");
+  const shown = policies.map(({ metadata, spec }) => {
+    const { namespaceSelector, resourceRules = [] } = spec.matchConstraints ?? {};
+    return [metadata.name.split(".")[0], resourceRules[0]?.resources, namespaceSelector !== undefined];
+  });
+  expect(shown).toEqual([
+    ["demo", ["apps"], true],
+    ["places", ["orgs"], false],
+  ]);
 });
 
 describe("kubectl scale", () => {
@@ -75,6 +83,12 @@ describe("the namespaceSelector", () => {
     ["an org with a long name", { orgs: [long] }, true],
     ["another org", { orgs: ["acme"] }, false],
     ["a pattern", { orgs: ["acme", "o*"] }, true],
+    ["its space", { spaces: [`${long}/dev`] }, true],
+    ["a pattern of spaces in its org", { spaces: [`${long}/p*`, `${long}/dev`] }, true],
+    ["another space", { spaces: [`${long}/prod`] }, false],
+    ["spaces of another org", { spaces: ["acme/*", "beta/dev"] }, false],
+    ["spaces of any org", { spaces: ["acme/*", "*/dev"] }, true],
+    ["a pattern with the end of the org", { spaces: ["oo*", "*"] }, true],
     ["labels", { orgLabels: { matchLabels: { tier: "gold" } } }, true],
     ["other labels", { spaceLabels: { matchLabels: { "example.com/owner": "eve" } } }, false],
   ])("of %s", (_, match, expected) => {

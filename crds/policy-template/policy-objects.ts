@@ -8,6 +8,7 @@ import { actionAt, type Action, type Constraint } from "./constraint.ts";
 import { compileConstraint, type RuleSet } from "./compile.ts";
 import { namespaceSelector } from "./namespace-selector.ts";
 import { hasReads, type PolicyTemplateSpec } from "./policy-template.ts";
+import type { KindDefinition } from "../kind.ts";
 import { findSubject, livesInSpaces } from "./subjects.ts";
 import { sentenceEnd, sentenceStart } from "./verdict.ts";
 
@@ -35,8 +36,19 @@ export function toConstraintPolicies(spec: PolicyTemplateSpec, constraint: Const
   const rules = compileConstraint(spec, constraint, now);
   const name = policyName(constraint);
   const action = actionAt(constraint, "write");
+  const subjects = spec.subjects.flatMap((kind) => findSubject(kind) ?? []);
+  const [inSpaces, elsewhere] = [subjects.filter(livesInSpaces), subjects.filter((one) => !livesInSpaces(one))];
+  const toPolicies = (name: string, matchConstraints: MatchResources): KubeObject[] =>
+    toPair({ name, action, spec: { ...rules, matchConstraints } });
+  const { match } = constraint.spec;
   return [
-    ...toPair({ name, action, spec: { ...rules, matchConstraints: matchObjects(spec, constraint) } }),
+    ...(inSpaces.length > 0
+      ? toPolicies(name, { ...matchKinds(spec, inSpaces), namespaceSelector: namespaceSelector(match) })
+      : []),
+    // A policy of its own: objects of spaces are then selected by namespace, which costs an API server next to nothing.
+    ...(elsewhere.length > 0
+      ? toPolicies(inSpaces.length > 0 ? `places.${name}` : name, matchKinds(spec, elsewhere))
+      : []),
     ...(spec.subjects.includes("Process") && action === "deny" ? toScalePolicy(spec, constraint, now) : []),
   ];
 }
@@ -69,16 +81,14 @@ function toObject({ kind, name, spec }: { kind: string; name: string; spec: obje
   return { apiVersion: API_VERSION, kind, metadata, spec };
 }
 
-function matchObjects(spec: PolicyTemplateSpec, { spec: { match } }: Constraint): MatchResources {
-  const subjects = spec.subjects.flatMap((kind) => findSubject(kind) ?? []);
+function matchKinds({ operations }: PolicyTemplateSpec, subjects: readonly KindDefinition[]): MatchResources {
   return {
     resourceRules: [...new Set(subjects.map(({ group }) => group))].map((group) => ({
       apiGroups: [group],
       apiVersions: ["*"],
-      operations: [...spec.operations],
+      operations: [...operations],
       resources: subjects.filter((subject) => subject.group === group).map(({ plural }) => plural),
     })),
-    ...(subjects.every(livesInSpaces) && { namespaceSelector: namespaceSelector(match) }),
   };
 }
 

@@ -8,7 +8,7 @@ export interface LabelSelector {
 /** Whether labels satisfy a selector; an empty one takes everything. */
 export function selectorMatches(
   selector: LabelSelector | undefined,
-  labels: Record<string, string> | undefined,
+  labels: Readonly<Record<string, string>> | undefined,
 ): boolean {
   const has = labels ?? {};
   const byLabel = Object.entries(selector?.matchLabels ?? {}).every(([key, value]) => has[key] === value);
@@ -17,7 +17,7 @@ export function selectorMatches(
 
 function expressionMatches(
   { key, operator, values }: { key: string; operator: string; values?: string[] },
-  labels: Record<string, string>,
+  labels: Readonly<Record<string, string>>,
 ): boolean {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {

@@ -10,6 +10,7 @@ import { type Figure, figure, formatTable } from "./figure.ts";
 import { measureIdle } from "./idle.ts";
 import { measureLists } from "./lists/lists.ts";
 import { measureLaptop } from "./laptop.ts";
+import { measurePolicy } from "./policy/policy.ts";
 import { measurePushes } from "./node/pushes.ts";
 import { measureRouter } from "./router/router.ts";
 import { measureReads } from "./reads.ts";
@@ -28,6 +29,7 @@ const BENCHMARKS: Record<string, () => Promise<Figure[]>> = {
   cluster: measureCluster,
   gates: measureGates,
   starts: measureStarts,
+  policy: measurePolicy,
   push: measurePushes,
   node: async () => [...(await measurePushes()), ...(await measureGates()), ...(await measureStarts())],
 };

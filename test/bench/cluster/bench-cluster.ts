@@ -13,7 +13,7 @@ import { createClient } from "../../../kube/client/create-client.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { OPERATIONS, type Operation } from "../../../platform/operations/operations.ts";
 import { serviceAccountName } from "../../../platform/operations/permissions.ts";
-import { startControlPlane } from "../../cluster/control-plane.ts";
+import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { type Child, startChild } from "../child-process.ts";
 import type { PlatformProcessOptions, Requests } from "../platform-process.ts";
 import { waitUntilStable } from "../until.ts";
@@ -22,6 +22,7 @@ import { waitUntilStable } from "../until.ts";
 export const DEVELOPER = "developer";
 
 export interface BenchCluster {
+  controlPlane: ControlPlane;
   admin: KubeClient;
   platform: KubeClient;
   /** With the ServiceAccount of an operation, as its replicas. */
@@ -29,6 +30,8 @@ export interface BenchCluster {
   developerToken: string;
   /** Starts another replica; resolves when it is ready. */
   start(operations: readonly Operation[]): Promise<Replica>;
+  /** The newest version of any object: each write makes one. */
+  version(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -91,6 +94,8 @@ export async function startBenchCluster({
     throw error;
   }
   return {
+    controlPlane: plane,
+    version: () => versionOf(admin),
     admin,
     platform,
     connect,
