@@ -21,6 +21,7 @@ import { routeController, routeGUIDController } from "./route/route.ts";
 import { securityGroupController } from "./security-group/security-group.ts";
 import { registrySecretController } from "./space/registry-secret.ts";
 import { managedBindingController } from "./service-binding/managed.ts";
+import { userProvidedBindingController } from "./service-binding/user-provided.ts";
 import { serviceBindingController } from "./service-binding/service-binding.ts";
 import { serviceBrokerController } from "./service-broker/service-broker.ts";
 import { managedInstanceController } from "./service-instance/managed.ts";
@@ -78,6 +79,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     managedInstanceController(brokers),
     serviceBindingController,
     managedBindingController(brokers),
+    userProvidedBindingController(),
     auditLogController,
     taskController(options),
   ];

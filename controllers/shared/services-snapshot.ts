@@ -126,7 +126,8 @@ async function readManagedContent(
   );
 }
 
-async function readInstanceContent(
+/** The content of each binding of a user-provided instance. @throws NotReady */
+export async function readInstanceContent(
   instance: ServiceInstance,
   guid: string,
   client: ReconcileContext["client"],

@@ -72,7 +72,7 @@ export const ServiceBinding = defineKind({
     binding: z
       .object({ name: objectName.describe("Name of the Secret.") })
       .optional()
-      .describe("The Secret with the credentials of a managed instance, as servicebinding.io has it."),
+      .describe("The Secret with the credentials, as servicebinding.io has it."),
   }),
 });
 export type ServiceBinding = Resource<typeof ServiceBinding>;

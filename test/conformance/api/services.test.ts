@@ -338,6 +338,33 @@ describe("what an app gets", () => {
     expect(JSON.stringify(objects)).not.toContain("s3cret");
   });
 
+  test("is a Provisioned Service, too, whose Secret follows the instance", async () => {
+    const app = await newApp();
+    const instance = await make({ credentials: { uri: "postgres://h", old: "x" } });
+    const bound = await bind(app, instance);
+    const { kube } = bench.testEnv;
+    const secretOf = async (): Promise<{ type?: string; data: Record<string, string> }> => {
+      const { items } = await kube.list(ServiceBinding);
+      const found = items.find(({ metadata }) => metadata.labels?.["cupola.dev/guid"] === bound.guid);
+      const name = found?.status?.binding?.name ?? "";
+      const { type, data = {} } = await kube.get(Secret, { namespace: found?.metadata.namespace ?? "", name });
+      const texts = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]);
+      return { type, data: Object.fromEntries(texts) as Record<string, string> };
+    };
+    await eventually(async () =>
+      expect(await secretOf()).toMatchObject({
+        type: "servicebinding.io/user-provided",
+        data: { type: "user-provided", uri: "postgres://h", old: "x" },
+      }),
+    );
+    await bench.call("PATCH", `${PATH}/${instance.guid}`, { credentials: { uri: "postgres://i" }, tags: ["new"] });
+    await eventually(async () => {
+      const { data } = await secretOf();
+      expect(data).toMatchObject({ uri: "postgres://i" });
+      expect(data).not.toHaveProperty("old");
+    });
+  });
+
   test("comes from a labelled Secret of kubectl, and not from anybody's", async () => {
     const app = await newApp();
     const { namespace = "" } = (await objectOf(app)).metadata;
