@@ -29,7 +29,7 @@ function askerPolicy(): AdmissionPolicy {
     operations: ["CREATE", "UPDATE"],
     validations: [
       {
-        expression: `${by("object")} in ['', ${by("oldObject")}, request.userInfo.username] || ${CALLER_IS_PLATFORM}`,
+        expression: `${by("object")} in ['', string(${by("oldObject")}), request.userInfo.username] || ${CALLER_IS_PLATFORM}`,
         message: `the annotation ${ANNOTATIONS.askedBy} must name the person who asks`,
         reason: "Forbidden",
       },
