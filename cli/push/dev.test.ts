@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { changedFiles, listWhileEdited } from "./dev.ts";
+import { changedFiles, changesOf, listWhileEdited } from "./dev.ts";
 import type { SourceFile } from "./pack-source.ts";
 
 const file = (path: string, size = 1, time = 0): SourceFile => ({
@@ -32,4 +32,21 @@ test("a link that leads nowhere, such as an editor's lock, is told and does not 
   expect(told).toHaveBeenCalledWith(expect.stringContaining(".#index.js cannot be read"));
   rmSync(join(folder, ".#index.js"));
   expect(await listWhileEdited(folder)).toMatchObject([{ path: "index.js" }]);
+});
+
+test("a save from before the watch began is not missed, and later ones are told once a burst", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "cup-dev-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  writeFileSync(join(folder, "index.js"), "saved while the first push ran");
+  const changes = changesOf(folder, stop.signal);
+  expect(await changes.next()).toEqual({ done: false, value: undefined });
+  const next = changes.next();
+  writeFileSync(join(folder, "index.js"), "saved later");
+  writeFileSync(join(folder, "other.js"), "in the same burst");
+  expect(await next).toEqual({ done: false, value: undefined });
+  const end = changes.next();
+  stop.abort();
+  expect(await end).toEqual({ done: true, value: undefined });
 });

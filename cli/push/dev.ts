@@ -111,10 +111,10 @@ export function changedFiles(before: readonly SourceFile[], now: readonly Source
   return [...written, ...before.map(({ path }) => path).filter((path) => !current.has(path))];
 }
 
-/** Yields once for each burst of changes to files that are pushed. @throws Failure when this machine cannot watch so much */
-async function* changesOf(folder: string, signal: AbortSignal): AsyncGenerator<void> {
+/** Yields once it watches, since files may have been saved before, then once for each burst of changes to files that are pushed. @throws Failure when this machine cannot watch so much */
+export async function* changesOf(folder: string, signal: AbortSignal): AsyncGenerator<void> {
   const ignored = await readIgnore(folder);
-  let isDirty = false;
+  let isDirty = true;
   let wake: () => void = () => undefined;
   const watching = follow(folder, { signal, ignored }, () => {
     isDirty = true;
