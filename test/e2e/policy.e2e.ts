@@ -137,4 +137,61 @@ describe.skipIf(reason)("an operator's first policy", () => {
     await kubectl("delete", "requiredlabels", "owner");
     await eventually(() => passes("create-app", "refused"));
   });
+
+  test("may read other objects: cf is refused, and an app that kubectl starts waits until the rule allows it", async () => {
+    await passes("stop", "other");
+    const template = {
+      kind: "OneStarted",
+      title: "One started",
+      subjects: ["App"],
+      reads: [{ as: "apps", kind: "App", scope: "space" }],
+      rules: [
+        {
+          expression: "object.spec.state != 'Started' || !refs.apps.exists(a, a.spec.state == 'Started')",
+          message: "another app is started",
+        },
+      ],
+    };
+    await apply({
+      apiVersion: "cupola.dev/v1alpha1",
+      kind: "PolicyTemplate",
+      metadata: { name: "onestarted" },
+      spec: template,
+    });
+    const match = { spaces: ["local/dev"] };
+    await eventually(() =>
+      apply({
+        apiVersion: "constraints.cupola.dev/v1alpha1",
+        kind: "OneStarted",
+        metadata: { name: "one" },
+        spec: { match },
+      }),
+    );
+    await eventually(async () =>
+      expect(JSON.parse(await kubectl("get", "onestarted", "one", "-o", "json")).status).toMatchObject({
+        enforced: true,
+        by: "WebhookAndStartGate",
+      }),
+    );
+    const { code, output } = await cf("start", "other");
+    const sentence = "One started: another app is started (policy one)";
+    expect([code, output]).toEqual([1, expect.stringContaining(sentence)]);
+    await kubectl("patch", "app", "other", "-n", NAMESPACE, "--type=merge", "-p", '{"spec":{"state":"Started"}}');
+    await untilReady("other", { status: "False", reason: "PolicyDenied", message: sentence });
+    await passes("stop", "shop");
+    await untilReady("other", { status: "True" });
+    await kubectl("delete", "policytemplate", "onestarted");
+  });
+
+  async function apply(object: object): Promise<void> {
+    const file = join(stage.home, "object.yaml");
+    writeFileSync(file, stringify(object));
+    await kubectl("apply", "-f", file);
+  }
+
+  const untilReady = (name: string, ready: object): Promise<void> =>
+    eventually(async () => {
+      const { status } = JSON.parse(await kubectl("get", "app", name, "-n", NAMESPACE, "-o", "json"));
+      expect(status.conditions).toContainEqual(expect.objectContaining({ type: "Ready", ...ready }));
+    });
 });
