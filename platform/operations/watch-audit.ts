@@ -2,11 +2,19 @@
 import type { Logger } from "pino";
 import type { PlacedEvent } from "../../api/cf/audit/to-audit-events.ts";
 import { listBuildEvents, listRevisionEvents } from "../../controllers/audit-log/app-events.ts";
+import {
+  isOperationDone,
+  isServiced,
+  listServiceEvents,
+  type Serviced,
+} from "../../controllers/audit-log/service-events.ts";
 import { createInstanceEvents } from "../../controllers/audit-log/instance-events.ts";
 import { AuditLog, type AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import { Build } from "../../crds/build/build.ts";
 import { eventIdentity } from "../../crds/guid.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { isUnreadable } from "../../kube/cache/errors.ts";
@@ -19,9 +27,10 @@ import { isOutsideChange, OUTSIDE_AUDIT_KINDS, OUTSIDE_WRITTEN_KINDS, startOutsi
 import { keepRecentChanges, type RecentChanges, type SeenChange } from "./recent-changes.ts";
 import { retryUnreadable } from "./retry-unreadable.ts";
 
-export const WATCH_AUDIT_KINDS: readonly ResourceRef[] = [LRP, ...OUTSIDE_AUDIT_KINDS];
+const SERVICED_KINDS: readonly ResourceRef[] = [ServiceInstance, ServiceBinding];
+export const WATCH_AUDIT_KINDS: readonly ResourceRef[] = [LRP, ...SERVICED_KINDS, ...OUTSIDE_AUDIT_KINDS];
 /** Kinds whose changes are events. AuditLogs, which are large, are only read. */
-const CHANGING_KINDS: readonly ResourceRef[] = [LRP, Revision, ...OUTSIDE_WRITTEN_KINDS];
+const CHANGING_KINDS: readonly ResourceRef[] = [LRP, Revision, ...SERVICED_KINDS, ...OUTSIDE_WRITTEN_KINDS];
 
 /**
  * Milliseconds between two writes of events; the first after a pause is written at once. Nobody waits for the others: no request made them, and what a
@@ -109,7 +118,8 @@ function createJudge(): (seen: SeenChange) => SeenChange | undefined {
   const toInstanceEvents = createInstanceEvents();
   return (seen) => {
     const { ref, change, at } = seen;
-    if (ref.kind !== LRP.kind) return isEventOfApp(seen) || isOutsideChange(seen) ? seen : undefined;
+    if (ref.kind !== LRP.kind)
+      return isEventOfApp(seen) || isEndOfOperation(seen) || isOutsideChange(seen) ? seen : undefined;
     if (change.type !== "modified") return undefined;
     const events = toInstanceEvents(change.old as LRP, change.object as LRP, at);
     if (events.length === 0) return undefined;
@@ -127,11 +137,25 @@ function isEventOfApp({ ref, change }: SeenChange): boolean {
   return (change.old as Build).status?.state !== (change.object as Build).status?.state;
 }
 
+/** The end of what a service broker was asked to do. */
+function isEndOfOperation(seen: SeenChange): boolean {
+  const serviced = toServiced(seen);
+  return serviced !== undefined && isOperationDone(serviced.old, serviced.object);
+}
+
+function toServiced({ ref, change }: SeenChange): { old: Serviced; object: Serviced | undefined } | undefined {
+  if (!isServiced(ref.kind) || change.type === "added") return undefined;
+  const object = change.type === "deleted" ? undefined : (change.object as Serviced);
+  return { old: change.old as Serviced, object };
+}
+
 /** The events of what controllers and runners did. */
-function listEvents(read: Reader, { ref, change, at, events = [] }: SeenChange): readonly AuditEvent[] {
+function listEvents(read: Reader, seen: SeenChange): readonly AuditEvent[] {
+  const { ref, change, at, events = [] } = seen;
   if (ref.kind === Revision.kind && change.type === "added")
     return listRevisionEvents(read, change.object as Revision, at);
   if (ref.kind === Build.kind && change.type === "modified")
     return listBuildEvents(read, change.old as Build, change.object as Build, at);
-  return events;
+  const serviced = toServiced(seen);
+  return serviced ? listServiceEvents(read, serviced.old, serviced.object, at) : events;
 }

@@ -8,6 +8,11 @@ import { listEvents, type AuditedWrite } from "./event-rules.ts";
 const started = anApp({ state: "Started" });
 const destination = { app: "shop", namespace: "", process: "web", port: 0, protocol: "http1" };
 const of = (spec: object = {}): KubeObject => ({ apiVersion: "v", kind: "K", metadata: { name: "x" }, spec }) as never;
+/** A binding that a broker makes, as the API writes it. */
+const askedOf = (spec: object): KubeObject => ({
+  ...of(spec),
+  metadata: { name: "x", annotations: { "cupola.dev/asked-by": "ann" } },
+});
 const binding = (role: string): KubeObject =>
   ({
     ...of(),
@@ -21,11 +26,14 @@ const write = (what: string, object = of(), changes: object = {}) => ({ what, ob
 /** The leader's watch leaves the event. */
 const watch = { file: "controllers/audit-log/instance-events.ts" };
 const ends = { file: "controllers/audit-log/app-events.ts" };
+const done = (noun: string, verbs: string) =>
+  Object.fromEntries(
+    verbs.split(" ").map((verb) => [`audit.${noun}.${verb}`, { file: "controllers/audit-log/service-events.ts" }]),
+  );
 /** An endpoint leaves the event: `recordAppEvent`. */
 const endpoint = (file: string) => ({ file, isCall: true });
 
 const NO_SERVICES = "not recorded yet";
-const STARTS_ONLY = "the broker is asked after the write, which is recorded as the start; the end is in the status";
 const FIRST_API = "CAPI writes it in its first API (/v2) only";
 
 const lifecycle = (noun: string, kind: string, deletion = "delete") => ({
@@ -95,15 +103,22 @@ const TYPES: Readonly<Record<string, ReturnType<typeof write> | { file: string; 
   ...none("service", "create update delete", NO_SERVICES),
   ...none("service_broker", "create update delete", NO_SERVICES),
   ...none("service_plan", "create update delete", NO_SERVICES),
-  ...none("service_instance", "create update delete", STARTS_ONLY),
-  ...none("service_instance", "bind_route unbind_route share unshare purge show", NO_SERVICES),
+  ...done("service_instance", "create update delete"),
+  ...none("service_instance", "bind_route unbind_route purge show", NO_SERVICES),
+  "audit.service_instance.share": write("patch ServiceInstance", of({ type: "managed" }), { sharedSpaces: ["a"] }),
+  "audit.service_instance.unshare": write("patch ServiceInstance", of({ type: "managed", sharedSpaces: ["a"] }), {
+    sharedSpaces: [],
+  }),
   "audit.service_instance.start_create": write("create ServiceInstance", of({ type: "managed" })),
-  "audit.service_instance.start_update": write("patch ServiceInstance", of({ type: "managed" })),
+  "audit.service_instance.start_update": write("patch ServiceInstance", of({ type: "managed" }), { tags: [] }),
   "audit.service_instance.start_delete": write("delete ServiceInstance", of({ type: "managed" })),
-  ...none("service_binding", "update start_create start_delete show", NO_SERVICES),
+  ...done("service_binding", "update"),
+  ...none("service_binding", "show", NO_SERVICES),
+  "audit.service_binding.start_create": write("create ServiceBinding", askedOf({ type: "app" })),
+  "audit.service_binding.start_delete": write("delete ServiceBinding", askedOf({ type: "app" })),
   "audit.service_binding.create": write("create ServiceBinding", of({ type: "app" })),
   "audit.service_binding.delete": write("delete ServiceBinding", of({ type: "app" })),
-  ...none("service_key", "create update delete", STARTS_ONLY),
+  ...done("service_key", "create update delete"),
   ...none("service_key", "show", NO_SERVICES),
   "audit.service_key.start_create": write("create ServiceBinding", of({ type: "key" })),
   "audit.service_key.start_delete": write("delete ServiceBinding", of({ type: "key" })),
@@ -111,7 +126,7 @@ const TYPES: Readonly<Record<string, ReturnType<typeof write> | { file: string; 
   ...none("service_route_binding", "create update delete start_create start_delete", NO_SERVICES),
   ...none("user_provided_service_instance", "show", NO_SERVICES),
   "audit.user_provided_service_instance.create": write("create ServiceInstance", of()),
-  "audit.user_provided_service_instance.update": write("patch ServiceInstance", of()),
+  "audit.user_provided_service_instance.update": write("patch ServiceInstance", of(), { tags: [] }),
   "audit.user_provided_service_instance.delete": write("delete ServiceInstance", of()),
   ...none("service_dashboard_client", "create delete", NO_SERVICES),
   ...lifecycle("route", "Route", "delete-request"),

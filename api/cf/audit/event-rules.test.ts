@@ -166,3 +166,17 @@ test.each<Row>([
     events.map(([type, data, target]) => [type, data, target]),
   );
 });
+
+test("a note of who deletes an instance is no update", () => {
+  const places = { guidOf: () => "", spaceGUIDOf: () => "", quotaOf: (name: string) => ({ guid: "Q", name }) };
+  const write = {
+    ...places,
+    verb: "patch",
+    kind: "ServiceInstance",
+    object: of({ type: "managed" }),
+    guid: "G",
+  } as const;
+  expect(listEvents({ ...write, changes: {} })).toEqual([]);
+  // Labels of a client are.
+  expect(listEvents({ ...write, changes: {}, request: { metadata: {} } })).toHaveLength(1);
+});

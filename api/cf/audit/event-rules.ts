@@ -3,6 +3,7 @@ import { DEFINITIONS } from "../../../crds/definitions.ts";
 import type { KindDefinition } from "../../../crds/kind.ts";
 import type { App } from "../../../crds/app/app.ts";
 import type { Process } from "../../../crds/process/process.ts";
+import { ANNOTATIONS } from "../../../crds/labels.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
 import type { Org } from "../../../crds/org/org.ts";
 import type { Destination, Route } from "../../../crds/route/route.ts";
@@ -78,10 +79,20 @@ function ofInstance(verb: string, data: (write: AuditedWrite) => Record<string, 
   };
 }
 
+function instanceChange(write: AuditedWrite): EventDraft[] {
+  if ("sharedSpaces" in write.changes) return sharingChange("service_instance", write);
+  // A deletion first notes who asks for it.
+  const isNote = Object.keys(write.changes).length === 0 && write.request === undefined;
+  return isNote ? [] : ofInstance("update")(write);
+}
+
+/** A binding of a user-provided instance is done with the write; the API names who asks only where a broker is asked. */
 function ofBinding(verb: string, data: (write: AuditedWrite) => Record<string, unknown> = requestOf): Rule {
   return (write) => {
-    const isKey = (write.object as ServiceBinding).spec.type === "key";
-    return ofSelf(isKey ? `service_key.start_${verb}` : `service_binding.${verb}`, data)(write);
+    const { spec, metadata, status } = write.object as ServiceBinding;
+    if (spec.type === "key") return ofSelf(`service_key.start_${verb}`, data)(write);
+    const isAsked = metadata.annotations?.[ANNOTATIONS.askedBy] !== undefined || status?.lastOperation !== undefined;
+    return ofSelf(`service_binding.${isAsked ? "start_" : ""}${verb}`, data)(write);
   };
 }
 
@@ -128,8 +139,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "patch Org": orgChange,
   "patch Buildpack": (write) => ofSelf("content" in write.changes ? "buildpack.upload" : "buildpack.update")(write),
   "create ServiceInstance": ofInstance("create"),
-  "patch ServiceInstance": (write) =>
-    "sharedSpaces" in write.changes ? sharingChange("service_instance", write) : ofInstance("update")(write),
+  "patch ServiceInstance": instanceChange,
   "delete ServiceInstance": ofInstance("delete", () => ({})),
   "create ServiceBinding": ofBinding("create"),
   "delete ServiceBinding": ofBinding("delete", () => ({})),

@@ -11,6 +11,8 @@ import { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
 import { Package } from "../../../crds/package/package.ts";
 import { Revision } from "../../../crds/revision/revision.ts";
 import type { Route } from "../../../crds/route/route.ts";
+import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { SpaceQuota } from "../../../crds/space-quota/space-quota.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
@@ -136,7 +138,11 @@ function cutNames({ guid, type, name }: AuditEvent["target"]): AuditEvent["targe
   return { guid: guid.slice(0, MAX_PARTY_NAME), type, name: name.slice(0, MAX_PARTY_NAME) };
 }
 
-function findTarget({ target }: EventDraft, write: AuditedWrite, cache: AuditCache): AuditEvent["target"] | undefined {
+function findTarget(
+  { type, target }: EventDraft,
+  write: AuditedWrite,
+  cache: AuditCache,
+): AuditEvent["target"] | undefined {
   if (target.is === "user") return { guid: target.name, type: "user", name: target.name };
   if (target.is === "quota")
     return {
@@ -144,13 +150,15 @@ function findTarget({ target }: EventDraft, write: AuditedWrite, cache: AuditCac
       type: write.kind === Org.kind ? "organization_quota" : "space_quota",
       name: target.name,
     };
-  if (target.is === "self") return { guid: write.guid, type: targetType(write.kind), name: nameOf(write.object) };
+  if (target.is === "self") return { guid: write.guid, type: targetType(write.kind, type), name: nameOf(write.object) };
   const { namespace = write.object.metadata.namespace ?? "" } = target;
   const app = target.name === undefined ? write.app : cache.store(App).find({ namespace, name: target.name });
   return app && { guid: cache.guid(App, app), type: "app", name: displayNameOf(app) };
 }
 
-function targetType(kind: string): string {
+/** Services have several nouns for a kind: the event's type has the right one. */
+function targetType(kind: string, type: string): string {
+  if (kind === ServiceInstance.kind || kind === ServiceBinding.kind) return type.split(".")[1] ?? "";
   return findDefinition(kind)?.audit?.lifecycle?.noun ?? kind.toLowerCase();
 }
 

@@ -7,11 +7,14 @@ import { recordLastWrite } from "../../../api/cache/object-times.ts";
 import { App } from "../../../crds/app/app.ts";
 import { Build } from "../../../crds/build/build.ts";
 import { Package } from "../../../crds/package/package.ts";
+import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
 import { createInformers, type Informers } from "../../../kube/cache/informers.ts";
 import { createWatchAudit, WATCH_AUDIT_KINDS } from "../../../platform/operations/watch-audit.ts";
 import { createAuditWriter, type AuditWriter } from "../../../telemetry/audit/audit-writer.ts";
 import { eventually } from "../../eventually.ts";
 import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
+import { makeCatalog, SYSTEM } from "./managed-world.ts";
+import { startScriptedBroker } from "./scripted-broker.ts";
 import { shapeProblems } from "./response-shape.ts";
 import type { Replica, TestUser } from "./test-env.ts";
 
@@ -193,6 +196,32 @@ test("what kubectl makes, changes and deletes has the same events, by its field 
     "audit.app.update",
     "audit.app.delete-request",
   ]);
+});
+
+test("an instance of a broker has events of the start and the end of its operations, by who asked", async () => {
+  const broker = await startScriptedBroker();
+  try {
+    await makeCatalog(bench, broker);
+    const plan = await bench.testEnv.kube.get(ServicePlan, { namespace: SYSTEM, name: "small" });
+    const relationships = { space: to(space), service_plan: to(plan.metadata.uid ?? "") };
+    const body = { type: "managed", name: "db", relationships };
+    await eventually(async () =>
+      expect((await replica.call("admin", "POST", "/v3/service_instances", body)).status).toBe(202),
+    );
+    const { resources } = await call("GET", "/v3/service_instances?names=db");
+    const { guid } = resources[0];
+    const expectEvents = (expected: string[]): Promise<void> =>
+      eventually(async () => {
+        const events = await eventsOf(guid);
+        expect(events.map(({ type, actor }) => `${type} ${actor.name}`)).toEqual(expected);
+      }, 30_000);
+    const made = ["audit.service_instance.start_create admin", "audit.service_instance.create admin"];
+    await expectEvents(made);
+    await call("DELETE", `/v3/service_instances/${guid}`);
+    await expectEvents([...made, "audit.service_instance.start_delete admin", "audit.service_instance.delete admin"]);
+  } finally {
+    await broker.stop();
+  }
 });
 
 test("the end of a build is an event of who requested it", async () => {
