@@ -216,7 +216,6 @@ test.each([
   ["DELETE", "/Users/dan", /^Users and clients are those of Kubernetes/],
   ["PUT", "/Users/dan/password", /^There are no passwords here/],
   ["PUT", "/Users/password", /^There are no passwords here/],
-  ["POST", "/oauth/token", /^grant_type is missing/],
   ["GET", "/oauth/authorize?client_id=ssh-proxy&response_type=code", /cf run-task/],
 ])("%s %s is refused as by a UAA, with a next step", async (method, path, words) => {
   const { status, json } = await bench.call(method, path, method === "GET" ? undefined : {});
@@ -224,4 +223,10 @@ test.each([
     400,
     { error: "invalid_scim_resource", error_description: expect.stringMatching(words) as string },
   ]);
+});
+
+test("a login without a grant type is refused as by a UAA, with those there are", async () => {
+  const { status, json } = await bench.call("POST", "/oauth/token", {});
+  const words = expect.stringMatching(/^grant_type is missing: there are password, /) as string;
+  expect([status, json]).toEqual([400, { error: "unsupported_grant_type", error_description: words }]);
 });

@@ -81,7 +81,7 @@ test("list shows templates, and constraints with action and place", async () => 
   expect(text.join("\n")).toMatch(
     /^RequiredLabels\/owner-in-prod +deny +space acme\/prod-\*; 1 exempt +Unknown +not audited yet$/m,
   );
-  expect(text.join("\n")).toMatch(/^sizelimit +Size limit +Process, Task +not served yet +Unknown$/m);
+  expect(text.join("\n")).toMatch(/^sizelimit +Size limit +Process, Rollout, Task +not served yet +Unknown$/m);
 });
 
 test("show prints a constraint's parameters and ended exceptions, and a template's rules", async () => {
